@@ -1,0 +1,58 @@
+"""Every error that postroad raises on purpose, told apart by whose fault it is.
+
+    PostroadError
+    ├── Refused          the poster's or caller's fault: answered with a stable code, never retried
+    ├── Undeliverable    the receiver's fault: recorded, retried, in the end a dead letter
+    ├── Misconfigured    the operator's fault: stops start-up and lists every fault at once
+    └── Unavailable      nobody's fault right now (disk full, database away, too busy): try again later
+
+A ``Refused`` carries a code from ``core/model/refusals.py``; one table per dialect (problem+json, SOAP fault, …) turns codes
+into answers. Anything that is not a ``PostroadError`` is a programming mistake: it ends the unit of work and is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class PostroadError(Exception):
+    """Root of the tree; never raised itself."""
+
+
+class Refused(PostroadError):
+    """The caller asked for something that cannot be granted; ``code`` is stable, ``detail`` says what to do next."""
+
+    def __init__(self, code: str, detail: str, *, pointer: str = "", session: str = "") -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code = code
+        self.detail = detail
+        self.pointer = pointer  # JSON pointer or XML path of the offending place, where there is one
+        self.session = session  # the session the refusal speaks of (the first one, for a duplicate)
+
+
+class Undeliverable(PostroadError):
+    """The receiver did not take the message; ``retry`` says whether trying again makes sense."""
+
+    def __init__(self, code: str, detail: str, *, retry: bool = True) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code = code
+        self.detail = detail
+        self.retry = retry
+
+
+class Misconfigured(PostroadError):
+    """Settings or files with which the network cannot start; names every fault found, not only the first."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = tuple(faults)
+
+
+class Unavailable(PostroadError):
+    """Cannot be done now; nothing was changed, and the caller may try again after ``retry_after_s``."""
+
+    def __init__(self, code: str, detail: str, *, retry_after_s: int = 1) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code = code
+        self.detail = detail
+        self.retry_after_s = retry_after_s

@@ -1,0 +1,79 @@
+"""Names and numbers by which things in the network are known.
+
+A service has a GCID (8 random bytes in hex) and an address ``Organization/Service``; either names it anywhere. A session names a
+posted message and sorts by time; a delivery number names one copy on its way to one service, and a token is that number with a
+proof that only its receiver was given. Random bytes and time are arguments: core draws neither.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+from hmac import compare_digest
+
+from postroad.errors import Refused
+
+GCID = re.compile(r"[0-9a-f]{16}\Z")
+NAME = re.compile(r"[^\W_][\w .&()+-]{0,62}[\w.)]\Z|[^\W_]\Z")  # organizations and services: readable, no slash, no edge spaces
+SESSION = re.compile(r"[0-9a-f]{32}\Z")
+RECIPIENTS_MAX = 1 << 16  # a delivery number keeps its ordinal in 16 bits
+
+
+def gcid(random_bytes: bytes) -> str:
+    """A GCID from 8 random bytes."""
+    if len(random_bytes) != 8:
+        raise ValueError("a GCID is made of 8 bytes")
+    return random_bytes.hex()
+
+
+def session(now_us: int, random_bytes: bytes) -> str:
+    """A session id: 6 bytes of milliseconds, then 10 random ones, so that ids sort by time and indexes grow at the end."""
+    return f"{now_us // 1000:012x}{random_bytes.hex()}"
+
+
+def check_name(name: str, what: str) -> str:
+    """The name itself when it may name an organization or a service."""
+    if not NAME.match(name):
+        raise Refused(
+            "name.invalid",
+            f"{what} name {name[:80]!r} is not allowed: use 1 to 64 letters, digits, spaces or . & ( ) + - _, "
+            "starting with a letter or digit and without a slash",
+        )
+    return name
+
+
+def delivery_number(seq: int, ordinal: int) -> int:
+    """The number of the ``ordinal``-th delivery caused by journal entry ``seq``."""
+    return seq << 16 | ordinal
+
+
+def delivery_origin(number: int) -> tuple[int, int]:
+    """Journal entry and ordinal a delivery number was made of."""
+    return number >> 16, number & 0xFFFF
+
+
+def token(number: int, session_id: str, recipient: str, key: bytes) -> str:
+    """The unguessable token of a delivery. It is derived, so that neither journal nor index ever stores a secret."""
+    proof = blake2b(f"{number:x}.{session_id}.{recipient}".encode(), key=key, digest_size=16).hexdigest()
+    return f"{number:x}.{proof}"
+
+
+def token_number(text: str) -> int | None:
+    """The delivery number a token speaks of, or None when it is not even shaped like one."""
+    head, dot, proof = text.partition(".")
+    if not dot or len(proof) != 32 or not 1 <= len(head) <= 16:
+        return None
+    try:
+        return int(head, 16)
+    except ValueError:
+        return None
+
+
+def token_holds(text: str, number: int, session_id: str, recipient: str, key: bytes) -> bool:
+    """Whether this is the token that was given out for that delivery."""
+    return compare_digest(text.encode(), token(number, session_id, recipient, key).encode())
+
+
+def key_hash(*parts: str) -> int:
+    """A signed 64-bit hash for unique keys (handles, idempotency keys): small in memory, and cheap in an index."""
+    return int.from_bytes(blake2b("\x00".join(parts).encode(), digest_size=8).digest(), "big", signed=True)

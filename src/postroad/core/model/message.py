@@ -1,0 +1,130 @@
+"""The message: one model, whatever wire form it came in or leaves by.
+
+``Message`` is what a service posts; ``Delivered`` is what a service receives: the same plus what the network adds (session,
+token, invoker …) and without what only served the construction of the route. Parts keep their bytes exactly as posted.
+These are msgspec Structs rather than dataclasses because one is made for every message on the hot path.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class MessageType(StrEnum):
+    REQUEST = "request"
+    RESPONSE = "response"
+    NOTIFICATION = "notification"
+    ACKNOWLEDGEMENT = "acknowledgement"
+    CANCEL = "cancel"
+
+
+class PropertyType(StrEnum):
+    STRING = "string"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    DATE = "date"
+
+
+class Property(Struct, frozen=True, array_like=True):
+    """A typed property; ``value`` is its text in XML Schema's lexical form (``12.50``, ``true``, ``2026-11-15T10:00:00Z``)."""
+
+    name: str
+    value: str
+    type: PropertyType = PropertyType.STRING
+
+
+class Argument(Struct, frozen=True, array_like=True):
+    name: str
+    value: str
+
+
+class Recipient(Struct, frozen=True, array_like=True):
+    """A service named as receiver, in ``To`` or on an explicit route, by GCID or address, with the arguments for it."""
+
+    service: str
+    arguments: tuple[Argument, ...] = ()
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """A document of the body or an attachment: any bytes at all, with an id and a content type."""
+
+    id: str
+    content_type: str
+    data: bytes
+    expires_at_us: int = 0  # informs the receiver, never stops routing; 0 = none
+    attachment: bool = False
+
+
+class Status(Struct, frozen=True, array_like=True):
+    """What a response says about the work; a response without one reports success."""
+
+    code: str
+    text: str = ""
+
+
+class Message(Struct, frozen=True, kw_only=True):
+    """A message as posted."""
+
+    sender: str = ""  # as written in From; empty means "the authenticated poster"
+    to: tuple[Recipient, ...] = ()
+    type: MessageType = MessageType.NOTIFICATION
+    topic: str = ""
+    handle: str = ""
+    possible_duplicate: bool = False
+    reference: str = ""  # a token for responses and acknowledgements, a session for cancels
+    expires_at_us: int = 0  # 0 = the sending service's default
+    route: tuple[Recipient, ...] = ()
+    properties: tuple[Property, ...] = ()
+    status: Status | None = None
+    parts: tuple[Part, ...] = ()
+
+
+class Reference(Struct, frozen=True, array_like=True):
+    """What a delivered response answers: the sender's own session and handle."""
+
+    session: str
+    handle: str = ""
+
+
+class Delivered(Struct, frozen=True, kw_only=True):
+    """A message as handed to a receiver."""
+
+    session: str
+    token: str
+    transaction: str  # the session that began the exchange: the same for a request and all that follows from it
+    sender: str  # address, e.g. MyBiz/Purchasing
+    sender_gcid: str
+    recipient: str
+    recipient_gcid: str
+    type: MessageType
+    topic: str
+    handle: str
+    arguments: tuple[Argument, ...]
+    reference: Reference | None
+    invoker: str  # who brought this service into the route
+    status: Status | None
+    properties: tuple[Property, ...]
+    posted_at_us: int
+    expires_at_us: int
+    attempt: int
+    in_transit: bool  # True: answer with the changed message; False: this service is the recipient
+    possible_duplicate: bool = False
+    parts: tuple[Part, ...] = ()
+
+
+class RecipientResult(Struct, frozen=True, kw_only=True):
+    """What became of one recipient of a post: queued, or refused with a code."""
+
+    service: str
+    code: str = ""  # empty: accepted
+    detail: str = ""
+
+
+class PostResult(Struct, frozen=True, kw_only=True):
+    """The answer to an accepted post."""
+
+    session: str
+    transaction: str
+    recipients: tuple[RecipientResult, ...] = ()

@@ -1,0 +1,80 @@
+"""The table of refusal codes: each code, the HTTP status that goes with it, and its one-line title.
+
+Codes are stable: clients branch on them, the documentation has a section for each (a test checks that), and every dialect turns
+the same code into its own kind of answer. A code is never reused for another meaning.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Refusal(NamedTuple):
+    status: int
+    title: str
+
+
+REFUSALS: dict[str, Refusal] = {
+    # the wire
+    "wire.malformed": Refusal(400, "The message could not be read"),
+    "wire.unsupported": Refusal(415, "This content type is not accepted here"),
+    "wire.not-acceptable": Refusal(406, "The answer cannot be given in the form that was asked for"),
+    "wire.too-large": Refusal(413, "The message is larger than allowed"),
+    "wire.too-complex": Refusal(413, "The message has more elements, parts or depth than allowed"),
+    "wire.forbidden-markup": Refusal(400, "The XML contains a construct that is not allowed (DTD, entity, processing instruction)"),
+    # admission
+    "sender.mismatch": Refusal(403, "From is not the authenticated poster"),
+    "sender.unknown": Refusal(403, "From does not name a service of the poster"),
+    "recipient.missing": Refusal(422, "The message names no recipient"),
+    "recipient.too-many": Refusal(422, "The message names more recipients than allowed"),
+    "recipient.unknown": Refusal(422, "No such recipient"),
+    "recipient.not-allowed": Refusal(422, "This sender may not send to that recipient"),
+    "recipient.suspended": Refusal(422, "The recipient is suspended"),
+    "sender.suspended": Refusal(403, "The sender is suspended"),
+    "message.duplicate": Refusal(409, "This handle has been posted before"),
+    "message.expired": Refusal(422, "The message has already expired"),
+    "message.incomplete": Refusal(422, "The message lacks something that its type requires"),
+    "message.unexpected-field": Refusal(422, "The message has something that its type does not allow"),
+    "reference.invalid": Refusal(422, "The reference does not name a message that this service received"),
+    "reference.notification": Refusal(422, "A notification expects no response"),
+    "reference.answered": Refusal(409, "The referenced delivery has already been answered"),
+    "reference.not-delivered": Refusal(422, "The referenced message has not been handed to this service"),
+    "route.invalid": Refusal(422, "The message's route is not valid"),
+    "route.too-long": Refusal(422, "The message's route has more services than allowed"),
+    "policy.transport": Refusal(403, "A service's security policy asks for a safer connection"),
+    "policy.authentication": Refusal(403, "A service's security policy asks for stronger authentication"),
+    "idempotency.mismatch": Refusal(422, "This Idempotency-Key was used with another message"),
+    "idempotency.invalid": Refusal(400, "The Idempotency-Key is not valid"),
+    # deliveries
+    "token.unknown": Refusal(404, "No such delivery"),
+    "selector.invalid": Refusal(422, "The poll's selector is not valid"),
+    # who is asking
+    "authentication.required": Refusal(401, "Credentials are missing or wrong"),
+    "authentication.throttled": Refusal(429, "Too many failed attempts"),
+    "permission.denied": Refusal(403, "These credentials do not allow that"),
+    # directory and configuration
+    "name.invalid": Refusal(422, "The name is not allowed"),
+    "name.taken": Refusal(409, "The name is already in use"),
+    "value.invalid": Refusal(422, "A value is not valid"),
+    "not-found": Refusal(404, "There is nothing here, or nothing that you may see"),
+    "method.not-allowed": Refusal(405, "This method is not allowed here"),
+    "version.required": Refusal(428, "Say which version you are changing with If-Match"),
+    "version.conflict": Refusal(412, "The object has been changed since you read it"),
+    "configuration.conflict": Refusal(409, "The configuration contradicts itself or what exists"),
+    "cursor.invalid": Refusal(400, "The cursor is not valid"),
+    # limits and state of the network
+    "rate.exceeded": Refusal(429, "Too many requests"),
+    "storage.full": Refusal(507, "The network's storage is nearly full"),
+    "network.busy": Refusal(503, "The network is too busy"),
+    "network.unavailable": Refusal(503, "The network cannot do this now"),
+    "request.malformed": Refusal(400, "The HTTP request is not valid"),
+    "request.timeout": Refusal(408, "The request took too long to arrive"),
+    "request.header-too-large": Refusal(431, "The request's headers are too large"),
+    "request.target-too-long": Refusal(414, "The request's target is too long"),
+    "request.not-implemented": Refusal(501, "The server does not support this"),
+    "internal": Refusal(500, "Something went wrong on our side"),
+}
+
+
+def status_of(code: str) -> int:
+    return REFUSALS[code].status

@@ -1,0 +1,23 @@
+"""The guarded HTTP front: our own HTTP/1.1 server, for the message endpoints and for everything else.
+
+The words, in the order in which a request meets them:
+
+    Head        one request line with its headers, whole and checked, or refused (``head``)
+    Framing     where the body ends: counted or chunked (``framing``)
+    Fast route  an endpoint served without any framework between it and the socket (``request``)
+    Exchange    a request handed to the ASGI application instead (``asgi``)
+    Outbox      the answers of one connection, in the order of its requests (``outbox``)
+    Capacity    what all connections share: places, and bytes of bodies (``capacity``)
+    Connection  the protocol that drives all of them (``protocol``)
+    Server      the listening socket, its clock and its end (``server``)
+
+The rule they keep: nothing that a client sends or fails to send costs more than ``HttpLimits`` allows, and what cannot be
+understood in exactly one way is refused and the connection closed.
+"""
+
+from postroad.api.http.limits import HttpLimits
+from postroad.api.http.request import FastHandler, FastRoute, Reply, Request
+from postroad.api.http.server import HttpServer
+from postroad.api.http.tls import TlsIdentity, TrustedProxies
+
+__all__ = ["FastHandler", "FastRoute", "HttpLimits", "HttpServer", "Reply", "Request", "TlsIdentity", "TrustedProxies"]

@@ -1,0 +1,115 @@
+"""What a fast route sees: one whole request, and the one answer to it.
+
+A fast handler is a plain function called on the event loop with the whole body in memory. It may answer at once, or keep the
+``Reply`` and answer later from the loop (after a group commit, at the end of a long poll). The rule: each ``Reply`` is called
+exactly once; answers leave in the order of the requests whatever order they are given in; a client that left is no error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from postroad.api.http.outbox import Outbox
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+
+class Request:
+    """One request, read completely. Header names are lower-case; ``received_at_s`` is the event loop's clock."""
+
+    __slots__ = (
+        "body",
+        "client_certificate_der",
+        "headers",
+        "method",
+        "path",
+        "peer",
+        "query",
+        "received_at_s",
+        "secure",
+    )
+
+    def __init__(
+        self,
+        method: bytes,
+        path: bytes,
+        query: bytes,
+        headers: list[tuple[bytes, bytes]],
+        body: bytes,
+        peer: str,
+        secure: bool,
+        client_certificate_der: bytes | None,
+        received_at_s: float,
+    ) -> None:
+        self.method = method
+        self.path = path
+        self.query = query
+        self.headers = headers
+        self.body = body
+        self.peer = peer
+        self.secure = secure
+        self.client_certificate_der = client_certificate_der
+        self.received_at_s = received_at_s
+
+    def header(self, name: bytes) -> bytes | None:
+        """The first header of that (lower-case) name."""
+        for candidate, value in self.headers:
+            if candidate == name:
+                return value
+        return None
+
+
+class Reply:
+    """The answer to one request: call it once, now or later."""
+
+    __slots__ = ("_listeners", "_outbox", "answered", "asked_at_s", "body_bytes_held", "closed", "closes", "head_only",
+                 "says_continue", "version", "wire")  # fmt: skip
+
+    def __init__(self, outbox: Outbox, version: bytes, closes: bool, head_only: bool, asked_at_s: float) -> None:
+        self._outbox = outbox
+        self._listeners: list[Callable[[], None]] | None = None
+        self.version = version
+        self.closes = closes  # the connection ends after this answer
+        self.head_only = head_only
+        self.asked_at_s = asked_at_s
+        self.body_bytes_held = 0
+        self.says_continue = False
+        self.answered = False
+        self.closed = False  # the client is gone: whatever is answered will not arrive
+        self.wire: list[bytes] | None = None
+
+    def __call__(self, status: int, body: bytes, content_type: bytes, headers: Headers = ()) -> None:
+        if self.answered:
+            raise RuntimeError("this request has already been answered; call its reply exactly once")
+        self._outbox.answer(self, status, body, content_type, headers)
+
+    def on_disconnect(self, listener: Callable[[], None]) -> None:
+        """Calls ``listener`` once if the client leaves before it is answered (at once, if it has left already)."""
+        if self.closed:
+            listener()
+        elif self._listeners is None:
+            self._listeners = [listener]
+        else:
+            self._listeners.append(listener)
+
+    def disconnect(self) -> None:
+        """The connection says that the client is gone."""
+        self.closed = True
+        listeners, self._listeners = self._listeners, None
+        if listeners and not self.answered:
+            for listener in listeners:
+                listener()
+
+
+FastHandler = Callable[[Request, Reply], None]
+
+
+class FastRoute(NamedTuple):
+    handler: FastHandler
+    max_body_bytes: int
+
+
+FastRoutes = dict[tuple[bytes, bytes], FastRoute]
+Problem = Callable[[int, str, str], tuple[bytes, bytes]]  # status, code, detail -> content type, body

@@ -1,0 +1,72 @@
+"""A delivery: one copy of a message at one service, and the table of what may happen to it.
+
+The states and moves below are the whole life of a delivery; the documentation draws its diagram from ``MOVES`` and the index
+stores the state's number. A lease is not a state: it is kept in memory, and losing it only means being handed out again.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from msgspec import Struct
+
+from postroad.core.model.journal import MessagePosted, PartFacts
+
+
+class State(IntEnum):
+    QUEUED = 0  # waiting in the service's mailbox, perhaps leased to a poller
+    DELIVERED = 1  # acknowledged; final
+    REJECTED = 2  # a filter or rule said no; final
+    FAILED = 3  # given up; kept as a dead letter; final until somebody resends it
+    EXPIRED = 4  # final
+    CANCELLED = 5  # withdrawn by the sender; final
+
+
+MOVES: dict[State, dict[str, State]] = {
+    State.QUEUED: {
+        "leased": State.QUEUED,
+        "returned": State.QUEUED,
+        "acknowledged": State.DELIVERED,
+        "answered": State.DELIVERED,
+        "rejected": State.REJECTED,
+        "given up": State.FAILED,
+        "expired": State.EXPIRED,
+        "cancelled": State.CANCELLED,
+    },
+    State.DELIVERED: {},
+    State.REJECTED: {},
+    State.FAILED: {},
+    State.EXPIRED: {},
+    State.CANCELLED: {},
+}
+
+FINAL: dict[str, State] = {
+    "rejected": State.REJECTED,
+    "failed": State.FAILED,
+    "expired": State.EXPIRED,
+    "cancelled": State.CANCELLED,
+}
+
+
+class Content(Struct, frozen=True, array_like=True):
+    """The parts that a delivery carries, and where their bytes lie (segment, offset, length, digest)."""
+
+    parts: tuple[PartFacts, ...]
+    body: tuple[int, int, int, bytes] | None
+
+
+class Queued(Struct, kw_only=True):
+    """A delivery waiting in a mailbox. Mutable, because lease and attempt change while it waits."""
+
+    number: int
+    message_seq: int
+    message: MessagePosted
+    copy: int
+    hop: int
+    recipient: str  # GCID
+    content: Content
+    expires_at_us: int
+    attempt: int = 0
+    available_at: float = 0.0  # monotonic seconds; later than now while leased or put back with a delay
+    leased: bool = False
+    data: bytes | None = None  # the body's bytes while they are still warm

@@ -1,0 +1,180 @@
+"""Who takes part: organizations, people, services with their profiles, and the credentials that prove identity.
+
+These are configuration objects: each is saved whole as a journal fact, with a version that grows by one, so the directory exists
+as of any moment. Secrets are kept as hashes only. Fields of a profile that no stage uses yet are already checked and kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What a person may do in their organization, from most to least."""
+
+    OWNER = "owner"  # everything, members and credentials included
+    DEVELOPER = "developer"  # services, rules and their credentials
+    VIEWER = "viewer"  # look, never touch
+
+
+class Visibility(StrEnum):
+    PUBLIC = "public"  # listed in the directory
+    PRIVATE = "private"  # for others indistinguishable from a service that does not exist
+
+
+class Accepts(StrEnum):
+    """Whose messages a service takes."""
+
+    ANYONE = "anyone"
+    LISTED = "listed"
+    PROVISIONED = "provisioned"
+
+
+class CredentialKind(StrEnum):
+    PASSWORD = "password"  # noqa: S105 - the name of a kind, not a secret
+    KEY = "key"
+    CERTIFICATE = "certificate"
+
+
+class DeliveryMode(StrEnum):
+    POLL = "poll"
+    PUSH = "push"
+
+
+class PushAuthentication(StrEnum):
+    NONE = "none"
+    BASIC = "basic"
+    BEARER = "bearer"
+    CERTIFICATE = "certificate"
+    SIGNATURE = "signature"
+
+
+class Transport(StrEnum):
+    """The least transport a service's policy allows."""
+
+    ANY = "any"
+    TLS = "tls"
+
+
+class AuthenticationLevel(StrEnum):
+    """The least authentication a service's policy allows, from weak to strong."""
+
+    PASSWORD = "password"  # noqa: S105 - the name of a level, not a secret
+    KEY = "key"
+    CERTIFICATE = "certificate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Organization:
+    name: str
+    description: str = ""
+    suspended: str = ""  # the reason; empty means in good standing
+    posts_per_s: int = 0  # 0 = the network's default
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    email: str
+    name: str = ""
+    organization: str = ""  # empty for an operator who belongs to the network itself
+    role: Role = Role.VIEWER
+    operator: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credential:
+    """A proof of identity of one service or one person; ``secret`` is a hash or a fingerprint, never the secret."""
+
+    id: str
+    kind: CredentialKind
+    secret: str
+    service: str = ""  # GCID
+    person: str = ""  # e-mail
+    label: str = ""
+    created_at_us: int = 0
+    expires_at_us: int = 0  # 0 = never
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """A time of the day, in the service's time zone, in which pushes may happen; may cross midnight."""
+
+    days: tuple[str, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+    opens: str = "00:00"
+    closes: str = "24:00"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Push:
+    url: str
+    authentication: PushAuthentication = PushAuthentication.SIGNATURE
+    username: str = ""
+    secret_from: str = ""  # where the network finds the secret: env:NAME or file:PATH, never the secret itself
+    tries: int = 9
+    retry_interval_s: int = 0  # 0 = the network's growing schedule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Least transport and authentication for everything that touches this service's messages."""
+
+    transport: Transport = Transport.ANY
+    authentication: AuthenticationLevel = AuthenticationLevel.PASSWORD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredArgument:
+    name: str
+    description: str = ""
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentAccess:
+    """What a sender lets one in-transit service do with the documents of its messages; ``*`` means all."""
+
+    service: str
+    read: tuple[str, ...] = ("*",)
+    change: tuple[str, ...] = ("*",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceLimits:
+    message_bytes: int = 0  # 0 = the network's default
+    queued_messages: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """An application connected to the network, with everything the network must know to serve it."""
+
+    gcid: str
+    organization: str
+    name: str
+    description: str = ""
+    category: str = ""
+    operations: tuple[str, ...] = ()
+    visibility: Visibility = Visibility.PRIVATE
+    authentication: tuple[CredentialKind, ...] = (CredentialKind.KEY, CredentialKind.PASSWORD, CredentialKind.CERTIFICATE)
+    delivery: DeliveryMode = DeliveryMode.POLL
+    push: Push | None = None
+    windows: tuple[Window, ...] = ()
+    time_zone: str = "UTC"
+    format: str = "json"
+    documentation_url: str = ""
+    arguments: tuple[DeclaredArgument, ...] = ()
+    provisioning_url: str = ""
+    policy: Policy = field(default_factory=Policy)
+    logical_only: bool = False
+    default_expiration_s: int = 172_800  # 48 hours
+    accepts: Accepts = Accepts.ANYONE
+    accepts_from: tuple[str, ...] = ()  # organizations, addresses or GCIDs, with Accepts.LISTED
+    may_include_services: bool = True
+    document_access: tuple[DocumentAccess, ...] = ()
+    limits: ServiceLimits = field(default_factory=ServiceLimits)
+    suspended: str = ""
+
+    @property
+    def address(self) -> str:
+        return f"{self.organization}/{self.name}"

@@ -1,0 +1,187 @@
+"""Journal entries: the facts from which everything else is made.
+
+An entry is one decision that was carried out, whole: its kind is a past participle, its fields say when, who, what and how much.
+A step of the flow writes one entry, so it is there completely or not at all. Fields are only ever added at the end, with a
+default; a kind is never given another meaning. Bodies are not part of an entry: the journal keeps them beside it and the entry
+lists the parts and their sizes. ``by`` names who did it: a GCID, an e-mail, or ``network``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from postroad.core.model.message import Argument, MessageType, Property, Status
+
+
+class PartFacts(Struct, frozen=True, array_like=True):
+    """One part as the journal describes it; its bytes are the next ``size`` bytes of the entry's body."""
+
+    id: str
+    content_type: str
+    size: int
+    expires_at_us: int = 0
+    attachment: bool = False
+
+
+class Hop(Struct, frozen=True, array_like=True):
+    """One service on an itinerary, with the arguments it is invoked with and who brought it in."""
+
+    service: str  # GCID
+    arguments: tuple[Argument, ...] = ()
+    invoker: str = ""  # GCID
+
+
+class Copy(Struct, frozen=True, array_like=True):
+    """One recipient of a message: the services to pass, the recipient last; or the code with which it was refused."""
+
+    named: str  # as the poster wrote it
+    hops: tuple[Hop, ...] = ()
+    code: str = ""
+    detail: str = ""
+
+
+class Answers(Struct, frozen=True, array_like=True):
+    """The delivery that a response answers, and what its requester needs to recognise it."""
+
+    delivery: int
+    session: str
+    handle: str = ""
+
+
+class MessagePosted(Struct, frozen=True, array_like=True, tag_field="kind", tag="message.posted"):
+    """A post was authenticated, admitted, routed and queued; success is answered only once this entry is durable."""
+
+    at_us: int
+    session: str
+    transaction: str
+    sender: str  # GCID
+    type: MessageType
+    topic: str
+    size: int  # of the wire, as it arrived
+    form: str  # wire form: json, soap11, soap12, envelope
+    expires_at_us: int
+    directory: int  # version of the directory under which it was admitted and routed
+    parts: tuple[PartFacts, ...]
+    copies: tuple[Copy, ...]
+    handle: str = ""
+    possible_duplicate: bool = False
+    properties: tuple[Property, ...] = ()
+    status: Status | None = None
+    answers: Answers | None = None
+    idempotency: str = ""  # the poster's Idempotency-Key
+    fingerprint: str = ""  # of the wire, where an Idempotency-Key must be compared
+
+
+class MessageRefused(Struct, frozen=True, array_like=True, tag_field="kind", tag="message.refused"):
+    """A post was rejected, and why; the body is not kept."""
+
+    at_us: int
+    session: str  # given to refused posts too, so that support can find them
+    sender: str  # GCID of the authenticated poster, or empty
+    code: str
+    detail: str
+    size: int
+    form: str
+    handle: str = ""
+    named: tuple[str, ...] = ()
+
+
+class InvocationReturned(Struct, frozen=True, array_like=True, tag_field="kind", tag="invocation.returned"):
+    """An in-transit service answered with the (changed) message, which goes on to the next hop of its copy."""
+
+    at_us: int
+    delivery: int  # the delivery that is answered, and thereby acknowledged
+    session: str
+    transaction: str
+    by: str
+    message: int  # seq of the MessagePosted entry
+    copy: int
+    hop: int  # index of the hop that is next
+    next: str  # GCID of the service that is next
+    size: int
+    parts: tuple[PartFacts, ...]
+
+
+class DeliveriesLeased(Struct, frozen=True, array_like=True, tag_field="kind", tag="delivery.leased"):
+    """A poll handed these deliveries out; they come again unless acknowledged before the lease ends."""
+
+    at_us: int
+    by: str
+    lease_s: float
+    deliveries: tuple[int, ...]
+
+
+class DeliveriesAcknowledged(Struct, frozen=True, array_like=True, tag_field="kind", tag="delivery.acknowledged"):
+    """The receiver has taken these deliveries over; they are final and never handed out again."""
+
+    at_us: int
+    by: str
+    deliveries: tuple[int, ...]
+
+
+class DeliveriesReturned(Struct, frozen=True, array_like=True, tag_field="kind", tag="delivery.returned"):
+    """The receiver gave these deliveries back (negative acknowledgement)."""
+
+    at_us: int
+    by: str
+    reason: str
+    delay_s: float
+    deliveries: tuple[int, ...]
+
+
+class DeliveriesEnded(Struct, frozen=True, array_like=True, tag_field="kind", tag="delivery.ended"):
+    """These deliveries reached a final state other than delivered: expired, cancelled, failed or rejected."""
+
+    at_us: int
+    by: str
+    state: str
+    reason: str
+    deliveries: tuple[int, ...]
+
+
+class ObjectChange(Struct, frozen=True, array_like=True):
+    """A configuration object as it is from now on; ``value`` None means removed."""
+
+    kind: str
+    key: str
+    version: int
+    value: dict[str, Any] | None
+
+
+class ConfigurationChanged(Struct, frozen=True, array_like=True, tag_field="kind", tag="configuration.changed"):
+    """Objects of the directory (or rules, bindings …) were saved or removed, all at once."""
+
+    at_us: int
+    by: str
+    reason: str
+    objects: tuple[ObjectChange, ...]
+
+
+class AccessRecorded(Struct, frozen=True, array_like=True, tag_field="kind", tag="access.recorded"):
+    """Somebody failed to authenticate, or looked at something whose reading must be on record."""
+
+    at_us: int
+    by: str
+    what: str
+    detail: str = ""
+
+
+Entry = (
+    MessagePosted
+    | MessageRefused
+    | InvocationReturned
+    | DeliveriesLeased
+    | DeliveriesAcknowledged
+    | DeliveriesReturned
+    | DeliveriesEnded
+    | ConfigurationChanged
+    | AccessRecorded
+)
+
+KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)  # type: ignore[misc]
+
+encode = msgspec.msgpack.Encoder().encode
+decode = msgspec.msgpack.Decoder(Entry).decode

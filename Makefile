@@ -1,0 +1,77 @@
+# Every target makes its own virtual environment from the lock files first; nothing but git, make and Python 3.11+ is needed.
+# Written for the oldest make still in use (3.81, on macOS).
+
+SHELL := /bin/sh
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+PIP_INSTALL := $(PYTHON) -m pip install --quiet --disable-pip-version-check
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+LOCKS ?= dev run lock
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint format types imports docs-check bench lock clean postgres
+
+help: ## Print the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+# Runs a gate, says how long it took, and passes its failure on.
+define gate
+@started=$$(date +%s); if $(2); then echo "[$(1)] passed in $$(( $$(date +%s) - started )) s"; \
+else echo "[$(1)] FAILED after $$(( $$(date +%s) - started )) s"; exit 1; fi
+endef
+
+run: $(VENV)/run.stamp ## Start the demo network: posts a purchase order, prints its trace, keeps running
+	@$(VENV)/bin/postroad demo
+
+test: lint types imports postgres ## Run every gate: lint, types, imports, tests (this is what CI runs)
+	$(call gate,pytest,$(PYTHON) -m pytest --durations=15 $(PYTEST_ARGS))
+
+lint: $(VENV)/dev.stamp ## Check style and formatting
+	$(call gate,ruff check,$(VENV)/bin/ruff check .)
+	$(call gate,ruff format,$(VENV)/bin/ruff format --check .)
+
+types: $(VENV)/dev.stamp ## Check types (mypy, strict)
+	$(call gate,mypy,$(VENV)/bin/mypy)
+
+imports: $(VENV)/dev.stamp ## Check that imports point down
+	$(call gate,imports,$(VENV)/bin/lint-imports --no-cache)
+
+format: $(VENV)/dev.stamp ## Rewrite files to the house style
+	@$(VENV)/bin/ruff check --fix-only --quiet . ; $(VENV)/bin/ruff format .
+
+docs-check: $(VENV)/dev.stamp ## Check what the documentation promises: links, examples, references
+	$(call gate,docs,$(PYTHON) -m pytest -q -m docs $(PYTEST_ARGS))
+
+bench: $(VENV)/dev.stamp ## Run the benchmarks (BENCH_ARGS="...")
+	@$(PYTHON) -m benchmarks $(BENCH_ARGS)
+
+postgres: $(VENV)/dev.stamp ## Show which PostgreSQL the tests use, and get one if there is none
+	@PYTHON="$(PYTHON)" sh scripts/ensure-postgres
+
+lock: $(VENV)/lock.stamp ## Resolve dependencies into requirements/ (UPGRADE=1 takes the newest; LOCKS="warehouse" for that extra)
+	@for name in $(LOCKS); do UV="$(VENV)/bin/uv" UPGRADE="$(UPGRADE)" sh scripts/lock $$name || exit 1; done
+
+clean: ## Remove the virtual environment, caches and build results
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ---- the environment: a stamp file is newer than what it was made from, so a second call does nothing -----------------
+
+$(VENV)/bin/python:
+	@sh scripts/make-venv $(VENV)
+
+$(VENV)/run.stamp: $(VENV)/bin/python requirements/run.txt pyproject.toml
+	@echo "Installing what postroad needs (requirements/run.txt) ..."
+	@$(PIP_INSTALL) --require-hashes -r requirements/run.txt
+	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/run.stamp requirements/dev.txt
+	@echo "Installing what the tests need (requirements/dev.txt) ..."
+	@$(PIP_INSTALL) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/lock.stamp: $(VENV)/bin/python requirements/lock.txt
+	@$(PIP_INSTALL) --require-hashes -r requirements/lock.txt
+	@touch $@

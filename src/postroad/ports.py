@@ -49,6 +49,13 @@ class Appended(NamedTuple):
     head: Head
 
 
+class Batch(NamedTuple):
+    """Consecutive records as read, and the journal's head right after the last of them (whole groups, so the chain fits)."""
+
+    records: list[Record]
+    head: Head
+
+
 class Journal(Protocol):
     """The single source of state, audit, billing and warehouse: groups of records, appended and never changed."""
 
@@ -56,15 +63,18 @@ class Journal(Protocol):
         """Make the group durable, all or nothing. ``reserve`` may use the space kept for acknowledgements."""
         ...
 
-    def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> list[Record]:
-        """Durable records after ``after_seq`` in order, whole groups; empty when there is nothing new."""
+    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
+        """Durable records from ``after_seq + 1`` on, up to the end of a group; no records when there is nothing new.
+
+        Also the way to fetch a single entry, so it must find any place quickly.
+        """
         ...
 
-    def body(self, at: BodyAt) -> bytes | None:
+    async def body(self, at: BodyAt) -> bytes | None:
         """The body's bytes, or None when retention has dropped it."""
         ...
 
-    def head(self) -> Head: ...
+    async def head(self) -> Head: ...
 
     async def close(self) -> None: ...
 

@@ -102,6 +102,7 @@ class InvocationReturned(Struct, frozen=True, array_like=True, tag_field="kind",
     hop: int  # index of the hop that is next
     next: str  # GCID of the service that is next
     size: int
+    expires_at_us: int
     parts: tuple[PartFacts, ...]
 
 
@@ -181,7 +182,7 @@ Entry = (
     | AccessRecorded
 )
 
-KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)  # type: ignore[misc]
+KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)
 
 encode = msgspec.msgpack.Encoder().encode
 decode = msgspec.msgpack.Decoder(Entry).decode

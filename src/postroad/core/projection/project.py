@@ -1,0 +1,146 @@
+"""From journal entries to index changes: the one function behind every index, in memory or in a database.
+
+Kept rule: pure and total. It looks at nothing but the entries, knows every kind, and what it yields does not depend on how the
+entries were cut into groups; so an index can be thrown away and rebuilt, and a test compares the two.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from postroad.core.model.delivery import FINAL, State
+from postroad.core.model.ids import delivery_number, delivery_origin, key_hash
+from postroad.core.model.journal import (
+    AccessRecorded,
+    ConfigurationChanged,
+    DeliveriesAcknowledged,
+    DeliveriesEnded,
+    DeliveriesLeased,
+    DeliveriesReturned,
+    InvocationReturned,
+    MessagePosted,
+    MessageRefused,
+    decode,
+)
+from postroad.core.projection.tables import Changes
+
+BodyAt = tuple[int, int, int, bytes] | None
+NO_BODY = (0, 0, 0, b"")
+
+pack_parts = msgspec.msgpack.Encoder().encode
+pack_value = msgspec.json.Encoder(order="sorted").encode
+
+
+def project(records: Iterable[tuple[int, bytes, BodyAt]]) -> Changes:
+    """The changes that these records make to an index."""
+    changes: Changes = defaultdict(list)
+    for seq, facts, body in records:
+        entry = decode(facts)
+        PROJECTORS[type(entry)](changes, seq, entry, facts, body)
+    return changes
+
+
+def unique_keys(entry: MessagePosted) -> list[int]:
+    """Hashes under which this post is remembered, so that a second one like it is recognised."""
+    keys = []
+    if entry.handle:
+        keys.append(key_hash("handle", entry.sender, entry.handle))
+    if entry.idempotency:
+        keys.append(key_hash("idempotency", entry.sender, entry.idempotency))
+    return keys
+
+
+def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body: BodyAt) -> None:
+    changes["insert_message"].append(
+        (seq, entry.session, entry.transaction, entry.sender, entry.type.value, entry.topic, entry.handle, entry.at_us, entry.size,
+         facts, *(body or NO_BODY))
+    )  # fmt: skip
+    for ordinal, copy in enumerate(entry.copies):
+        if not copy.code:
+            number = delivery_number(seq, ordinal)
+            changes["insert_delivery"].append(
+                (number, seq, ordinal, 0, seq, copy.hops[0].service, entry.sender, 0, 0, entry.at_us,
+                 0, 0, 0, entry.expires_at_us, "", 0, 0)
+            )  # fmt: skip
+    for key in unique_keys(entry):
+        changes["insert_seen"].append((key, entry.session, seq, entry.at_us))
+    if entry.answers is not None:
+        _settle(changes, seq, entry.at_us, (entry.answers.delivery,), State.DELIVERED, "answered")
+
+
+def _returned_invocation(changes: Changes, seq: int, entry: InvocationReturned, facts: bytes, body: BodyAt) -> None:
+    parts = pack_parts(entry.parts)
+    changes["insert_content"].append((seq, entry.transaction, entry.session, parts, *(body or NO_BODY)))
+    changes["insert_delivery"].append(
+        (delivery_number(seq, 0), entry.message, entry.copy, entry.hop, seq, entry.next, entry.by, 0, 0, entry.at_us,
+         0, 0, 0, entry.expires_at_us, "", 0, 0)
+    )  # fmt: skip
+    _settle(changes, seq, entry.at_us, (entry.delivery,), State.DELIVERED, "answered")
+
+
+def _refused(changes: Changes, seq: int, entry: MessageRefused, facts: bytes, body: BodyAt) -> None:
+    changes["insert_refused"].append(
+        (seq, entry.session, entry.at_us, entry.sender, entry.code, entry.detail, entry.size, entry.form, entry.handle)
+    )
+
+
+def _leased(changes: Changes, seq: int, entry: DeliveriesLeased, facts: bytes, body: BodyAt) -> None:
+    for number in entry.deliveries:
+        changes["hand_out"].append((1, entry.at_us, 0, "", seq, number))
+    _trail(changes, seq, entry.deliveries)
+
+
+def _returned(changes: Changes, seq: int, entry: DeliveriesReturned, facts: bytes, body: BodyAt) -> None:
+    available_at_us = entry.at_us + int(entry.delay_s * 1_000_000) if entry.delay_s else 0
+    for number in entry.deliveries:
+        changes["hand_out"].append((0, entry.at_us, available_at_us, entry.reason, seq, number))
+    _trail(changes, seq, entry.deliveries)
+
+
+def _acknowledged(changes: Changes, seq: int, entry: DeliveriesAcknowledged, facts: bytes, body: BodyAt) -> None:
+    _settle(changes, seq, entry.at_us, entry.deliveries, State.DELIVERED, "acknowledged")
+
+
+def _ended(changes: Changes, seq: int, entry: DeliveriesEnded, facts: bytes, body: BodyAt) -> None:
+    _settle(changes, seq, entry.at_us, entry.deliveries, FINAL[entry.state], entry.reason)
+
+
+def _configuration(changes: Changes, seq: int, entry: ConfigurationChanged, facts: bytes, body: BodyAt) -> None:
+    for change in entry.objects:
+        value = b"" if change.value is None else pack_value(change.value)
+        row = (change.kind, change.key, change.version, value, entry.at_us, entry.by)
+        changes["save_object"].append((*row, seq))
+        changes["insert_object_version"].append((*row, entry.reason, seq))
+
+
+def _access(changes: Changes, seq: int, entry: AccessRecorded, facts: bytes, body: BodyAt) -> None:
+    changes["insert_access"].append((seq, entry.at_us, entry.by, entry.what, entry.detail))
+
+
+def _settle(changes: Changes, seq: int, at_us: int, deliveries: tuple[int, ...], state: State, reason: str) -> None:
+    settle = changes["settle"]
+    for number in deliveries:
+        settle.append((state.value, at_us, reason, seq, number))
+    _trail(changes, seq, deliveries)
+
+
+def _trail(changes: Changes, seq: int, deliveries: tuple[int, ...]) -> None:
+    origins = {delivery_origin(number)[0] for number in deliveries}
+    changes["insert_trail"].extend((origin, seq) for origin in sorted(origins))
+
+
+PROJECTORS: dict[type, Callable[[Changes, int, Any, bytes, BodyAt], None]] = {
+    MessagePosted: _posted,
+    MessageRefused: _refused,
+    InvocationReturned: _returned_invocation,
+    DeliveriesLeased: _leased,
+    DeliveriesReturned: _returned,
+    DeliveriesAcknowledged: _acknowledged,
+    DeliveriesEnded: _ended,
+    ConfigurationChanged: _configuration,
+    AccessRecorded: _access,
+}

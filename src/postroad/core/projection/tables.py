@@ -1,0 +1,47 @@
+"""The tables every index keeps, and the changes that fill them.
+
+A change is a named statement with its parameters; ``STATEMENTS`` says what each takes. SQL indexes have a statement of that name in
+their SQL file, the memory index a method. All inserts may be repeated and all updates are guarded by the number of the entry
+that causes them, so applying the same entries twice, or in other groups, gives the same tables.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Changes = dict[str, list[tuple[Any, ...]]]
+
+TABLES: dict[str, tuple[str, ...]] = {
+    # one row per accepted post; header is the entry as the journal has it
+    "message": (
+        "seq", "session", "transaction_id", "sender", "type", "topic", "handle", "at_us", "size", "header",
+        "body_segment", "body_offset", "body_length", "body_digest",
+    ),
+    # one row per copy and hop: a message waiting at, or done with, one service
+    "delivery": (
+        "number", "message_seq", "copy", "hop", "content_seq", "recipient", "sender", "state", "attempts", "queued_at_us",
+        "leased_at_us", "available_at_us", "settled_at_us", "expires_at_us", "reason", "lease_seq", "settle_seq",
+    ),
+    # one row per answer of an in-transit service: the message's content from there on
+    "content": ("seq", "transaction_id", "session", "parts", "body_segment", "body_offset", "body_length", "body_digest"),
+    # one row per handle or Idempotency-Key ever used, by hash
+    "seen": ("key", "session", "seq", "at_us"),
+    # which later entries speak of the deliveries that an entry caused
+    "trail": ("origin_seq", "seq"),
+    # one row per rejected post
+    "refused": ("seq", "session", "at_us", "sender", "code", "detail", "size", "form", "handle"),
+    # configuration objects as they are now …
+    "object": ("kind", "key", "version", "value", "at_us", "by", "seq"),
+    # … and as they ever were
+    "object_version": ("kind", "key", "version", "value", "at_us", "by", "reason", "seq"),
+    # logins refused, payloads looked at
+    "access": ("seq", "at_us", "by", "what", "detail"),
+}  # fmt: skip
+
+# Order matters: rows are inserted before they are changed.
+STATEMENTS: dict[str, tuple[str, ...]] = {
+    **{f"insert_{table}": columns for table, columns in TABLES.items() if table != "object"},
+    "save_object": TABLES["object"],  # replaces an older version of the same object
+    "hand_out": ("attempts", "leased_at_us", "available_at_us", "reason", "seq", "number"),  # attempts is added
+    "settle": ("state", "settled_at_us", "reason", "seq", "number"),
+}

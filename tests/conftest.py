@@ -1,0 +1,42 @@
+"""What every test may ask for, and the check that a requirement claimed by a test exists."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from postroad.testing.postgres import PostgresServer
+
+REQUIREMENTS = Path(__file__).parent / "architecture" / "requirements.txt"
+_database_numbers = itertools.count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    known = {line for line in REQUIREMENTS.read_text().splitlines() if not line.startswith("#")}
+    faults = [
+        f"{item.nodeid}: {claimed!r}"
+        for item in items
+        for marker in item.iter_markers("req")
+        for claimed in marker.args or ("(no id)",)
+        if claimed not in known
+    ]
+    if faults:
+        raise pytest.UsageError("tests claim requirements that do not exist:\n  " + "\n  ".join(sorted(set(faults))))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """One real PostgreSQL for the whole run. A test that stops a server starts a ``PostgresServer`` of its own."""
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_database(postgres: PostgresServer) -> Iterator[str]:
+    """The dsn of a fresh, empty database of this test's own."""
+    name = f"test_{next(_database_numbers)}"
+    yield postgres.create_database(name)
+    postgres.drop_database(name)

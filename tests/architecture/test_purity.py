@@ -1,0 +1,81 @@
+"""Core has no clock, no randomness, no I/O and no async; XML and Spark each have one door.
+
+import-linter sees imports only, and ruff's exemptions are all or nothing, so what core calls and who may parse XML is
+checked here.
+"""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.architecture.source_tree import Module, modules
+
+CORE = modules("core")
+CLOCKS = {"now", "utcnow", "today", "fromtimestamp"}  # methods of datetime and date; fromtimestamp reads the local zone
+IMPURE_BUILTINS = {"open", "print", "input", "breakpoint", "exec", "eval"}
+IMPURE_MODULES = ("time", "random", "secrets", "os", "logging", "asyncio", "socket", "uuid", "threading", "pathlib")
+
+
+def impurities(module: Module) -> list[str]:
+    """What a core module does that depends on anything but its arguments."""
+    found = [f"line {node.lineno}: {text}" for node in ast.walk(module.tree) if (text := impurity(node))]
+    return found + [f"imports {name}" for name in module.imported_names() if name.split(".")[0] in IMPURE_MODULES]
+
+
+def impurity(node: ast.AST) -> str:
+    match node:
+        case ast.AsyncFunctionDef() | ast.Await() | ast.AsyncFor() | ast.AsyncWith():
+            return "async"
+        case ast.Call(func=ast.Name(id=name)) if name in IMPURE_BUILTINS:
+            return f"{name}()"
+        case ast.Call(func=ast.Attribute(attr=name, value=owner), args=arguments) if name in CLOCKS:
+            zoned = name == "fromtimestamp" and len(arguments) > 1
+            return "" if zoned or not is_a_date_type(owner) else f"{name}()"
+    return ""
+
+
+def is_a_date_type(owner: ast.expr) -> bool:
+    return (owner.id if isinstance(owner, ast.Name) else getattr(owner, "attr", "")) in {"datetime", "date"}
+
+
+@pytest.mark.parametrize("module", CORE, ids=lambda module: module.name)
+def test_core_depends_on_its_arguments_alone(module: Module) -> None:
+    assert impurities(module) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from datetime import datetime\nx = datetime.now()",
+        "import datetime\nx = datetime.datetime.utcnow()",
+        "import datetime\nx = datetime.date.today()",
+        "from datetime import datetime\nx = datetime.fromtimestamp(1)",
+        "import time",
+        "from random import choice",
+        "import os.path",
+        "from logging import getLogger",
+        "def f():\n    import asyncio",
+        "async def f(): ...",
+        "x = open('f')",
+        "print(1)",
+    ],
+)
+def test_the_check_sees_what_it_forbids(source: str) -> None:
+    assert impurities(Module(path=CORE[0].path, tree=ast.parse(source)))
+
+
+def test_the_check_lets_pure_dates_pass() -> None:
+    source = "from datetime import UTC, datetime\nx = datetime.fromtimestamp(1, UTC)\ny = clock.now()\nz = store.open()"
+    assert impurities(Module(path=CORE[0].path, tree=ast.parse(source))) == []
+
+
+def test_xml_is_parsed_in_one_place() -> None:
+    doors = {module.name for module in modules() if module.imports("lxml", "xml", "defusedxml", "xmltodict")}
+    assert doors <= {"core/codecs/xml.py"}
+
+
+def test_spark_is_known_to_the_warehouse_alone() -> None:
+    users = {module.name for module in modules() if module.imports("pyspark", "delta", "deltalake")}
+    assert {name for name in users if not name.startswith("warehouse/")} == set()

@@ -6,8 +6,14 @@ its port in ``postroad.testing``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from postroad.core.model.delivery import Found, Queued
+from postroad.core.model.journal import Entry
+from postroad.core.model.selector import Selector
+from postroad.core.projection.tables import Changes
+from postroad.errors import Unavailable
 
 
 class NewRecord(NamedTuple):
@@ -95,3 +101,91 @@ class Randomness(Protocol):
     """Random bytes fit for secrets."""
 
     def bytes(self, count: int) -> bytes: ...
+
+
+class Index(Protocol):
+    """Tables projected from the journal; losing them costs time, never data."""
+
+    async def position(self) -> Head:
+        """The last entry that has been applied."""
+        ...
+
+    async def apply(self, changes: Changes, head: Head) -> None:
+        """Apply a batch's changes and move the position, atomically."""
+        ...
+
+    async def query(self, name: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        """The answer to one of ``core.projection.queries.QUERIES``."""
+        ...
+
+    async def rows(self, table: str) -> list[tuple[Any, ...]]:
+        """A whole table in the order of its key, to compare indexes."""
+        ...
+
+    async def clear(self) -> None:
+        """Empty every table and go back to position 0, for a rebuild."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Step(NamedTuple):
+    """One unit of work on its way to the journal: an entry, its body, and what must hold for it to be written."""
+
+    entry: Entry
+    body: bytes | None = None
+    keys: tuple[int, ...] = ()  # must never have been seen before (handles, answers …)
+    reserve: bool = False  # may use the storage reserve: acknowledgements and administration
+
+
+class Committed(NamedTuple):
+    """The step's entry is durable under this number."""
+
+    seq: int
+
+
+class Conflict(NamedTuple):
+    """One of the step's keys was used by an earlier entry, which is durable; nothing was written."""
+
+    key: int
+    seq: int
+    session: str
+
+
+Outcome = Committed | Conflict | Unavailable
+
+
+class Desk(Protocol):
+    """Owns what must be known at once: keys seen, queue heads and leases. Everything durable passes through ``submit``.
+
+    The local desk keeps them in memory over a journal of its own; the shared desk keeps them in PostgreSQL.
+    """
+
+    def submit(self, step: Step, done: Callable[[Outcome], None]) -> None:
+        """Write the step with the next group. ``done`` is called once, from the loop, after the commit that makes it true.
+
+        Raises Unavailable when too much is waiting already.
+        """
+        ...
+
+    async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float) -> list[Queued]:
+        """Lease waiting deliveries, oldest first, and record the hand-out durably; expired ones are ended instead."""
+        ...
+
+    async def arrival(self, mailbox: str, timeout_s: float) -> None:
+        """Return when something may have become available in the mailbox, or the time is over."""
+        ...
+
+    async def find(self, number: int) -> Found | None:
+        """A delivery and its state, however long ago it was made."""
+        ...
+
+    async def seen(self, key: int) -> tuple[int, str] | None:
+        """Entry number and session under which a key was first used, once that entry is durable."""
+        ...
+
+    async def body(self, queued: Queued) -> bytes | None:
+        """The bytes of a delivery's content; None when retention has dropped them."""
+        ...
+
+    async def close(self) -> None: ...

@@ -7,6 +7,7 @@ stores the state's number. A lease is not a state: it is kept in memory, and los
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -70,3 +71,10 @@ class Queued(Struct, kw_only=True):
     available_at: float = 0.0  # monotonic seconds; later than now while leased or put back with a delay
     leased: bool = False
     data: bytes | None = None  # the body's bytes while they are still warm
+
+
+class Found(NamedTuple):
+    """A delivery that was looked up, and the state it is in."""
+
+    queued: Queued
+    state: State

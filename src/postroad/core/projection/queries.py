@@ -1,0 +1,45 @@
+"""The named questions that can be put to an index: what each takes and what each row of its answer holds.
+
+SQL indexes answer them with a statement of that name in their SQL file, the memory index with a function; the contract suite puts
+every one of them to every index. Rows come in the order given in the comment. ``before`` and ``after`` are exclusive: a page goes
+on where the last one ended.
+"""
+
+from __future__ import annotations
+
+from postroad.core.projection.tables import TABLES
+
+MESSAGE = TABLES["message"]
+DELIVERY = TABLES["delivery"]
+CONTENT = TABLES["content"]
+
+# What is needed to hand a delivery out: its own row, the message's header and body, and the content that replaced it, if any.
+WAITING = (
+    *DELIVERY, "header", "body_segment", "body_offset", "body_length", "body_digest",
+    "content_parts", "content_segment", "content_offset", "content_length", "content_digest",
+)  # fmt: skip
+
+QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    # configuration
+    "objects": ((), ("kind", "key", "version", "value", "at_us", "by", "seq")),  # by kind, key; removed ones have an empty value
+    "object_versions": (("kind", "key"), TABLES["object_version"]),  # newest first
+    # queues
+    "mailboxes": ((), ("recipient", "waiting")),  # every service with queued deliveries
+    "mailbox": (("recipient", "after_number", "limit"), WAITING),  # queued ones, oldest first
+    "delivery": (("number",), WAITING),
+    # messages
+    "message": (("session",), MESSAGE),
+    "message_at": (("seq",), MESSAGE),
+    "sent_by": (("sender", "before_seq", "limit"), MESSAGE),  # newest first
+    "received_by": (("recipient", "before_number", "limit"), WAITING),  # newest first, every state
+    "all_messages": (("before_seq", "limit"), MESSAGE),  # newest first
+    "refused": (("session",), TABLES["refused"]),
+    "refused_by": (("sender", "before_seq", "limit"), TABLES["refused"]),  # newest first
+    "seen": (("key",), ("key", "session", "seq", "at_us")),
+    # histories
+    "transaction_messages": (("transaction_id",), MESSAGE),  # oldest first
+    "transaction_contents": (("transaction_id",), CONTENT),  # oldest first
+    "transaction_deliveries": (("transaction_id",), DELIVERY),  # by number
+    "transaction_trail": (("transaction_id",), ("seq",)),  # distinct entries that speak of its deliveries, oldest first
+    "states": ((), ("state", "deliveries")),  # how many deliveries are in each state
+}

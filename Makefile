@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 VENV := .venv
 PYTHON := $(VENV)/bin/python
-PIP_INSTALL := $(PYTHON) -m pip install --quiet --disable-pip-version-check
+PIP_INSTALL := $(PYTHON) -m pip install -qq --disable-pip-version-check
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 LOCKS ?= dev run lock

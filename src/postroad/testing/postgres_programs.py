@@ -31,10 +31,10 @@ _MACHINE_PATTERNS = (
 
 def find_programs() -> Path:
     """The folder with ``initdb``, ``postgres`` and ``psql``: named, the machine's own, or a wheel's."""
-    named = os.environ.get(PROGRAMS_VARIABLE)
+    named = os.environ.get(PROGRAMS_VARIABLE)  # made absolute below: the server runs in a folder of its own
     if named:
         if _is_complete(Path(named)):
-            return Path(named)
+            return Path(named).resolve()
         raise Misconfigured(
             [f"{PROGRAMS_VARIABLE}={named} has no initdb, postgres and psql; name their folder or unset it"]
         )

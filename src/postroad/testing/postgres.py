@@ -183,9 +183,18 @@ class PostgresServer:
                 return programs
         except PermissionError:
             pass
-        copy = self._home / "postgresql"
-        shutil.copytree(programs.parent, copy)
-        return copy / programs.name
+        return self._copied(programs)
+
+    def _copied(self, programs: Path) -> Path:
+        """A copy with the same places relative to each other, since programs find their libraries and data by them."""
+        package, copies = programs.parents[1], self._home / "postgresql"
+        libraries = package.with_name(f"{package.name}.libs")  # where a wheel keeps what its programs were linked to
+        shutil.copytree(programs.parent, copies / package.name / programs.parent.name)
+        if libraries.is_dir():
+            shutil.copytree(libraries, copies / libraries.name)
+        for path in (copies, *copies.rglob("*")):
+            self._account.own(path)
+        return copies / package.name / programs.parent.name / programs.name
 
     def _initialize(self) -> None:
         password_file = self._home / "password"

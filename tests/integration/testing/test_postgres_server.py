@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import asyncpg
@@ -11,7 +11,7 @@ import pytest
 
 from postroad.errors import Misconfigured
 from postroad.testing.postgres import PostgresServer
-from postroad.testing.postgres_programs import PROGRAMS_VARIABLE, find_programs, main, wheel_programs
+from postroad.testing.postgres_programs import PROGRAMS_VARIABLE, find_programs, machine_programs, main, wheel_programs
 
 
 @pytest.fixture(scope="module")
@@ -82,12 +82,21 @@ def test_the_programs_of_the_wheel_work_too() -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has programs that the server's user cannot read")
-def test_programs_in_a_private_folder_are_copied_to_where_the_server_may_read_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", [machine_programs, wheel_programs])
+def test_programs_in_a_private_folder_are_copied_to_where_the_server_may_read_them(
+    source: Callable[[], Iterator[Path]], tmp_path: Path
+) -> None:
+    programs = next(source(), None)
+    if programs is None:
+        pytest.skip(f"this machine has none of {source.__name__}")
     private = tmp_path / "private"
     private.mkdir(mode=0o700)
-    (private / "postgresql").symlink_to(find_programs().parent)
-    with PostgresServer(programs=private / "postgresql" / "bin") as server:
+    package = programs.parents[1]
+    for folder in package.parent.glob(f"{package.name}*"):
+        (private / folder.name).symlink_to(folder)
+    with PostgresServer(programs=private / programs.relative_to(package.parent)) as server:
         assert server.data_directory.parent in server.programs.parents
+        assert server.execute("SELECT 1") == "1"
 
 
 def test_a_test_gets_an_empty_database_of_its_own(postgres: PostgresServer, postgres_database: str) -> None:

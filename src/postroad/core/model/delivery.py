@@ -70,6 +70,7 @@ class Queued(Struct, kw_only=True):
     attempt: int = 0
     available_at: float = 0.0  # monotonic seconds; later than now while leased or put back with a delay
     leased: bool = False
+    token: str = ""  # once computed
     data: bytes | None = None  # the body's bytes while they are still warm
 
 

@@ -44,14 +44,31 @@ def project(records: Iterable[tuple[int, bytes, BodyAt]]) -> Changes:
     return changes
 
 
-def unique_keys(entry: MessagePosted) -> list[int]:
-    """Hashes under which this post is remembered, so that a second one like it is recognised."""
+def unique_keys(entry: MessagePosted | InvocationReturned) -> list[int]:
+    """Hashes under which this entry is remembered, so that a second one like it is recognised."""
+    if isinstance(entry, InvocationReturned):
+        return [answer_key(entry.delivery)]
     keys = []
     if entry.handle:
-        keys.append(key_hash("handle", entry.sender, entry.handle))
+        keys.append(handle_key(entry.sender, entry.handle))
     if entry.idempotency:
-        keys.append(key_hash("idempotency", entry.sender, entry.idempotency))
+        keys.append(idempotency_key(entry.sender, entry.idempotency))
+    if entry.answers is not None:
+        keys.append(answer_key(entry.answers.delivery))
     return keys
+
+
+def handle_key(sender: str, handle: str) -> int:
+    return key_hash("handle", sender, handle)
+
+
+def idempotency_key(sender: str, key: str) -> int:
+    return key_hash("idempotency", sender, key)
+
+
+def answer_key(delivery: int) -> int:
+    """A delivery is answered once; this key is what the second answer collides with."""
+    return key_hash("answer", str(delivery))
 
 
 def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body: BodyAt) -> None:
@@ -74,6 +91,8 @@ def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body
 
 def _returned_invocation(changes: Changes, seq: int, entry: InvocationReturned, facts: bytes, body: BodyAt) -> None:
     parts = pack_parts(entry.parts)
+    for key in unique_keys(entry):
+        changes["insert_seen"].append((key, entry.session, seq, entry.at_us))
     changes["insert_content"].append((seq, entry.transaction, entry.session, parts, *(body or NO_BODY)))
     changes["insert_delivery"].append(
         (delivery_number(seq, 0), entry.message, entry.copy, entry.hop, seq, entry.next, entry.by, 0, 0, entry.at_us,

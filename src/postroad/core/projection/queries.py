@@ -36,6 +36,7 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "refused": (("session",), TABLES["refused"]),
     "refused_by": (("sender", "before_seq", "limit"), TABLES["refused"]),  # newest first
     "seen": (("key",), ("key", "session", "seq", "at_us")),
+    "recent_keys": (("limit",), ("key",)),  # newest first
     # histories
     "transaction_messages": (("transaction_id",), MESSAGE),  # oldest first
     "transaction_contents": (("transaction_id",), CONTENT),  # oldest first

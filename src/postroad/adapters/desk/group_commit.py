@@ -1,0 +1,103 @@
+"""Group commit without timers: whatever arrived while the last group was being made durable is the next group.
+
+Kept rule: ``done`` is called exactly once for every step, and never before the commit that makes its outcome true. A busy network
+makes large groups by itself; an idle one commits a single step at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+
+from postroad.errors import Unavailable
+from postroad.ports import Outcome, Step
+
+log = logging.getLogger(__name__)
+
+GROUP_BYTES = 1 << 20
+WAITING_BYTES = 64 << 20
+OVERHEAD_BYTES = 512  # what a step weighs beside its body
+
+Done = Callable[[Outcome], None]
+
+
+class GroupCommit:
+    """Collects steps and hands them over in groups, one group at a time."""
+
+    def __init__(
+        self,
+        commit: Callable[[Sequence[Step]], Awaitable[list[Outcome]]],
+        *,
+        group_bytes: int = GROUP_BYTES,
+        waiting_bytes: int = WAITING_BYTES,
+    ) -> None:
+        self._commit = commit
+        self._group_bytes = group_bytes
+        self._waiting_bytes_most = waiting_bytes
+        self._waiting: deque[tuple[Step, Done]] = deque()
+        self._waiting_bytes = 0
+        self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="group-commit")
+
+    def submit(self, step: Step, done: Done) -> None:
+        """Add a step to the next group; raises Unavailable when the backlog is full (acknowledgements still pass)."""
+        if self._waiting_bytes > self._waiting_bytes_most and not step.reserve:
+            raise Unavailable("network.busy", "More is arriving than can be stored right now; try again in a moment")
+        self._waiting.append((step, done))
+        self._waiting_bytes += OVERHEAD_BYTES + (len(step.body) if step.body else 0)
+        self._wake.set()
+        self._idle.clear()
+
+    async def commit(self, step: Step) -> Outcome:
+        """Submit a step and wait for its outcome."""
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self.submit(step, lambda outcome: None if future.done() else future.set_result(outcome))
+        return await future
+
+    async def close(self) -> None:
+        """Finish what was submitted, then stop."""
+        if self._task is None:
+            return
+        await self._idle.wait()
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        self._task = None
+
+    async def _run(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._waiting:
+                await self._commit_group(self._next_group())
+            self._idle.set()
+
+    def _next_group(self) -> list[tuple[Step, Done]]:
+        group = []
+        size = 0
+        while self._waiting and size < self._group_bytes:
+            step, done = self._waiting.popleft()
+            size += OVERHEAD_BYTES + (len(step.body) if step.body else 0)
+            group.append((step, done))
+        self._waiting_bytes -= size
+        return group
+
+    async def _commit_group(self, group: list[tuple[Step, Done]]) -> None:
+        try:
+            outcomes = await self._commit([step for step, _ in group])
+        except Unavailable as error:
+            outcomes = [error] * len(group)
+        except Exception:
+            log.exception("a group of %d steps could not be committed", len(group))
+            outcomes = [Unavailable("internal", "The message was not stored; try again")] * len(group)
+        for (_, done), outcome in zip(group, outcomes, strict=True):
+            try:
+                done(outcome)
+            except Exception:
+                log.exception("answering a committed step failed")

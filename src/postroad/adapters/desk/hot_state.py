@@ -1,0 +1,197 @@
+"""What the local desk knows in memory: open deliveries by mailbox, those being settled, and those settled a moment ago.
+
+Kept rule: ``apply`` is called for durable entries only, in the order of their numbers, and is the single place where an entry
+changes memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, defaultdict
+
+from postroad.adapters.desk.keys import SeenKeys
+from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox
+from postroad.core.model.delivery import FINAL, Content, Found, Queued, State
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.journal import (
+    DeliveriesAcknowledged,
+    DeliveriesEnded,
+    DeliveriesReturned,
+    Entry,
+    InvocationReturned,
+    MessagePosted,
+)
+from postroad.core.projection.project import unique_keys
+from postroad.ports import BodyAt, Clock
+
+RECENT_MOST = 20_000  # settled deliveries remembered, so that a prompt response needs no look into the index
+WARM_BYTES = 128 << 20  # bodies of waiting deliveries kept in memory
+
+
+class HotState:
+    def __init__(self, clock: Clock, *, head_most: int = HEAD_MOST) -> None:
+        self.keys = SeenKeys()
+        self.applied_seq = 0
+        self.closed_while_loading: set[int] = set()
+        self._clock = clock
+        self._head_most = head_most
+        self._boxes: dict[str, Mailbox] = {}
+        self._open: dict[int, Mailbox] = {}
+        self._held: dict[int, Queued] = {}
+        self._recent: OrderedDict[int, Found] = OrderedDict()
+        self._arrivals: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)
+        self._warm_bytes = 0
+
+    # --- looking -------------------------------------------------------------------------------------------------
+
+    def mailbox(self, recipient: str) -> Mailbox:
+        box = self._boxes.get(recipient)
+        if box is None:
+            box = self._boxes[recipient] = Mailbox(self._head_most)
+        return box
+
+    def find(self, number: int) -> Found | None:
+        if (held := self._held.get(number)) is not None:
+            return Found(held, State.QUEUED)
+        box = self._open.get(number)
+        if box is not None and (queued := box.get(number)) is not None:
+            return Found(queued, State.QUEUED)
+        return self._recent.get(number)
+
+    def known(self, number: int) -> bool:
+        return number in self._open or number in self._recent or number in self._held
+
+    def load(self, box: Mailbox, queued: Queued) -> None:
+        """A waiting delivery was found in the index."""
+        if not self.known(queued.number) and queued.number not in self.closed_while_loading:
+            box.load(queued)
+            self._open[queued.number] = box
+
+    def adopt(self, box: Mailbox, queued: Queued, until: float) -> None:
+        """A waiting delivery was found in the index and is handed out at once."""
+        box.adopt(queued, until)
+        self._open[queued.number] = box
+
+    def arrivals(self, recipient: str) -> set[asyncio.Future[None]]:
+        return self._arrivals[recipient]
+
+    def wake(self, recipient: str) -> None:
+        for future in self._arrivals.get(recipient, ()):
+            if not future.done():
+                future.set_result(None)
+
+    # --- settling in two moves: hold when submitted, apply or release when the outcome is known --------------------
+
+    def hold(self, entry: Entry) -> list[tuple[Mailbox, Queued]]:
+        """Take deliveries that the entry will settle out of their mailboxes, so that nobody is handed them meanwhile."""
+        held = []
+        for number in _settles(entry):
+            box = self._open.get(number)
+            queued = box.close(number) if box is not None else None
+            if box is not None and queued is not None:
+                self._held[number] = queued
+                held.append((box, queued))
+        return held
+
+    def release(self, held: list[tuple[Mailbox, Queued]]) -> None:
+        """The entry was not written: the deliveries come again."""
+        for box, queued in held:
+            if self._held.pop(queued.number, None) is not None:
+                box.reopen(queued)
+                self.wake(queued.recipient)
+
+    def apply(self, entry: Entry, seq: int, body: BodyAt | None, data: bytes | None) -> None:
+        """An entry is durable: let it take effect."""
+        if isinstance(entry, MessagePosted):
+            self._apply_post(entry, seq, body, data)
+        elif isinstance(entry, InvocationReturned):
+            self._apply_return(entry, seq, body, data)
+        elif isinstance(entry, DeliveriesReturned):
+            self._apply_give_back(entry)
+        elif isinstance(entry, DeliveriesAcknowledged):
+            for number in entry.deliveries:
+                self._close(number, State.DELIVERED)
+        elif isinstance(entry, DeliveriesEnded):
+            for number in entry.deliveries:
+                self._close(number, FINAL[entry.state])
+        self.applied_seq = seq
+
+    def _apply_post(self, entry: MessagePosted, seq: int, body: BodyAt | None, data: bytes | None) -> None:
+        if keys := unique_keys(entry):
+            self.keys.remember(keys, seq, entry.session)
+        content = Content(entry.parts, body)
+        for ordinal, copy in enumerate(entry.copies):
+            if not copy.code:
+                queued = Queued(
+                    number=delivery_number(seq, ordinal),
+                    message_seq=seq,
+                    message=entry,
+                    copy=ordinal,
+                    hop=0,
+                    recipient=copy.hops[0].service,
+                    content=content,
+                    expires_at_us=entry.expires_at_us,
+                )
+                self._offer(queued, data)
+        if entry.answers is not None:
+            self._close(entry.answers.delivery, State.DELIVERED)
+
+    def _apply_return(self, entry: InvocationReturned, seq: int, body: BodyAt | None, data: bytes | None) -> None:
+        self.keys.remember(unique_keys(entry), seq, entry.session)
+        found = self.find(entry.delivery)
+        self._close(entry.delivery, State.DELIVERED)
+        if found is None:  # answered long after it was handed out: the next hop will be read from the index
+            self.mailbox(entry.next).spilled_to = delivery_number(seq, 0)
+            self.wake(entry.next)
+            return
+        queued = Queued(
+            number=delivery_number(seq, 0),
+            message_seq=entry.message,
+            message=found.queued.message,
+            copy=entry.copy,
+            hop=entry.hop,
+            recipient=entry.next,
+            content=Content(entry.parts, body),
+            expires_at_us=entry.expires_at_us,
+        )
+        self._offer(queued, data)
+
+    def _apply_give_back(self, entry: DeliveriesReturned) -> None:
+        available_at = self._clock.monotonic() + entry.delay_s
+        for number in entry.deliveries:
+            if (box := self._open.get(number)) is not None:
+                box.give_back(number, available_at)
+        self.wake(entry.by)
+
+    def _offer(self, queued: Queued, data: bytes | None) -> None:
+        box = self.mailbox(queued.recipient)
+        if box.offer(queued):
+            self._open[queued.number] = box
+            if data is not None and self._warm_bytes < WARM_BYTES:
+                queued.data = data
+                self._warm_bytes += len(data)
+        if queued.recipient in self._arrivals:
+            self.wake(queued.recipient)
+
+    def _close(self, number: int, state: State) -> None:
+        self.closed_while_loading.add(number)
+        box = self._open.pop(number, None)
+        queued = self._held.pop(number, None) or (box.close(number) if box is not None else None)
+        if queued is None:
+            return
+        if queued.data is not None:
+            self._warm_bytes -= len(queued.data)
+            queued.data = None
+        self._recent[number] = Found(queued, state)
+        if len(self._recent) > RECENT_MOST:
+            self._recent.popitem(last=False)
+
+
+def _settles(entry: Entry) -> tuple[int, ...]:
+    if isinstance(entry, DeliveriesAcknowledged | DeliveriesEnded):
+        return entry.deliveries
+    if isinstance(entry, InvocationReturned):
+        return (entry.delivery,)
+    if isinstance(entry, MessagePosted) and entry.answers is not None:
+        return (entry.answers.delivery,)
+    return ()

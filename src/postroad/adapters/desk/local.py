@@ -1,0 +1,237 @@
+"""The local desk: keys, queue heads and leases in memory, durable through this node's own journal.
+
+Kept rules: a step takes effect in memory only after its group is durable; a delivery that is being settled is out of the mailbox
+from the moment the step is submitted, so it cannot be handed out again; a lease is memory only, and losing it at a crash
+means no more than being handed out again. Everything can be rebuilt from the index once that has caught up with the journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from postroad.adapters.desk.group_commit import Done, GroupCommit
+from postroad.adapters.desk.hot_state import HotState
+from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox
+from postroad.core.delivery.waiting import found_from_row
+from postroad.core.model.delivery import Found, Queued
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased, encode
+from postroad.core.model.selector import EVERYTHING, Selector
+from postroad.errors import Unavailable
+from postroad.ports import BodyAt, Clock, Committed, Conflict, Index, Journal, NewRecord, Outcome, Step
+
+ATTEMPTS_MOST = 20
+REFILL = 2_000
+
+
+class LocalDesk:
+    def __init__(
+        self,
+        journal: Journal,
+        index: Index,
+        clock: Clock,
+        *,
+        indexed: Callable[[int], Awaitable[None]],
+        attempts_most: int = ATTEMPTS_MOST,
+        head_most: int = HEAD_MOST,
+        on_committed: Callable[[int], None] = lambda seq: None,
+    ) -> None:
+        self._journal = journal
+        self._index = index
+        self._clock = clock
+        self._indexed = indexed  # waits until the index has caught up with an entry
+        self._attempts_most = attempts_most
+        self._on_committed = on_committed
+        self._hot = HotState(clock, head_most=head_most)
+        self._group = GroupCommit(self._commit)
+        self._refilling: dict[str, asyncio.Lock] = {}
+
+    async def open(self) -> None:
+        """Take over from the index, which must have caught up with the journal before."""
+        self._hot.applied_seq = (await self._index.position()).seq
+        for recipient, _ in await self._index.query("mailboxes"):
+            self._hot.mailbox(recipient).spilled_to = delivery_number(self._hot.applied_seq, 0)
+        await self._hot.keys.load(self._index)
+        self._group.start()
+
+    async def close(self) -> None:
+        await self._group.close()
+
+    @property
+    def applied_seq(self) -> int:
+        """The last durable entry that has taken effect."""
+        return self._hot.applied_seq
+
+    # --- writing -------------------------------------------------------------------------------------------------
+
+    def submit(self, step: Step, done: Done) -> None:
+        held = self._hot.hold(step.entry)
+        if not held:
+            self._group.submit(step, done)
+            return
+
+        def settled(outcome: Outcome) -> None:
+            if not isinstance(outcome, Committed):
+                self._hot.release(held)
+            done(outcome)
+
+        self._group.submit(step, settled)
+
+    async def commit(self, step: Step) -> Outcome:
+        """Submit a step and wait for its outcome."""
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self.submit(step, lambda outcome: None if future.done() else future.set_result(outcome))
+        return await future
+
+    async def _commit(self, steps: Sequence[Step]) -> list[Outcome]:
+        outcomes = self._conflicts(steps)
+        todo = [place for place, outcome in enumerate(outcomes) if outcome is None]
+        try:
+            await self._append(steps, todo, outcomes)
+        except Unavailable as error:
+            for place in todo:
+                outcomes[place] = error
+            # When storage is nearly full posts are refused, while acknowledgements still go through.
+            await self._append(steps, [place for place in todo if steps[place].reserve], outcomes, reserve=True)
+        return [await self._resolved(outcome) for outcome in outcomes]
+
+    def _conflicts(self, steps: Sequence[Step]) -> list[Outcome | None]:
+        """For each step the use of one of its keys by an earlier entry, durable already or in this very group."""
+        outcomes: list[Outcome | None] = []
+        in_group: set[int] = set()
+        for step in steps:
+            taken = [key for key in step.keys if key in in_group or self._hot.keys.get(key) is not None]
+            outcomes.append(Conflict(taken[0], 0, "") if taken else None)
+            in_group.update(step.keys)
+        return outcomes
+
+    async def _resolved(self, outcome: Outcome | None) -> Outcome:
+        """A conflict is answered with the entry it collided with, which is durable by now."""
+        if isinstance(outcome, Conflict):
+            first = await self.seen(outcome.key)
+            if first is None:  # the twin in the same group could not be stored either
+                return Unavailable("network.unavailable", "The first post of this message failed; try again")
+            return Conflict(outcome.key, *first)
+        if outcome is None:
+            raise RuntimeError("a step was left without an outcome")
+        return outcome
+
+    async def _append(
+        self, steps: Sequence[Step], todo: list[int], outcomes: list[Outcome | None], *, reserve: bool = False
+    ) -> None:
+        if not todo:
+            return
+        records = [NewRecord(encode(steps[place].entry), steps[place].body) for place in todo]
+        appended = await self._journal.append(records, reserve=reserve)
+        for offset, place in enumerate(todo):
+            step = steps[place]
+            self._hot.apply(step.entry, appended.first_seq + offset, appended.bodies[offset], step.body)
+            outcomes[place] = Committed(appended.first_seq + offset)
+        self._on_committed(appended.head.seq)
+
+    # --- handing out ---------------------------------------------------------------------------------------------
+
+    async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float) -> list[Queued]:
+        box = self._hot.mailbox(mailbox)
+        until = self._clock.monotonic() + lease_s
+        leased = await self._take(box, selector, most, until)
+        if box.spilled_to and len(leased) < most:
+            if selector == EVERYTHING:
+                await self._refill(mailbox, box)
+                leased += await self._take(box, selector, most - len(leased), until)
+            else:
+                leased += await self._take_from_index(mailbox, box, selector, most - len(leased), until)
+        if leased:
+            await self._record_lease(box, mailbox, leased, lease_s)
+        return leased
+
+    async def arrival(self, mailbox: str, timeout_s: float) -> None:
+        box = self._hot.mailbox(mailbox)
+        if (due := box.next_due()) is not None:
+            timeout_s = min(timeout_s, max(0.001, due - self._clock.monotonic()))
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiting = self._hot.arrivals(mailbox)
+        waiting.add(future)
+        try:
+            await asyncio.wait({future}, timeout=timeout_s)
+        finally:
+            waiting.discard(future)
+
+    async def _take(self, box: Mailbox, selector: Selector, most: int, until: float) -> list[Queued]:
+        now, now_us = self._clock.monotonic(), self._clock.now_us()
+        taken = box.take(selector, most, now, now_us, until, self._attempts_most)
+        if taken.expired:
+            await self._end(box, taken.expired, "expired", "not fetched before it expired")
+        if taken.exhausted:
+            tries = f"handed out {self._attempts_most} times without being acknowledged"
+            await self._end(box, taken.exhausted, "failed", tries)
+        return taken.leased
+
+    async def _end(self, box: Mailbox, ended: list[Queued], state: str, reason: str) -> None:
+        numbers = tuple(queued.number for queued in ended)
+        entry = DeliveriesEnded(self._clock.now_us(), "network", state, reason, numbers)
+        outcome = await self._group.commit(Step(entry, reserve=True))
+        if isinstance(outcome, Unavailable):
+            for queued in ended:
+                box.reopen(queued)
+            raise outcome
+
+    async def _record_lease(self, box: Mailbox, mailbox: str, leased: list[Queued], lease_s: float) -> None:
+        entry = DeliveriesLeased(self._clock.now_us(), mailbox, lease_s, tuple(queued.number for queued in leased))
+        outcome = await self._group.commit(Step(entry, reserve=True))
+        if isinstance(outcome, Unavailable):
+            for queued in leased:
+                box.give_back(queued.number, 0.0)
+            raise outcome
+
+    # --- the part of a queue that lies in the index --------------------------------------------------------------
+
+    async def _refill(self, mailbox: str, box: Mailbox) -> None:
+        """Bring the next stretch of a long queue into memory."""
+        async with self._refilling.setdefault(mailbox, asyncio.Lock()):
+            reach = self._hot.applied_seq
+            self._hot.closed_while_loading.clear()
+            await self._indexed(reach)
+            rows = await self._index.query("mailbox", mailbox, box.loaded_to, REFILL)
+            now, now_us = self._clock.monotonic(), self._clock.now_us()
+            for row in rows:
+                self._hot.load(box, found_from_row(row, now=now, now_us=now_us).queued)
+            if len(rows) < REFILL and box.spilled_to >> 16 <= reach:
+                box.spilled_to = 0
+
+    async def _take_from_index(
+        self, mailbox: str, box: Mailbox, selector: Selector, most: int, until: float
+    ) -> list[Queued]:
+        """Matching deliveries behind the head in memory, without loading all that lies between."""
+        await self._indexed(self._hot.applied_seq)
+        leased: list[Queued] = []
+        after = box.loaded_to
+        now, now_us = self._clock.monotonic(), self._clock.now_us()
+        while len(leased) < most and (rows := await self._index.query("mailbox", mailbox, after, REFILL)):
+            after = rows[-1][0]
+            for row in rows:
+                queued = found_from_row(row, now=now, now_us=now_us).queued
+                if self._hot.known(queued.number) or 0 < queued.expires_at_us <= now_us:
+                    continue
+                if len(leased) < most and selector.matches(queued.message):
+                    self._hot.adopt(box, queued, until)
+                    leased.append(queued)
+        return leased
+
+    # --- looking up ----------------------------------------------------------------------------------------------
+
+    async def find(self, number: int) -> Found | None:
+        if (found := self._hot.find(number)) is not None:
+            return found
+        await self._indexed(self._hot.applied_seq)
+        rows = await self._index.query("delivery", number)
+        return found_from_row(rows[0], now=self._clock.monotonic(), now_us=self._clock.now_us()) if rows else None
+
+    async def seen(self, key: int) -> tuple[int, str] | None:
+        return await self._hot.keys.find(key, self._index)
+
+    async def body(self, queued: Queued) -> bytes | None:
+        if queued.data is not None:
+            return queued.data
+        return await self._journal.body(BodyAt(*queued.content.body)) if queued.content.body else b""

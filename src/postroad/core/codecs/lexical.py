@@ -1,0 +1,90 @@
+"""How times, numbers, flags and header texts are written, the same in every wire form.
+
+Kept rule: whatever one form accepts, every form can write. So header texts hold only characters that XML can carry, numbers
+keep their digits and follow JSON's grammar, and times name their zone.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.model.message import PropertyType
+from postroad.errors import Refused
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+LAST_US = 253_402_300_799_999_999  # the end of the year 9999, the last one that RFC 3339 can write
+
+_DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def read_time(text: str, pointer: str) -> int:
+    """Microseconds since 1970 from an RFC 3339 time. Times before 1970 count as 1 µs: long gone, and never "none"."""
+    if not _DATE_TIME.fullmatch(text):
+        raise Refused(
+            "wire.malformed", f"{text[:40]!r} is not a time; write it as 2026-11-15T10:00:00Z, with a zone", pointer=pointer
+        )
+    try:
+        microseconds = (datetime.fromisoformat(text.upper()) - _EPOCH) // _MICROSECOND
+    except (ValueError, OverflowError):
+        raise Refused("wire.malformed", f"there is no such time as {text[:40]!r}", pointer=pointer) from None
+    return min(max(microseconds, 1), LAST_US)
+
+
+def write_time(microseconds: int) -> str:
+    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat()[:-6] + "Z"
+
+
+def read_boolean(text: str, pointer: str) -> bool:
+    value = _BOOLEANS.get(text)
+    if value is None:
+        raise Refused("wire.malformed", f"{text[:40]!r} is neither true nor false", pointer=pointer)
+    return value
+
+
+def read_property(text: str, kind: PropertyType, pointer: str, limits: WireLimits) -> str:
+    """The property's text in the one spelling that every form can write, or a refusal."""
+    if kind is PropertyType.STRING:
+        return read_text(text, pointer, limits)
+    if kind is PropertyType.NUMBER:
+        return _number(text, pointer, limits)
+    if kind is PropertyType.BOOLEAN:
+        return "true" if read_boolean(text, pointer) else "false"
+    if _DATE.fullmatch(text):
+        read_time(text + "T00:00:00Z", pointer)
+    else:
+        read_time(text, pointer)
+    return text
+
+
+def _number(text: str, pointer: str, limits: WireLimits) -> str:
+    if len(text) > limits.number_chars or not _NUMBER.fullmatch(text):
+        raise Refused(
+            "wire.malformed",
+            f"{text[:40]!r} is not a number of at most {limits.number_chars} characters written as in JSON, such as -12.50",
+            pointer=pointer,
+        )
+    return text
+
+
+def read_text(text: str, pointer: str, limits: WireLimits) -> str:
+    """The text itself when it may stand in a header."""
+    if len(text) > limits.text_chars:
+        raise Refused("wire.too-large", f"at most {limits.text_chars} characters are allowed here", pointer=pointer)
+    found = NOT_XML.search(text)
+    if found:
+        raise Refused(
+            "wire.malformed", f"the character U+{ord(found.group()):04X} cannot stand in a header value", pointer=pointer
+        )
+    return text
+
+
+def check_size(body: bytes, limits: WireLimits) -> None:
+    if len(body) > limits.body_bytes:
+        raise Refused("wire.too-large", f"the body has {len(body)} bytes; at most {limits.body_bytes} are allowed")

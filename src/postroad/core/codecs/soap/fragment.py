@@ -1,0 +1,74 @@
+"""A document lifted out of an envelope, byte for byte, and made to stand alone.
+
+Kept rule: the bytes stay as they were posted. Only when a document leans on namespace declarations that stand outside of it,
+exactly the missing ones are added to its root's start tag; otherwise its names would mean nothing to the receiver.
+"""
+
+from __future__ import annotations
+
+import re
+
+from postroad.core.codecs.soap.escape import attribute_value
+from postroad.core.codecs.soap.names import ENVELOPES
+from postroad.core.codecs.xml import Scanner, new_scanner, run_scanner
+
+_QNAME = re.compile(r"\s*([\w.-]+):[\w.-]+\s*\Z")
+
+
+def standing_alone(fragment: bytes, in_scope: dict[str, str]) -> bytes:
+    """The fragment, with the declarations out of ``in_scope`` (prefix → namespace, "" the default) that it needs."""
+    if not in_scope.get("") and not any(prefix and f"{prefix}:".encode() in fragment for prefix in in_scope):
+        return fragment
+    leaning = _Leaning(in_scope)
+    leaning.read(fragment)
+    if not leaning.needed:
+        return fragment
+    added = "".join(
+        f' xmlns{":" if prefix else ""}{prefix}="{attribute_value(in_scope[prefix])}"' for prefix in sorted(leaning.needed)
+    )
+    return fragment[: leaning.root_name_end] + added.encode() + fragment[leaning.root_name_end :]
+
+
+class _Leaning:
+    """Reads a fragment and notes which prefixes it uses without declaring them itself."""
+
+    def __init__(self, in_scope: dict[str, str]) -> None:
+        self._in_scope = {prefix: uri for prefix, uri in in_scope.items() if uri}
+        self._declared: list[frozenset[str]] = [frozenset()]
+        self._scanner: Scanner
+        self.needed: set[str] = set()
+        self.root_name_end = -1
+
+    def read(self, fragment: bytes) -> None:
+        self._scanner = new_scanner(namespaces=False)
+        self._scanner.buffer_text = True
+        self._scanner.StartElementHandler = self._start
+        self._scanner.EndElementHandler = self._end
+        self._scanner.CharacterDataHandler = self._content
+        run_scanner(self._scanner, fragment)
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if self.root_name_end < 0:
+            self.root_name_end = self._scanner.CurrentByteIndex + 1 + len(name.encode())
+        declarations = {key[6:] for key in attributes if key == "xmlns" or key.startswith("xmlns:")}
+        self._declared.append(self._declared[-1] | declarations if declarations else self._declared[-1])
+        self._use(name.rpartition(":")[0])
+        for key, value in attributes.items():
+            prefix = key.rpartition(":")[0]
+            if prefix and prefix != "xmlns":
+                self._use(prefix)
+            if prefix != "xmlns" and key != "xmlns":
+                self._content(value)
+
+    def _end(self, _name: str) -> None:
+        self._declared.pop()
+
+    def _content(self, text: str) -> None:
+        """Names may also stand in content (xsi:type="xs:string"); they lean on a declaration just the same."""
+        qname = _QNAME.match(text)
+        if qname and self._in_scope.get(qname.group(1)) not in ENVELOPES:
+            self._use(qname.group(1))
+
+    def _use(self, prefix: str) -> None:
+        if prefix in self._in_scope and prefix not in self._declared[-1]:
+            self.needed.add(prefix)

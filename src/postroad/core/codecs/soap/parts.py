@@ -1,0 +1,91 @@
+"""Documents and attachments in SOAP: inline XML, text, or Base64, whichever carries the bytes exactly.
+
+``pr:Document`` and ``pr:Attachment`` hold one of ``pr:Xml`` (the document as it is), ``pr:Text`` and ``pr:Base64``.
+"""
+
+from __future__ import annotations
+
+from binascii import Error as NotBase64
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Sequence
+
+from postroad.core.codecs.lexical import NOT_XML, read_text, read_time, write_time
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.parts import OCTETS, TEXT, XML, is_xml
+from postroad.core.codecs.soap.escape import attribute_value, text_value
+from postroad.core.codecs.soap.reader import Element
+from postroad.core.codecs.xml import check_well_formed
+from postroad.core.model.message import Part
+from postroad.errors import Refused
+
+CONTENT_TYPES = {"Xml": XML, "Text": TEXT, "Base64": OCTETS}
+_EMBEDDED = WireLimits(xml_depth=240)  # leaves room for the envelope's own levels in what a receiver can parse
+
+
+def read_parts(documents: Sequence[Element], attachments: Sequence[Element], limits: WireLimits) -> tuple[Part, ...]:
+    elements = [*documents, *attachments]
+    return tuple(
+        read_part(element, str(number), number > len(documents), limits) for number, element in enumerate(elements, start=1)
+    )
+
+
+def read_part(element: Element, default_id: str, attachment: bool, limits: WireLimits) -> Part:
+    attributes = element.only_attributes("id", "contentType", "expiration")
+    form, data = _content(element)
+    expiration = attributes.get("expiration", "")
+    return Part(
+        id=read_text(attributes.get("id", ""), element.path, limits) or default_id,
+        content_type=read_text(attributes.get("contentType", ""), element.path, limits) or CONTENT_TYPES[form],
+        data=data,
+        expires_at_us=read_time(expiration.strip(), element.path) if expiration else 0,
+        attachment=attachment,
+    )
+
+
+def _content(element: Element) -> tuple[str, bytes]:
+    found = [(form, child) for form, children in element.fields(Xml=1, Text=1, Base64=1).items() for child in children]
+    if len(found) != 1:
+        raise Refused("wire.malformed", "a part holds exactly one of Xml, Text and Base64", pointer=element.path)
+    form, content = found[0]
+    if form == "Xml":
+        return form, content.document
+    return form, content.text.encode() if form == "Text" else read_base64(content.text, content.path)
+
+
+def read_base64(text: str, pointer: str) -> bytes:
+    try:
+        return a2b_base64("".join(text.split()), strict_mode=True)
+    except (NotBase64, ValueError):
+        raise Refused("wire.malformed", "the Base64 is not valid", pointer=pointer) from None
+
+
+def embeddable(data: bytes) -> bool:
+    """Whether these bytes can stand inside another XML document as they are."""
+    if data[:1] != b"<" or data[-1:] != b">" or data[1:2] in (b"!", b"?"):
+        return False
+    try:
+        check_well_formed(data, _EMBEDDED)
+    except Refused:
+        return False
+    return True
+
+
+def write_part(part: Part) -> bytes:
+    name = b"Attachment" if part.attachment else b"Document"
+    expiration = f' expiration="{write_time(part.expires_at_us)}"' if part.expires_at_us else ""
+    opening = f' id="{attribute_value(part.id)}" contentType="{attribute_value(part.content_type)}"{expiration}>'
+    return b"<pr:%b%b%b</pr:%b>" % (name, opening.encode(), _written(part), name)
+
+
+def _written(part: Part) -> bytes:
+    data = part.data
+    if is_xml(part.content_type) and embeddable(data):
+        return b"<pr:Xml>%b</pr:Xml>" % data
+    if is_xml(part.content_type) or part.content_type.startswith(("text/", "application/json")):
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            text = "\0"
+        if not NOT_XML.search(text):
+            return b"<pr:Text>%b</pr:Text>" % text_value(text).encode()
+    return b"<pr:Base64>%b</pr:Base64>" % b2a_base64(data, newline=False)

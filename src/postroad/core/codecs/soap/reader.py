@@ -1,0 +1,168 @@
+"""Reads a SOAP envelope into a small tree, with the bytes of inline documents left where they are.
+
+expat walks the envelope once. Elements become ``Element`` nodes, except for what stands inside ``pr:Xml``: of that only the
+byte range and the namespaces in scope are noted, so that the document can be cut out exactly as it was posted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.soap.fragment import standing_alone
+from postroad.core.codecs.soap.names import ours, path_of, shown
+from postroad.core.codecs.xml import Counter, new_scanner, run_scanner
+from postroad.errors import Refused
+
+_INLINE = ours("Xml")
+_TAG = re.compile(rb"""<[^>"']*(?:(?:"[^"]*"|'[^']*')[^>"']*)*>""")
+
+
+class Element:
+    """An element of the envelope; ``document`` holds the bytes of an inline document."""
+
+    __slots__ = ("attributes", "children", "document", "name", "path", "pieces")
+
+    def __init__(self, name: str, path: str, attributes: dict[str, str]) -> None:
+        self.name = name
+        self.path = path
+        self.attributes = attributes
+        self.pieces: list[str] = []
+        self.children: list[Element] = []
+        self.document = b""
+
+    @property
+    def text(self) -> str:
+        """The text of an element that has no child elements."""
+        if self.children:
+            raise Refused("wire.malformed", f"{shown(self.name)} holds text only", pointer=self.children[0].path)
+        return "".join(self.pieces)
+
+    def only_attributes(self, *allowed: str) -> Mapping[str, str]:
+        for name in self.attributes:
+            if name not in allowed and "}" not in name:  # attributes of other namespaces (xsi:type …) are not ours to judge
+                raise Refused("wire.malformed", f"the attribute {name[:80]!r} is not known here", pointer=self.path)
+        return self.attributes
+
+    def fields(self, **most: int) -> dict[str, list[Element]]:
+        """Children by local name; each may come at most so often, and no others may come. Stray text is refused."""
+        if "".join(self.pieces).strip():
+            raise Refused("wire.malformed", f"{shown(self.name)} holds elements, no text", pointer=self.path)
+        found: dict[str, list[Element]] = {name: [] for name in most}
+        for child in self.children:
+            local = shown(child.name)
+            if child.name != ours(local) or local not in found:
+                raise Refused("wire.malformed", f"{local[:80]} is not known in {shown(self.name)}", pointer=child.path)
+            found[local].append(child)
+            if len(found[local]) > most[local]:
+                code = "wire.malformed" if most[local] == 1 else "wire.too-complex"
+                raise Refused(code, f"{local} may come at most {most[local]} times", pointer=child.path)
+        return found
+
+
+def read_tree(utf8: bytes, limits: WireLimits) -> Element:
+    """The root element of a well-formed envelope within limits."""
+    return _Reader(utf8, limits).read()
+
+
+class _Reader(Counter):
+    __slots__ = ("_inside", "_open", "_roots", "_scanner", "_scope", "_start_of_document", "_utf8")
+
+    def __init__(self, utf8: bytes, limits: WireLimits) -> None:
+        super().__init__(limits)
+        self._utf8 = utf8
+        self._scanner = new_scanner()
+        self._open = [Element("", "", {})]
+        self._scope: list[tuple[str, str]] = []
+        self._inside = 0  # levels below and including pr:Xml; 0 outside of it
+        self._roots = 0
+        self._start_of_document = 0
+
+    def read(self) -> Element:
+        self.attach(self._scanner)
+        self._scanner.buffer_text = True
+        self._scanner.EndNamespaceDeclHandler = self._undeclared
+        self._scanner.CharacterDataHandler = self._text
+        self._scanner.ProcessingInstructionHandler = self._instruction
+        run_scanner(self._scanner, self._utf8)
+        return self._open[0].children[0]
+
+    def declared(self, prefix: str | None, uri: str) -> None:
+        super().declared(prefix, uri)
+        self._scope.append((prefix or "", uri or ""))
+
+    def _undeclared(self, _prefix: str | None) -> None:
+        self._scope.pop()
+
+    def started(self, name: str, attributes: dict[str, str]) -> None:
+        super().started(name, attributes)
+        if self._inside:
+            self._inside += 1
+            self._roots += self._inside == 2
+            return
+        parent = self._open[-1]
+        element = Element(name, parent.path + path_of(name), attributes)
+        parent.children.append(element)
+        self._open.append(element)
+        if name == _INLINE:
+            self._enter_document()
+
+    def _enter_document(self) -> None:
+        tag = _TAG.match(self._utf8, self._scanner.CurrentByteIndex)
+        self._start_of_document = tag.end() if tag else 0
+        self._inside = 1
+        self._roots = 0
+
+    def ended(self, name: str) -> None:
+        super().ended(name)
+        if self._inside:
+            self._inside -= 1
+            if self._inside:
+                return
+            self._leave_document(self._open[-1])
+        self._open.pop()
+
+    def _leave_document(self, element: Element) -> None:
+        if self._roots != 1 or element.pieces:
+            raise Refused("wire.malformed", "Xml holds exactly one element, the document", pointer=element.path)
+        inline = self._utf8[self._start_of_document : self._scanner.CurrentByteIndex].strip(b" \t\r\n")
+        element.document = standing_alone(inline, dict(self._scope))
+
+    def _text(self, text: str) -> None:
+        if not self._inside or (self._inside == 1 and text.strip()):
+            self._open[-1].pieces.append(text)
+
+    def _instruction(self, target: str, _data: str) -> None:
+        if not self._inside:
+            raise Refused("wire.forbidden-markup", f"a SOAP envelope holds no processing instructions ({target[:40]})")
+
+
+def operation_in(root: Element, namespace: str, *, role: str) -> Element:
+    """The one element in the Body, after the Header blocks have been found harmless."""
+    body: Element | None = None
+    if root.name != f"{namespace}}}Envelope":
+        raise Refused("wire.unsupported", f"a SOAP envelope of {namespace} is expected", pointer="/Envelope")
+    for child in root.children:
+        if child.name == f"{namespace}}}Header" and body is None:
+            _check_understood(child, namespace)
+        elif child.name == f"{namespace}}}Body" and body is None:
+            body = child
+        else:
+            raise Refused("wire.malformed", "an Envelope holds a Header and a Body", pointer=child.path)
+    if body is None or len(body.children) != 1:
+        raise Refused("wire.malformed", f"the Body holds exactly one element, the {role}", pointer="/Envelope/Body")
+    return body.children[0]
+
+
+def _check_understood(header: Element, namespace: str) -> None:
+    for block in header.children:
+        addressed = block.attributes.get(f"{namespace}}}actor") or block.attributes.get(f"{namespace}}}role") or ""
+        for_us = not addressed or addressed.endswith(("/next", "/ultimateReceiver"))
+        if for_us and block.attributes.get(f"{namespace}}}mustUnderstand", "").strip() in ("1", "true"):
+            raise Refused(
+                "wire.unsupported",
+                f"the header block {shown(block.name)[:200]} must be understood but is not; leave it out",
+                pointer=block.path,
+            )
+

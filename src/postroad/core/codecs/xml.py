@@ -1,0 +1,158 @@
+"""The one safe XML parser of the project; nothing else may touch lxml or expat.
+
+Kept rules: no DTD, so no entities and nothing external; only encodings we know, turned into UTF-8 before parsing; depth,
+elements and attributes are limited, and proved by counting bytes where that suffices. ``parse`` builds a tree for whoever must
+look inside a document; ``new_scanner`` gives the expat parser with which the SOAP codec reads an envelope and learns where
+in the bytes things stand.
+"""
+
+from __future__ import annotations
+
+import re
+from xml.parsers import expat
+
+from lxml import etree
+
+from postroad.core.codecs.lexical import check_size
+from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.errors import Refused
+
+SEPARATOR = "}"  # expat reports a name as "namespace}local"
+
+_ENCODING = re.compile(rb"""<\?xml\s[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']""", re.ASCII)
+_DECLARATION = re.compile(r"\s*<\?xml\s[^>]*\?>")
+_UTF_8 = frozenset({"utf-8", "utf8"})
+_UTF_16 = frozenset({"utf-16", "utf-16le", "utf-16be", "ucs-2"})
+_TRANSCODED = {
+    "us-ascii": "ascii", "ascii": "ascii",
+    "iso-8859-1": "latin-1", "latin1": "latin-1", "latin-1": "latin-1",
+    "windows-1252": "cp1252", "cp1252": "cp1252",
+}  # fmt: skip
+_UTF_16_STARTS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"<\x00": "utf-16-le", b"\x00<": "utf-16-be"}
+
+Tree = etree._Element
+Scanner = expat.XMLParserType
+
+
+def to_utf8(body: bytes) -> bytes:
+    """The document in UTF-8. A declared encoding that the bytes contradict, or that we do not know, is refused."""
+    if body.startswith(b"\xef\xbb\xbf"):
+        body = body[3:]
+    if not body.startswith(b"<?xml"):
+        codec = _UTF_16_STARTS.get(body[:2])
+        return body if codec is None else _transcoded(body, codec)
+    declared = _ENCODING.match(body)
+    name = declared.group(1).decode().lower() if declared else "utf-8"
+    if name in _UTF_8:
+        return body
+    if name in _UTF_16:
+        raise Refused("wire.malformed", f"the XML declares {name} but is not; declare the encoding that is used", pointer="line 1")
+    if name not in _TRANSCODED:
+        raise Refused("wire.malformed", f"the encoding {name[:40]} is not accepted; use UTF-8", pointer="line 1")
+    return _transcoded(body, _TRANSCODED[name])
+
+
+def _transcoded(body: bytes, codec: str) -> bytes:
+    try:
+        text = body.decode(codec)
+    except UnicodeDecodeError as fault:
+        raise Refused("wire.malformed", f"byte {fault.start} is not {codec}; declare the encoding that is used") from None
+    declared = _ENCODING.match(text[:200].encode("ascii", "replace")) if codec.startswith("utf-16") else None
+    if declared and declared.group(1).decode().lower() not in _UTF_16:
+        raise Refused("wire.malformed", "the XML is in UTF-16 but declares another encoding", pointer="line 1")
+    text = _DECLARATION.sub("", text, count=1) if text.startswith("<?xml") else text
+    return text.encode("utf-8", "surrogatepass")  # what is no character at all is refused by the parser
+
+
+def _refuse_doctype(*_: object) -> None:
+    raise Refused("wire.forbidden-markup", "document type declarations and entities are not allowed; leave the DOCTYPE out")
+
+
+def new_scanner(*, namespaces: bool = True) -> Scanner:
+    """An expat parser for UTF-8 bytes that refuses any document type declaration."""
+    scanner = expat.ParserCreate("utf-8", SEPARATOR) if namespaces else expat.ParserCreate("utf-8")
+    scanner.StartDoctypeDeclHandler = _refuse_doctype
+    return scanner
+
+
+def run_scanner(scanner: Scanner, utf8: bytes) -> None:
+    """Feed the whole document; not being well-formed is a refusal that names line and column."""
+    try:
+        scanner.Parse(utf8, True)
+    except expat.ExpatError as fault:
+        pointer = f"line {fault.lineno}, column {fault.offset + 1}"
+        raise Refused("wire.malformed", f"the XML is not well-formed: {expat.ErrorString(fault.code)}", pointer=pointer) from None
+
+
+def counts_are_harmless(utf8: bytes, limits: WireLimits) -> bool:
+    """Whether counting bytes alone proves that no limit on depth, elements or attributes can be passed."""
+    tags = utf8.count(b"<")
+    return tags <= limits.xml_depth and tags <= limits.xml_elements and utf8.count(b"=") <= limits.xml_attributes
+
+
+class Counter:
+    """Counts while a scanner runs, and refuses what is too deep, too many or too wide."""
+
+    __slots__ = ("_declarations", "_depth", "_elements", "_limits")
+
+    def __init__(self, limits: WireLimits) -> None:
+        self._limits = limits
+        self._depth = self._elements = self._declarations = 0
+
+    def attach(self, scanner: Scanner) -> None:
+        scanner.StartNamespaceDeclHandler = self.declared
+        scanner.StartElementHandler = self.started
+        scanner.EndElementHandler = self.ended
+
+    def declared(self, _prefix: str | None, _uri: str) -> None:
+        self._declarations += 1
+        if self._declarations > self._limits.xml_attributes:
+            raise too_complex(self._limits)
+
+    def started(self, _name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        self._elements += 1
+        width = self._declarations + len(attributes)
+        self._declarations = 0
+        limits = self._limits
+        if self._depth > limits.xml_depth or self._elements > limits.xml_elements or width > limits.xml_attributes:
+            raise too_complex(limits)
+
+    def ended(self, _name: str) -> None:
+        self._depth -= 1
+
+
+def too_complex(limits: WireLimits) -> Refused:
+    return Refused(
+        "wire.too-complex",
+        f"the XML is too complex; at most {limits.xml_depth} levels, {limits.xml_elements} elements "
+        f"and {limits.xml_attributes} attributes on one element are allowed",
+    )
+
+
+def check_well_formed(utf8: bytes, limits: WireLimits = DEFAULT_LIMITS) -> None:
+    """Refuse what is not well-formed XML with namespaces, or passes a limit."""
+    scanner = new_scanner()
+    if not counts_are_harmless(utf8, limits):
+        Counter(limits).attach(scanner)
+    run_scanner(scanner, utf8)
+
+
+def parse(body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Tree:
+    """The root element of a document of unknown origin, comments and processing instructions left out."""
+    check_size(body, limits)
+    utf8 = to_utf8(body)
+    check_well_formed(utf8, limits)
+    parser = etree.XMLParser(
+        encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False,
+        attribute_defaults=False, huge_tree=False, remove_comments=True, remove_pis=True, collect_ids=False,
+    )  # fmt: skip
+    try:
+        return etree.fromstring(utf8, parser)
+    except etree.XMLSyntaxError as fault:
+        raise Refused("wire.malformed", f"the XML is not well-formed: {fault.msg}", pointer=f"line {fault.lineno}") from None
+
+
+def serialize(root: Tree) -> bytes:
+    """The element as UTF-8 bytes without an XML declaration."""
+    return etree.tostring(root, encoding="utf-8", xml_declaration=False)

@@ -1,0 +1,146 @@
+"""A service's mailbox: which delivery is handed out next, and when one that was not acknowledged comes again.
+
+Kept rule: deliveries leave in the order of their numbers, which is the order in which they were accepted; one that was given back
+or whose lease lapsed comes again at its old place. Time is an argument, so the same code serves the clock and the simulator.
+Only the head of a long queue is kept here; ``spilled_to`` tells that more lies in the index.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import insort
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from postroad.core.model.delivery import Queued
+from postroad.core.model.selector import EVERYTHING, Selector
+
+HEAD_MOST = 20_000  # deliveries of one mailbox kept in memory
+
+
+class Taken(NamedTuple):
+    """What a claim found: deliveries to hand out, and those whose time is over or whose tries are used up."""
+
+    leased: list[Queued]
+    expired: list[Queued]
+    exhausted: list[Queued]
+
+
+class Mailbox:
+    __slots__ = ("_again", "_due", "_open", "_waiting", "head_most", "loaded_to", "spilled_to")
+
+    def __init__(self, head_most: int = HEAD_MOST) -> None:
+        self.head_most = head_most
+        self.loaded_to = 0  # highest number that ever was in memory
+        self.spilled_to = 0  # highest number that was left to the index; 0 = all of the queue is here
+        self._open: dict[int, Queued] = {}
+        self._waiting: OrderedDict[int, None] = OrderedDict()
+        self._again: list[int] = []  # sorted numbers that come again, all before those in _waiting
+        self._due: list[tuple[float, int]] = []  # when leased or delayed ones become available
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def get(self, number: int) -> Queued | None:
+        return self._open.get(number)
+
+    def offer(self, queued: Queued) -> bool:
+        """Add a new delivery at the end; False when it is left to the index because the head is full."""
+        if self.spilled_to or len(self._waiting) >= self.head_most:
+            self.spilled_to = max(self.spilled_to, queued.number)
+            return False
+        self.load(queued)
+        return True
+
+    def load(self, queued: Queued) -> None:
+        """Add a delivery from the index, or a new one."""
+        self._open[queued.number] = queued
+        self._waiting[queued.number] = None
+        self.loaded_to = max(self.loaded_to, queued.number)
+
+    def adopt(self, queued: Queued, until: float) -> None:
+        """Add a delivery from the middle of the index that is handed out at once."""
+        self._open[queued.number] = queued
+        self._hand_out(queued, until)
+
+    def take(
+        self, selector: Selector, most: int, now: float, now_us: int, until: float, attempts_most: int
+    ) -> Taken:
+        """Lease up to ``most`` matching deliveries until ``until``; expired and exhausted ones are taken out for good."""
+        self._lapse(now)
+        taken = Taken([], [], [])
+        for number in self._candidates(selector):
+            queued = self._open[number]
+            if queued.expires_at_us and queued.expires_at_us <= now_us:
+                self.close(number)
+                taken.expired.append(queued)
+            elif queued.attempt >= attempts_most:
+                self.close(number)
+                taken.exhausted.append(queued)
+            else:
+                self._hand_out(queued, until)
+                taken.leased.append(queued)
+            if len(taken.leased) == most:
+                break
+        return taken
+
+    def give_back(self, number: int, available_at: float) -> None:
+        """A leased delivery is not wanted now; it comes again at ``available_at``."""
+        queued = self._open.get(number)
+        if queued is not None:
+            queued.available_at = available_at
+            heapq.heappush(self._due, (available_at, number))
+
+    def close(self, number: int) -> Queued | None:
+        """Take a delivery out: it is settled, or about to be."""
+        queued = self._open.pop(number, None)
+        if queued is not None:
+            self._waiting.pop(number, None)
+        return queued
+
+    def reopen(self, queued: Queued) -> None:
+        """Undo ``close``: settling it failed, so it comes again."""
+        queued.leased = False
+        self._open[queued.number] = queued
+        insort(self._again, queued.number)
+
+    def next_due(self) -> float | None:
+        """When the next leased or delayed delivery becomes available again."""
+        return self._due[0][0] if self._due else None
+
+    def _hand_out(self, queued: Queued, until: float) -> None:
+        self._waiting.pop(queued.number, None)
+        queued.attempt += 1
+        queued.leased = True
+        queued.available_at = until
+        heapq.heappush(self._due, (until, queued.number))
+
+    def _lapse(self, now: float) -> None:
+        while self._due and self._due[0][0] <= now:
+            number = heapq.heappop(self._due)[1]
+            queued = self._open.get(number)
+            if queued is not None and queued.leased and queued.available_at <= now:
+                queued.leased = False
+                insort(self._again, number)
+
+    def _candidates(self, selector: Selector) -> Iterator[int]:
+        everything = selector is EVERYTHING or selector == EVERYTHING
+        again, self._again = self._again, []
+        try:
+            while again:
+                number = again.pop(0)
+                queued = self._open.get(number)
+                if queued is None:
+                    continue
+                if everything or selector.matches(queued.message):
+                    yield number
+                else:
+                    self._again.append(number)
+        finally:
+            self._again += again
+        if everything:
+            while self._waiting:
+                yield self._waiting.popitem(last=False)[0]
+        else:
+            yield from [n for n in self._waiting if selector.matches(self._open[n].message)]

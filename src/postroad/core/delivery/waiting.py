@@ -1,0 +1,44 @@
+"""From a row of the index back to a delivery, as it was before the process that knew it ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from postroad.core.model.delivery import Content, Found, Queued, State
+from postroad.core.model.journal import MessagePosted, PartFacts, decode
+from postroad.core.projection.queries import WAITING
+
+COLUMN = {name: place for place, name in enumerate(WAITING)}
+decode_parts = msgspec.msgpack.Decoder(tuple[PartFacts, ...]).decode
+
+
+def found_from_row(row: tuple[Any, ...], *, now: float, now_us: int) -> Found:
+    """The delivery that a row of the queries ``mailbox``, ``delivery`` or ``received_by`` describes."""
+    message = decode(row[COLUMN["header"]])
+    if not isinstance(message, MessagePosted):
+        raise TypeError(f"delivery {row[0]} does not belong to a posted message")
+    available_at_us = row[COLUMN["available_at_us"]]
+    queued = Queued(
+        number=row[COLUMN["number"]],
+        message_seq=row[COLUMN["message_seq"]],
+        message=message,
+        copy=row[COLUMN["copy"]],
+        hop=row[COLUMN["hop"]],
+        recipient=row[COLUMN["recipient"]],
+        content=_content(row, message),
+        expires_at_us=row[COLUMN["expires_at_us"]],
+        attempt=row[COLUMN["attempts"]],
+        available_at=now + max(0, available_at_us - now_us) / 1_000_000 if available_at_us else 0.0,
+    )
+    return Found(queued, State(row[COLUMN["state"]]))
+
+
+def _content(row: tuple[Any, ...], message: MessagePosted) -> Content:
+    """The message's own content, or what an in-transit service made of it."""
+    replaced = row[COLUMN["content_seq"]] != row[COLUMN["message_seq"]]
+    first = COLUMN["content_segment" if replaced else "body_segment"]
+    body = tuple(row[first : first + 4])
+    parts = decode_parts(row[COLUMN["content_parts"]]) if replaced else message.parts
+    return Content(parts, (body[0], body[1], body[2], bytes(body[3])) if body[3] else None)

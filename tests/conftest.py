@@ -7,11 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from postroad.testing.postgres import PostgresServer
 
 REQUIREMENTS = Path(__file__).parent / "architecture" / "requirements.txt"
 _database_numbers = itertools.count(1)
+
+# How fast a busy machine runs an example says nothing about the code; a hanging one is ended by the test's time-out.
+settings.register_profile("postroad", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("postroad")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,4 +1,4 @@
-"""What may not stand in any committed file: addresses of package registries, and paths of somebody's machine."""
+"""What may not stand in any committed file: addresses of package registries, and paths outside the repository."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ MACHINE = re.compile(
             "/ro" + r"ot/\.",
             "/Us" + r"ers/\w",
             r"/ho" + r"me/\w+/",
+            "sha" + r"red/(?:studies|seeds|spec|design)",
         )
     )
 )

@@ -1,0 +1,31 @@
+"""The journal in segment files, the store of a network that runs from one directory.
+
+A *record* is facts and perhaps a body. Records are appended in *groups*: one write, one sync, all or nothing. Groups
+lie one behind the other in *segments*, files that were filled with zeros in advance. Each group carries the *chain*, a
+hash over everything before it; bodies enter it by their digest only, so retention may drop them. The *durable mark*
+says how far readers in other processes may look. ``docs/reference/journal-format.md`` describes every byte.
+
+    frame         the bytes of header and group         catalog      which files there are
+    journal       append, in the one writing process    reader       read, in any process
+    recovery      what is cut at open, what is refused   retention    bodies dropped, facts kept
+    verification  reads everything back                 files        every call to the file system
+"""
+
+from postroad.adapters.journal.segments.files import Files, RealFiles
+from postroad.adapters.journal.segments.journal import SegmentJournal
+from postroad.adapters.journal.segments.reader import SegmentReader
+from postroad.adapters.journal.segments.retention import Dropped
+from postroad.adapters.journal.segments.settings import SegmentSettings
+from postroad.adapters.journal.segments.verification import Fault, Progress, verify
+
+__all__ = [
+    "Dropped",
+    "Fault",
+    "Files",
+    "Progress",
+    "RealFiles",
+    "SegmentJournal",
+    "SegmentReader",
+    "SegmentSettings",
+    "verify",
+]

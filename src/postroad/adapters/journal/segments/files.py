@@ -1,0 +1,185 @@
+"""The seam between the journal and the disk: every call the journal makes to the file system, and nothing else.
+
+Kept rule: no module of this package calls ``os`` for a file by itself, so that ``postroad.testing.faulty_files`` can
+put a disk in this place that fails, fills up or loses power at any call.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import sys
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+COUNTER_BYTES = mmap.PAGESIZE
+
+
+class Space(NamedTuple):
+    """What the file system has, in bytes; ``free`` is what an ordinary user may still take."""
+
+    free: int
+    total: int
+
+
+class Counter(Protocol):
+    """One number in a small file that other processes see change at once; not durable by itself."""
+
+    def get(self) -> int: ...
+
+    def set(self, value: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Files(Protocol):
+    """The calls the journal makes. A write may be short; nothing is durable before the sync that follows it."""
+
+    def make_directory(self, path: Path) -> None: ...
+
+    def names(self, directory: Path) -> list[str]: ...
+
+    def create(self, path: Path) -> int: ...
+
+    def open(self, path: Path, *, writable: bool) -> int: ...
+
+    def close(self, fd: int) -> None: ...
+
+    def size(self, fd: int) -> int: ...
+
+    def size_of(self, path: Path) -> int:
+        """In bytes; 0 when there is no such file (any more)."""
+        ...
+
+    def pread(self, fd: int, length: int, offset: int) -> bytes: ...
+
+    def pwrite(self, fd: int, data: bytes | memoryview, offset: int) -> int: ...
+
+    def allocate(self, fd: int, size: int) -> None:
+        """Make the file ``size`` bytes long, with room on the disk for all of them where the system can promise it."""
+        ...
+
+    def fdatasync(self, fd: int) -> None: ...
+
+    def rename(self, old: Path, new: Path) -> None: ...
+
+    def unlink(self, path: Path) -> None: ...
+
+    def sync_directory(self, path: Path) -> None: ...
+
+    def space(self, path: Path) -> Space: ...
+
+    def lock(self, path: Path) -> int: ...
+
+    def counter(self, path: Path, *, writable: bool) -> Counter: ...
+
+
+class MappedCounter:
+    """A counter in a memory-mapped page: one aligned 64-bit store, which no reader can see half done."""
+
+    def __init__(self, path: Path, *, writable: bool) -> None:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT if writable else os.O_RDONLY, 0o640)
+        try:
+            if writable and os.fstat(fd).st_size < COUNTER_BYTES:
+                os.ftruncate(fd, COUNTER_BYTES)
+            access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
+            self._page = mmap.mmap(fd, COUNTER_BYTES, access=access)
+        finally:
+            os.close(fd)
+        self._numbers = memoryview(self._page).cast("Q")
+
+    def get(self) -> int:
+        return self._numbers[0]
+
+    def set(self, value: int) -> None:
+        self._numbers[0] = value
+
+    def close(self) -> None:
+        self._numbers.release()
+        self._page.close()
+
+
+class RealFiles:
+    """The operating system's own files."""
+
+    def make_directory(self, path: Path) -> None:
+        path.mkdir(parents=True, exist_ok=True, mode=0o750)
+
+    def names(self, directory: Path) -> list[str]:
+        return os.listdir(directory)
+
+    def create(self, path: Path) -> int:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o640)
+
+    def open(self, path: Path, *, writable: bool) -> int:
+        return os.open(path, os.O_RDWR if writable else os.O_RDONLY)
+
+    def close(self, fd: int) -> None:
+        os.close(fd)
+
+    def size(self, fd: int) -> int:
+        return os.fstat(fd).st_size
+
+    def size_of(self, path: Path) -> int:
+        try:
+            return os.stat(path).st_size
+        except FileNotFoundError:
+            return 0
+
+    def pread(self, fd: int, length: int, offset: int) -> bytes:
+        return os.pread(fd, length, offset)
+
+    def pwrite(self, fd: int, data: bytes | memoryview, offset: int) -> int:
+        return os.pwrite(fd, data, offset)
+
+    def allocate(self, fd: int, size: int) -> None:
+        if sys.platform == "darwin":
+            os.ftruncate(fd, size)
+        else:
+            os.posix_fallocate(fd, 0, size)
+
+    def fdatasync(self, fd: int) -> None:
+        if sys.platform == "darwin":  # its fsync leaves the data in the drive's cache; only this reaches the medium
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+        else:
+            os.fdatasync(fd)
+
+    def rename(self, old: Path, new: Path) -> None:
+        os.rename(old, new)
+
+    def unlink(self, path: Path) -> None:
+        os.unlink(path)
+
+    def sync_directory(self, path: Path) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def space(self, path: Path) -> Space:
+        found = os.statvfs(path)
+        return Space(found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize)
+
+    def lock(self, path: Path) -> int:
+        """Hold ``path`` for this process alone; raises BlockingIOError when another one has it."""
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o640)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            raise
+        return fd
+
+    def counter(self, path: Path, *, writable: bool) -> Counter:
+        return MappedCounter(path, writable=writable)
+
+
+def write_all(files: Files, fd: int, data: bytes | memoryview, offset: int) -> None:
+    """Write every byte; a single call may take only some of them."""
+    rest = memoryview(data)
+    while rest:
+        written = files.pwrite(fd, rest, offset)
+        offset += written
+        rest = rest[written:]

@@ -1,0 +1,210 @@
+"""The bytes of a segment: its header, and the groups of records behind it; see ``docs/reference/journal-format.md``.
+
+Kept rule: pure functions over bytes. A group is intact only if its marker, lengths and checksum agree; its place in the
+chain is a second question (``link``), and whether its bodies are whole a third (``broken_bodies``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterator, Sequence
+from struct import Struct
+from typing import NamedTuple, Protocol
+
+from postroad.ports import BodyAt, Head, NewRecord, Record
+
+MAGIC = b"POSTROAD"
+VERSION = 1
+WITHOUT_BODIES = 1  # flag: retention dropped the bodies; groups follow each other without them
+EMPTY = Head(0, bytes(32))
+
+SEGMENT_HEADER = Struct("<8sHHIQ32s8s")  # magic, version, flags, crc, first seq, chain before, marker
+GROUP_HEADER = Struct("<8sIIQQQ32s")  # marker, crc, count, first seq, facts bytes, bodies bytes, chain after
+ENTRY = Struct("<II32s")  # facts length, body length or NO_BODY, sha256 of the body
+PLACE = Struct("<QI")  # what the chain covers beside table and facts: first seq, count
+CRC_END = 12  # the checksum covers the group's bytes from here to the end of its facts
+NO_BODY = 0xFFFFFFFF
+NO_DIGEST = bytes(32)
+
+_sha256 = hashlib.sha256
+
+
+class SegmentHeader(NamedTuple):
+    """What a segment says of itself; ``marker`` is random, so no posted body can look like one of its groups."""
+
+    first_seq: int
+    chain: bytes
+    marker: bytes
+    without_bodies: bool
+
+    @property
+    def before(self) -> Head:
+        return Head(self.first_seq - 1, self.chain)
+
+
+class Group(NamedTuple):
+    """An intact group as it lies in a segment; ``bodies_at`` is None where retention dropped the bodies."""
+
+    offset: int
+    first_seq: int
+    record_count: int
+    chain: bytes
+    table: bytes
+    facts: bytes
+    bodies_at: int | None
+    bodies_bytes: int
+    end: int
+
+    @property
+    def head(self) -> Head:
+        return Head(self.first_seq + self.record_count - 1, self.chain)
+
+
+class Bytes(Protocol):
+    """Random access to a file's bytes; an answer is shorter than asked where the file ends."""
+
+    @property
+    def size(self) -> int: ...
+
+    def at(self, offset: int, length: int) -> bytes: ...
+
+
+def encode_segment_header(header: SegmentHeader) -> bytes:
+    flags = WITHOUT_BODIES if header.without_bodies else 0
+    fields = (header.first_seq, header.chain, header.marker)
+    checksum = zlib.crc32(SEGMENT_HEADER.pack(MAGIC, VERSION, flags, 0, *fields))
+    return SEGMENT_HEADER.pack(MAGIC, VERSION, flags, checksum, *fields)
+
+
+def decode_segment_header(data: bytes) -> SegmentHeader | None:
+    """None when these bytes are not the header of a segment that this version can read."""
+    if len(data) < SEGMENT_HEADER.size:
+        return None
+    _, version, flags, _, first_seq, chain, marker = SEGMENT_HEADER.unpack_from(data)
+    header = SegmentHeader(first_seq, chain, marker, bool(flags & WITHOUT_BODIES))
+    if version != VERSION or encode_segment_header(header) != data[: SEGMENT_HEADER.size]:
+        return None
+    return header
+
+
+def group_bytes(records: Sequence[NewRecord]) -> int:
+    """How long the group of these records will be."""
+    size = GROUP_HEADER.size + ENTRY.size * len(records)
+    for facts, body in records:
+        size += len(facts) + (len(body) if body is not None else 0)
+    return size
+
+
+def link(before: bytes, first_seq: int, count: int, table: bytes, facts: bytes) -> bytes:
+    """The chain's value after a group. It covers the bodies' digests and none of their bytes."""
+    chain = _sha256(before)
+    chain.update(PLACE.pack(first_seq, count))
+    chain.update(table)
+    chain.update(facts)
+    return chain.digest()
+
+
+def encode_group(
+    records: Sequence[NewRecord], *, before: Head, header: SegmentHeader, offset: int
+) -> tuple[bytes, list[BodyAt | None], Head]:
+    """The group's bytes as they are written at ``offset``, where each body will lie, and the head after it."""
+    facts = b"".join([record.facts for record in records])
+    entries: list[bytes] = []
+    places: list[BodyAt | None] = []
+    bodies: list[bytes] = []
+    start = at = offset + GROUP_HEADER.size + ENTRY.size * len(records) + len(facts)
+    for its_facts, body in records:
+        if body is None:
+            entries.append(ENTRY.pack(len(its_facts), NO_BODY, NO_DIGEST))
+            places.append(None)
+            continue
+        digest = _sha256(body).digest()
+        entries.append(ENTRY.pack(len(its_facts), len(body), digest))
+        places.append(BodyAt(header.first_seq, at, len(body), digest))
+        bodies.append(body)
+        at += len(body)
+    table = b"".join(entries)
+    head, group = _group_head(before, header.marker, table, facts, at - start)
+    return b"".join((group, table, facts, *bodies)), places, head
+
+
+def _group_head(before: Head, marker: bytes, table: bytes, facts: bytes, bodies_bytes: int) -> tuple[Head, bytes]:
+    count, first_seq = len(table) // ENTRY.size, before.seq + 1
+    chain = link(before.chain, first_seq, count, table, facts)
+    fields = (count, first_seq, len(facts), bodies_bytes, chain)
+    checksum = _checksum(GROUP_HEADER.pack(marker, 0, *fields), table, facts)
+    return Head(before.seq + count, chain), GROUP_HEADER.pack(marker, checksum, *fields)
+
+
+def _checksum(group_header: bytes, table: bytes, facts: bytes) -> int:
+    return zlib.crc32(facts, zlib.crc32(table, zlib.crc32(group_header[CRC_END:])))
+
+
+def read_group(source: Bytes, offset: int, header: SegmentHeader) -> Group | None:
+    """The group at ``offset``, or None when no intact one begins there."""
+    start = source.at(offset, GROUP_HEADER.size)
+    if len(start) < GROUP_HEADER.size or not start.startswith(header.marker):
+        return None
+    _, checksum, count, first_seq, facts_bytes, bodies_bytes, chain = GROUP_HEADER.unpack(start)
+    table_at = offset + GROUP_HEADER.size
+    facts_at = table_at + ENTRY.size * count
+    bodies_at = facts_at + facts_bytes
+    end = bodies_at if header.without_bodies else bodies_at + bodies_bytes
+    if end > source.size:
+        return None
+    covered = source.at(table_at, bodies_at - table_at)
+    table, facts = covered[: facts_at - table_at], covered[facts_at - table_at :]
+    if _checksum(start, table, facts) != checksum:
+        return None
+    where = None if header.without_bodies else bodies_at
+    return Group(offset, first_seq, count, chain, table, facts, where, bodies_bytes, end)
+
+
+def follows(group: Group, before: Head) -> bool:
+    """Whether the group is the one that comes right after ``before``, unchanged."""
+    chain = link(before.chain, group.first_seq, group.record_count, group.table, group.facts)
+    return group.first_seq == before.seq + 1 and group.chain == chain
+
+
+def records(group: Group, segment: int) -> Iterator[Record]:
+    """The group's records. A dropped body still has its length and digest; its offset is 0."""
+    seq, facts_at, body_at = group.first_seq, 0, group.bodies_at
+    for facts_bytes, body_bytes, digest in ENTRY.iter_unpack(group.table):
+        facts = group.facts[facts_at : facts_at + facts_bytes]
+        body = None
+        if body_bytes != NO_BODY:
+            body = BodyAt(segment, body_at or 0, body_bytes, digest)
+            body_at = None if body_at is None else body_at + body_bytes
+        yield Record(seq, facts, body)
+        facts_at += facts_bytes
+        seq += 1
+
+
+def lengths_agree(group: Group) -> bool:
+    """Whether the table's lengths add up to what the group's header says."""
+    entries = list(ENTRY.iter_unpack(group.table))
+    bodies = sum(length for _, length, _ in entries if length != NO_BODY)
+    return (sum(length for length, _, _ in entries), bodies) == (len(group.facts), group.bodies_bytes)
+
+
+def broken_bodies(source: Bytes, group: Group, segment: int) -> Iterator[Record]:
+    """The records whose body is there but is not the one that was written."""
+    if group.bodies_at is None:
+        return
+    for record in records(group, segment):
+        at = record.body
+        if at is not None and _sha256(source.at(at.offset, at.length)).digest() != at.digest:
+            yield record
+
+
+def next_intact(source: Bytes, offset: int, header: SegmentHeader) -> Group | None:
+    """The first intact group that begins at ``offset`` or later: tells damage in the middle from a torn tail."""
+    rest = source.at(offset, source.size - offset)
+    found = rest.find(header.marker)
+    while found >= 0:
+        group = read_group(source, offset + found, header)
+        if group is not None:
+            return group
+        found = rest.find(header.marker, found + 1)
+    return None

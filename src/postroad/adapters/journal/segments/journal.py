@@ -1,0 +1,228 @@
+"""The journal in segment files: the writer's side.
+
+Kept rule: an append returns after its group is on the disk, and a group is there as a whole or not at all. One process
+writes, one append runs at a time (the group-commit stage above joins all that wait into one group).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+
+from postroad.adapters.journal.segments import frame
+from postroad.adapters.journal.segments.catalog import DURABLE_NAME, LOCK_NAME
+from postroad.adapters.journal.segments.files import Counter, Files, RealFiles, write_all
+from postroad.adapters.journal.segments.frame import EMPTY, SEGMENT_HEADER
+from postroad.adapters.journal.segments.reader import SegmentReads
+from postroad.adapters.journal.segments.recovery import Recovered, recover
+from postroad.adapters.journal.segments.retention import Dropped, drop_bodies
+from postroad.adapters.journal.segments.settings import SegmentSettings
+from postroad.adapters.journal.segments.space import FreeSpace, as_unavailable
+from postroad.adapters.journal.segments.spares import Spares
+from postroad.adapters.journal.segments.syncing import Die, GroupSync, Syncing, exit_at_once
+from postroad.errors import Misconfigured
+from postroad.ports import Appended, BodyAt, Head, NewRecord, Record
+
+_log = logging.getLogger(__name__)
+
+
+class SegmentJournal:
+    """An open journal that can be appended to; see ``postroad.ports.Journal`` for what it promises."""
+
+    def __init__(
+        self,
+        *,
+        files: Files,
+        path: Path,
+        settings: SegmentSettings,
+        syncing: Syncing,
+        threads: Executor,
+        durable: Counter,
+        lock: int,
+    ) -> None:
+        self._files = files
+        self._path = path
+        self._syncing = syncing
+        self._threads = threads
+        self._durable = durable
+        self._lock = lock
+        self._space = FreeSpace(files, path, settings)
+        self._spares = Spares(files, path, settings, syncing, threads)
+        self._segment, self._end, self._head = self._recover()
+        durable.set(self._head.seq)
+        self._group_sync = GroupSync(syncing)
+        self._reads = SegmentReads(files, path, lambda: self._head.seq)
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._changing: asyncio.Future[None] | None = None
+        self._failure: BaseException | None = None
+        self._spares.make_ready()
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        settings: SegmentSettings | None = None,
+        *,
+        files: Files | None = None,
+        die: Die = exit_at_once,
+        threads: Executor | None = None,
+    ) -> SegmentJournal:
+        """Take the lock, recover, and be ready to append. Blocks: meant for start-up."""
+        files = files or RealFiles()
+        files.make_directory(path)
+        lock = _take_lock(files, path)
+        durable = files.counter(path / DURABLE_NAME, writable=True)
+        try:
+            return cls(
+                files=files,
+                path=path,
+                settings=settings or SegmentSettings(),
+                syncing=Syncing(files, die),
+                threads=threads or ThreadPoolExecutor(1, thread_name_prefix="journal-segments"),
+                durable=durable,
+                lock=lock,
+            )
+        except BaseException:
+            durable.close()
+            files.close(lock)
+            raise
+
+    async def append(self, records: Sequence[NewRecord], *, reserve: bool = False) -> Appended:
+        """Make the records durable as one group; with ``reserve`` also when the disk is nearly full."""
+        self._begin(records)
+        try:
+            if not reserve:
+                self._space.require()
+            needed_bytes = frame.group_bytes(records)
+            if self._end + needed_bytes > self._segment.size:
+                await self._roll_over(needed_bytes, reserve=reserve)
+            appended, end = self._write(records)
+        except BaseException:
+            self._be_idle()
+            raise
+        return await self._made_durable(appended, end)
+
+    def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> list[Record]:
+        return self._reads.read(after_seq, limit_bytes)
+
+    def body(self, at: BodyAt) -> bytes | None:
+        return self._reads.body(at)
+
+    def head(self) -> Head:
+        return self._head
+
+    async def drop_bodies(self, before_seq: int) -> Dropped:
+        """Drop the bodies of every sealed segment whose records are all below ``before_seq``; facts and chain stay."""
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(
+                self._threads, drop_bodies, self._files, self._path, self._syncing, before_seq
+            )
+        except OSError as error:
+            raise as_unavailable(error) from error
+        finally:
+            self._reads.look_again()
+
+    async def close(self) -> None:
+        """Wait for the append that may still run, then let go of files, threads and the lock."""
+        await self._idle.wait()
+        self._spares.close()
+        await asyncio.to_thread(self._threads.shutdown)
+        self._group_sync.close()
+        self._reads.close()
+        self._files.close(self._segment.fd)
+        self._durable.close()
+        self._files.close(self._lock)
+
+    def _recover(self) -> Recovered:
+        found = recover(self._files, self._path, self._syncing, self._durable.get())
+        if found is not None:
+            return found
+        return Recovered(self._spares.install_first(EMPTY), SEGMENT_HEADER.size, EMPTY)
+
+    def _begin(self, records: Sequence[NewRecord]) -> None:
+        if self._failure is not None:
+            raise RuntimeError("the journal failed to sync and must not be used any more") from self._failure
+        if not self._idle.is_set():
+            raise RuntimeError("one append at a time: join concurrent ones into a group")
+        if not records:
+            raise ValueError("a group has at least one record")
+        self._idle.clear()
+
+    async def _roll_over(self, needed_bytes: int, *, reserve: bool) -> None:
+        """Go on in a fresh segment. A cancelled caller must not leave half a change behind, so the change goes on."""
+        self._changing = asyncio.ensure_future(self._change_segment(needed_bytes, reserve=reserve))
+        try:
+            await asyncio.shield(self._changing)
+        except OSError as error:
+            raise as_unavailable(error) from error
+
+    def _be_idle(self) -> None:
+        """The next append may begin, once a change of segments that is still under way has ended."""
+        if self._changing is None or self._changing.done():
+            self._idle.set()
+        else:
+            self._changing.add_done_callback(self._be_idle_after)
+
+    def _be_idle_after(self, change: asyncio.Future[None]) -> None:
+        if not change.cancelled() and change.exception() is not None:
+            _log.warning("journal.segment_change_failed: %s; the next append tries again", change.exception())
+        self._idle.set()
+
+    async def _change_segment(self, needed_bytes: int, *, reserve: bool) -> None:
+        fresh = await self._spares.install(needed_bytes, self._head, reserve=reserve)
+        self._files.close(self._segment.fd)
+        self._segment, self._end = fresh, SEGMENT_HEADER.size
+
+    def _write(self, records: Sequence[NewRecord]) -> tuple[Appended, int]:
+        """One write into blocks that exist already: on the loop, since it only copies into the page cache."""
+        data, bodies, head = frame.encode_group(
+            records, before=self._head, header=self._segment.header, offset=self._end
+        )
+        try:
+            write_all(self._files, self._segment.fd, data, self._end)
+        except OSError as error:
+            self._cut_back(len(data))
+            raise as_unavailable(error) from error
+        return Appended(self._head.seq + 1, bodies, head), self._end + len(data)
+
+    def _cut_back(self, length: int) -> None:
+        """Zero what a failed write left; a journal that cannot be brought back to its last good end is given up."""
+        try:
+            write_all(self._files, self._segment.fd, bytes(length), self._end)
+        except OSError as error:
+            self._syncing.die(f"a failed write could not be undone: {error}")
+
+    def _made_durable(self, appended: Appended, end: int) -> asyncio.Future[Appended]:
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Appended] = loop.create_future()
+
+        def done(error: BaseException | None) -> None:
+            self._idle.set()
+            if error is None:
+                self._end, self._head = end, appended.head
+                self._durable.set(appended.head.seq)
+            else:
+                self._failure = error
+            if answer.done():  # the caller was cancelled meanwhile; the group is in the journal all the same
+                return
+            if error is None:
+                answer.set_result(appended)
+            else:
+                answer.set_exception(error)
+
+        self._group_sync.submit(self._segment.fd, loop, done)
+        return answer
+
+
+def _take_lock(files: Files, path: Path) -> int:
+    try:
+        return files.lock(path / LOCK_NAME)
+    except BlockingIOError:
+        raise Misconfigured(
+            [f"journal: another process is writing {path}; stop it, or give this one a data directory of its own"]
+        ) from None

@@ -1,0 +1,177 @@
+"""Reading the journal, in the process that writes it and in any other.
+
+Kept rule: nothing is shown before it is durable. A reader follows the durable mark, not the bytes it could already see.
+One reader belongs to one thread.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from postroad.adapters.journal.segments import frame
+from postroad.adapters.journal.segments.catalog import (
+    DURABLE_NAME,
+    OpenSegment,
+    SegmentName,
+    list_segments,
+    segment_holding,
+)
+from postroad.adapters.journal.segments.files import Files, RealFiles
+from postroad.adapters.journal.segments.frame import EMPTY, SEGMENT_HEADER, Group
+from postroad.errors import Misconfigured, Unavailable
+from postroad.ports import BodyAt, Head, Record
+
+OPEN_SEGMENTS = 32
+REMEMBERED_PLACES = 16
+
+
+class _Place(NamedTuple):
+    """Where the record after a certain one begins."""
+
+    name: str
+    offset: int
+
+
+class SegmentReads:
+    """``read`` and ``body`` over a directory of segments, as far as ``durable_seq`` says."""
+
+    def __init__(self, files: Files, path: Path, durable_seq: Callable[[], int]) -> None:
+        self._files = files
+        self._path = path
+        self._durable_seq = durable_seq
+        self._segments: list[SegmentName] = []
+        self._open: OrderedDict[str, OpenSegment] = OrderedDict()
+        self._places: OrderedDict[int, _Place] = OrderedDict()
+        self.look_again()
+
+    def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> list[Record]:
+        found: list[Record] = []
+        size = 0
+        for group, segment in self.groups(after_seq):
+            found.extend(frame.records(group, segment.header.first_seq))
+            size += len(group.facts)
+            self._remember(group.head.seq, _Place(segment.name, group.end))
+            if size >= limit_bytes:
+                break
+        return [record for record in found if record.seq > after_seq] if found and found[0].seq <= after_seq else found
+
+    def body(self, at: BodyAt) -> bytes | None:
+        segment = self._segment_with(at.segment)
+        if segment.header.without_bodies:
+            return None
+        data = self._files.pread(segment.fd, at.length, at.offset)
+        if hashlib.sha256(data).digest() != at.digest:
+            raise _damaged(self._path / segment.name, at.offset, "a body is not the one that was written")
+        return data
+
+    def groups(self, after_seq: int) -> Iterator[tuple[Group, OpenSegment]]:
+        """The durable groups that hold records after ``after_seq``, across segments."""
+        durable_seq, seq = self._durable_seq(), after_seq + 1
+        looked_again = False
+        while seq <= durable_seq:
+            segment, offset = self._find(seq)
+            window, before = segment.window(), seq
+            while seq <= durable_seq and (group := frame.read_group(window, offset, segment.header)) is not None:
+                offset = group.end
+                if group.head.seq >= seq:
+                    seq = group.head.seq + 1
+                    yield group, segment
+            if seq == before and looked_again:
+                raise _damaged(self._path / segment.name, offset, f"record {seq} is durable and cannot be read")
+            if looked_again := seq == before:
+                self.look_again()  # the record lies in a segment that is newer than the last listing
+
+    def head_before(self, seq: int) -> Head:
+        """A head at or before record ``seq``, known without reading a group: that of the segment which holds it."""
+        return self._segment_with(seq).header.before
+
+    def look_again(self) -> None:
+        """List the directory anew, and let go of files that are no longer part of the journal."""
+        self._segments = list_segments(self._files.names(self._path))
+        known = {segment.name for segment in self._segments}
+        for name in [name for name in self._open if name not in known]:
+            self._open.pop(name).close()
+
+    def close(self) -> None:
+        while self._open:
+            self._open.popitem()[1].close()
+
+    def _find(self, seq: int) -> tuple[OpenSegment, int]:
+        """The segment that holds ``seq``, and an offset in it at or before that record's group."""
+        place = self._places.get(seq - 1)
+        if place is not None and not self._begins_segment(seq):
+            with suppress(FileNotFoundError):
+                return self._opened(place.name), place.offset
+        return self._segment_with(seq), SEGMENT_HEADER.size
+
+    def _begins_segment(self, seq: int) -> bool:
+        """Whether the place remembered for ``seq`` is the end of a segment that has been sealed since."""
+        holding = segment_holding(self._segments, seq)
+        return holding is not None and holding.first_seq == seq
+
+    def _segment_with(self, seq: int) -> OpenSegment:
+        for _ in range(3):  # retention may put another file in place between the listing and the opening
+            holding = segment_holding(self._segments, seq)
+            if holding is not None:
+                with suppress(FileNotFoundError):
+                    return self._opened(holding.name)
+            self.look_again()
+        raise _damaged(self._path, 0, f"the segment that holds record {seq} is missing")
+
+    def _opened(self, name: str) -> OpenSegment:
+        segment = self._open.get(name)
+        if segment is None:
+            segment = OpenSegment.open(self._files, self._path / name)
+            if segment is None:
+                raise _damaged(self._path / name, 0, "the header of the segment cannot be read")
+            self._open[name] = segment
+        self._open.move_to_end(name)
+        if len(self._open) > OPEN_SEGMENTS:
+            self._open.popitem(last=False)[1].close()
+        return segment
+
+    def _remember(self, seq: int, place: _Place) -> None:
+        self._places[seq] = place
+        if len(self._places) > REMEMBERED_PLACES:
+            self._places.popitem(last=False)
+
+
+class SegmentReader:
+    """The journal of another process, read only: whatever its writer has made durable."""
+
+    def __init__(self, path: Path, files: Files | None = None) -> None:
+        files = files or RealFiles()
+        try:
+            self._durable = files.counter(path / DURABLE_NAME, writable=False)
+        except FileNotFoundError:
+            raise Misconfigured([f"journal: there is none at {path}; start the server that writes it first"]) from None
+        self._reads = SegmentReads(files, path, self._durable.get)
+        self._head = EMPTY
+
+    def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> list[Record]:
+        return self._reads.read(after_seq, limit_bytes)
+
+    def body(self, at: BodyAt) -> bytes | None:
+        return self._reads.body(at)
+
+    def head(self) -> Head:
+        durable_seq = self._durable.get()
+        if durable_seq > self._head.seq:
+            self._head = max(self._head, self._reads.head_before(durable_seq), key=lambda head: head.seq)
+        for group, _ in self._reads.groups(self._head.seq):
+            self._head = group.head
+        return self._head
+
+    def close(self) -> None:
+        self._reads.close()
+        self._durable.close()
+
+
+def _damaged(path: Path, offset: int, what: str) -> Unavailable:
+    detail = f"{path} at offset {offset}: {what}; run `postroad verify`, then restore the file from a copy"
+    return Unavailable("storage.damaged", detail, retry_after_s=60)

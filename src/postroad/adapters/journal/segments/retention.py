@@ -1,0 +1,96 @@
+"""Dropping bodies while facts stay: a sealed segment is written anew without them and takes the old one's place.
+
+Kept rule: at every moment, also after a crash anywhere in here, the directory holds each segment whole, in at least one
+of its two forms. The chain covers facts and digests, so it reads the same before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from postroad.adapters.journal.segments import frame
+from postroad.adapters.journal.segments.catalog import (
+    UNFINISHED,
+    OpenSegment,
+    SegmentName,
+    list_segments,
+    segment_name,
+)
+from postroad.adapters.journal.segments.files import Files, write_all
+from postroad.adapters.journal.segments.frame import ENTRY, GROUP_HEADER, SEGMENT_HEADER, Group
+from postroad.adapters.journal.segments.recovery import refuse
+from postroad.adapters.journal.segments.syncing import Syncing
+from postroad.ports import Head
+
+
+class Dropped(NamedTuple):
+    """What retention did: how many segments lost their bodies, and how many bytes that gave back."""
+
+    segments: int
+    freed_bytes: int
+
+
+def drop_bodies(files: Files, path: Path, syncing: Syncing, before_seq: int) -> Dropped:
+    """Rewrite each sealed segment that lies wholly below ``before_seq`` and still has its bodies."""
+    segments = list_segments(files.names(path))
+    freed: list[int] = []
+    for segment, following in pairwise(segments):
+        if following.first_seq <= before_seq and not segment.without_bodies:
+            freed.append(_rewrite(files, path, syncing, segment, following.first_seq - 1))
+    return Dropped(len(freed), sum(freed))
+
+
+def _rewrite(files: Files, path: Path, syncing: Syncing, segment: SegmentName, last_seq: int) -> int:
+    bodiless = path / segment_name(segment.first_seq, without_bodies=True)
+    unfinished = path / (bodiless.name + UNFINISHED)
+    source = OpenSegment.open(files, path / segment.name)
+    if source is None:
+        refuse(path / segment.name, 0, "no header of a segment that this version can read")
+    try:
+        size_before = files.size(source.fd)
+        size_after = _copy(files, source, path / segment.name, unfinished, syncing, last_seq)
+    except BaseException:
+        with suppress(OSError):
+            files.unlink(unfinished)
+        raise
+    finally:
+        source.close()
+    files.rename(unfinished, bodiless)
+    syncing.directory(path)
+    files.unlink(path / segment.name)
+    return size_before - size_after
+
+
+def _copy(files: Files, source: OpenSegment, source_path: Path, target: Path, syncing: Syncing, last_seq: int) -> int:
+    fd = files.create(target)
+    try:
+        header = source.header._replace(without_bodies=True)
+        write_all(files, fd, frame.encode_segment_header(header), 0)
+        end, head = SEGMENT_HEADER.size, source.header.before
+        for group, data in _groups_without_bodies(source):
+            write_all(files, fd, data, end)
+            end, head = end + len(data), _next(source_path, group, head)
+        if head.seq != last_seq:
+            refuse(source_path, end, f"readable up to record {head.seq} of {last_seq}; its bodies are kept")
+        syncing.file(fd)
+        return end
+    finally:
+        files.close(fd)
+
+
+def _next(path: Path, group: Group, head: Head) -> Head:
+    if not frame.follows(group, head):
+        refuse(path, group.offset, f"no group that continues the chain after record {head.seq}; its bodies are kept")
+    return group.head
+
+
+def _groups_without_bodies(source: OpenSegment) -> Iterator[tuple[Group, bytes]]:
+    window, offset = source.window(), SEGMENT_HEADER.size
+    while (group := frame.read_group(window, offset, source.header)) is not None:
+        kept = GROUP_HEADER.size + ENTRY.size * group.record_count + len(group.facts)
+        yield group, window.at(offset, kept)
+        offset = group.end

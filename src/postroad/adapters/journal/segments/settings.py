@@ -1,0 +1,15 @@
+"""What an operator may set about the segment files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentSettings:
+    """Sizes in bytes. Ordinary appends stop while less than the larger of the two ``least_free`` values is free."""
+
+    segment_bytes: int = 64 << 20
+    reserve_bytes: int = 8 << 20  # a segment written in advance for acknowledgements when the disk is full
+    least_free_bytes: int = 2 << 30
+    least_free_share: float = 0.05

@@ -1,0 +1,58 @@
+"""The free-space watermark: ordinary appends are refused early, so that acknowledgements still find room.
+
+Kept rule: the check costs next to nothing; the file system is asked at most ten times a second.
+"""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from postroad.adapters.journal.segments.files import Files
+from postroad.adapters.journal.segments.settings import SegmentSettings
+from postroad.errors import Unavailable
+
+CHECK_EVERY_S = 0.1
+RETRY_AFTER_S = 30
+FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+class FreeSpace:
+    """Remembers for a moment whether the disk has room for ordinary appends."""
+
+    def __init__(
+        self, files: Files, path: Path, settings: SegmentSettings, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._files = files
+        self._path = path
+        self._settings = settings
+        self._monotonic = monotonic
+        self._next_check_s = float("-inf")
+        self._shortage = ""
+
+    def require(self) -> None:
+        """Raise when less is free than the watermark."""
+        now = self._monotonic()
+        if now >= self._next_check_s:
+            self._next_check_s = now + CHECK_EVERY_S
+            self._shortage = self._look()
+        if self._shortage:
+            raise Unavailable("storage.full", self._shortage, retry_after_s=RETRY_AFTER_S)
+
+    def _look(self) -> str:
+        free, total = self._files.space(self._path)
+        least = max(self._settings.least_free_bytes, int(total * self._settings.least_free_share))
+        if free >= least:
+            return ""
+        return f"the journal's disk has {free} bytes free and {least} must stay free; make room there, or retain less"
+
+
+def as_unavailable(error: OSError) -> Unavailable:
+    """A write error that left the journal as it was, in the words of whoever wanted to append."""
+    if error.errno in FULL_ERRORS:
+        detail = f"the disk of the journal is full ({error.strerror}); nothing was written; make room there"
+        return Unavailable("storage.full", detail, retry_after_s=RETRY_AFTER_S)
+    detail = f"the disk of the journal does not take writes ({error}); nothing was written; check the disk"
+    return Unavailable("storage.failed", detail, retry_after_s=RETRY_AFTER_S)

@@ -1,0 +1,106 @@
+"""Making bytes durable, and the one answer to a failed sync: the process ends.
+
+After a failed sync the kernel may have dropped the pages and will report success the next time, so nobody knows what is
+on the disk. Kept rule: a sync error is never retried and never survived; the next start recovers from what is there.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from asyncio import AbstractEventLoop
+from collections.abc import Callable
+from pathlib import Path
+from queue import SimpleQueue
+from typing import NoReturn
+
+from postroad.adapters.journal.segments.files import Files
+
+QUICK_S = 0.001  # a sync on the loop may cost as much as handling a few dozen messages does
+AVERAGE_OVER = 16
+TRY_AGAIN_AFTER = 256
+EXIT_STATUS = 70  # EX_SOFTWARE; a service manager restarts the process, which then recovers
+Die = Callable[[str], NoReturn]
+Done = Callable[[BaseException | None], None]
+
+_log = logging.getLogger(__name__)
+
+
+def exit_at_once(reason: str) -> NoReturn:
+    """End the process without unwinding: no code may run that believes the lost bytes to be safe."""
+    _log.critical("journal.sync_failed: %s; the process ends now, restart it to recover", reason)
+    logging.shutdown()
+    os._exit(EXIT_STATUS)
+
+
+class Syncing:
+    """Syncs of files and directories that either succeed or end the process."""
+
+    def __init__(self, files: Files, die: Die = exit_at_once) -> None:
+        self._files = files
+        self.die = die
+
+    def file(self, fd: int) -> None:
+        try:
+            self._files.fdatasync(fd)
+        except OSError as error:
+            self.die(f"fdatasync of the journal failed: {error}")
+
+    def directory(self, path: Path) -> None:
+        try:
+            self._files.sync_directory(path)
+        except OSError as error:
+            self.die(f"sync of the directory {path} failed: {error}")
+
+
+class GroupSync:
+    """Syncs the groups of one event loop: on the loop while the disk is quick, in a thread of its own while it is not.
+
+    Measured with 64 posters and 2 KB bodies on a disk that syncs in 0.15 ms: on the loop 24 900 posts/s, in a thread
+    22 900, since the thread needs the interpreter's lock back and must wake the loop (20 to 40 µs a group, up to 5 ms
+    behind busy code). A disk that takes milliseconds turns it round: the loop must go on answering polls meanwhile. So
+    the time decides. Only syncs on the loop are timed (in the thread, the wait for the lock would count), which is why
+    one in ``TRY_AGAIN_AFTER`` tries the loop again.
+    """
+
+    def __init__(self, syncing: Syncing, seconds: Callable[[], float] = time.perf_counter) -> None:
+        self._syncing = syncing
+        self._seconds = seconds
+        self._average_s = 0.0
+        self._in_thread = 0
+        self._jobs: SimpleQueue[tuple[int, AbstractEventLoop, Done] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="journal-sync", daemon=True)
+        self._thread.start()
+
+    def submit(self, fd: int, loop: AbstractEventLoop, done: Done) -> None:
+        """Sync the file, then call ``done`` on the loop, with the error if there was one."""
+        if self._average_s < QUICK_S or self._in_thread >= TRY_AGAIN_AFTER:
+            self._in_thread = 0
+            self._sync_here(fd, done)
+        else:
+            self._in_thread += 1
+            self._jobs.put((fd, loop, done))
+
+    def close(self) -> None:
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _sync_here(self, fd: int, done: Done) -> None:
+        begun_s = self._seconds()
+        error = self._sync(fd)
+        self._average_s += (self._seconds() - begun_s - self._average_s) / AVERAGE_OVER
+        done(error)
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            fd, loop, done = job
+            loop.call_soon_threadsafe(done, self._sync(fd))
+
+    def _sync(self, fd: int) -> BaseException | None:
+        try:
+            self._syncing.file(fd)
+        except BaseException as error:  # it belongs to whoever waits for the sync
+            return error
+        return None

@@ -1,0 +1,163 @@
+"""Reading the whole journal back and saying what is not as it was written.
+
+Kept rule: verify changes nothing, goes on after a fault, and trusts no number that it can recompute. That the end is
+missing cannot be seen in what is left: it is found against the durable mark and against the head the index knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from postroad.adapters.journal.segments import frame
+from postroad.adapters.journal.segments.catalog import (
+    DURABLE_NAME,
+    OpenSegment,
+    SegmentName,
+    Window,
+    list_segments,
+    segment_name,
+)
+from postroad.adapters.journal.segments.files import Files, RealFiles
+from postroad.adapters.journal.segments.frame import EMPTY, SEGMENT_HEADER, Group
+from postroad.ports import Head
+
+PROGRESS_EVERY_BYTES = 8 << 20
+
+
+class Progress(NamedTuple):
+    """How far verify has come."""
+
+    done_bytes: int
+    total_bytes: int
+    seq: int
+
+
+class Fault(NamedTuple):
+    """Something that is not as it was written. ``kind`` is changed, missing, repeated or truncated."""
+
+    kind: str
+    file: str
+    offset: int
+    seq: int
+    detail: str
+
+
+def verify(path: Path, expected_head: Head | None = None, files: Files | None = None) -> Iterator[Progress | Fault]:
+    """Check every segment in order; yields progress on the way and each fault where it lies."""
+    return _Verification(files or RealFiles(), path, expected_head).run()
+
+
+class _Verification:
+    """The walk: ``_head`` is what the next group must continue."""
+
+    def __init__(self, files: Files, path: Path, expected: Head | None) -> None:
+        self._files = files
+        self._path = path
+        self._expected = expected
+        self._head = EMPTY
+        self._done_bytes = 0
+        self._total_bytes = 0
+
+    def run(self) -> Iterator[Progress | Fault]:
+        durable_seq = self._read_durable_mark()  # before the listing: a journal in use may grow meanwhile
+        segments = list_segments(self._files.names(self._path))
+        self._total_bytes = sum(self._files.size_of(self._path / segment.name) for segment in segments)
+        for segment in segments:
+            yield from self._segment(segment, durable_seq if segment is segments[-1] else None)
+            yield Progress(self._done_bytes, self._total_bytes, self._head.seq)
+        yield from self._end(segments[-1].name if segments else self._path.name, durable_seq)
+
+    def _read_durable_mark(self) -> int | None:
+        try:
+            mark = self._files.counter(self._path / DURABLE_NAME, writable=False)
+        except (FileNotFoundError, ValueError):  # a copy without the mark, or with an empty file in its place
+            return None
+        try:
+            return mark.get()
+        finally:
+            mark.close()
+
+    def _segment(self, name: SegmentName, durable_seq: int | None) -> Iterator[Progress | Fault]:
+        try:
+            segment = OpenSegment.open(self._files, self._path / name.name)
+        except FileNotFoundError:  # retention has put its shorter form in place meanwhile
+            name = SegmentName(name.first_seq, segment_name(name.first_seq, without_bodies=True))
+            segment = OpenSegment.open(self._files, self._path / name.name)
+        if segment is None:
+            yield Fault("changed", name.name, 0, name.first_seq, "the segment's header cannot be read")
+            return
+        try:
+            yield from self._begin(name, segment)
+            yield from self._groups(segment, durable_seq)
+        finally:
+            segment.close()
+
+    def _begin(self, name: SegmentName, segment: OpenSegment) -> Iterator[Fault]:
+        header = segment.header
+        if header.first_seq != name.first_seq or header.without_bodies != name.without_bodies:
+            yield Fault("changed", name.name, 0, header.first_seq, "the segment's header belongs to another name")
+        yield from self._step(name.name, 0, header.first_seq)
+        if header.first_seq == self._head.seq + 1 and header.chain != self._head.chain:
+            yield Fault("changed", name.name, 0, header.first_seq, "the segment does not continue the chain before it")
+        self._head = header.before
+
+    def _groups(self, segment: OpenSegment, durable_seq: int | None) -> Iterator[Progress | Fault]:
+        window, offset, shown = segment.window(), SEGMENT_HEADER.size, 0
+        while (group := self._next_group(window, offset, segment, durable_seq)) is not None:
+            if group.offset > offset:
+                yield Fault("changed", segment.name, offset, self._head.seq + 1, "a group is damaged")
+            yield from self._group(segment, window, group, durable_seq)
+            offset = group.end
+            if offset - shown >= PROGRESS_EVERY_BYTES:
+                shown = offset
+                yield Progress(self._done_bytes + offset, self._total_bytes, self._head.seq)
+        yield from self._rest(segment, window, offset, durable_seq)
+        self._done_bytes += window.size
+
+    def _next_group(self, window: Window, offset: int, segment: OpenSegment, durable_seq: int | None) -> Group | None:
+        """The group here or, past damage, the next intact one; but what was never durable need not be readable."""
+        group = frame.read_group(window, offset, segment.header)
+        if group is None and (durable_seq is None or self._head.seq < durable_seq):
+            return frame.next_intact(window, offset, segment.header)
+        return group
+
+    def _group(self, segment: OpenSegment, window: Window, group: Group, durable_seq: int | None) -> Iterator[Fault]:
+        yield from self._step(segment.name, group.offset, group.first_seq)
+        if group.first_seq == self._head.seq + 1 and not frame.follows(group, self._head):
+            yield Fault("changed", segment.name, group.offset, group.first_seq, "the group is not the one in the chain")
+        if not frame.lengths_agree(group):
+            yield Fault("changed", segment.name, group.offset, group.first_seq, "the group's lengths do not add up")
+        elif durable_seq is None or group.head.seq <= durable_seq:  # a later one may still be on its way to the disk
+            for record in frame.broken_bodies(window, group, segment.header.first_seq):
+                at = record.body.offset if record.body else 0
+                yield Fault("changed", segment.name, at, record.seq, "the body is not the one that was written")
+        self._head = group.head
+        yield from self._compare(segment.name, group)
+
+    def _step(self, name: str, offset: int, first_seq: int) -> Iterator[Fault]:
+        due = self._head.seq + 1
+        if first_seq > due:
+            yield Fault("missing", name, offset, due, f"records {due} to {first_seq - 1} are missing before this place")
+        elif first_seq < due:
+            yield Fault("repeated", name, offset, first_seq, f"record {first_seq} comes again after record {due - 1}")
+
+    def _compare(self, name: str, group: Group) -> Iterator[Fault]:
+        expected = self._expected
+        if expected is None or not group.first_seq <= expected.seq <= group.head.seq or group.head == expected:
+            return
+        detail = f"the chain at record {expected.seq} is not the one the index knows: the history was written anew"
+        yield Fault("changed", name, group.offset, expected.seq, detail)
+
+    def _rest(self, segment: OpenSegment, window: Window, offset: int, durable_seq: int | None) -> Iterator[Fault]:
+        """Behind the last group there are zeros, or, in the last segment only, a group that was never acknowledged."""
+        unfinished = durable_seq is not None and self._head.seq >= durable_seq
+        if not unfinished and window.at(offset, window.size - offset).strip(b"\0"):
+            yield Fault("changed", segment.name, offset, self._head.seq + 1, "a group is damaged, none follows it here")
+
+    def _end(self, name: str, durable_seq: int | None) -> Iterator[Fault]:
+        known = max(durable_seq or 0, self._expected.seq if self._expected else 0)
+        if known > self._head.seq:
+            detail = f"records {self._head.seq + 1} to {known} were durable and are gone from the end"
+            yield Fault("truncated", name, 0, self._head.seq + 1, detail)

@@ -11,13 +11,14 @@ The words, in the order in which a request meets them:
     Connection  the protocol that drives all of them (``protocol``)
     Server      the listening socket, its clock and its end (``server``)
 
-The rule they keep: nothing that a client sends or fails to send costs more than ``HttpLimits`` allows, and what cannot be
-understood in exactly one way is refused and the connection closed.
+The rule they keep: nothing that a client sends or fails to send costs more than ``HttpLimits`` allows, and what
+cannot be understood in exactly one way is refused and the connection closed.
 """
 
 from postroad.api.http.limits import HttpLimits
+from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.request import FastHandler, FastRoute, Reply, Request
 from postroad.api.http.server import HttpServer
-from postroad.api.http.tls import TlsIdentity, TrustedProxies
+from postroad.api.http.tls import TlsFront
 
-__all__ = ["FastHandler", "FastRoute", "HttpLimits", "HttpServer", "Reply", "Request", "TlsIdentity", "TrustedProxies"]
+__all__ = ["FastHandler", "FastRoute", "HttpLimits", "HttpServer", "Reply", "Request", "TlsFront", "TrustedProxies"]

@@ -1,8 +1,9 @@
 """Says where a body ends. Two ways: a count known beforehand, or chunks.
 
-Both take bytes as they come, in any cut, and give back what belongs to the body and what comes after it. The rule of the chunked
-one: only what RFC 9112 allows in the strictest reading; every line ends with CRLF; no sign, blank or prefix around a size;
-trailers are read, limited and dropped; framing may never outweigh content, or tiny chunks would buy our time cheaply.
+Both take bytes as they come, in any cut, and give back what belongs to the body and what comes after it. The rule of
+the chunked one: only what RFC 9112 allows in the strictest reading; every line ends with CRLF; no sign, blank or
+prefix around a size; trailers are read, limited and dropped; framing may never outweigh content, or tiny chunks would
+buy our time cheaply.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Taken(NamedTuple):
 
 class Framing(Protocol):
     def take(self, data: bytes) -> Taken:
-        """The part of ``data`` that is content, what is left over, and whether the body is complete. Raises ``Refused``."""
+        """Tells content from what comes after it, and whether the body is complete. Raises ``Refused``."""
 
 
 class Counted:

@@ -1,8 +1,9 @@
 """Reads one request head, whole: request line and headers up to the empty line.
 
-httptools (llhttp in its strict mode) parses; this module decides what the result may mean. The rule: a head that two servers
-could understand differently is refused, so that no proxy in front of us and we ever disagree about where a message ends.
-Because a head is parsed only when it is complete, the way it was cut into packets cannot change the outcome.
+httptools (llhttp in its strict mode) parses; this module decides what the result may mean. The rule: a head that two
+servers could understand differently is refused, so that no proxy in front of us and we ever disagree about where a
+message ends. Because a head is parsed only when it is complete, the way it was cut into packets cannot change the
+outcome.
 """
 
 from __future__ import annotations
@@ -10,38 +11,42 @@ from __future__ import annotations
 import httptools
 
 from postroad.api.http.limits import HttpLimits
+from postroad.api.http.proxy import FORWARDED
 from postroad.errors import Refused
 
 METHODS = frozenset({b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS"})
 FRAMING = frozenset({b"content-length", b"transfer-encoding", b"host", b"expect", b"connection", b"upgrade"})
+NOTED = FRAMING | FORWARDED
+VERSIONS = frozenset({b"HTTP/1.0", b"HTTP/1.1"})
 END = b"\r\n\r\n"
 
 
 class Head:
-    """What a head says, as far as the server itself must know it. The names httptools calls are ``on_url`` and ``on_header``."""
+    """What a head says, as far as the server itself must know it. httptools calls ``on_header``."""
 
-    __slots__ = ("chunked", "content_length", "expects_continue", "headers", "hosts", "keep_alive", "method", "path", "query",
-                 "target", "upgrade", "version")  # fmt: skip
+    __slots__ = ("chunked", "content_length", "expects_continue", "forwarded", "headers", "hosts", "keep_alive", "method",
+                 "path", "query", "target", "upgrade", "version")  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, method: bytes, target: bytes, version: bytes) -> None:
+        self.method = method
+        self.target = target
+        self.version = version
+        self.path = target
+        self.query = b""
         self.headers: list[tuple[bytes, bytes]] = []
-        self.target = b""
         self.content_length = 0
         self.chunked = False
         self.expects_continue = False
         self.keep_alive: bool | None = None
         self.upgrade = b""
         self.hosts = 0
-
-    def on_url(self, target: bytes) -> None:
-        self.target = target
+        self.forwarded = False  # says something that only a trusted proxy may say
 
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()
-        value = value.rstrip(b" \t")
         self.headers.append((name, value))
-        if name in FRAMING:
-            self._note(name, value)
+        if name in NOTED:
+            self._note(name, value.rstrip(b" \t"))
 
     def _note(self, name: bytes, value: bytes) -> None:
         if name == b"content-length":
@@ -52,14 +57,19 @@ class Head:
             self._note_connection(value.lower())
         elif name == b"transfer-encoding":
             if value.lower() != b"chunked":
-                raise Refused("request.not-implemented", "send the body with Content-Length, or with Transfer-Encoding: chunked alone")
+                raise Refused(
+                    "request.not-implemented",
+                    "send the body with Content-Length, or with Transfer-Encoding: chunked alone",
+                )
             self.chunked = True
         elif name == b"expect":
             if value.lower() != b"100-continue":
                 raise Refused("request.not-implemented", "the only expectation supported is 100-continue")
             self.expects_continue = True
-        else:
+        elif name == b"upgrade":
             self.upgrade = value.lower()
+        else:
+            self.forwarded = True
 
     def _note_connection(self, value: bytes) -> None:
         options = {option.strip() for option in value.split(b",")}
@@ -70,7 +80,7 @@ class Head:
 
 
 def head_end(pending: bytes, limits: HttpLimits) -> int:
-    """Where the head ends in what has arrived, or -1 if more must come. Sizes are counted here, before anything is parsed."""
+    """Where the head ends, or -1 if more must come. Sizes are counted here, before anything is parsed."""
     line_end = pending.find(b"\r\n", 0, limits.request_line_bytes + 2)
     if line_end < 0 and len(pending) > limits.request_line_bytes + 1:
         raise Refused("request.target-too-long", f"keep the request line within {limits.request_line_bytes} bytes")
@@ -85,24 +95,21 @@ def read_head(raw: bytes, limits: HttpLimits) -> Head:
     """``raw`` is a whole head with its empty line, as measured by ``head_end``."""
     if raw.count(b"\n") - 2 > limits.header_count:
         raise Refused("request.header-too-large", f"send at most {limits.header_count} headers")
-    request_line = raw[: raw.index(b"\r\n")]
-    if request_line.count(b" ") != 2:
+    words = raw[: raw.index(b"\r\n")].split(b" ")
+    if len(words) != 3:
         raise Refused("request.malformed", "the request line is not 'METHOD TARGET HTTP/1.1' with single spaces")
-    head = Head()
-    head.method, _, version = request_line.split(b" ")
-    _check_line(head.method, version)
-    head.version = version[5:]
-    _parse(head, raw)
-    _check_framing(head)
-    _split_target(head)
-    return head
-
-
-def _check_line(method: bytes, version: bytes) -> None:
-    if version not in (b"HTTP/1.1", b"HTTP/1.0"):
+    method, target, version = words
+    if version not in VERSIONS:
         raise Refused("request.not-implemented", "speak HTTP/1.1")
     if method not in METHODS:
         raise Refused("request.not-implemented", "use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")
+    head = Head(method, target, version[5:])
+    _parse(head, raw)
+    if b" \r\n" in raw or b"\t\r\n" in raw:  # rare, so looked for once rather than stripped from each
+        head.headers = [(name, value.rstrip(b" \t")) for name, value in head.headers]
+    _check_framing(head)
+    _split_target(head)
+    return head
 
 
 def _parse(head: Head, raw: bytes) -> None:
@@ -133,11 +140,12 @@ def _check_framing(head: Head) -> None:
 
 def _split_target(head: Head) -> None:
     target = head.target
-    if not target.startswith(b"/"):
-        target = _origin_form(target, head.method)
+    if target[0] != 0x2F:
+        head.path = target = _origin_form(target, head.method)
+    if b"?" in target:
+        head.path, _, head.query = target.partition(b"?")
     if b"#" in target:
         raise Refused("request.malformed", "a request target has no fragment; percent-encode '#'")
-    head.path, _, head.query = target.partition(b"?")
 
 
 def _origin_form(target: bytes, method: bytes) -> bytes:

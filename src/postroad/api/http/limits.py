@@ -1,6 +1,7 @@
 """What one client, and all of them together, may cost the server.
 
-The rule: every limit has a default that is safe on an open port, every one can be set, and none can be switched off by a client.
+The rule: every limit has a default that is safe on an open port, every one can be set, and none can be switched off
+by a client.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ class HttpLimits:
     connections: int = 10_000
     connections_per_peer: int = 1_000
     pipelined: int = 32
-    bodies_in_flight_bytes: int = 256 * MIB  # above it no new body is begun; at twice as much, begun ones are refused too
+    bodies_in_flight_bytes: int = (
+        256 * MIB
+    )  # above it no new body is begun; at twice as much, begun ones are refused too
     write_buffer_bytes: int = 256 * KIB
     stream_buffer_bytes: int = 64 * KIB  # read ahead of an ASGI application that has not asked yet
 

@@ -1,8 +1,9 @@
 """What a fast route sees: one whole request, and the one answer to it.
 
-A fast handler is a plain function called on the event loop with the whole body in memory. It may answer at once, or keep the
-``Reply`` and answer later from the loop (after a group commit, at the end of a long poll). The rule: each ``Reply`` is called
-exactly once; answers leave in the order of the requests whatever order they are given in; a client that left is no error.
+A fast handler is a plain function called on the event loop with the whole body in memory. It may answer at once, or
+keep the ``Reply`` and answer later from the loop (after a group commit, at the end of a long poll). The rule: each
+``Reply`` is called exactly once; answers leave in the order of the requests whatever order they are given in; a
+client that left is no error.
 """
 
 from __future__ import annotations

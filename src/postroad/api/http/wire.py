@@ -1,7 +1,7 @@
 """Writes the head of a response as bytes.
 
-The rule: nothing that comes from outside can end a header line early. A name or value with CR, LF or NUL is a programming
-mistake of whoever set it, raised before a byte leaves.
+The rule: nothing that comes from outside can end a header line early. A name or value with CR, LF or NUL is a
+programming mistake of whoever set it, raised before a byte leaves.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def status_line(status: int) -> bytes:
 def header_lines(headers: Headers) -> bytes:
     block = b"".join([b"%b: %b\r\n" % pair for pair in headers])
     if block.count(b"\r") != len(headers) or block.count(b"\n") != len(headers) or b"\0" in block:
-        raise ValueError("a response header contains CR, LF or NUL; check values that come from outside before they are set")
+        raise ValueError(
+            "a response header contains CR, LF or NUL; check values that come from outside before they are set"
+        )
     return block
 
 

@@ -1,0 +1,155 @@
+"""Hands one request to the ASGI 3 application and carries its answer back.
+
+The rule: both directions stream and both push back. The application is fed no faster than it receives, and its
+``send`` waits while the client does not read. Once the client is gone, ``receive`` says so and ``send`` raises
+``ConnectionResetError``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_to_bytes
+
+from postroad.api.http.answer import Answer
+from postroad.api.http.front import Event, Front, Scope
+from postroad.api.http.head import Head
+from postroad.api.http.mistakes import log_mistake
+from postroad.api.http.proxy import Origin
+
+if TYPE_CHECKING:
+    from postroad.api.http.protocol import HttpConnection
+
+DISCONNECT: Event = {"type": "http.disconnect"}
+
+
+class Exchange:
+    """One request in the hands of the application."""
+
+    __slots__ = ("_answer", "_buffered", "_complete", "_connection", "_disconnected", "_front", "_handed_over", "_head",
+                 "_origin", "_pieces", "_wake")  # fmt: skip
+
+    def __init__(self, connection: HttpConnection, front: Front, head: Head, origin: Origin) -> None:
+        self._connection = connection
+        self._front = front
+        self._head = head
+        self._origin = origin
+        self._answer = Answer(head, front.date)
+        self._pieces: list[bytes] = []
+        self._buffered = 0
+        self._complete = False  # the whole body has arrived
+        self._handed_over = False  # and the application has got all of it
+        self._disconnected = False
+        self._wake = asyncio.Event()
+
+    def start(self) -> None:
+        task = self._front.loop.create_task(self._run())
+        self._front.tasks.add(task)
+        task.add_done_callback(self._front.tasks.discard)
+
+    # the connection speaks
+
+    @property
+    def is_full(self) -> bool:
+        return self._buffered > self._front.limits.stream_buffer_bytes
+
+    @property
+    def started(self) -> bool:
+        return self._answer.sent
+
+    def feed(self, content: bytes) -> None:
+        self._pieces.append(content)
+        self._buffered += len(content)
+        self._wake.set()
+
+    def complete(self, now: float) -> None:
+        self._complete = True
+        self._wake.set()
+
+    def disconnect(self) -> None:
+        self._disconnected = True
+        self._wake.set()
+
+    # the application speaks
+
+    async def receive(self) -> Event:
+        if not self._handed_over:
+            self._connection.say_continue()
+        while not self._has_news():
+            self._wake.clear()
+            await self._wake.wait()
+        if self._disconnected or self._handed_over:
+            return DISCONNECT
+        body, self._pieces = b"".join(self._pieces), []
+        was_full, self._buffered = self.is_full, 0
+        self._handed_over = self._complete
+        if was_full:
+            self._front.loop.call_soon(self._connection.resume)
+        return {"type": "http.request", "body": body, "more_body": not self._complete}
+
+    def _has_news(self) -> bool:
+        if self._disconnected or self._answer.finished:
+            return True
+        return not self._handed_over and (self._buffered > 0 or self._complete)
+
+    async def send(self, event: Event) -> None:
+        if self._disconnected:
+            raise ConnectionResetError("the client is gone")
+        if event["type"] == "http.response.start":
+            closes = self._front.draining or self._connection.owes_continue
+            self._answer.start(event["status"], event.get("headers", ()), closes=closes)
+            return
+        data = self._answer.body(bytes(event.get("body", b"")), more=event.get("more_body", False))
+        if data:
+            self._connection.write(data)
+        if self._answer.finished:
+            self._wake.set()
+            self._connection.exchange_ended(self, self._answer.keeps_connection)
+        else:
+            await self._connection.drained()
+
+    # running it
+
+    async def _run(self) -> None:
+        try:
+            await self._front.app(self.scope(), self.receive, self.send)
+            if not self._answer.finished and not self._disconnected:
+                raise RuntimeError("the application returned without a complete answer")
+        except asyncio.CancelledError:
+            self._connection.abort()
+            raise
+        except Exception as error:
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        if self._disconnected:
+            return  # whatever went wrong then, went wrong because the client left
+        log_mistake(self._head.method, self._head.path, error)
+        if self._answer.sent and not self._answer.finished:
+            self._connection.abort()
+        elif not self._answer.finished:
+            content_type, body = self._front.problem(500, "internal", "the request was not carried out; try again")
+            self._answer = Answer(self._head, self._front.date)
+            self._answer.start(500, [(b"content-type", content_type)], closes=True)
+            self._connection.write(self._answer.body(body, more=False))
+            self._connection.exchange_ended(self, keeps=False)
+
+    def scope(self) -> Scope:
+        head, origin = self._head, self._origin
+        tls: dict[str, Any] = {"tls": {"client_cert_der": origin.client_certificate_der}} if origin.secure else {}
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.4"},
+            "http_version": head.version.decode(),
+            "method": head.method.decode(),
+            "scheme": "https" if origin.secure else "http",
+            "path": unquote_to_bytes(head.path).decode("utf-8", "replace"),
+            "raw_path": head.path,
+            "query_string": head.query,
+            "root_path": "",
+            "headers": head.headers,
+            "client": (origin.peer, self._connection.address("peername")[1]),
+            "server": self._connection.address("sockname"),
+            "state": self._front.state.copy(),
+            "extensions": tls,
+        }

@@ -1,0 +1,74 @@
+"""What all connections share: places for connections, and room for bodies.
+
+The rule: when room is short, new bodies wait and begun ones go on, so that what is held can always be finished and
+released; only at twice the limit are begun ones refused. Nobody waits for somebody who waits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from typing import Protocol
+
+from postroad.api.http.limits import HttpLimits
+
+OVERFLOW_CONNECTIONS = 64  # how many refused connections may stay long enough to read why
+
+
+class Waiting(Protocol):
+    def room_is_free(self) -> None: ...
+
+
+class Capacity:
+    __slots__ = ("_limits", "_per_peer", "_waiting", "body_bytes", "connections")
+
+    def __init__(self, limits: HttpLimits) -> None:
+        self._limits = limits
+        self._per_peer: Counter[str] = Counter()
+        self._waiting: deque[Waiting] = deque()
+        self.connections = 0
+        self.body_bytes = 0
+
+    def enter(self, peer: str, *, counted_by_peer: bool) -> bool:
+        """Takes a place for a connection, if there is one."""
+        if self.connections >= self._limits.connections:
+            return False
+        if counted_by_peer:
+            if self._per_peer[peer] >= self._limits.connections_per_peer:
+                return False
+            self._per_peer[peer] += 1
+        self.connections += 1
+        return True
+
+    def may_explain(self, open_connections: int) -> bool:
+        """Whether a connection without a place may stay long enough to be told why."""
+        return open_connections <= self.connections + OVERFLOW_CONNECTIONS
+
+    def leave(self, peer: str, *, counted_by_peer: bool) -> None:
+        self.connections -= 1
+        if counted_by_peer:
+            self._per_peer[peer] -= 1
+            if not self._per_peer[peer]:
+                del self._per_peer[peer]
+
+    @property
+    def may_begin(self) -> bool:
+        return self.body_bytes < self._limits.bodies_in_flight_bytes
+
+    def hold(self, size: int) -> bool:
+        """Counts bytes of a body that has begun. False: there is no room even for what has begun."""
+        if size and self.body_bytes + size > 2 * self._limits.bodies_in_flight_bytes and self.body_bytes:
+            return False
+        self.body_bytes += size
+        return True
+
+    def free(self, size: int) -> None:
+        self.body_bytes -= size
+        while self._waiting and self.may_begin:
+            self._waiting.popleft().room_is_free()
+
+    def wait(self, connection: Waiting) -> None:
+        self._waiting.append(connection)
+
+    def forget(self, connection: Waiting) -> None:
+        if connection in self._waiting:
+            self._waiting.remove(connection)

@@ -1,0 +1,71 @@
+"""A request on its way to a fast route: its body is kept until it is whole, then the handler is called.
+
+The rule: bytes that we keep are counted, from the moment they arrive until the request is answered or the client is
+gone.
+"""
+
+from __future__ import annotations
+
+from postroad.api.http.front import Front
+from postroad.api.http.head import Head
+from postroad.api.http.mistakes import log_mistake
+from postroad.api.http.outbox import Outbox
+from postroad.api.http.proxy import Origin
+from postroad.api.http.request import FastRoute, Request
+from postroad.errors import Refused
+
+
+def serve(front: Front, outbox: Outbox, route: FastRoute, head: Head, origin: Origin, body: bytes, now: float) -> None:
+    """Calls the handler with a whole request. ``body`` is counted by ``Capacity`` only if the answer comes later."""
+    reply = outbox.open(head.version, not head.keep_alive, head.method == b"HEAD", now)
+    request = Request(head.method, head.path, head.query, head.headers, body, *origin, now)
+    try:
+        route.handler(request, reply)
+    except Exception as error:
+        log_mistake(head.method, head.path, error)
+        if not reply.answered:
+            content_type, problem = front.problem(500, "internal", "the request was not carried out; try again")
+            reply(500, problem, content_type)
+    if not reply.answered:
+        reply.body_bytes_held = len(body)
+        front.capacity.body_bytes += len(body)
+
+
+class FastCall:
+    """A fast request whose body has not all arrived with its head."""
+
+    __slots__ = ("_front", "_head", "_held", "_origin", "_outbox", "_pieces", "_route")
+
+    def __init__(self, front: Front, outbox: Outbox, route: FastRoute, head: Head, origin: Origin) -> None:
+        self._front = front
+        self._outbox = outbox
+        self._route = route
+        self._head = head
+        self._origin = origin
+        self._pieces: list[bytes] = []
+        self._held = 0
+
+    @property
+    def keeps_connection(self) -> bool:
+        return bool(self._head.keep_alive)
+
+    @property
+    def is_full(self) -> bool:
+        return False  # limited by its route's size and by the capacity that all share
+
+    def feed(self, content: bytes) -> None:
+        if not self._front.capacity.hold(len(content)):
+            raise Refused("network.busy", "the server holds too many bodies; try again in a moment")
+        self._held += len(content)
+        self._pieces.append(content)
+
+    def complete(self, now: float) -> None:
+        body = b"".join(self._pieces)
+        self.drop()
+        serve(self._front, self._outbox, self._route, self._head, self._origin, body, now)
+
+    def drop(self) -> None:
+        """Gives back the room that was held; ``serve`` counts it anew for as long as the answer takes."""
+        held, self._held = self._held, 0
+        self._pieces.clear()
+        self._front.capacity.free(held)

@@ -1,0 +1,58 @@
+"""What every connection of one server shares: limits, routes, the application, and the clock's latest word.
+
+The rule: a connection reaches nothing but its own socket and this; two servers in one process share nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from postroad.api.http.capacity import Capacity
+from postroad.api.http.limits import HttpLimits
+from postroad.api.http.proxy import TrustedProxies
+from postroad.api.http.request import FastRoute, FastRoutes, Problem
+from postroad.api.http.wire import DateLine
+
+if TYPE_CHECKING:
+    from postroad.api.http.protocol import HttpConnection
+
+Scope = MutableMapping[str, Any]
+Event = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Event]]
+Send = Callable[[Event], Awaitable[None]]
+AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Front:
+    app: AsgiApp
+    routes: FastRoutes
+    limits: HttpLimits
+    problem: Problem
+    proxies: TrustedProxies
+    loop: asyncio.AbstractEventLoop
+    capacity: Capacity
+    date: DateLine = field(default_factory=DateLine)
+    state: dict[str, Any] = field(default_factory=dict)
+    connections: set[HttpConnection] = field(default_factory=set)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    draining: bool = False
+    emptied: asyncio.Event = field(default_factory=asyncio.Event)  # set when the last connection has left
+
+    def enter(self, connection: HttpConnection) -> None:
+        self.connections.add(connection)
+        self.emptied.clear()
+
+    def leave(self, connection: HttpConnection) -> None:
+        self.connections.discard(connection)
+        if not self.connections:
+            self.emptied.set()
+
+    def route(self, method: bytes, path: bytes) -> FastRoute | None:
+        route = self.routes.get((method, path))
+        if route is None and method == b"HEAD":
+            return self.routes.get((b"GET", path))
+        return route

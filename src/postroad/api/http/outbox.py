@@ -1,0 +1,88 @@
+"""The answers of one connection, sent in the order of its requests.
+
+An answer that is ready before an earlier one waits for it. The rule: whatever becomes ready while input is being read
+leaves in one write at the end, so that a pipelining client costs one system call and not one per answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from postroad.api.http.capacity import Capacity
+from postroad.api.http.request import Headers, Reply
+from postroad.api.http.wire import BODILESS, STATUS_LINES, DateLine, connection_line, header_lines, status_line
+
+COPY_BYTES = 16 * 1024  # below it, one joined buffer is cheaper than two
+
+
+class Outbox:
+    __slots__ = ("_capacity", "_date", "_sent", "_transport", "corked", "draining", "replies")
+
+    def __init__(
+        self, transport: asyncio.Transport, capacity: Capacity, date: DateLine, sent: Callable[[bool], None]
+    ) -> None:
+        self._transport = transport
+        self._capacity = capacity
+        self._date = date
+        self._sent = sent  # told after each flush, with whether the connection ends here
+        self.corked = False
+        self.draining = False
+        self.replies: deque[Reply] = deque()
+
+    def open(self, version: bytes, closes: bool, head_only: bool, asked_at_s: float) -> Reply:
+        reply = Reply(self, version, closes, head_only, asked_at_s)
+        self.replies.append(reply)
+        return reply
+
+    def answer(self, reply: Reply, status: int, body: bytes, content_type: bytes, headers: Headers) -> None:
+        if reply.closed:
+            reply.answered = True
+            return
+        if self.draining and reply is self.replies[-1]:
+            reply.closes = True
+        reply.wire = self._render(reply, status, body, content_type, headers)
+        reply.answered = True
+        if reply.body_bytes_held:
+            self._capacity.free(reply.body_bytes_held)
+            reply.body_bytes_held = 0
+        if not self.corked and self.replies[0] is reply:
+            self.flush()
+
+    def _render(self, reply: Reply, status: int, body: bytes, content_type: bytes, headers: Headers) -> list[bytes]:
+        head = b"%b%b%b%b" % (
+            STATUS_LINES.get(status) or status_line(status),
+            self._date.line,
+            header_lines(headers) if headers else b"",
+            connection_line(reply.version, reply.closes) if reply.closes or reply.version != b"1.1" else b"",
+        )
+        if status in BODILESS:
+            return [head + b"\r\n"]
+        kind = b"content-type: %b\r\n" % content_type if content_type else b""
+        head = b"%b%bcontent-length: %d\r\n\r\n" % (head, kind, len(body))
+        if reply.head_only or not body:
+            return [head]
+        return [head + body] if len(body) < COPY_BYTES else [head, body]
+
+    def flush(self) -> None:
+        """Sends every answer whose turn has come."""
+        replies, parts, closes = self.replies, [], False
+        while replies and not closes and (wire := replies[0].wire) is not None:
+            closes = replies.popleft().closes
+            parts += wire
+        if not parts:
+            return
+        if len(parts) == 1:
+            self._transport.write(parts[0])
+        else:
+            self._transport.writelines(parts)
+        self._sent(closes)
+
+    def lose(self) -> None:
+        """The client is gone: everyone who still meant to answer it is told."""
+        lost, self.replies = list(self.replies), deque()
+        for reply in lost:
+            self._capacity.free(reply.body_bytes_held)
+            reply.body_bytes_held = 0
+            reply.disconnect()

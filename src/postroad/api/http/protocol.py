@@ -1,0 +1,361 @@
+"""One HTTP/1.1 connection: bytes in, requests to a fast route or to the ASGI application, answers back in order.
+
+A connection is always in one phase, and the server's clock (``check``) knows how long each may last:
+
+    idle ─first byte→ head ─whole→ body ─whole→ (answered by the outbox or the exchange) ─→ idle
+      any ─cannot be understood, too large, too slow→ refused ─answer sent→ lingering ─→ closed
+
+The rule: input is taken only when what it asks for can be begun; until then it stays where it is, and reading stops
+when enough has piled up. So a client that does not read, or an application that does not keep up, slows its own
+sender only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import cast
+
+from postroad.api.http.asgi import Exchange
+from postroad.api.http.deadlines import Ending, Phase, verdict
+from postroad.api.http.fast import FastCall, serve
+from postroad.api.http.framing import Chunked, Counted, Framing
+from postroad.api.http.front import Front
+from postroad.api.http.gates import ReadGate, WriteGate
+from postroad.api.http.head import Head, head_end, read_head
+from postroad.api.http.outbox import Outbox
+from postroad.api.http.proxy import Origin
+from postroad.api.http.request import FastRoute
+from postroad.api.http.wire import CONTINUE
+from postroad.core.model.refusals import status_of
+from postroad.errors import Refused
+
+BLANK_LINES = re.compile(rb"(?:\r\n)*")
+
+
+class Incoming:
+    """A request whose body is still arriving, and where its body goes."""
+
+    __slots__ = ("framing", "received", "sink", "started_at_s")
+
+    def __init__(self, framing: Framing, sink: FastCall | Exchange, started_at_s: float) -> None:
+        self.framing = framing
+        self.sink = sink
+        self.received = 0
+        self.started_at_s = started_at_s
+
+
+class HttpConnection(asyncio.Protocol):
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self._pending = b""
+        self._incoming: Incoming | None = None
+        self._exchange: Exchange | None = None
+        self._since_s = front.loop.time()  # when the present phase began
+        self._deaf = False  # nothing more is understood on this connection
+        self._lingers = False
+        self._waits = False  # for room for a body
+        self._parked = False  # a whole head waits until the answers before it have left
+        self._has_place = False
+        self._writes = WriteGate()
+        self.owes_continue = False
+
+    # the socket speaks
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        front, self._transport = self._front, cast(asyncio.Transport, transport)
+        name, tls = transport.get_extra_info("peername"), transport.get_extra_info("ssl_object")
+        peer = str(name[0]) if isinstance(name, tuple) else ""
+        self._direct = Origin(peer, tls is not None, tls.getpeercert(binary_form=True) if tls is not None else None)
+        self._reads = ReadGate(self._transport, front.loop)
+        self.outbox = Outbox(self._transport, front.capacity, front.date, self._sent)
+        self._transport.set_write_buffer_limits(high=front.limits.write_buffer_bytes)
+        front.enter(self)
+        self._has_place = front.capacity.enter(peer, counted_by_peer=not front.proxies.trusts(peer))
+        if front.draining:
+            self._transport.close()
+        elif not self._has_place:
+            self._turn_away()
+
+    def data_received(self, data: bytes) -> None:
+        if self._deaf:
+            return
+        if not self._pending and self._incoming is None:
+            self._since_s = self._front.loop.time()
+        self._pending = self._pending + data if self._pending else data
+        self._advance()
+
+    def eof_received(self) -> None:
+        """A client that has closed its side has left: the transport closes ours."""
+
+    def pause_writing(self) -> None:
+        self._writes.shut()
+        self._since_s = self._front.loop.time()
+
+    def resume_writing(self) -> None:
+        self._writes.open()
+        self.resume()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        front, exchange = self._front, self._exchange
+        self._become_deaf()
+        front.leave(self)
+        if self._has_place:
+            front.capacity.leave(self._direct.peer, counted_by_peer=not front.proxies.trusts(self._direct.peer))
+        self._writes.open()
+        if exchange is not None:
+            exchange.disconnect()
+        self.outbox.lose()
+
+    # taking input
+
+    def _advance(self) -> None:
+        outbox = self.outbox
+        outbox.corked = True
+        try:
+            while self._pending and self._take():
+                pass
+        except Refused as refused:
+            self._refuse(refused)
+        outbox.corked = False
+        outbox.flush()
+        if self._pending or not self._reads.is_open:
+            self._adjust_reading()
+
+    def _take(self) -> bool:
+        """Takes one step; False if it cannot be taken before something else happens."""
+        if self._incoming is not None:
+            return self._take_body(self._incoming)
+        return not self._is_busy() and self._take_head()
+
+    def _is_busy(self) -> bool:
+        return (
+            self._exchange is not None
+            or self._waits
+            or self._parked
+            or self._front.draining
+            or not self._writes.is_open
+            or len(self.outbox.replies) >= self._front.limits.pipelined
+        )
+
+    def _take_head(self) -> bool:
+        front, pending = self._front, self._pending
+        if pending[0] == 13 and (blank := BLANK_LINES.match(pending)):
+            self._pending = pending = pending[blank.end() :] or b"\r\n"  # blank lines alone do not restart the clock
+        end = head_end(pending, front.limits)
+        if end < 0:
+            return False
+        head = read_head(pending[:end], front.limits)
+        route = front.route(head.method, head.path)
+        if not self._may_begin(head, route):
+            return False
+        if route is not None and not head.chunked and len(pending) >= end + head.content_length:
+            self._pending = pending[end + head.content_length :]
+            self._serve_whole(head, route, pending[end : end + head.content_length])
+        else:
+            self._pending = pending[end:]
+            self._begin(head, route)
+        return True
+
+    def _may_begin(self, head: Head, route: FastRoute | None) -> bool:
+        if route is None and self.outbox.replies:
+            self._parked = True  # an exchange writes to the socket itself, so it waits for its turn
+            return False
+        limit = self._front.limits.body_bytes if route is None else route.max_body_bytes
+        if head.content_length > limit:
+            raise Refused("wire.too-large", f"send at most {limit} bytes here")
+        if route is None or self._front.capacity.may_begin or not (head.content_length or head.chunked):
+            return True
+        self._waits, self._since_s = True, self._front.loop.time()
+        self._front.capacity.wait(self)
+        return False
+
+    def room_is_free(self) -> None:
+        """Called by ``Capacity`` when a body that had to wait may begin."""
+        self._waits = False
+        self._front.loop.call_soon(self.resume)
+
+    def _origin(self, head: Head) -> Origin:
+        return self._front.proxies.origin(head.headers, self._direct) if head.forwarded else self._direct
+
+    def _serve_whole(self, head: Head, route: FastRoute, body: bytes) -> None:
+        origin = self._origin(head)
+        if not head.keep_alive:
+            self._become_deaf()
+        serve(self._front, self.outbox, route, head, origin, body, self._since_s)
+
+    def _begin(self, head: Head, route: FastRoute | None) -> None:
+        front, now, origin = self._front, self._front.loop.time(), self._origin(head)
+        self.owes_continue = head.expects_continue and not self._pending
+        if route is None:
+            sink: FastCall | Exchange = Exchange(self, front, head, origin)
+            self._exchange, limit = cast(Exchange, sink), front.limits.body_bytes
+        else:
+            sink, limit = FastCall(front, self.outbox, route, head, origin), route.max_body_bytes
+        framing = Chunked(limit) if head.chunked else Counted(head.content_length)
+        self._incoming = Incoming(framing, sink, now)
+        if not head.content_length and not head.chunked:
+            self._complete(sink)
+        if self._exchange is not None:
+            self._exchange.start()
+        elif not self.outbox.replies:
+            self.say_continue()
+
+    def say_continue(self) -> None:
+        if self.owes_continue and not self._deaf:
+            self.owes_continue = False
+            self._transport.write(CONTINUE)
+
+    def _take_body(self, incoming: Incoming) -> bool:
+        if incoming.sink.is_full:
+            return False
+        content, self._pending, complete = incoming.framing.take(self._pending)
+        incoming.received += len(content)
+        if content:
+            incoming.sink.feed(content)
+        if complete:
+            self._complete(incoming.sink)
+        return True
+
+    def _complete(self, sink: FastCall | Exchange) -> None:
+        self._incoming, self.owes_continue = None, False
+        self._since_s = self._front.loop.time()
+        if isinstance(sink, FastCall) and not sink.keeps_connection:
+            self._become_deaf()
+        sink.complete(self._since_s)
+
+    def _adjust_reading(self) -> None:
+        """Stops reading while what has arrived cannot be taken and has piled up; goes on when it can."""
+        blocked = self._is_busy() if self._incoming is None else self._incoming.sink.is_full
+        if not self._deaf and blocked and len(self._pending) > self._front.limits.stream_buffer_bytes:
+            self._reads.shut()
+        else:
+            shut_for_s = self._reads.open()
+            if self._incoming is not None:
+                self._incoming.started_at_s += shut_for_s
+
+    def resume(self) -> None:
+        """Goes on with input that had to wait."""
+        self._since_s = self._front.loop.time()
+        self._parked = False
+        self._advance()
+
+    # answers leave
+
+    def _sent(self, closes: bool) -> None:
+        """The outbox has written; ``closes``: that was the last answer of this connection."""
+        if closes:
+            self._finish()
+        elif not self.outbox.replies:
+            self._since_s = self._front.loop.time()
+            if self._front.draining and self._incoming is None:
+                self._transport.close()
+            elif self._exchange is None:
+                self.say_continue()
+        if self._pending and not self.outbox.corked and not self._deaf:
+            self._front.loop.call_soon(self.resume)
+
+    def exchange_ended(self, exchange: Exchange, keeps: bool) -> None:
+        """The ASGI application has answered completely, or has failed to."""
+        if self._exchange is not exchange:
+            return
+        self._exchange = None
+        if not keeps or self._incoming is not None or self._front.draining:
+            self._lingers = self._incoming is not None
+            self._become_deaf()
+            self._finish()
+        else:
+            self._front.loop.call_soon(self.resume)
+
+    def write(self, data: bytes) -> None:
+        self._transport.write(data)
+
+    async def drained(self) -> None:
+        await self._writes.passed()
+
+    def address(self, which: str) -> tuple[str, int]:
+        """``peername`` or ``sockname``, as ASGI wants them."""
+        name = self._transport.get_extra_info(which)
+        return (str(name[0]), int(name[1])) if isinstance(name, tuple) else ("", 0)
+
+    # the clock
+
+    def check(self, now: float) -> None:
+        """Ends what has taken too long."""
+        phase, since_s = self._phase()
+        received = self._incoming.received if self._incoming is not None else 0
+        decision = verdict(phase, now - since_s, received, self._front.limits)
+        if isinstance(decision, Refused):
+            self._refuse(decision)
+        elif decision is Ending.CLOSE:
+            self._transport.close()
+        elif decision is Ending.ABORT:
+            self.abort()
+
+    def _phase(self) -> tuple[Phase, float]:
+        replies, incoming = self.outbox.replies, self._incoming
+        if not self._writes.is_open:
+            return Phase.STALLED, self._since_s
+        if self._deaf and not replies and self._exchange is None:
+            return Phase.LINGERING, self._since_s
+        if self._waits:
+            return Phase.WAITING, self._since_s
+        if incoming is not None:
+            return (Phase.BODY if self._reads.is_open else Phase.WORKING), incoming.started_at_s
+        if self._exchange is not None:
+            return Phase.WORKING, self._since_s
+        if self._pending and not self._is_busy():
+            return Phase.HEAD, self._since_s
+        return (Phase.ANSWERING, replies[0].asked_at_s) if replies else (Phase.IDLE, self._since_s)
+
+    # endings
+
+    def drain(self) -> None:
+        """The server is stopping: what has been begun is finished, and nothing else is begun."""
+        self.outbox.draining = True
+        if self._incoming is None and self._exchange is None and not self.outbox.replies:
+            self._transport.close()
+
+    def abort(self) -> None:
+        self._become_deaf()
+        self._transport.abort()
+
+    def _become_deaf(self) -> None:
+        """Whatever else arrives is not understood; what was arriving is dropped."""
+        incoming, self._incoming = self._incoming, None
+        self._deaf, self._pending, self.owes_continue = True, b"", False
+        if self._waits:
+            self._waits = False
+            self._front.capacity.forget(self)
+        if incoming is not None and isinstance(incoming.sink, FastCall):
+            incoming.sink.drop()
+
+    def _refuse(self, refused: Refused) -> None:
+        """Answers in its turn, and understands nothing more on this connection."""
+        exchange, self._exchange = self._exchange, None
+        self._lingers = True
+        self._become_deaf()
+        if exchange is not None:
+            exchange.disconnect()
+            if exchange.started:
+                self._transport.abort()
+                return
+        status = status_of(refused.code)
+        content_type, body = self._front.problem(status, refused.code, refused.detail)
+        self.outbox.open(b"1.1", True, False, self._since_s)(status, body, content_type)
+
+    def _turn_away(self) -> None:
+        if self._front.capacity.may_explain(len(self._front.connections)):
+            self._refuse(Refused("network.busy", "too many connections; close some, or try again in a moment"))
+        else:
+            self._transport.abort()
+
+    def _finish(self) -> None:
+        """Closes; where the client may still be sending, only after it had time to read why."""
+        self._since_s = self._front.loop.time()
+        if not self._lingers:
+            self._transport.close()
+            return
+        self._reads.open()
+        if self._transport.can_write_eof() and not self._transport.is_closing():
+            self._transport.write_eof()

@@ -1,0 +1,93 @@
+"""What a proxy in front of us says about the client: its certificate (RFC 9440), its address, and whether it came
+over TLS.
+
+The rule: only a peer whose address the operator has named may say such things. From anyone else the same headers are
+removed before any other code sees them, so that nobody can claim to be somebody by typing a header.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import NamedTuple
+
+from postroad.errors import Misconfigured, Refused
+
+CLIENT_CERT = b"client-cert"
+FORWARDED = frozenset(
+    {CLIENT_CERT, b"client-cert-chain", b"forwarded", b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host"}
+)
+
+
+class Origin(NamedTuple):
+    """Who is at the other end, as far as we believe it."""
+
+    peer: str
+    secure: bool
+    client_certificate_der: bytes | None
+
+
+class TrustedProxies:
+    """The addresses whose word on the client we take; none by default."""
+
+    __slots__ = ("_known", "_networks")
+
+    def __init__(self, networks: Iterable[str] = ()) -> None:
+        faults: list[str] = []
+        self._networks: list[IPv4Network | IPv6Network] = []
+        self._known: dict[str, bool] = {}
+        for text in networks:
+            try:
+                self._networks.append(ip_network(text))
+            except ValueError as error:
+                faults.append(f"trusted proxy {text!r}: {error}; write an address or a network such as 10.0.0.0/8")
+        if faults:
+            raise Misconfigured(faults)
+
+    def trusts(self, peer: str) -> bool:
+        if not self._networks or not peer:
+            return False
+        known = self._known.get(peer)
+        if known is None:
+            address = ip_address(peer.partition("%")[0])
+            known = any(address in network for network in self._networks)
+            if len(self._known) < 10_000:
+                self._known[peer] = known
+        return known
+
+    def origin(self, headers: list[tuple[bytes, bytes]], direct: Origin) -> Origin:
+        """Takes the proxy headers out of ``headers`` and says what they amount to."""
+        said = [pair for pair in headers if pair[0] in FORWARDED]
+        headers[:] = [pair for pair in headers if pair[0] not in FORWARDED]
+        if not self.trusts(direct.peer):
+            return direct
+        return Origin(_address(said, direct.peer), _was_secure(said), _certificate(said))
+
+
+def _address(said: list[tuple[bytes, bytes]], fallback: str) -> str:
+    """The last entry: the one that our proxy itself has added; those before it come from the client."""
+    chain = b",".join(value for name, value in said if name == b"x-forwarded-for")
+    last = chain.rpartition(b",")[2].strip().decode("latin-1")
+    try:
+        return str(ip_address(last))
+    except ValueError:
+        return fallback
+
+
+def _was_secure(said: list[tuple[bytes, bytes]]) -> bool:
+    return [value.lower() for name, value in said if name == b"x-forwarded-proto"] == [b"https"]
+
+
+def _certificate(said: list[tuple[bytes, bytes]]) -> bytes | None:
+    values = [value for name, value in said if name == CLIENT_CERT]
+    if not values:
+        return None
+    value = values[0]
+    if len(values) > 1 or len(value) < 3 or value[:1] != b":" or value[-1:] != b":":
+        raise Refused("request.malformed", "Client-Cert must be one byte sequence, ':base64:', as in RFC 9440")
+    try:
+        return base64.b64decode(value[1:-1], validate=True)
+    except binascii.Error:
+        raise Refused("request.malformed", "Client-Cert is not valid base64") from None

@@ -1,0 +1,114 @@
+"""The listening server: opens the socket, keeps the clock, and ends well.
+
+The rule: stopping first refuses new work, then waits for what has begun, and only then cuts; a request that was being
+answered when the operator stopped the server is answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+
+from postroad.api.http.capacity import Capacity
+from postroad.api.http.front import AsgiApp, Front
+from postroad.api.http.lifespan import Lifespan
+from postroad.api.http.limits import HttpLimits
+from postroad.api.http.protocol import HttpConnection
+from postroad.api.http.proxy import TrustedProxies
+from postroad.api.http.request import FastRoutes, Problem
+
+BACKLOG = 2048
+
+
+class HttpServer:
+    def __init__(
+        self,
+        app: AsgiApp,
+        fast_routes: FastRoutes,
+        limits: HttpLimits,
+        problem: Problem,
+        *,
+        ssl_context: ssl.SSLContext | None = None,
+        proxies: TrustedProxies | None = None,
+        reuse_port: bool = False,
+    ) -> None:
+        self._app = app
+        self._routes = fast_routes
+        self._limits = limits
+        self._problem = problem
+        self._ssl = ssl_context
+        self._proxies = proxies or TrustedProxies()
+        self._reuse_port = reuse_port
+        self._lifespan = Lifespan(app)
+        self._front: Front | None = None
+        self._server: asyncio.Server | None = None
+        self._clock: asyncio.TimerHandle | None = None
+
+    async def start(self, host: str, port: int) -> int:
+        """Starts the application, then listens; returns the port that was bound (of use when ``port`` is 0)."""
+        loop = asyncio.get_running_loop()
+        await self._lifespan.start()
+        front = self._front = Front(
+            app=self._app,
+            routes=self._routes,
+            limits=self._limits,
+            problem=self._problem,
+            proxies=self._proxies,
+            loop=loop,
+            capacity=Capacity(self._limits),
+            state=self._lifespan.state,
+        )
+        self._server = await loop.create_server(
+            lambda: HttpConnection(front),
+            host,
+            port,
+            backlog=BACKLOG,
+            ssl=self._ssl,
+            reuse_port=self._reuse_port or None,
+            ssl_handshake_timeout=self._limits.header_deadline_s if self._ssl else None,
+        )
+        self._tick(front)
+        bound: socket.socket = self._server.sockets[0]
+        return int(bound.getsockname()[1])
+
+    @property
+    def front(self) -> Front:
+        """What the connections share, for readiness and metrics. Only after ``start``."""
+        if self._front is None:
+            raise RuntimeError("the server has not been started")
+        return self._front
+
+    def _tick(self, front: Front) -> None:
+        front.date.renew()
+        now = front.loop.time()
+        for connection in tuple(front.connections):
+            connection.check(now)
+        self._clock = front.loop.call_later(self._limits.tick_s, self._tick, front)
+
+    async def stop(self, drain_s: float) -> None:
+        """Finishes what has begun, for at most ``drain_s``, and cuts the rest."""
+        if self._front is None or self._server is None:
+            return
+        front = self._front
+        front.draining = True
+        self._server.close()
+        self._server = None
+        await self._wait_for_connections(front, drain_s)
+        for connection in tuple(front.connections):
+            connection.abort()
+        for task in tuple(front.tasks):
+            task.cancel()
+        await asyncio.gather(*front.tasks, return_exceptions=True)
+        if self._clock is not None:
+            self._clock.cancel()
+        await self._lifespan.stop()
+
+    @staticmethod
+    async def _wait_for_connections(front: Front, drain_s: float) -> None:
+        for connection in tuple(front.connections):
+            connection.drain()
+        if front.connections:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(front.emptied.wait(), drain_s)

@@ -1,0 +1,73 @@
+"""TLS for the server itself, with client certificates that the directory knows.
+
+A client's certificate is an identity here, not a claim signed by somebody: the directory pins its fingerprint.
+OpenSSL, through Python's ssl module, accepts a client's certificate only if it leads to a trust anchor, so the
+registered certificates are themselves the anchors (``VERIFY_X509_PARTIAL_CHAIN`` lets a leaf be one). The set changes
+while the server runs; each handshake looks up the newest context, and connections that exist keep theirs.
+
+The rule: the handshake proves possession of the key, the directory decides whose it is. A client without a
+certificate is let in and authenticates otherwise; one with a certificate that nobody registered is refused in the
+handshake.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterable
+from pathlib import Path
+
+from postroad.errors import Misconfigured
+
+
+class TlsFront:
+    """The server's certificate and the client certificates it accepts; ``context`` stays the same object for ever."""
+
+    def __init__(
+        self, certificate: Path, key: Path, *, client_ca: Path | None = None, clients_der: Iterable[bytes] = ()
+    ) -> None:
+        self._certificate = certificate
+        self._key = key
+        self._client_ca = client_ca
+        self._clients = tuple(clients_der)
+        self.context = self._current = self._build()
+        self.context.sni_callback = self._use_current
+
+    def trust(self, clients_der: Iterable[bytes]) -> None:
+        """Replaces the registered client certificates; handshakes from now on go by the new set."""
+        self._clients = tuple(clients_der)
+        self._current = self._build()
+
+    def reload(self) -> None:
+        """Reads the server's own certificate and key again, after they have been renewed on disk."""
+        self._current = self._build()
+
+    def _use_current(self, connection: ssl.SSLObject, server_name: str | None, context: ssl.SSLContext) -> None:
+        connection.context = self._current
+
+    def _build(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE
+        context.set_alpn_protocols(["http/1.1"])
+        self._load_own(context)
+        context.verify_mode = ssl.CERT_OPTIONAL
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        self._load_clients(context)
+        return context
+
+    def _load_own(self, context: ssl.SSLContext) -> None:
+        try:
+            context.load_cert_chain(self._certificate, self._key)
+        except (OSError, ssl.SSLError) as error:
+            raise Misconfigured(
+                [f"TLS certificate {self._certificate} with key {self._key}: {error}; give a PEM chain and its key"]
+            ) from None
+
+    def _load_clients(self, context: ssl.SSLContext) -> None:
+        try:
+            if self._client_ca is not None:
+                context.load_verify_locations(cafile=self._client_ca)
+            if self._clients:
+                context.load_verify_locations(cadata=b"".join(self._clients))
+        except (OSError, ssl.SSLError) as error:
+            raise Misconfigured([f"client certificates: {error}; each must be one X.509 certificate"]) from None

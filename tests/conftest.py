@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from postroad.testing.postgres import PostgresServer
+from tests.architecture.requirement_claims import false_claims
 
-REQUIREMENTS = Path(__file__).parent / "architecture" / "requirements.txt"
 _database_numbers = itertools.count(1)
 
 # How fast a busy machine runs an example says nothing about the code; a hanging one is ended by the test's time-out.
@@ -20,16 +19,9 @@ settings.load_profile("postroad")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    known = {line for line in REQUIREMENTS.read_text().splitlines() if not line.startswith("#")}
-    faults = [
-        f"{item.nodeid}: {claimed!r}"
-        for item in items
-        for marker in item.iter_markers("req")
-        for claimed in marker.args or ("(no id)",)
-        if claimed not in known
-    ]
+    faults = false_claims((item.nodeid, marker.args) for item in items for marker in item.iter_markers("req"))
     if faults:
-        raise pytest.UsageError("tests claim requirements that do not exist:\n  " + "\n  ".join(sorted(set(faults))))
+        raise pytest.UsageError("tests claim requirements that do not exist:\n  " + "\n  ".join(faults))
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from postroad.adapters.desk.keys import SeenKeys
 from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox
@@ -32,7 +34,6 @@ class HotState:
     def __init__(self, clock: Clock, *, head_most: int = HEAD_MOST) -> None:
         self.keys = SeenKeys()
         self.applied_seq = 0
-        self.closed_while_loading: set[int] = set()
         self._clock = clock
         self._head_most = head_most
         self._boxes: dict[str, Mailbox] = {}
@@ -41,6 +42,8 @@ class HotState:
         self._recent: OrderedDict[int, Found] = OrderedDict()
         self._arrivals: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)
         self._warm_bytes = 0
+        self._loads = 0
+        self._closed_while_loading: set[int] = set()
 
     # --- looking -------------------------------------------------------------------------------------------------
 
@@ -59,11 +62,32 @@ class HotState:
         return self._recent.get(number)
 
     def known(self, number: int) -> bool:
-        return number in self._open or number in self._recent or number in self._held
+        """Whether memory knows better than a row that was just read from the index."""
+        return (
+            number in self._open
+            or number in self._recent
+            or number in self._held
+            or number in self._closed_while_loading
+        )
+
+    def is_open(self, number: int) -> bool:
+        box = self._open.get(number)
+        return box is not None and box.get(number) is not None
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """While the index is being read, remember what is closed meanwhile: the rows read may still call it waiting."""
+        self._loads += 1
+        try:
+            yield
+        finally:
+            self._loads -= 1
+            if not self._loads:
+                self._closed_while_loading.clear()
 
     def load(self, box: Mailbox, queued: Queued) -> None:
         """A waiting delivery was found in the index."""
-        if not self.known(queued.number) and queued.number not in self.closed_while_loading:
+        if not self.known(queued.number):
             box.load(queued)
             self._open[queued.number] = box
 
@@ -174,7 +198,8 @@ class HotState:
             self.wake(queued.recipient)
 
     def _close(self, number: int, state: State) -> None:
-        self.closed_while_loading.add(number)
+        if self._loads:
+            self._closed_while_loading.add(number)
         box = self._open.pop(number, None)
         queued = self._held.pop(number, None) or (box.close(number) if box is not None else None)
         if queued is None:

@@ -144,7 +144,8 @@ class LocalDesk:
                 leased += await self._take_from_index(mailbox, box, selector, most - len(leased), until)
         if leased:
             await self._record_lease(box, mailbox, leased, lease_s)
-        return leased
+        # One may have been acknowledged under an earlier lease while this one was being recorded.
+        return [queued for queued in leased if self._hot.is_open(queued.number)]
 
     async def arrival(self, mailbox: str, timeout_s: float) -> None:
         box = self._hot.mailbox(mailbox)
@@ -191,12 +192,12 @@ class LocalDesk:
         """Bring the next stretch of a long queue into memory."""
         async with self._refilling.setdefault(mailbox, asyncio.Lock()):
             reach = self._hot.applied_seq
-            self._hot.closed_while_loading.clear()
-            await self._indexed(reach)
-            rows = await self._index.query("mailbox", mailbox, box.loaded_to, REFILL)
-            now, now_us = self._clock.monotonic(), self._clock.now_us()
-            for row in rows:
-                self._hot.load(box, found_from_row(row, now=now, now_us=now_us).queued)
+            with self._hot.loading():
+                await self._indexed(reach)
+                rows = await self._index.query("mailbox", mailbox, box.loaded_to, REFILL)
+                now, now_us = self._clock.monotonic(), self._clock.now_us()
+                for row in rows:
+                    self._hot.load(box, found_from_row(row, now=now, now_us=now_us).queued)
             if len(rows) < REFILL and box.spilled_to >> 16 <= reach:
                 box.spilled_to = 0
 
@@ -204,19 +205,19 @@ class LocalDesk:
         self, mailbox: str, box: Mailbox, selector: Selector, most: int, until: float
     ) -> list[Queued]:
         """Matching deliveries behind the head in memory, without loading all that lies between."""
-        await self._indexed(self._hot.applied_seq)
         leased: list[Queued] = []
         after = box.loaded_to
         now, now_us = self._clock.monotonic(), self._clock.now_us()
-        while len(leased) < most and (rows := await self._index.query("mailbox", mailbox, after, REFILL)):
-            after = rows[-1][0]
-            for row in rows:
-                queued = found_from_row(row, now=now, now_us=now_us).queued
-                if self._hot.known(queued.number) or 0 < queued.expires_at_us <= now_us:
-                    continue
-                if len(leased) < most and selector.matches(queued.message):
-                    self._hot.adopt(box, queued, until)
-                    leased.append(queued)
+        with self._hot.loading():
+            await self._indexed(self._hot.applied_seq)
+            while len(leased) < most and (rows := await self._index.query("mailbox", mailbox, after, REFILL)):
+                after = rows[-1][0]
+                candidates = (found_from_row(row, now=now, now_us=now_us).queued for row in rows)
+                for queued in candidates:
+                    usable = not self._hot.known(queued.number) and not 0 < queued.expires_at_us <= now_us
+                    if usable and len(leased) < most and selector.matches(queued.message):
+                        self._hot.adopt(box, queued, until)
+                        leased.append(queued)
         return leased
 
     # --- looking up ----------------------------------------------------------------------------------------------

@@ -56,7 +56,11 @@ class Mailbox:
     def load(self, queued: Queued) -> None:
         """Add a delivery from the index, or a new one."""
         self._open[queued.number] = queued
-        self._waiting[queued.number] = None
+        if queued.available_at:  # given back with a delay before the last restart
+            queued.leased = True
+            heapq.heappush(self._due, (queued.available_at, queued.number))
+        else:
+            self._waiting[queued.number] = None
         self.loaded_to = max(self.loaded_to, queued.number)
 
     def adopt(self, queued: Queued, until: float) -> None:

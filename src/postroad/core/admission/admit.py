@@ -1,0 +1,85 @@
+"""Is this message complete, timely and honest about its sender? What only concerns one recipient is decided in routing."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Service
+from postroad.core.model.message import Message, MessageType
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Refused
+
+RECIPIENTS_MOST = 1_000
+HANDLE_MOST = 255
+ADDRESSED = frozenset({MessageType.REQUEST, MessageType.NOTIFICATION})
+
+
+class Admitted(Struct, frozen=True):
+    """A message that may go on to routing."""
+
+    message: Message
+    sender: Service
+    caller: Caller
+    at_us: int
+    expires_at_us: int
+
+
+def admit(message: Message, caller: Caller, directory: Directory, now_us: int) -> Admitted:
+    """The message with its sender made certain, or a refusal."""
+    sender = _sender(message, caller, directory)
+    if len(message.handle) > HANDLE_MOST:
+        raise Refused("value.invalid", f"A handle has at most {HANDLE_MOST} characters", pointer="/handle")
+    if message.type in ADDRESSED:
+        _check_addressed(message)
+    else:
+        _check_referring(message)
+    if message.expires_at_us and message.expires_at_us <= now_us:
+        raise Refused("message.expired", "The expiration lies in the past; post it again with a later one, or without")
+    expires_at_us = message.expires_at_us or now_us + sender.default_expiration_s * 1_000_000
+    return Admitted(message, sender, caller, now_us, expires_at_us)
+
+
+def _sender(message: Message, caller: Caller, directory: Directory) -> Service:
+    sender = caller.service
+    if sender is None:
+        raise Refused("permission.denied", "Messages are posted with a service's own credentials, not a person's")
+    if message.sender and message.sender not in (sender.gcid, sender.address) and directory.service(message.sender) is not sender:
+        raise Refused(
+            "sender.mismatch",
+            f"From says {message.sender[:120]!r}, but these credentials belong to {sender.address}; "
+            "leave From out or use that service's own credentials",
+            pointer="/from",
+        )
+    organization = directory.organization(sender.organization)
+    if sender.suspended or (organization is not None and organization.suspended):
+        raise Refused("sender.suspended", f"{sender.address} is suspended; please contact the network's operator")
+    return sender
+
+
+def _check_addressed(message: Message) -> None:
+    if not message.to:
+        raise Refused("recipient.missing", f"A {message.type.value} needs at least one recipient in To", pointer="/to")
+    if len(message.to) > RECIPIENTS_MOST:
+        raise Refused(
+            "recipient.too-many",
+            f"At most {RECIPIENTS_MOST} recipients are allowed per message; split the list",
+            pointer="/to",
+        )
+    if message.reference:
+        raise Refused(
+            "message.unexpected-field", f"A {message.type.value} cannot have a reference", pointer="/reference"
+        )
+
+
+def _check_referring(message: Message) -> None:
+    if not message.reference:
+        what = "the session of the message to withdraw" if message.type is MessageType.CANCEL else "a delivery's token"
+        raise Refused("message.incomplete", f"A {message.type.value} needs a reference: {what}", pointer="/reference")
+    for given, place in ((message.to, "/to"), (message.route, "/route"), (message.expires_at_us, "/expiration")):
+        if given:
+            raise Refused(
+                "message.unexpected-field",
+                f"A {message.type.value} cannot have {place[1:]!r}; the reference decides",
+                pointer=place,
+            )

@@ -1,0 +1,93 @@
+"""Who may send to whom, and whether everyone on a route is as safe as everyone else demands.
+
+Kept rule: to an outsider, a private service and one that does not exist give the very same answer.
+"""
+
+from __future__ import annotations
+
+from postroad.core.model.caller import STRENGTH, Caller
+from postroad.core.model.directory import Accepts, Service, Transport, Visibility
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Refused
+
+
+def unknown_recipient(named: str) -> Refused:
+    return Refused(
+        "recipient.unknown",
+        f"There is no service {named[:120]!r} that you can send to; check the name in the directory, or ask its owner "
+        "to list you as a sender",
+    )
+
+
+def permitted(sender: Service, named: str, directory: Directory) -> Service:
+    """The service that ``named`` stands for, when ``sender`` may send to it; the answer is remembered in the snapshot."""
+    key = (sender.gcid, named)
+    known = directory.cache.get(key)
+    if known is None:
+        try:
+            known = _permitted(sender, named, directory)
+        except Refused as refusal:
+            known = refusal
+        if len(directory.cache) < 100_000:
+            directory.cache[key] = known
+    if isinstance(known, Refused):
+        raise known
+    recipient: Service = known
+    return recipient
+
+
+def _permitted(sender: Service, named: str, directory: Directory) -> Service:
+    recipient = directory.service(named)
+    if recipient is None:
+        raise unknown_recipient(named)
+    same_house = recipient.organization.casefold() == sender.organization.casefold()
+    listed = recipient.accepts is Accepts.LISTED and _is_listed(sender, recipient)
+    if not same_house and not listed:
+        if recipient.visibility is Visibility.PRIVATE:
+            raise unknown_recipient(named)
+        if recipient.accepts is not Accepts.ANYONE:
+            raise Refused(
+                "recipient.not-allowed",
+                f"{recipient.address} does not accept messages from {sender.address}; ask its owner to list you",
+            )
+    organization = directory.organization(recipient.organization)
+    if recipient.suspended or (organization is not None and organization.suspended):
+        raise Refused(
+            "recipient.suspended",
+            f"{recipient.address} is suspended; nothing is lost that was sent before, try again when it is back",
+        )
+    return recipient
+
+
+def _is_listed(sender: Service, recipient: Service) -> bool:
+    listed = {name.casefold() for name in recipient.accepts_from}
+    return not listed.isdisjoint({sender.gcid, sender.address.casefold(), sender.organization.casefold()})
+
+
+def check_policies(caller: Caller, sender: Service, others: tuple[Service, ...]) -> None:
+    """Refuse a route on which anyone falls short of what another one's policy demands."""
+    for service in (sender, *others):
+        check_connection(caller, service, f"{service.address} asks")
+    for one in (sender, *others):
+        for other in others:
+            if one.policy.transport is Transport.TLS and other.policy.transport is not Transport.TLS:
+                raise Refused(
+                    "policy.transport",
+                    f"{one.address} asks for TLS on its messages' whole way, and {other.address} does not promise it",
+                )
+            if STRENGTH[other.policy.authentication] < STRENGTH[one.policy.authentication]:
+                raise Refused(
+                    "policy.authentication",
+                    f"{one.address} asks everyone on the way to authenticate at least by "
+                    f"{one.policy.authentication.value}, and {other.address} does not promise it",
+                )
+
+
+def check_connection(caller: Caller, service: Service, who: str) -> None:
+    """Refuse a connection that is weaker than the service's policy."""
+    if service.policy.transport is Transport.TLS and not caller.secure:
+        raise Refused("policy.transport", f"{who} for TLS; connect with https")
+    if STRENGTH[caller.level] < STRENGTH[service.policy.authentication]:
+        raise Refused(
+            "policy.authentication", f"{who} for authentication by {service.policy.authentication.value} at least"
+        )

@@ -1,0 +1,48 @@
+"""Who is asking: the authenticated party behind a request, and how it proved itself.
+
+Every question about somebody's things takes a Caller, so that it cannot be asked without saying for whom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from postroad.core.model.directory import AuthenticationLevel, Person, Role, Service
+
+STRENGTH = {AuthenticationLevel.PASSWORD: 0, AuthenticationLevel.KEY: 1, AuthenticationLevel.CERTIFICATE: 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Exactly one of ``service`` and ``person`` is set."""
+
+    service: Service | None = None
+    person: Person | None = None
+    level: AuthenticationLevel = AuthenticationLevel.PASSWORD
+    secure: bool = False  # came over TLS, or through a trusted proxy that did
+
+    @property
+    def name(self) -> str:
+        """How the journal names whoever did something."""
+        if self.service is not None:
+            return self.service.gcid
+        return self.person.email if self.person is not None else ""
+
+    @property
+    def organization(self) -> str:
+        if self.service is not None:
+            return self.service.organization
+        return self.person.organization if self.person is not None else ""
+
+    @property
+    def operator(self) -> bool:
+        return self.person is not None and self.person.operator
+
+    def has_role(self, organization: str, least: Role) -> bool:
+        """Whether this person may act for the organization with at least that role; operators may for all."""
+        if self.operator:
+            return True
+        if self.person is None or self.person.organization.casefold() != organization.casefold():
+            return False
+        order = [Role.OWNER, Role.DEVELOPER, Role.VIEWER]
+        return order.index(self.person.role) <= order.index(least)

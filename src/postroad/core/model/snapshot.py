@@ -1,0 +1,121 @@
+"""The directory as of one moment: immutable, so a message is admitted and routed under one consistent version of it.
+
+A change makes a new snapshot that shares what did not change. ``version`` is the number of the journal entry that made it, and is
+recorded with every message. Names are compared without regard to case; GCIDs and addresses name services alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from postroad.core.model.directory import Credential, Organization, Person, Service, Visibility
+from postroad.core.model.journal import ObjectChange
+
+KINDS: dict[str, type[Any]] = {
+    "organization": Organization,
+    "person": Person,
+    "service": Service,
+    "credential": Credential,
+}
+
+
+def object_key(item: Any) -> tuple[str, str]:
+    """Kind and key under which a configuration object is saved."""
+    match item:
+        case Organization():
+            return "organization", item.name.casefold()
+        case Person():
+            return "person", item.email.casefold()
+        case Service():
+            return "service", item.gcid
+        case Credential():
+            return "credential", item.id
+    raise TypeError(f"{type(item).__name__} is not a configuration object")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directory:
+    version: int = 0
+    organizations: Mapping[str, Organization] = field(default_factory=dict)
+    people: Mapping[str, Person] = field(default_factory=dict)
+    services: Mapping[str, Service] = field(default_factory=dict)  # by GCID
+    credentials: Mapping[str, Credential] = field(default_factory=dict)
+    versions: Mapping[tuple[str, str], int] = field(default_factory=dict)  # removed objects keep theirs
+    _by_address: Mapping[str, Service] = field(default_factory=dict)
+    cache: dict[Any, Any] = field(default_factory=dict, compare=False)  # answers that hold for this snapshot only
+
+    def service(self, name: str) -> Service | None:
+        """The service that a GCID or an address names."""
+        return self.services.get(name) or self._by_address.get(name.casefold())
+
+    def organization(self, name: str) -> Organization | None:
+        return self.organizations.get(name.casefold())
+
+    def person(self, email: str) -> Person | None:
+        return self.people.get(email.casefold())
+
+    def object(self, kind: str, key: str) -> Any | None:
+        return self._table(kind).get(key)
+
+    def object_version(self, kind: str, key: str) -> int:
+        return self.versions.get((kind, key), 0)
+
+    def visible(self, service: Service, organization: str) -> bool:
+        """Whether an organization may know that the service exists."""
+        return service.visibility is Visibility.PUBLIC or service.organization.casefold() == organization.casefold()
+
+    def services_of(self, organization: str) -> list[Service]:
+        wanted = organization.casefold()
+        return [item for item in self.services.values() if item.organization.casefold() == wanted]
+
+    def people_of(self, organization: str) -> list[Person]:
+        wanted = organization.casefold()
+        return [item for item in self.people.values() if item.organization.casefold() == wanted]
+
+    def credentials_of(self, *, service: str = "", person: str = "") -> list[Credential]:
+        """All credentials of one service or one person."""
+        owners = self.cache.get("credentials")
+        if owners is None:
+            owners = self.cache["credentials"] = {}
+            for item in self.credentials.values():
+                owners.setdefault(item.service or item.person.casefold(), []).append(item)
+        return list(owners.get(service or person.casefold(), []))
+
+    def changed(self, changes: Iterable[ObjectChange], version: int) -> Directory:
+        """The snapshot after these changes."""
+        tables = {kind: dict(self._table(kind)) for kind in KINDS}
+        versions = dict(self.versions)
+        for change in changes:
+            versions[change.kind, change.key] = change.version
+            table = tables.get(change.kind)
+            if table is None:
+                continue  # an object of a kind that other parts of the network keep
+            if change.value is None:
+                table.pop(change.key, None)
+            else:
+                table[change.key] = msgspec.convert(change.value, KINDS[change.kind])
+        return Directory(
+            version=version,
+            organizations=tables["organization"],
+            people=tables["person"],
+            services=tables["service"],
+            credentials=tables["credential"],
+            versions=versions,
+            _by_address={item.address.casefold(): item for item in tables["service"].values()},
+        )
+
+    def _table(self, kind: str) -> Mapping[str, Any]:
+        match kind:
+            case "organization":
+                return self.organizations
+            case "person":
+                return self.people
+            case "service":
+                return self.services
+            case "credential":
+                return self.credentials
+        return {}

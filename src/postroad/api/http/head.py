@@ -24,8 +24,8 @@ END = b"\r\n\r\n"
 class Head:
     """What a head says, as far as the server itself must know it. httptools calls ``on_header``."""
 
-    __slots__ = ("chunked", "content_length", "expects_continue", "forwarded", "headers", "hosts", "keep_alive", "method",
-                 "path", "query", "target", "upgrade", "version")  # fmt: skip
+    __slots__ = ("chunked", "content_length", "expects_continue", "forwarded", "headers", "hosts", "keep_alive",
+                 "method", "path", "query", "target", "upgrade", "version")  # fmt: skip
 
     def __init__(self, method: bytes, target: bytes, version: bytes) -> None:
         self.method = method

@@ -1,0 +1,97 @@
+"""The journal in PostgreSQL, shared by many nodes: groups become visible in the order in which they were committed.
+
+Kept rule: what PostgreSQL has committed is durable and final, and nothing is shown before. Every append, by whichever
+node, takes its number under the lock of ``journal_head``; ``docs/explanation/acceptance.md`` says what follows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Sequence
+
+from postroad.adapters.journal.postgres_connections import Connections
+from postroad.adapters.journal.postgres_group import group_from_row, pack
+from postroad.adapters.journal.postgres_schema import migrate, named_statements
+from postroad.adapters.journal.segments.frame import Group, records
+from postroad.errors import Unavailable
+from postroad.ports import Appended, Batch, BodyAt, Head, NewRecord
+
+PACKAGE = "postroad.adapters.journal"
+SQL = named_statements(PACKAGE, "journal.sql")
+
+
+class PostgresJournal:
+    """Implements ``postroad.ports.Journal``; any number of them may be open on one database."""
+
+    def __init__(self, connections: Connections, *, owns_connections: bool = False) -> None:
+        self._connections = connections
+        self._owns_connections = owns_connections
+
+    @classmethod
+    async def open(cls, dsn: str) -> PostgresJournal:
+        """Connect, and make or update the tables."""
+        connections = await Connections.open(dsn)
+        async with connections.use() as connection:
+            await migrate(connection, "journal", PACKAGE)
+        return cls(connections, owns_connections=True)
+
+    async def append(self, records: Sequence[NewRecord], *, reserve: bool = False) -> Appended:
+        """``reserve`` makes no difference: PostgreSQL keeps no space for acknowledgements."""
+        packed = pack(records)
+        [row] = await self._connections.fetch(SQL["append"], packed.entries, packed.facts, packed.bodies)
+        first_seq, chain = row
+        bodies = [place.body(first_seq) for place in packed.places]
+        return Appended(first_seq, bodies, Head(first_seq + len(records) - 1, chain))
+
+    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
+        groups = await self._groups(after_seq, limit_bytes)
+        if not groups:
+            return Batch([], await self.head())
+        found = [record for group in groups for record in records(group, group.first_seq)]
+        if found[0].seq <= after_seq:
+            found = [record for record in found if record.seq > after_seq]
+        return Batch(found, groups[-1].head)
+
+    async def body(self, at: BodyAt) -> bytes | None:
+        rows = await self._connections.fetch(SQL["body"], at.segment, at.offset, at.length)
+        data: bytes | None = rows[0][0] if rows else None
+        if data is not None and hashlib.sha256(data).digest() != at.digest:
+            what = f"A body in group {at.segment} is not the one that was written"
+            raise Unavailable(
+                "storage.damaged", f"{what}; run `postroad verify`, then restore a copy", retry_after_s=60
+            )
+        return data
+
+    async def head(self) -> Head:
+        [row] = await self._connections.fetch(SQL["head"])
+        return Head(row[0], row[1])
+
+    async def drop_bodies(self, before_seq: int) -> int:
+        """Drop the bodies of groups wholly below ``before_seq`` and say of how many; facts and chain stay."""
+        dropped, after = 0, 0
+        while rows := await self._connections.fetch(SQL["drop_bodies"], before_seq, after):
+            dropped += len(rows)
+            after = max(row[0] for row in rows)
+        return dropped
+
+    async def groups(self) -> AsyncIterator[tuple[Group, bytes | None]]:
+        """Every group in order, as stored and unchecked, with the bytes of its bodies: what ``verify`` looks at."""
+        seq = 0
+        while groups := await self._groups(seq, 1 << 20):
+            for group in groups:
+                yield group, await self._bodies(group)
+            seq = groups[-1].head.seq
+
+    async def close(self) -> None:
+        if self._owns_connections:
+            await self._connections.close()
+
+    async def _groups(self, after_seq: int, limit_bytes: int) -> list[Group]:
+        return [group_from_row(row) for row in await self._connections.fetch(SQL["read"], after_seq, limit_bytes)]
+
+    async def _bodies(self, group: Group) -> bytes | None:
+        if group.bodies_at is None:
+            return None
+        rows = await self._connections.fetch("SELECT bodies FROM journal_group WHERE first_seq = $1", group.first_seq)
+        bodies: bytes | None = rows[0][0] if rows else None
+        return bodies

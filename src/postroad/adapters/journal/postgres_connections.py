@@ -1,0 +1,143 @@
+"""Connections to PostgreSQL for journal and desk: durable commits, and a clear word while the database is away.
+
+Kept rule: whatever goes wrong between here and the database reaches callers as ``Unavailable``. After a failure nothing
+is tried until a pause is over, which doubles from failure to failure, so a database coming back is not trampled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+import asyncpg  # type: ignore[import-untyped]
+
+from postroad.errors import Misconfigured, Unavailable
+
+log = logging.getLogger(__name__)
+
+Connection: TypeAlias = Any  # asyncpg's connections, in a pool or not; asyncpg is not typed
+Row: TypeAlias = Any
+
+FIRST_PAUSE_S = 0.05
+LONGEST_PAUSE_S = 2.0
+CONNECT_TIMEOUT_S = 10.0
+COMMAND_TIMEOUT_S = 60.0
+
+# Our statements look up keys in tables that grow quickly; the planner learns of it late and would read them whole.
+SETTINGS = {
+    "application_name": "postroad",
+    "default_transaction_isolation": "read committed",
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "jit": "off",
+}
+
+# What the database or the way to it can do to us at any moment; everything else is a mistake of ours and stays visible.
+AWAY = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.ReadOnlySQLTransactionError,
+)
+
+
+class Pause:
+    """How long to leave a failing database alone."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._until = 0.0
+        self._length_s = 0.0
+
+    @property
+    def remaining_s(self) -> float:
+        return max(0.0, self._until - self._monotonic())
+
+    def failed(self) -> None:
+        if not self.remaining_s:  # failures of one moment count once
+            self._length_s = min(LONGEST_PAUSE_S, max(FIRST_PAUSE_S, self._length_s * 2))
+            self._until = self._monotonic() + self._length_s
+
+    def succeeded(self) -> None:
+        self._until = self._length_s = 0.0
+
+
+class Connections:
+    """A few connections to one database."""
+
+    def __init__(self, dsn: str, pool: Any) -> None:
+        self._dsn = dsn
+        self._pool = pool
+        self._pause = Pause(asyncio.get_running_loop().time)
+
+    @classmethod
+    async def open(cls, dsn: str, *, most: int = 8, durable: bool = True) -> Connections:
+        """``durable=False`` is for what may be forgotten in a crash: its commits do not wait for the disk."""
+        try:
+            pool = await asyncpg.create_pool(
+                dsn,
+                min_size=1,
+                max_size=most,
+                max_queries=1 << 30,
+                max_inactive_connection_lifetime=0,
+                timeout=CONNECT_TIMEOUT_S,
+                command_timeout=COMMAND_TIMEOUT_S,
+                server_settings=SETTINGS | {"synchronous_commit": "on" if durable else "off"},
+                reset=_nothing_to_reset,
+            )
+        except (*AWAY, asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError) as error:
+            raise Misconfigured(
+                [f"database: cannot connect ({error}); check that PostgreSQL runs and that the address is right"]
+            ) from error
+        return cls(dsn, pool)
+
+    @asynccontextmanager
+    async def use(self) -> AsyncIterator[Connection]:
+        """A connection for a moment; what the database fails to do is told as Unavailable."""
+        if self._pause.remaining_s:
+            raise _unavailable("it did not answer a moment ago")
+        try:
+            async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
+                yield connection
+        except AWAY as error:
+            raise self._told(error) from error
+        self._pause.succeeded()
+
+    async def fetch(self, sql: str, *parameters: Any) -> list[Row]:
+        async with self.use() as connection:
+            rows: list[Row] = await connection.fetch(sql, *parameters)
+            return rows
+
+    async def dedicated(self) -> Connection:
+        """A connection outside the pool, for listening; the caller closes it."""
+        return await asyncpg.connect(self._dsn, timeout=CONNECT_TIMEOUT_S, server_settings=SETTINGS)
+
+    async def close(self) -> None:
+        try:
+            await asyncio.wait_for(self._pool.close(), CONNECT_TIMEOUT_S)
+        except AWAY:
+            self._pool.terminate()
+
+    def _told(self, error: Exception) -> Exception:
+        if isinstance(error, ValueError):  # asyncpg's word for parameters of the wrong type
+            return error
+        if isinstance(error, asyncpg.DiskFullError):
+            return Unavailable("storage.full", "The database has no space left; free some, then try again")
+        self._pause.failed()
+        log.warning("database away: %s: %s", type(error).__name__, error)
+        return _unavailable(type(error).__name__)
+
+
+def _unavailable(why: str) -> Unavailable:
+    return Unavailable("network.unavailable", f"The database cannot be reached ({why}); try again in a moment")
+
+
+async def _nothing_to_reset(connection: Connection) -> None:
+    """asyncpg would otherwise pay a round trip for a reset of settings that nobody changes here."""

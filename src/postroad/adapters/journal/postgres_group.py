@@ -1,0 +1,74 @@
+"""A group of records as the PostgreSQL journal keeps it: the same table, facts and chain as a group in a segment file.
+
+Kept rule: pure. A body lies in the group named by its first number, at an offset in the group's bodies; the chain
+covers lengths and digests and none of the bodies' bytes, so ``verify`` reads both journals alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from postroad.adapters.journal.segments.frame import ENTRY, NO_BODY, NO_DIGEST, Group
+from postroad.ports import BodyAt, NewRecord
+
+_sha256 = hashlib.sha256
+
+
+class Place(NamedTuple):
+    """Where one record's facts and body lie in its group; no body has the offset None."""
+
+    facts_at: int
+    facts_bytes: int
+    body_at: int | None
+    body_bytes: int
+    digest: bytes
+
+    def body(self, first_seq: int) -> BodyAt | None:
+        return None if self.body_at is None else BodyAt(first_seq, self.body_at, self.body_bytes, self.digest)
+
+
+class Packed(NamedTuple):
+    """A group on its way to the database; it gets its number there."""
+
+    entries: bytes
+    facts: bytes
+    bodies: bytes
+    places: list[Place]
+
+
+def pack(records: Sequence[NewRecord]) -> Packed:
+    entries: list[bytes] = []
+    places: list[Place] = []
+    bodies: list[bytes] = []
+    facts_at = body_at = 0
+    for facts, body in records:
+        size = len(facts)
+        if body is None:
+            entries.append(ENTRY.pack(size, NO_BODY, NO_DIGEST))
+            places.append(Place(facts_at, size, None, 0, NO_DIGEST))
+        else:
+            digest = _sha256(body).digest()
+            entries.append(ENTRY.pack(size, len(body), digest))
+            places.append(Place(facts_at, size, body_at, len(body), digest))
+            bodies.append(body)
+            body_at += len(body)
+        facts_at += size
+    return Packed(b"".join(entries), b"".join([record.facts for record in records]), b"".join(bodies), places)
+
+
+def group_from_row(row: Sequence[Any]) -> Group:
+    """A row of the statement ``read`` as a group; what it says of itself is not checked here."""
+    first_seq, last_seq, chain, entries, facts, has_bodies, bodies_bytes = row
+    return Group(
+        offset=0,
+        first_seq=first_seq,
+        record_count=last_seq - first_seq + 1,
+        chain=chain,
+        table=entries,
+        facts=facts,
+        bodies_at=0 if has_bodies else None,
+        bodies_bytes=bodies_bytes,
+        end=0,
+    )

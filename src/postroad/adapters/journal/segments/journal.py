@@ -24,7 +24,7 @@ from postroad.adapters.journal.segments.space import FreeSpace, as_unavailable
 from postroad.adapters.journal.segments.spares import Spares
 from postroad.adapters.journal.segments.syncing import Die, GroupSync, Syncing, exit_at_once
 from postroad.errors import Misconfigured
-from postroad.ports import Appended, BodyAt, Head, NewRecord, Record
+from postroad.ports import Appended, Batch, BodyAt, Head, NewRecord
 
 _log = logging.getLogger(__name__)
 
@@ -106,13 +106,22 @@ class SegmentJournal:
             raise
         return await self._made_durable(appended, end)
 
-    def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> list[Record]:
-        return self._reads.read(after_seq, limit_bytes)
+    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
+        return self.read_sync(after_seq, limit_bytes)
 
-    def body(self, at: BodyAt) -> bytes | None:
+    async def body(self, at: BodyAt) -> bytes | None:
+        return self.body_sync(at)
+
+    async def head(self) -> Head:
+        return self._head
+
+    def read_sync(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
+        return self._reads.read(after_seq, limit_bytes) or Batch([], self._head)
+
+    def body_sync(self, at: BodyAt) -> bytes | None:
         return self._reads.body(at)
 
-    def head(self) -> Head:
+    def head_sync(self) -> Head:
         return self._head
 
     async def drop_bodies(self, before_seq: int) -> Dropped:

@@ -22,9 +22,10 @@ from postroad.adapters.journal.segments.catalog import (
     segment_holding,
 )
 from postroad.adapters.journal.segments.files import Files, RealFiles
-from postroad.adapters.journal.segments.frame import EMPTY, SEGMENT_HEADER, Group
+from postroad.adapters.journal.segments.frame import EMPTY, Group
+from postroad.adapters.journal.segments.marks import Marks
 from postroad.errors import Misconfigured, Unavailable
-from postroad.ports import BodyAt, Head, Record
+from postroad.ports import Batch, BodyAt, Head, Record
 
 OPEN_SEGMENTS = 32
 REMEMBERED_PLACES = 16
@@ -46,19 +47,23 @@ class SegmentReads:
         self._durable_seq = durable_seq
         self._segments: list[SegmentName] = []
         self._open: OrderedDict[str, OpenSegment] = OrderedDict()
-        self._places: OrderedDict[int, _Place] = OrderedDict()
+        self._places: OrderedDict[int, _Place] = OrderedDict()  # where consecutive readers go on
+        self._marks = Marks()
         self.look_again()
 
-    def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> list[Record]:
+    def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch | None:
+        """As the port says; None when there is nothing new."""
         found: list[Record] = []
-        size = 0
+        size, head = 0, EMPTY
         for group, segment in self.groups(after_seq):
             found.extend(frame.records(group, segment.header.first_seq))
-            size += len(group.facts)
-            self._remember(group.head.seq, _Place(segment.name, group.end))
+            size, head = size + len(group.facts), group.head
+            self._remember(head.seq, _Place(segment.name, group.end))
             if size >= limit_bytes:
                 break
-        return [record for record in found if record.seq > after_seq] if found and found[0].seq <= after_seq else found
+        if not found:
+            return None
+        return Batch(found[max(0, after_seq + 1 - found[0].seq) :], head)
 
     def body(self, at: BodyAt) -> bytes | None:
         segment = self._segment_with(at.segment)
@@ -77,6 +82,7 @@ class SegmentReads:
             segment, offset = self._find(seq)
             window, before = segment.window(), seq
             while seq <= durable_seq and (group := frame.read_group(window, offset, segment.header)) is not None:
+                self._marks.note(segment.name, group.first_seq, group.offset)
                 offset = group.end
                 if group.head.seq >= seq:
                     seq = group.head.seq + 1
@@ -107,7 +113,8 @@ class SegmentReads:
         if place is not None and not self._begins_segment(seq):
             with suppress(FileNotFoundError):
                 return self._opened(place.name), place.offset
-        return self._segment_with(seq), SEGMENT_HEADER.size
+        segment = self._segment_with(seq)
+        return segment, self._marks.offset_before(segment.name, seq)
 
     def _begins_segment(self, seq: int) -> bool:
         """Whether the place remembered for ``seq`` is the end of a segment that has been sealed since."""
@@ -148,24 +155,37 @@ class SegmentReader:
         files = files or RealFiles()
         try:
             self._durable = files.counter(path / DURABLE_NAME, writable=False)
-        except FileNotFoundError:
+        except (FileNotFoundError, ValueError):  # none, or one that a power cut kept from being begun
             raise Misconfigured([f"journal: there is none at {path}; start the server that writes it first"]) from None
         self._reads = SegmentReads(files, path, self._durable.get)
         self._head = EMPTY
 
-    def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> list[Record]:
-        return self._reads.read(after_seq, limit_bytes)
+    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
+        return self.read_sync(after_seq, limit_bytes)
 
-    def body(self, at: BodyAt) -> bytes | None:
+    async def body(self, at: BodyAt) -> bytes | None:
+        return self.body_sync(at)
+
+    async def head(self) -> Head:
+        return self.head_sync()
+
+    def read_sync(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
+        return self._reads.read(after_seq, limit_bytes) or Batch([], self.head_sync())
+
+    def body_sync(self, at: BodyAt) -> bytes | None:
         return self._reads.body(at)
 
-    def head(self) -> Head:
+    def head_sync(self) -> Head:
         durable_seq = self._durable.get()
         if durable_seq > self._head.seq:
             self._head = max(self._head, self._reads.head_before(durable_seq), key=lambda head: head.seq)
         for group, _ in self._reads.groups(self._head.seq):
             self._head = group.head
         return self._head
+
+    def durable_seq(self) -> int:
+        """How far the writer has come; cheap enough to ask a thousand times a second while waiting for more."""
+        return self._durable.get()
 
     def close(self) -> None:
         self._reads.close()

@@ -49,6 +49,7 @@ def refuse(path: Path, offset: int, what: str) -> NoReturn:
 
 def recover(files: Files, path: Path, syncing: Syncing, durable_seq: int) -> Recovered | None:
     """Bring the directory into a state that can be appended to; None when there is no segment yet."""
+    syncing.directory(path)  # a process that was killed may have left names that are not on the disk yet
     names = files.names(path)
     segments = list_segments(names)
     if not segments:

@@ -71,8 +71,7 @@ class GroupSync:
         self._average_s = 0.0
         self._in_thread = 0
         self._jobs: SimpleQueue[tuple[int, AbstractEventLoop, Done] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="journal-sync", daemon=True)
-        self._thread.start()
+        self._thread: threading.Thread | None = None
 
     def submit(self, fd: int, loop: AbstractEventLoop, done: Done) -> None:
         """Sync the file, then call ``done`` on the loop, with the error if there was one."""
@@ -81,11 +80,18 @@ class GroupSync:
             self._sync_here(fd, done)
         else:
             self._in_thread += 1
+            self._start_thread()
             self._jobs.put((fd, loop, done))
 
     def close(self) -> None:
-        self._jobs.put(None)
-        self._thread.join()
+        if self._thread is not None:
+            self._jobs.put(None)
+            self._thread.join()
+
+    def _start_thread(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="journal-sync", daemon=True)
+            self._thread.start()
 
     def _sync_here(self, fd: int, done: Done) -> None:
         begun_s = self._seconds()

@@ -1,0 +1,117 @@
+"""The power goes at random moments of random runs; whatever was acknowledged must be there afterwards.
+
+The model (``postroad.testing.faulty_files.PowerCuts``) keeps what was synced and a random part of what was not. The last
+test shows that it notices a journal that does not sync: without it, passing would mean nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from postroad.adapters.journal.segments import SegmentJournal
+from postroad.errors import PostroadError
+from postroad.testing.faulty_files import Died, PowerCuts, lay_out
+from tests.faults.segment_runs import History, faults_of, open_small, random_group
+
+RUNS = 10
+CUTS_A_RUN = int(os.environ.get("POSTROAD_TEST_POWER_CUTS", "2000")) // RUNS
+SEED = int(os.environ.get("POSTROAD_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
+
+
+@dataclass(slots=True)
+class Recorded:
+    """A run: the disk's record, and what was promised from which change on."""
+
+    disk: PowerCuts
+    promises: list[tuple[int, History]]
+
+    def note(self, history: History) -> None:
+        self.promises.append((len(self.disk.changes), history.copy()))
+
+    def promised(self, cut: int) -> History:
+        return next(history for at, history in reversed(self.promises) if at <= cut)
+
+
+async def record(path: Path, chance: Random, *, without: str = "") -> Recorded:
+    """Some dozens of groups over several segments; now and then bodies are dropped, or the process is killed."""
+    path.mkdir(parents=True)
+    disk = PowerCuts(path, without=without, kill_at=frozenset(chance.sample(range(1, 400), 4)))
+    recorded, history, groups_left = Recorded(disk, [(0, History())]), History(), chance.randrange(25, 45)
+    while groups_left:
+        try:
+            journal = open_small(path, disk)
+            history.settle(journal)
+            recorded.note(history)
+            while groups_left:
+                groups_left -= 1
+                await one_step(journal, history, recorded, chance)
+            await journal.close()
+        except Died:
+            disk.end_process()
+    return recorded
+
+
+async def one_step(journal: SegmentJournal, history: History, recorded: Recorded, chance: Random) -> None:
+    history.tried = random_group(chance)
+    recorded.note(history)
+    await journal.append(history.tried)
+    history.acknowledge()
+    if chance.random() < 0.1:
+        history.may_lack_bodies_before = journal.head_sync().seq + 1
+        recorded.note(history)
+        await journal.drop_bodies(history.may_lack_bodies_before)
+    recorded.note(history)
+
+
+async def after_cut(recorded: Recorded, cut: int, place: Path, chance: Random) -> None:
+    """Open what a cut left, perhaps lose power again during that, then go on and read everything back."""
+    shutil.rmtree(place, ignore_errors=True)
+    lay_out(recorded.disk.cut(cut, chance), place)
+    if chance.random() < 0.3:
+        again = PowerCuts(place)
+        await open_small(place, again).close()
+        left = again.cut(chance.randrange(len(again.changes) + 1), chance)
+        shutil.rmtree(place)
+        lay_out(left, place)
+    await require_everything(recorded.promised(cut), place)
+
+
+async def require_everything(promised: History, place: Path) -> None:
+    journal = open_small(place)
+    promised.require(journal)
+    count = journal.head_sync().seq
+    appended = await journal.append(random_group(Random(1)))
+    assert appended.first_seq == count + 1
+    await journal.close()
+    assert faults_of(place, expected_head=appended.head) == []
+
+
+@pytest.mark.req("A3")
+@pytest.mark.parametrize("run", range(RUNS))
+async def test_a_power_cut_loses_nothing_that_was_acknowledged(tmp_path: Path, run: int) -> None:
+    seed = SEED + run
+    print(f"seed {seed}: repeat with POSTROAD_TEST_SEED={SEED}")
+    chance = Random(seed)
+    recorded = await record(tmp_path / "run", chance)
+    for _ in range(CUTS_A_RUN):
+        await after_cut(recorded, chance.randrange(len(recorded.disk.changes) + 1), tmp_path / "cut", chance)
+
+
+@pytest.mark.parametrize("without", ["sync", "sync_names"])
+async def test_a_journal_that_leaves_out_a_sync_is_caught(tmp_path: Path, without: str) -> None:
+    chance = Random(SEED)
+    recorded = await record(tmp_path / "run", chance, without=without)
+    caught = 0
+    for _ in range(40):
+        cut = chance.randrange(len(recorded.disk.changes) // 2, len(recorded.disk.changes) + 1)
+        try:
+            await after_cut(recorded, cut, tmp_path / "cut", chance)
+        except (AssertionError, PostroadError):
+            caught += 1
+    assert caught >= 10, f"seed {SEED}: only {caught} of 40 cuts of a journal without {without} were noticed"

@@ -24,21 +24,27 @@ class PostgresJournal:
     """Implements ``postroad.ports.Journal``; any number of them may be open on one database."""
 
     def __init__(self, connections: Connections, *, owns_connections: bool = False) -> None:
-        self._connections = connections
+        self.connections = connections
         self._owns_connections = owns_connections
 
     @classmethod
     async def open(cls, dsn: str) -> PostgresJournal:
         """Connect, and make or update the tables."""
         connections = await Connections.open(dsn)
-        async with connections.use() as connection:
-            await migrate(connection, "journal", PACKAGE)
+        try:
+            async with connections.use() as connection:
+                await migrate(connection, "journal", PACKAGE)
+        except BaseException:
+            await connections.close()
+            raise
         return cls(connections, owns_connections=True)
 
     async def append(self, records: Sequence[NewRecord], *, reserve: bool = False) -> Appended:
         """``reserve`` makes no difference: PostgreSQL keeps no space for acknowledgements."""
+        if not records:
+            raise ValueError("a group has at least one record")
         packed = pack(records)
-        [row] = await self._connections.fetch(SQL["append"], packed.entries, packed.facts, packed.bodies)
+        [row] = await self.connections.fetch(SQL["append"], packed.entries, packed.facts, packed.bodies)
         first_seq, chain = row
         bodies = [place.body(first_seq) for place in packed.places]
         return Appended(first_seq, bodies, Head(first_seq + len(records) - 1, chain))
@@ -53,7 +59,7 @@ class PostgresJournal:
         return Batch(found, groups[-1].head)
 
     async def body(self, at: BodyAt) -> bytes | None:
-        rows = await self._connections.fetch(SQL["body"], at.segment, at.offset, at.length)
+        rows = await self.connections.fetch(SQL["body"], at.segment, at.offset, at.length)
         data: bytes | None = rows[0][0] if rows else None
         if data is not None and hashlib.sha256(data).digest() != at.digest:
             what = f"A body in group {at.segment} is not the one that was written"
@@ -63,13 +69,13 @@ class PostgresJournal:
         return data
 
     async def head(self) -> Head:
-        [row] = await self._connections.fetch(SQL["head"])
+        [row] = await self.connections.fetch(SQL["head"])
         return Head(row[0], row[1])
 
     async def drop_bodies(self, before_seq: int) -> int:
         """Drop the bodies of groups wholly below ``before_seq`` and say of how many; facts and chain stay."""
         dropped, after = 0, 0
-        while rows := await self._connections.fetch(SQL["drop_bodies"], before_seq, after):
+        while rows := await self.connections.fetch(SQL["drop_bodies"], before_seq, after):
             dropped += len(rows)
             after = max(row[0] for row in rows)
         return dropped
@@ -84,14 +90,14 @@ class PostgresJournal:
 
     async def close(self) -> None:
         if self._owns_connections:
-            await self._connections.close()
+            await self.connections.close()
 
     async def _groups(self, after_seq: int, limit_bytes: int) -> list[Group]:
-        return [group_from_row(row) for row in await self._connections.fetch(SQL["read"], after_seq, limit_bytes)]
+        return [group_from_row(row) for row in await self.connections.fetch(SQL["read"], after_seq, limit_bytes)]
 
     async def _bodies(self, group: Group) -> bytes | None:
         if group.bodies_at is None:
             return None
-        rows = await self._connections.fetch("SELECT bodies FROM journal_group WHERE first_seq = $1", group.first_seq)
+        rows = await self.connections.fetch("SELECT bodies FROM journal_group WHERE first_seq = $1", group.first_seq)
         bodies: bytes | None = rows[0][0] if rows else None
         return bodies

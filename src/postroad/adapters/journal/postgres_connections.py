@@ -73,7 +73,7 @@ class Connections:
     """A few connections to one database."""
 
     def __init__(self, dsn: str, pool: Any) -> None:
-        self._dsn = dsn
+        self.dsn = dsn
         self._pool = pool
         self._pause = Pause(asyncio.get_running_loop().time)
 
@@ -117,7 +117,7 @@ class Connections:
 
     async def dedicated(self) -> Connection:
         """A connection outside the pool, for listening; the caller closes it."""
-        return await asyncpg.connect(self._dsn, timeout=CONNECT_TIMEOUT_S, server_settings=SETTINGS)
+        return await asyncpg.connect(self.dsn, timeout=CONNECT_TIMEOUT_S, server_settings=SETTINGS)
 
     async def close(self) -> None:
         try:

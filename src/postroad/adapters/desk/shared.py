@@ -1,0 +1,150 @@
+"""The shared desk: keys, queue heads and leases in PostgreSQL, where any number of nodes meet.
+
+Kept rules: a group of steps is one call and one transaction, journal and tables together, so a step has happened wholly
+or not at all; an outcome is told after its commit. A hand-out is first reserved, which a crash may undo, then
+recorded with a group like every other step; a delivery that was settled in between is not handed out. Time is the
+clock's, never the database's, so nodes should agree on it to within a fraction of a lease.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from postroad.adapters.desk.group_commit import Done, GroupCommit
+from postroad.adapters.desk.local import ATTEMPTS_MOST
+from postroad.adapters.desk.shared_arrivals import Arrivals
+from postroad.adapters.desk.shared_claims import Claims
+from postroad.adapters.desk.shared_group import GroupPlan, Used, Verdict, Written
+from postroad.adapters.desk.shared_waiting import queued_from_row
+from postroad.adapters.journal.postgres import PostgresJournal
+from postroad.adapters.journal.postgres_connections import Connections
+from postroad.adapters.journal.postgres_schema import migrate, named_statements
+from postroad.core.delivery.waiting import found_from_row
+from postroad.core.model.delivery import Found, Queued, State
+from postroad.core.model.journal import decode
+from postroad.core.model.selector import Selector
+from postroad.ports import BodyAt, Clock, Committed, Conflict, Index, Outcome, Step
+
+PACKAGE = "postroad.adapters.desk"
+SQL = named_statements(PACKAGE, "desk.sql")
+LOOK_AGAIN_S = 5.0  # a lease of another node may lapse without a notification
+
+
+class SharedDesk:
+    """Implements ``postroad.ports.Desk`` over a PostgreSQL journal; ``open`` it before use."""
+
+    _forgettable: Connections
+    _claims: Claims
+
+    def __init__(
+        self,
+        journal: PostgresJournal,
+        index: Index,
+        clock: Clock,
+        *,
+        indexed: Callable[[int], Awaitable[None]],
+        attempts_most: int = ATTEMPTS_MOST,
+        on_committed: Callable[[int], None] = lambda seq: None,
+    ) -> None:
+        self._journal = journal
+        self._connections = journal.connections
+        self._index = index
+        self._clock = clock
+        self._indexed = indexed  # waits until the index has caught up with an entry
+        self._attempts_most = attempts_most
+        self._arrivals = Arrivals(self._connections, on_committed)
+        self._group = GroupCommit(self._commit)
+
+    async def open(self) -> None:
+        """Make or update the tables, and begin."""
+        async with self._connections.use() as connection:
+            await migrate(connection, "desk", PACKAGE)
+        self._forgettable = await Connections.open(self._connections.dsn, durable=False)
+        self._claims = Claims(self._forgettable, self._group, self._clock, SQL, self._attempts_most)
+        await self._arrivals.open()
+        self._group.start()
+
+    async def close(self) -> None:
+        await self._group.close()
+        await self._arrivals.close()
+        await self._forgettable.close()
+
+    # --- writing -------------------------------------------------------------------------------------------------
+
+    def submit(self, step: Step, done: Done) -> None:
+        self._group.submit(step, done)
+
+    async def commit(self, step: Step) -> Outcome:
+        """Submit a step and wait for its outcome."""
+        return await self._group.commit(step)
+
+    async def _commit(self, steps: Sequence[Step]) -> list[Outcome]:
+        seen: dict[int, int] = {}
+        gone: set[int] = set()
+        while True:  # each round learns of keys and deliveries that stay used and gone, so there is a last one
+            plan = GroupPlan(steps, seen, gone)
+            self._claims.dropped(plan.dropped)
+            if plan.is_empty:
+                return await self._outcomes(plan.verdicts, 0)
+            [row] = await self._connections.fetch(SQL["commit"], *plan.parameters())
+            first_seq, _, seen_keys, seen_seqs, gone_numbers = row
+            if first_seq is not None:
+                return await self._outcomes(plan.verdicts, first_seq)
+            seen.update(zip(seen_keys or (), seen_seqs or (), strict=True))
+            gone.update(gone_numbers or ())
+
+    async def _outcomes(self, verdicts: list[Verdict], first_seq: int) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        for verdict in verdicts:
+            if isinstance(verdict, Written):
+                outcomes.append(Committed(first_seq + verdict.record))
+            elif isinstance(verdict, Used):
+                seq = verdict.seq or first_seq + verdict.record
+                outcomes.append(Conflict(verdict.key, seq, await self._session(seq)))
+            else:  # it has happened before, so it is true as of any entry from now on
+                outcomes.append(Committed((await self._journal.head()).seq))
+        return outcomes
+
+    async def _session(self, seq: int) -> str:
+        records = (await self._journal.read(seq - 1, 1)).records
+        session: str = getattr(decode(records[0].facts), "session", "")
+        return session
+
+    # --- handing out ---------------------------------------------------------------------------------------------
+
+    async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float) -> list[Queued]:
+        while True:
+            before = self._arrivals.count(mailbox)
+            leased = await self._claims.claim(mailbox, selector, most, lease_s)
+            if leased or before == self._arrivals.count(mailbox):  # else something came while we looked elsewhere
+                return leased
+
+    async def arrival(self, mailbox: str, timeout_s: float) -> None:
+        before = self._arrivals.count(mailbox)
+        now_us = self._clock.now_us()
+        [row] = await self._connections.fetch(SQL["next_due"], mailbox, now_us)
+        if before != self._arrivals.count(mailbox):
+            return
+        due_s = LOOK_AGAIN_S if row[0] is None else max(0.001, (row[0] - now_us) / 1_000_000)
+        await self._arrivals.wait(mailbox, min(timeout_s, due_s, LOOK_AGAIN_S))
+
+    # --- looking up ----------------------------------------------------------------------------------------------
+
+    async def find(self, number: int) -> Found | None:
+        now, now_us = self._clock.monotonic(), self._clock.now_us()
+        rows = await self._connections.fetch(SQL["waiting"], number)
+        if rows:
+            available_at = now + max(0, rows[0][14] - now_us) / 1_000_000
+            return Found(queued_from_row(rows[0], available_at), State.QUEUED)
+        await self._indexed((await self._journal.head()).seq)
+        found = await self._index.query("delivery", number)
+        return found_from_row(found[0], now=now, now_us=now_us) if found else None
+
+    async def seen(self, key: int) -> tuple[int, str] | None:
+        rows = await self._connections.fetch(SQL["seen"], key)
+        return (rows[0][0], await self._session(rows[0][0])) if rows else None
+
+    async def body(self, queued: Queued) -> bytes | None:
+        if queued.data is not None:
+            return queued.data
+        return await self._journal.body(BodyAt(*queued.content.body)) if queued.content.body else b""

@@ -1,0 +1,110 @@
+"""Long polls on every node are woken by PostgreSQL's notifications: one for each group, naming its mailboxes.
+
+Kept rule: no arrival is missed. Counters tell whether something came while a claim was looking; when the listening
+connection was lost, everybody is woken once it is back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from postroad.adapters.desk.shared_group import EVERYBODY
+from postroad.adapters.journal.postgres_connections import (
+    AWAY,
+    FIRST_PAUSE_S,
+    LONGEST_PAUSE_S,
+    Connection,
+    Connections,
+)
+
+log = logging.getLogger(__name__)
+
+CHANNEL = "postroad_desk"
+
+
+class Arrivals:
+    def __init__(self, connections: Connections, on_committed: Callable[[int], None]) -> None:
+        self._connections = connections
+        self._on_committed = on_committed
+        self._waiting: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)
+        self._counts: defaultdict[str, int] = defaultdict(int)
+        self._woken_all = 0
+        self._task: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        listening = asyncio.Event()
+        self._task = asyncio.get_running_loop().create_task(self._listen(listening), name="desk-arrivals")
+        await listening.wait()
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def count(self, mailbox: str) -> int:
+        """Grows whenever something may have become available in the mailbox."""
+        return self._counts[mailbox] + self._woken_all
+
+    async def wait(self, mailbox: str, timeout_s: float) -> None:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiting = self._waiting[mailbox]
+        waiting.add(future)
+        try:
+            await asyncio.wait({future}, timeout=timeout_s)
+        finally:
+            waiting.discard(future)
+            if not waiting:
+                self._waiting.pop(mailbox, None)
+
+    def wake(self, mailbox: str) -> None:
+        self._counts[mailbox] += 1
+        self._resolve(mailbox)
+
+    def wake_all(self) -> None:
+        self._woken_all += 1
+        for mailbox in self._waiting:
+            self._resolve(mailbox)
+
+    def _resolve(self, mailbox: str) -> None:
+        for future in self._waiting.get(mailbox, ()):
+            if not future.done():
+                future.set_result(None)
+
+    async def _listen(self, listening: asyncio.Event) -> None:
+        pause_s = FIRST_PAUSE_S
+        while True:
+            try:
+                connection = await self._connections.dedicated()
+            except AWAY as error:
+                log.warning("cannot listen for arrivals: %s", error)
+                await asyncio.sleep(pause_s)
+                pause_s = min(LONGEST_PAUSE_S, pause_s * 2)
+                continue
+            pause_s = FIRST_PAUSE_S
+            await self._hear(connection, listening)
+
+    async def _hear(self, connection: Connection, listening: asyncio.Event) -> None:
+        """Pass notifications on until the connection ends."""
+        ended = asyncio.Event()
+        connection.add_termination_listener(lambda _: ended.set())
+        try:
+            await connection.add_listener(CHANNEL, self._notified)
+            self.wake_all()
+            listening.set()
+            await ended.wait()
+        except AWAY as error:
+            log.warning("stopped listening for arrivals: %s", error)
+        finally:
+            connection.terminate()
+
+    def _notified(self, connection: Any, process: int, channel: str, payload: str) -> None:
+        seq, *mailboxes = payload.split(" ")
+        if EVERYBODY in mailboxes:
+            self.wake_all()
+        for mailbox in mailboxes:
+            self.wake(mailbox)
+        self._on_committed(int(seq))

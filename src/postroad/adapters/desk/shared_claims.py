@@ -1,0 +1,130 @@
+"""Handing deliveries out from PostgreSQL: reserve rows, then record the hand-out with the next group.
+
+Kept rules: a reservation passes over rows that another node is reserving, so two pollers never hold one delivery at the
+same time; only what the group recorded is handed out; what was reserved for nothing lapses like a lease.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from postroad.adapters.desk.group_commit import GroupCommit
+from postroad.adapters.desk.shared_effects import ABOUT_DELIVERIES
+from postroad.adapters.desk.shared_waiting import queued_from_row
+from postroad.adapters.journal.postgres_connections import Connections
+from postroad.core.model.delivery import Queued
+from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased, Entry, MessagePosted, decode
+from postroad.core.model.selector import EVERYTHING, Selector
+from postroad.errors import Unavailable
+from postroad.ports import Clock, Step
+
+PAGE = 500
+
+
+class Lease(NamedTuple):
+    """One claim's time: when it was made and when what it reserves comes again."""
+
+    mailbox: str
+    at_us: int
+    length_s: float
+    until: float  # monotonic
+
+    @property
+    def until_us(self) -> int:
+        return self.at_us + int(self.length_s * 1_000_000)
+
+
+class Claims:
+    def __init__(
+        self, connections: Connections, group: GroupCommit, clock: Clock, sql: dict[str, str], attempts_most: int
+    ) -> None:
+        self._connections = connections
+        self._group = group
+        self._clock = clock
+        self._sql = sql
+        self._attempts_most = attempts_most
+        self._reserved: set[int] = set()  # by this node, while the hand-out is being recorded
+
+    async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float) -> list[Queued]:
+        lease = Lease(mailbox, self._clock.now_us(), lease_s, self._clock.monotonic() + lease_s)
+        leased: list[Queued] = []
+        while len(leased) < most:
+            reserved = await self._reserve(lease, selector, most - len(leased))
+            if not reserved:
+                break
+            leased += await self._record(lease, reserved)
+        return leased
+
+    def dropped(self, numbers: Collection[int]) -> None:
+        """These were settled before their hand-out could be recorded."""
+        self._reserved.difference_update(numbers)
+
+    # --- reserving -----------------------------------------------------------------------------------------------
+
+    async def _reserve(self, lease: Lease, selector: Selector, most: int) -> list[Queued]:
+        if selector == EVERYTHING:
+            return await self._reserve_rows(lease, most, None)
+        after = 0
+        while rows := await self._connections.fetch(self._sql["candidates"], lease.mailbox, lease.at_us, after, PAGE):
+            after = rows[-1][0]
+            matching = [number for number, header in rows if _matches(selector, header)][:most]
+            if matching and (reserved := await self._reserve_rows(lease, most, matching)):
+                return reserved
+        return []
+
+    async def _reserve_rows(self, lease: Lease, most: int, among: list[int] | None) -> list[Queued]:
+        rows = await self._connections.fetch(
+            self._sql["reserve"], lease.mailbox, lease.at_us, most, lease.until_us, among
+        )
+        return [queued_from_row(row, lease.until) for row in rows]
+
+    # --- recording -----------------------------------------------------------------------------------------------
+
+    async def _record(self, lease: Lease, reserved: list[Queued]) -> list[Queued]:
+        """Make the hand-out durable, and end what nobody may have any more."""
+        expired = [queued for queued in reserved if 0 < queued.expires_at_us <= lease.at_us]
+        living = [queued for queued in reserved if not 0 < queued.expires_at_us <= lease.at_us]
+        exhausted = [queued for queued in living if queued.attempt >= self._attempts_most]
+        leased = [queued for queued in living if queued.attempt < self._attempts_most]
+        tries = f"handed out {self._attempts_most} times without being acknowledged"
+        entries: list[ABOUT_DELIVERIES] = [
+            DeliveriesEnded(lease.at_us, "network", "expired", "not fetched before it expired", _numbers(expired)),
+            DeliveriesEnded(lease.at_us, "network", "failed", tries, _numbers(exhausted)),
+            DeliveriesLeased(lease.at_us, lease.mailbox, lease.length_s, _numbers(leased)),
+        ]
+        self._reserved.update(_numbers(leased))
+        try:
+            await self._write(lease, [entry for entry in entries if entry.deliveries], reserved)
+            return [_handed_out(queued) for queued in leased if queued.number in self._reserved]
+        finally:
+            self._reserved.difference_update(_numbers(leased))
+
+    async def _write(self, lease: Lease, entries: Iterable[Entry], reserved: list[Queued]) -> None:
+        for entry in entries:
+            outcome = await self._group.commit(Step(entry, reserve=True))
+            if isinstance(outcome, Unavailable):
+                await self._give_up(lease, reserved)
+                raise outcome
+
+    async def _give_up(self, lease: Lease, reserved: list[Queued]) -> None:
+        """The hand-out could not be recorded: let others have the deliveries at once, if the database hears us."""
+        try:
+            await self._connections.fetch(self._sql["give_up_reservation"], _numbers(reserved), lease.until_us)
+        except Unavailable:
+            return  # they come again when the reservation lapses
+
+
+def _handed_out(queued: Queued) -> Queued:
+    queued.attempt += 1
+    queued.leased = True
+    return queued
+
+
+def _numbers(deliveries: list[Queued]) -> tuple[int, ...]:
+    return tuple(queued.number for queued in deliveries)
+
+
+def _matches(selector: Selector, header: bytes) -> bool:
+    message = decode(header)
+    return isinstance(message, MessagePosted) and selector.matches(message)

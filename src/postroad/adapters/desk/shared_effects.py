@@ -1,0 +1,60 @@
+"""What an entry does to the tables of the shared desk: keys it uses, deliveries it queues, settles or moves in time.
+
+Kept rule: pure, and the only place that knows; committing a group and rebuilding the tables from the journal both ask
+here, so they cannot come to differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from postroad.core.model.journal import (
+    DeliveriesAcknowledged,
+    DeliveriesEnded,
+    DeliveriesLeased,
+    DeliveriesReturned,
+    Entry,
+    InvocationReturned,
+    MessagePosted,
+)
+
+ABOUT_DELIVERIES = DeliveriesAcknowledged | DeliveriesEnded | DeliveriesLeased | DeliveriesReturned
+SETTLING = DeliveriesAcknowledged | DeliveriesEnded
+
+
+class Touch(NamedTuple):
+    """A delivery goes on waiting: tries to add, and when it can be handed out again."""
+
+    attempts: int
+    available_at_us: int
+
+
+def queued_copies(entry: MessagePosted) -> list[tuple[int, str]]:
+    """Ordinal and mailbox of each delivery that a post queues."""
+    return [(ordinal, copy.hops[0].service) for ordinal, copy in enumerate(entry.copies) if not copy.code]
+
+
+def answered(entry: Entry) -> int | None:
+    """The delivery that an entry settles by answering it, if it still waits."""
+    if isinstance(entry, InvocationReturned):
+        return entry.delivery
+    if isinstance(entry, MessagePosted) and entry.answers is not None:
+        return entry.answers.delivery
+    return None
+
+
+def touch(entry: Entry) -> Touch | None:
+    """How a hand-out or a return moves its deliveries in time."""
+    if isinstance(entry, DeliveriesLeased):
+        return Touch(1, entry.at_us + int(entry.lease_s * 1_000_000))
+    if isinstance(entry, DeliveriesReturned):
+        return Touch(0, entry.at_us + int(entry.delay_s * 1_000_000))
+    return None
+
+
+def without(entry: ABOUT_DELIVERIES, gone: Collection[int]) -> ABOUT_DELIVERIES:
+    """The entry, silent about deliveries that are settled already."""
+    return replace(entry, deliveries=tuple(number for number in entry.deliveries if number not in gone))

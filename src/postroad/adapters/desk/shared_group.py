@@ -1,0 +1,188 @@
+"""A group of steps on its way to PostgreSQL: the records to write, and the arrays that give them effect in one call.
+
+Kept rule: pure. What cannot be known here (which keys were seen, which deliveries are gone) is learned from the
+database and given to the next attempt, until a group is found that can be written whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from postroad.adapters.desk.shared_effects import (
+    ABOUT_DELIVERIES,
+    SETTLING,
+    Touch,
+    answered,
+    queued_copies,
+    touch,
+    without,
+)
+from postroad.adapters.journal.postgres_group import Packed, Place, pack
+from postroad.core.model.journal import DeliveriesLeased, DeliveriesReturned, Entry, InvocationReturned, MessagePosted
+from postroad.core.model.journal import encode as encode_entry
+from postroad.core.projection.project import unique_keys
+from postroad.ports import NewRecord, Step
+
+WOKEN_BYTES_MOST = 7_000  # PostgreSQL's notifications carry less than 8 000 bytes
+EVERYBODY = "*"
+
+
+class Written(NamedTuple):
+    """The step's entry is a record of the group."""
+
+    record: int
+
+
+class Used(NamedTuple):
+    """One of the step's keys was used before: by an entry in the journal, or by a record of this group."""
+
+    key: int
+    seq: int = 0
+    record: int = 0
+
+
+class Nothing(NamedTuple):
+    """All the step speaks of has happened already."""
+
+
+Verdict = Written | Used | Nothing
+
+
+class GroupPlan:
+    """What a group would write if ``seen`` and ``gone`` are all there is to know."""
+
+    def __init__(self, steps: Sequence[Step], seen: Mapping[int, int], gone: Collection[int]) -> None:
+        self.verdicts: list[Verdict] = []
+        self.dropped: set[int] = set()  # deliveries that were to be handed out and are gone
+        self._seen = seen
+        self._gone = set(gone)
+        self._records: list[NewRecord] = []
+        self._entries: list[Entry] = []
+        self._checked: list[int] = []
+        self._keys: dict[int, int] = {}
+        self._required: set[int] = set()
+        self._settled: set[int] = set()
+        self._touched: dict[int, Touch] = {}
+        for step in steps:
+            self.verdicts.append(self._judge(step))
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._records
+
+    @property
+    def record_count(self) -> int:
+        return len(self._records)
+
+    def parameters(self) -> tuple[Any, ...]:
+        """The parameters of the statement ``commit``, in order."""
+        packed = pack(self._records)
+        touched = list(self._touched.values())
+        return (
+            packed.entries,
+            packed.facts,
+            packed.bodies,
+            self._checked,
+            list(self._keys),
+            list(self._keys.values()),
+            list(self._required),
+            list(self._settled),
+            list(self._touched),
+            [change.attempts for change in touched],
+            [change.available_at_us for change in touched],
+            *self._posted(packed),
+            *self._returned(packed),
+            self._woken(),
+        )
+
+    def _judge(self, step: Step) -> Verdict:
+        for key in step.keys:
+            if key in self._seen:
+                return Used(key, seq=self._seen[key])
+            if key in self._keys:
+                return Used(key, record=self._keys[key])
+        entry = self._about(step.entry) if isinstance(step.entry, ABOUT_DELIVERIES) else step.entry
+        if entry is None:
+            return Nothing()
+        self._checked.extend(step.keys)
+        for key in step.keys:
+            self._keys[key] = len(self._records)
+        return self._write(entry, step.body)
+
+    def _about(self, entry: ABOUT_DELIVERIES) -> Entry | None:
+        """What is left of an entry about deliveries that wait, and its effect on them; None when nothing is."""
+        missing = self._gone.intersection(entry.deliveries)
+        if missing:
+            if isinstance(entry, DeliveriesLeased):
+                self.dropped |= missing
+            entry = without(entry, missing)
+        if not entry.deliveries:
+            return None
+        self._required.update(entry.deliveries)
+        if isinstance(entry, SETTLING):
+            self._settle(entry.deliveries)
+        elif (change := touch(entry)) is not None:
+            self._touch(entry.deliveries, change)
+        return entry
+
+    def _settle(self, numbers: Collection[int]) -> None:
+        self._settled.update(numbers)
+        self._gone.update(numbers)  # for the steps that follow in this group
+
+    def _touch(self, numbers: Collection[int], change: Touch) -> None:
+        for number in numbers:
+            before = self._touched.get(number)
+            self._touched[number] = change._replace(attempts=before.attempts + change.attempts) if before else change
+
+    def _write(self, entry: Entry, body: bytes | None) -> Written:
+        record = len(self._records)
+        if isinstance(entry, MessagePosted | InvocationReturned):
+            for key in unique_keys(entry):
+                self._keys.setdefault(key, record)
+            if (number := answered(entry)) is not None:
+                self._settle((number,))
+        self._records.append(NewRecord(encode_entry(entry), body))
+        self._entries.append(entry)
+        return Written(record)
+
+    def _posted(self, packed: Packed) -> tuple[list[Any], ...]:
+        """One column per parameter: records, ordinals, mailboxes, expiries and places of the deliveries of posts."""
+        rows = [
+            (record, ordinal, mailbox, entry.expires_at_us, *_place(packed.places[record]))
+            for record, entry in enumerate(self._entries)
+            if isinstance(entry, MessagePosted)
+            for ordinal, mailbox in queued_copies(entry)
+        ]
+        return _columns(rows, 8)
+
+    def _returned(self, packed: Packed) -> tuple[list[Any], ...]:
+        """The same for the next hops of messages that in-transit services have answered."""
+        rows = [
+            (record, entry.delivery, entry.next, entry.message, entry.copy, entry.hop, entry.expires_at_us,
+             *_place(packed.places[record]))
+            for record, entry in enumerate(self._entries)
+            if isinstance(entry, InvocationReturned)
+        ]  # fmt: skip
+        return _columns(rows, 11)
+
+    def _woken(self) -> str:
+        """The mailboxes in which something may be available once the group is committed."""
+        woken: set[str] = set()
+        for entry in self._entries:
+            if isinstance(entry, MessagePosted):
+                woken.update(mailbox for _, mailbox in queued_copies(entry))
+            elif isinstance(entry, InvocationReturned):
+                woken.add(entry.next)
+            elif isinstance(entry, DeliveriesReturned):
+                woken.add(entry.by)
+        text = " ".join(sorted(woken))
+        return text if len(text) <= WOKEN_BYTES_MOST else EVERYBODY
+
+
+def _place(place: Place) -> tuple[int, int, int | None, int]:
+    return place.facts_at, place.facts_bytes, place.body_at, place.body_bytes
+
+
+def _columns(rows: list[tuple[Any, ...]], width: int) -> tuple[list[Any], ...]:
+    return tuple(map(list, zip(*rows, strict=True))) if rows else tuple([] for _ in range(width))

@@ -1,0 +1,32 @@
+"""From a row of the shared desk's tables to a delivery that can be handed out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from postroad.core.model.delivery import Content, Queued
+from postroad.core.model.journal import InvocationReturned, MessagePosted, decode
+
+
+def queued_from_row(row: Sequence[Any], available_at: float) -> Queued:
+    """The delivery that a row of the statements ``reserve`` or ``waiting`` describes."""
+    number, message_seq, copy, hop, mailbox, expires_at_us, attempts, group, body_at, body_bytes = row[:10]
+    header, replaced, digest, data = row[10:14]
+    message = decode(header)
+    current = decode(replaced) if replaced is not None else message
+    if not isinstance(message, MessagePosted) or not isinstance(current, MessagePosted | InvocationReturned):
+        raise TypeError(f"delivery {number} does not belong to a posted message")
+    return Queued(
+        number=number,
+        message_seq=message_seq,
+        message=message,
+        copy=copy,
+        hop=hop,
+        recipient=mailbox,
+        content=Content(current.parts, None if body_at is None else (group, body_at, body_bytes, digest)),
+        expires_at_us=expires_at_us,
+        attempt=attempts,
+        available_at=available_at,
+        data=data,
+    )

@@ -1,0 +1,54 @@
+-- name: commit
+SELECT first_seq, chain, seen, seen_seqs, gone FROM desk_commit(
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
+    $27, $28, $29, $30, $31
+)
+
+-- name: reserve
+WITH chosen AS (
+    SELECT number FROM desk_queue
+    WHERE mailbox = $1 AND available_at_us <= $2 AND ($5::bigint[] IS NULL OR number = ANY ($5))
+    ORDER BY number LIMIT $3 FOR UPDATE SKIP LOCKED
+), reserved AS (
+    UPDATE desk_queue SET available_at_us = $4 FROM chosen WHERE desk_queue.number = chosen.number RETURNING desk_queue.*
+)
+SELECT number, message_seq, copy, hop, mailbox, expires_at_us, attempts, content_group, body_at, body_bytes,
+    substring(message.facts FROM message_at + 1 FOR message_bytes),
+    CASE WHEN number >> 16 <> message_seq THEN substring(content.facts FROM content_at + 1 FOR content_bytes) END,
+    substring(content.entries FROM (40 * ((number >> 16) - content_group) + 9)::integer FOR 32),
+    CASE WHEN body_bytes <= 65536 THEN substring(content.bodies FROM body_at + 1 FOR body_bytes) END
+FROM reserved
+JOIN journal_group AS message ON message.first_seq = message_group
+JOIN journal_group AS content ON content.first_seq = content_group
+ORDER BY number
+
+-- name: give_up_reservation
+UPDATE desk_queue SET available_at_us = 0 WHERE number = ANY ($1::bigint[]) AND available_at_us = $2
+
+-- name: candidates
+SELECT number, substring(facts FROM message_at + 1 FOR message_bytes)
+FROM desk_queue JOIN journal_group ON first_seq = message_group
+WHERE mailbox = $1 AND available_at_us <= $2 AND number > $3
+ORDER BY number LIMIT $4
+
+-- name: next_due
+SELECT min(available_at_us) FROM (
+    SELECT available_at_us FROM desk_queue WHERE mailbox = $1 ORDER BY number LIMIT 1000
+) AS first_ones WHERE available_at_us > $2
+
+-- name: waiting
+SELECT number, message_seq, copy, hop, mailbox, expires_at_us, attempts, content_group, body_at, body_bytes,
+    substring(message.facts FROM message_at + 1 FOR message_bytes),
+    CASE WHEN number >> 16 <> message_seq THEN substring(content.facts FROM content_at + 1 FOR content_bytes) END,
+    substring(content.entries FROM (40 * ((number >> 16) - content_group) + 9)::integer FOR 32),
+    NULL::bytea, available_at_us
+FROM desk_queue
+JOIN journal_group AS message ON message.first_seq = message_group
+JOIN journal_group AS content ON content.first_seq = content_group
+WHERE number = $1
+
+-- name: seen
+SELECT seq FROM desk_seen WHERE key = $1
+
+-- name: head
+SELECT seq FROM journal_head

@@ -96,7 +96,7 @@ def read_head(raw: bytes, limits: HttpLimits) -> Head:
     if raw.count(b"\n") - 2 > limits.header_count:
         raise Refused("request.header-too-large", f"send at most {limits.header_count} headers")
     words = raw[: raw.index(b"\r\n")].split(b" ")
-    if len(words) != 3:
+    if len(words) != 3 or not words[0].isalpha():
         raise Refused("request.malformed", "the request line is not 'METHOD TARGET HTTP/1.1' with single spaces")
     method, target, version = words
     if version not in VERSIONS:

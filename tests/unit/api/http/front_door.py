@@ -32,7 +32,9 @@ def problem(status: int, code: str, detail: str) -> tuple[bytes, bytes]:
 class Served:
     """``HttpServer`` on a loop of its own; ``call`` runs a function on that loop."""
 
-    def __init__(self, app: Any, routes: dict[tuple[bytes, bytes], FastRoute], limits: HttpLimits, **options: Any) -> None:
+    def __init__(
+        self, app: Any, routes: dict[tuple[bytes, bytes], FastRoute], limits: HttpLimits, **options: Any
+    ) -> None:
         self.loop = LOOPS[options.pop("loop", "uvloop")]()
         self.server = HttpServer(app, routes, limits, problem, **options)
         self.unhandled: list[dict[str, Any]] = []

@@ -189,3 +189,13 @@ class Desk(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class Passwords(Protocol):
+    """Slow hashes for passwords that people choose."""
+
+    async def hash(self, password: str) -> str: ...
+
+    async def verify(self, password: str, hashed: str | None) -> bool:
+        """Whether the password belongs to the hash; takes as long for None, and says no."""
+        ...

@@ -16,6 +16,7 @@ from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox
 from postroad.core.model.delivery import FINAL, Content, Found, Queued, State
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
+    ConfigurationChanged,
     DeliveriesAcknowledged,
     DeliveriesEnded,
     DeliveriesReturned,
@@ -138,6 +139,8 @@ class HotState:
         elif isinstance(entry, DeliveriesEnded):
             for number in entry.deliveries:
                 self._close(number, FINAL[entry.state])
+        elif isinstance(entry, ConfigurationChanged):
+            self.keys.remember(unique_keys(entry), seq, "")
         self.applied_seq = seq
 
     def _apply_post(self, entry: MessagePosted, seq: int, body: BodyAt | None, data: bytes | None) -> None:

@@ -44,7 +44,11 @@ def _sender(message: Message, caller: Caller, directory: Directory) -> Service:
     sender = caller.service
     if sender is None:
         raise Refused("permission.denied", "Messages are posted with a service's own credentials, not a person's")
-    if message.sender and message.sender not in (sender.gcid, sender.address) and directory.service(message.sender) is not sender:
+    if (
+        message.sender
+        and message.sender not in (sender.gcid, sender.address)
+        and directory.service(message.sender) is not sender
+    ):
         raise Refused(
             "sender.mismatch",
             f"From says {message.sender[:120]!r}, but these credentials belong to {sender.address}; "

@@ -68,9 +68,7 @@ class Mailbox:
         self._open[queued.number] = queued
         self._hand_out(queued, until)
 
-    def take(
-        self, selector: Selector, most: int, now: float, now_us: int, until: float, attempts_most: int
-    ) -> Taken:
+    def take(self, selector: Selector, most: int, now: float, now_us: int, until: float, attempts_most: int) -> Taken:
         """Lease up to ``most`` matching deliveries until ``until``; expired and exhausted ones are taken out for good."""
         self._lapse(now)
         taken = Taken([], [], [])

@@ -156,7 +156,11 @@ class Service:
     category: str = ""
     operations: tuple[str, ...] = ()
     visibility: Visibility = Visibility.PRIVATE
-    authentication: tuple[CredentialKind, ...] = (CredentialKind.KEY, CredentialKind.PASSWORD, CredentialKind.CERTIFICATE)
+    authentication: tuple[CredentialKind, ...] = (
+        CredentialKind.KEY,
+        CredentialKind.PASSWORD,
+        CredentialKind.CERTIFICATE,
+    )
     delivery: DeliveryMode = DeliveryMode.POLL
     push: Push | None = None
     windows: tuple[Window, ...] = ()

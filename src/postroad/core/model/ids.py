@@ -14,7 +14,9 @@ from hmac import compare_digest
 from postroad.errors import Refused
 
 GCID = re.compile(r"[0-9a-f]{16}\Z")
-NAME = re.compile(r"[^\W_][\w .&()+-]{0,62}[\w.)]\Z|[^\W_]\Z")  # organizations and services: readable, no slash, no edge spaces
+NAME = re.compile(
+    r"[^\W_][\w .&()+-]{0,62}[\w.)]\Z|[^\W_]\Z"
+)  # organizations and services: readable, no slash, no edge spaces
 SESSION = re.compile(r"[0-9a-f]{32}\Z")
 RECIPIENTS_MAX = 1 << 16  # a delivery number keeps its ordinal in 16 bits
 

@@ -8,6 +8,7 @@ lists the parts and their sizes. ``by`` names who did it: a GCID, an e-mail, or 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -184,5 +185,5 @@ Entry = (
 
 KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)
 
-encode = msgspec.msgpack.Encoder().encode
-decode = msgspec.msgpack.Decoder(Entry).decode
+encode: Callable[[Entry], bytes] = msgspec.msgpack.Encoder().encode
+decode: Callable[[bytes], Entry] = msgspec.msgpack.Decoder(Entry).decode

@@ -21,7 +21,9 @@ REFUSALS: dict[str, Refusal] = {
     "wire.not-acceptable": Refusal(406, "The answer cannot be given in the form that was asked for"),
     "wire.too-large": Refusal(413, "The message is larger than allowed"),
     "wire.too-complex": Refusal(413, "The message has more elements, parts or depth than allowed"),
-    "wire.forbidden-markup": Refusal(400, "The XML contains a construct that is not allowed (DTD, entity, processing instruction)"),
+    "wire.forbidden-markup": Refusal(
+        400, "The XML contains a construct that is not allowed (DTD, entity, processing instruction)"
+    ),
     # admission
     "sender.mismatch": Refusal(403, "From is not the authenticated poster"),
     "sender.unknown": Refusal(403, "From does not name a service of the poster"),

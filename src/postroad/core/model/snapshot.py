@@ -85,6 +85,15 @@ class Directory:
                 owners.setdefault(item.service or item.person.casefold(), []).append(item)
         return list(owners.get(service or person.casefold(), []))
 
+    def credentials_of_secret(self, secret: str) -> list[Credential]:
+        """Credentials that carry this hash or fingerprint, for proofs that bring no id along (certificates)."""
+        by_secret = self.cache.get("secrets")
+        if by_secret is None:
+            by_secret = self.cache["secrets"] = {}
+            for item in self.credentials.values():
+                by_secret.setdefault(item.secret, []).append(item)
+        return list(by_secret.get(secret, []))
+
     def changed(self, changes: Iterable[ObjectChange], version: int) -> Directory:
         """The snapshot after these changes."""
         tables = {kind: dict(self._table(kind)) for kind in KINDS}

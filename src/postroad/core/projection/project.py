@@ -21,6 +21,7 @@ from postroad.core.model.journal import (
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveriesReturned,
+    Entry,
     InvocationReturned,
     MessagePosted,
     MessageRefused,
@@ -44,10 +45,18 @@ def project(records: Iterable[tuple[int, bytes, BodyAt]]) -> Changes:
     return changes
 
 
-def unique_keys(entry: MessagePosted | InvocationReturned) -> list[int]:
+def unique_keys(entry: Entry) -> list[int]:
     """Hashes under which this entry is remembered, so that a second one like it is recognised."""
+    if isinstance(entry, MessagePosted):
+        return _keys_of_post(entry)
     if isinstance(entry, InvocationReturned):
         return [answer_key(entry.delivery)]
+    if isinstance(entry, ConfigurationChanged):
+        return [version_key(change.kind, change.key, change.version) for change in entry.objects]
+    return []
+
+
+def _keys_of_post(entry: MessagePosted) -> list[int]:
     keys = []
     if entry.handle:
         keys.append(handle_key(entry.sender, entry.handle))
@@ -69,6 +78,11 @@ def idempotency_key(sender: str, key: str) -> int:
 def answer_key(delivery: int) -> int:
     """A delivery is answered once; this key is what the second answer collides with."""
     return key_hash("answer", str(delivery))
+
+
+def version_key(kind: str, key: str, version: int) -> int:
+    """A configuration object has each version once; two nodes changing it at the same time collide here."""
+    return key_hash("version", kind, key, str(version))
 
 
 def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body: BodyAt) -> None:
@@ -134,6 +148,7 @@ def _configuration(changes: Changes, seq: int, entry: ConfigurationChanged, fact
         row = (change.kind, change.key, change.version, value, entry.at_us, entry.by)
         changes["save_object"].append((*row, seq))
         changes["insert_object_version"].append((*row, entry.reason, seq))
+        changes["insert_seen"].append((version_key(change.kind, change.key, change.version), "", seq, entry.at_us))
 
 
 def _access(changes: Changes, seq: int, entry: AccessRecorded, facts: bytes, body: BodyAt) -> None:

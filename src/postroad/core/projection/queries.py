@@ -21,7 +21,10 @@ WAITING = (
 
 QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     # configuration
-    "objects": ((), ("kind", "key", "version", "value", "at_us", "by", "seq")),  # by kind, key; removed ones have an empty value
+    "objects": (
+        (),
+        ("kind", "key", "version", "value", "at_us", "by", "seq"),
+    ),  # by kind, key; removed ones have an empty value
     "object_versions": (("kind", "key"), TABLES["object_version"]),  # newest first
     # queues
     "mailboxes": ((), ("recipient", "waiting")),  # every service with queued deliveries

@@ -1,0 +1,166 @@
+"""Settings: one frozen object, read once, from defaults, then a TOML file, then ``POSTROAD_*`` variables, then the command line.
+
+Kept rules: every fault is found and listed at once, with the place it came from; unknown names are faults; secrets are masked
+whenever settings are shown. Each field's comment is its documentation: ``docs/reference/settings.md`` is made from them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from postroad.errors import Misconfigured
+
+PREFIX = "POSTROAD_"
+FILE = "postroad.toml"
+SECRET = frozenset({"secret", "postgres"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    # where journal, index and keys lie
+    data: Path = Path("var/postroad")
+    # when a post is answered: "local" once this node's journal is durable, "shared" once PostgreSQL has committed it
+    acceptance: str = "local"
+    # which index is kept: "sqlite", "postgres", or "memory" (nothing survives a restart; for tests and play)
+    index: str = "sqlite"
+    # address of the PostgreSQL database, for acceptance "shared" and index "postgres"
+    postgres: str = ""
+    # 64 hex digits from which delivery tokens are derived; every node of a shared network needs the same one
+    secret: str = ""
+    # address the server listens on
+    host: str = "127.0.0.1"
+    # port the server listens on; 0 takes a free one
+    port: int = 8470
+    # the server's certificate chain and key in PEM files; both or neither
+    tls_certificate: str = ""
+    tls_key: str = ""
+    # addresses of proxies whose Client-Cert and X-Forwarded-Proto headers are believed
+    trusted_proxies: tuple[str, ...] = ()
+    # the address clients use to reach the network, for links and the WSDL; made from host and port when empty
+    public_url: str = ""
+    # largest message, and largest call that posts many, in bytes
+    message_bytes: int = 10 << 20
+    bulk_bytes: int = 32 << 20
+    # posts per second allowed for each organization; 0 means no limit
+    posts_per_s: int = 0
+    # size of a journal segment file in bytes
+    segment_bytes: int = 64 << 20
+    # posts are refused while less than this is free on the disk, in bytes
+    least_free_bytes: int = 1 << 30
+    # bodies of settled messages are dropped after this many days, while the audit trail stays; 0 keeps them
+    keep_bodies_days: int = 0
+    # hand-outs of one delivery before it is given up and kept as a dead letter
+    attempts_most: int = 20
+    # how much the server logs: debug, info, warning or error
+    log_level: str = "info"
+
+    def shown(self) -> dict[str, Any]:
+        """All values, secrets masked."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: "***" if name in SECRET and value else value for name, value in values.items()}
+
+
+def read_settings(
+    *, file: Path | None = None, environment: Mapping[str, str], overrides: Mapping[str, Any] | None = None
+) -> Settings:
+    """The settings that hold; raises Misconfigured with every fault there is."""
+    faults: list[str] = []
+    values: dict[str, Any] = {}
+    values |= _from_file(file, faults)
+    values |= _from_environment(environment, faults)
+    values |= {name: value for name, value in (overrides or {}).items() if value is not None}
+    settings = _converted(values, faults)
+    if settings is not None:
+        faults += _contradictions(settings)
+    if settings is None or faults:
+        raise Misconfigured(faults)
+    return settings
+
+
+def _from_file(file: Path | None, faults: list[str]) -> dict[str, Any]:
+    path = file or Path(FILE)
+    if file is None and not path.exists():
+        return {}
+    try:
+        values = tomllib.loads(path.read_text())
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        faults.append(f"{path}: cannot be read: {error}")
+        return {}
+    return _known(values, str(path), faults)
+
+
+def _from_environment(environment: Mapping[str, str], faults: list[str]) -> dict[str, Any]:
+    fields = {field.name: field for field in dataclasses.fields(Settings)}
+    values: dict[str, Any] = {}
+    for variable, text in environment.items():
+        name = variable.removeprefix(PREFIX).lower()
+        if not variable.startswith(PREFIX) or name in OTHER_VARIABLES:
+            continue
+        if name in fields:
+            values[name] = [item.strip() for item in text.split(",") if item.strip()] if name == "trusted_proxies" else text
+        elif name.removesuffix("_file") in fields:
+            try:
+                values[name.removesuffix("_file")] = Path(text).read_text().strip()
+            except OSError as error:
+                faults.append(f"{variable}: {error}")
+        else:
+            faults.append(f"{variable}: there is no such setting; see `postroad doctor --settings`")
+    return values
+
+
+# Variables that other parts of postroad read for themselves.
+OTHER_VARIABLES = frozenset({"url", "key", "key_file", "postgres_bin", "python", "settings", "context"})
+
+
+def _known(values: Mapping[str, Any], where: str, faults: list[str]) -> dict[str, Any]:
+    names = {field.name for field in dataclasses.fields(Settings)}
+    faults += [f"{where}: {name}: there is no such setting" for name in values if name not in names]
+    return {name: value for name, value in values.items() if name in names}
+
+
+def _converted(values: dict[str, Any], faults: list[str]) -> Settings | None:
+    good: dict[str, Any] = {}
+    for field in dataclasses.fields(Settings):
+        if field.name not in values:
+            continue
+        kind = {"Path": Path, "tuple[str, ...]": tuple[str, ...], "int": int, "str": str}[str(field.type)]
+        try:
+            good[field.name] = (
+                Path(values[field.name]).expanduser() if kind is Path else msgspec.convert(values[field.name], kind, strict=False)
+            )
+        except (msgspec.ValidationError, TypeError) as error:
+            faults.append(f"{field.name}: {error}")
+    return Settings(**good) if not faults else None
+
+
+def _contradictions(settings: Settings) -> list[str]:
+    checks = [
+        (settings.acceptance in ("local", "shared"), 'acceptance: must be "local" or "shared"'),
+        (settings.index in ("sqlite", "postgres", "memory"), 'index: must be "sqlite", "postgres" or "memory"'),
+        (settings.acceptance == "local" or settings.postgres, "postgres: needed for acceptance = shared"),
+        (settings.index != "postgres" or settings.postgres, "postgres: needed for index = postgres"),
+        (settings.acceptance == "local" or settings.index == "postgres", "index: must be postgres when acceptance is shared"),
+        (settings.acceptance == "local" or settings.secret, "secret: every node needs the same one (64 hex digits)"),
+        (not settings.secret or _is_hex(settings.secret), "secret: must be 64 hex digits"),
+        (bool(settings.tls_certificate) == bool(settings.tls_key), "tls_certificate and tls_key: set both or neither"),
+        (0 <= settings.port <= 65_535, "port: must be between 0 and 65535"),
+        (settings.message_bytes > 0, "message_bytes: must be positive"),
+        (settings.bulk_bytes >= settings.message_bytes, "bulk_bytes: must not be less than message_bytes"),
+        (settings.segment_bytes >= 1 << 16, "segment_bytes: must be at least 65536"),
+        (settings.log_level in ("debug", "info", "warning", "error"), "log_level: must be debug, info, warning or error"),
+        (settings.posts_per_s >= 0, "posts_per_s: must not be negative"),
+        (settings.keep_bodies_days >= 0, "keep_bodies_days: must not be negative"),
+        (settings.attempts_most >= 1, "attempts_most: must be at least 1"),
+    ]
+    return [fault for holds, fault in checks if not holds]
+
+
+def _is_hex(text: str) -> bool:
+    return len(text) == 64 and all(digit in "0123456789abcdefABCDEF" for digit in text)

@@ -1,0 +1,1 @@
+"""What happened, told again from journal entries alone."""

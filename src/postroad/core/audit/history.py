@@ -1,0 +1,209 @@
+"""The history of a transaction: its messages, their copies, every stop of each copy and everything that happened there.
+
+Kept rule: made of entries and nothing else, and cut to what the asking organization may see: a sender sees its message whole, a
+service on the way sees the message and its own copy's stops at it, and nobody else sees that there is anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from postroad.core.model.delivery import FINAL, State
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.journal import (
+    DeliveriesAcknowledged,
+    DeliveriesEnded,
+    DeliveriesLeased,
+    DeliveriesReturned,
+    Entry,
+    InvocationReturned,
+    MessagePosted,
+)
+from postroad.core.model.snapshot import Directory
+
+
+@dataclass(slots=True, kw_only=True)
+class Event:
+    """One thing that happened: when, in a word, by whom, and details."""
+
+    seq: int
+    at_us: int
+    what: str
+    by: str
+    detail: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Stop:
+    """A copy at one service."""
+
+    delivery: int
+    service: str  # address
+    gcid: str
+    in_transit: bool
+    state: str
+    size: int
+    events: list[Event] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
+class CopyHistory:
+    """One recipient's copy: its stops in order, or why it was refused."""
+
+    recipient: str
+    code: str
+    detail: str
+    route: list[str]
+    stops: list[Stop] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
+class MessageHistory:
+    seq: int
+    session: str
+    at_us: int
+    type: str
+    sender: str
+    topic: str
+    handle: str
+    size: int
+    form: str
+    directory: int
+    answers: str  # session of the request that this one answers
+    copies: list[CopyHistory] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
+class History:
+    transaction: str
+    messages: list[MessageHistory]
+
+
+def tell(entries: Iterable[tuple[int, Entry]], directory: Directory, organization: str | None) -> History | None:
+    """The history that these entries of one transaction tell; ``organization`` None sees all. None when nothing may be seen."""
+    teller = _Teller(directory, organization)
+    for seq, entry in sorted(entries, key=lambda item: item[0]):
+        teller.hear(seq, entry)
+    return teller.history()
+
+
+class _Teller:
+    def __init__(self, directory: Directory, organization: str | None) -> None:
+        self._directory = directory
+        self._viewer = organization.casefold() if organization is not None else None
+        self._messages: dict[int, tuple[MessagePosted, MessageHistory]] = {}
+        self._stops: dict[int, Stop] = {}
+        self._transaction = ""
+
+    def hear(self, seq: int, entry: Entry) -> None:
+        match entry:
+            case MessagePosted():
+                self._posted(seq, entry)
+            case InvocationReturned():
+                self._note(
+                    entry.delivery,
+                    seq,
+                    entry.at_us,
+                    "answered",
+                    entry.by,
+                    "the changed message goes on",
+                    State.DELIVERED,
+                )
+                self._stop(entry.message, entry.copy, entry.hop, delivery_number(seq, 0), entry.size)
+            case DeliveriesLeased():
+                for number in entry.deliveries:
+                    self._note(number, seq, entry.at_us, "handed out", entry.by, f"leased for {entry.lease_s:g} s")
+            case DeliveriesReturned():
+                later = f"again in {entry.delay_s:g} s" if entry.delay_s else "again at once"
+                for number in entry.deliveries:
+                    self._note(
+                        number,
+                        seq,
+                        entry.at_us,
+                        "given back",
+                        entry.by,
+                        f"{entry.reason or 'no reason given'}; {later}",
+                    )
+            case DeliveriesAcknowledged():
+                for number in entry.deliveries:
+                    self._note(number, seq, entry.at_us, "acknowledged", entry.by, "", State.DELIVERED)
+            case DeliveriesEnded():
+                for number in entry.deliveries:
+                    self._note(number, seq, entry.at_us, entry.state, entry.by, entry.reason, FINAL[entry.state])
+
+    def history(self) -> History | None:
+        messages = [story for entry, story in self._messages.values() if self._may_see(entry, story)]
+        return History(transaction=self._transaction, messages=messages) if messages else None
+
+    def _posted(self, seq: int, entry: MessagePosted) -> None:
+        self._transaction = entry.transaction
+        story = MessageHistory(
+            seq=seq,
+            session=entry.session,
+            at_us=entry.at_us,
+            type=entry.type.value,
+            sender=self._address(entry.sender),
+            topic=entry.topic,
+            handle=entry.handle,
+            size=entry.size,
+            form=entry.form,
+            directory=entry.directory,
+            answers=entry.answers.session if entry.answers else "",
+        )
+        self._messages[seq] = entry, story
+        for ordinal, copy in enumerate(entry.copies):
+            route = [self._address(hop.service) for hop in copy.hops]
+            story.copies.append(
+                CopyHistory(
+                    recipient=route[-1] if route else copy.named, code=copy.code, detail=copy.detail, route=route
+                )
+            )
+            if not copy.code:
+                self._stop(seq, ordinal, 0, delivery_number(seq, ordinal), sum(part.size for part in entry.parts))
+        if entry.answers is not None:
+            note = f"with session {entry.session}"
+            self._note(entry.answers.delivery, seq, entry.at_us, "answered", entry.sender, note, State.DELIVERED)
+
+    def _stop(self, message_seq: int, copy: int, hop: int, number: int, size: int) -> None:
+        if message_seq not in self._messages:
+            return
+        entry, story = self._messages[message_seq]
+        hops = entry.copies[copy].hops
+        stop = Stop(
+            delivery=number,
+            service=self._address(hops[hop].service),
+            gcid=hops[hop].service,
+            in_transit=hop < len(hops) - 1,
+            state=State.QUEUED.name.lower(),
+            size=size,
+        )
+        self._stops[number] = stop
+        story.copies[copy].stops.append(stop)
+
+    def _note(
+        self, number: int, seq: int, at_us: int, what: str, by: str, detail: str, state: State | None = None
+    ) -> None:
+        stop = self._stops.get(number)
+        if stop is None:
+            return
+        stop.events.append(Event(seq=seq, at_us=at_us, what=what, by=self._address(by), detail=detail))
+        if state is not None and stop.state == State.QUEUED.name.lower():
+            stop.state = state.name.lower()
+
+    def _may_see(self, entry: MessagePosted, story: MessageHistory) -> bool:
+        if self._viewer is None or self._owner(entry.sender) == self._viewer:
+            return True
+        for copy in story.copies:
+            copy.stops = [stop for stop in copy.stops if self._owner(stop.gcid) == self._viewer]
+            copy.route = [stop.service for stop in copy.stops]
+        story.copies = [copy for copy in story.copies if copy.stops]
+        return bool(story.copies)
+
+    def _address(self, gcid: str) -> str:
+        service = self._directory.services.get(gcid)
+        return service.address if service is not None else gcid
+
+    def _owner(self, gcid: str) -> str:
+        service = self._directory.services.get(gcid)
+        return service.organization.casefold() if service is not None else ""

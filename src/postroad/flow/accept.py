@@ -1,0 +1,189 @@
+"""Accept a post: admit it, route it, write it down, and only then say yes.
+
+Kept rule: every post is answered exactly once, and success only after the entry that holds it is durable. Rejected posts are
+entries too. Nothing here waits: the answer is given through a callback when the group commit is through, so thousands of
+posts share one sync to disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+
+from postroad.core.admission.admit import Admitted, admit
+from postroad.core.model import ids
+from postroad.core.model.caller import Caller
+from postroad.core.model.journal import MessagePosted, MessageRefused, decode
+from postroad.core.model.message import MessageType
+from postroad.core.model.snapshot import Directory
+from postroad.core.projection.project import handle_key, idempotency_key
+from postroad.core.routing.itinerary import itineraries
+from postroad.errors import Refused, Unavailable
+from postroad.flow.answer import AnswerStage
+from postroad.flow.commit import committed
+from postroad.flow.posting import Answered, Posting, Replayed, body_of, part_facts, result_of
+from postroad.ports import Clock, Committed, Conflict, Desk, Journal, Outcome, Randomness, Step
+
+DETAIL_MOST = 500  # characters of a refusal's text that the journal keeps
+
+
+class AcceptStage:
+    def __init__(
+        self,
+        desk: Desk,
+        journal: Journal,
+        directory: Callable[[], Directory],
+        clock: Clock,
+        randomness: Randomness,
+        answers: AnswerStage,
+    ) -> None:
+        self._desk = desk
+        self._journal = journal
+        self._directory = directory
+        self._clock = clock
+        self._randomness = randomness
+        self._answers = answers
+        self._running: set[asyncio.Task[None]] = set()
+
+    def post(self, caller: Caller, posting: Posting, answered: Answered) -> None:
+        """Take one post; ``answered`` is called once, now or when its entry is durable."""
+        try:
+            directory = self._directory()
+            admitted = admit(posting.message, caller, directory, self._clock.now_us())
+            if posting.message.type in (MessageType.REQUEST, MessageType.NOTIFICATION):
+                self._accept(self._entry(admitted, posting, directory), posting, answered)
+            else:
+                self._later(self._answer(admitted, posting, directory, answered))
+        except Refused as refusal:
+            self.refuse(caller, posting, refusal, answered)
+        except Unavailable as unavailable:
+            answered(unavailable)
+
+    def refuse(
+        self, caller: Caller | None, posting: Posting | None, refusal: Refused, answered: Answered, size: int = 0
+    ) -> None:
+        """Write down that a post was rejected, then say so; also for posts that could not even be read."""
+        message = posting.message if posting else None
+        now_us = self._clock.now_us()
+        entry = MessageRefused(
+            now_us,
+            ids.session(now_us, self._randomness.bytes(10)),
+            caller.name if caller else "",
+            refusal.code,
+            refusal.detail[:DETAIL_MOST],
+            posting.size if posting else size,
+            posting.form if posting else "",
+            message.handle if message else "",
+            tuple(recipient.service[:200] for recipient in message.to[:10]) if message else (),
+        )
+        refusal = Refused(
+            refusal.code, refusal.detail, pointer=refusal.pointer, session=refusal.session or entry.session
+        )
+        try:
+            self._desk.submit(Step(entry), lambda outcome: answered(refusal))
+        except Unavailable:
+            answered(refusal)
+
+    def _entry(self, admitted: Admitted, posting: Posting, directory: Directory) -> MessagePosted:
+        message = admitted.message
+        session = ids.session(admitted.at_us, self._randomness.bytes(10))
+        return MessagePosted(
+            admitted.at_us,
+            session,
+            session,
+            admitted.sender.gcid,
+            message.type,
+            message.topic,
+            posting.size,
+            posting.form,
+            admitted.expires_at_us,
+            directory.version,
+            part_facts(message.parts),
+            itineraries(admitted, directory),
+            message.handle,
+            message.possible_duplicate,
+            message.properties,
+            message.status,
+            None,
+            posting.idempotency,
+            posting.fingerprint,
+        )
+
+    def _accept(self, entry: MessagePosted, posting: Posting, answered: Answered) -> None:
+        keys = _must_be_new(entry)
+        step = Step(entry, body_of(posting.message.parts), keys)
+        if keys:
+            self._later(self._accept_if_new(step, entry, posting, answered))
+        else:
+            self._desk.submit(
+                step, lambda outcome: answered(result_of(entry) if isinstance(outcome, Committed) else _failed(outcome))
+            )
+
+    async def _accept_if_new(self, step: Step, entry: MessagePosted, posting: Posting, answered: Answered) -> None:
+        """The keys of long ago are in the index; those of a moment ago are checked by the desk when it commits."""
+        try:
+            for key in step.keys:
+                if (first := await self._desk.seen(key)) is not None:
+                    await self._again(Conflict(key, *first), entry, posting, answered)
+                    return
+            outcome = await committed(self._desk, step)
+            if isinstance(outcome, Conflict):
+                await self._again(outcome, entry, posting, answered)
+            else:
+                answered(result_of(entry))
+        except Unavailable as unavailable:
+            answered(unavailable)
+
+    async def _again(self, conflict: Conflict, entry: MessagePosted, posting: Posting, answered: Answered) -> None:
+        """This has been posted before: give the first answer again, or refuse it as a duplicate."""
+        first = await self._posted(conflict.seq)
+        if entry.idempotency and conflict.key == idempotency_key(entry.sender, entry.idempotency):
+            if first is not None and first.fingerprint == entry.fingerprint:
+                result = result_of(first)
+                answered(Replayed(session=result.session, transaction=result.transaction, recipients=result.recipients))
+                return
+            refusal = Refused(
+                "idempotency.mismatch",
+                "This Idempotency-Key came with another message before; use a new key for a new message",
+                session=conflict.session,
+            )
+        else:
+            refusal = Refused(
+                "message.duplicate",
+                f"Handle {entry.handle!r} was posted before and accepted as session {conflict.session}; nothing more to do",
+                session=conflict.session,
+            )
+        self.refuse(Caller(service=self._directory().services.get(entry.sender)), posting, refusal, answered)
+
+    async def _posted(self, seq: int) -> MessagePosted | None:
+        batch = await self._journal.read(seq - 1, 1)
+        entry = decode(batch.records[0].facts) if batch.records else None
+        return entry if isinstance(entry, MessagePosted) else None
+
+    async def _answer(self, admitted: Admitted, posting: Posting, directory: Directory, answered: Answered) -> None:
+        try:
+            answered(await self._answers.answer(admitted, posting, directory))
+        except Refused as refusal:
+            self.refuse(admitted.caller, posting, refusal, answered)
+        except Unavailable as unavailable:
+            answered(unavailable)
+
+    def _later(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+
+def _must_be_new(entry: MessagePosted) -> tuple[int, ...]:
+    keys: tuple[int, ...] = ()
+    if entry.handle and entry.possible_duplicate:
+        keys += (handle_key(entry.sender, entry.handle),)
+    if entry.idempotency:
+        keys += (idempotency_key(entry.sender, entry.idempotency),)
+    return keys
+
+
+def _failed(outcome: Outcome) -> Unavailable:
+    if isinstance(outcome, Unavailable):
+        return outcome
+    raise TypeError(f"a post without keys cannot end in {outcome!r}")

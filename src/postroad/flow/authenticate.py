@@ -1,0 +1,145 @@
+"""Who is this? From the credentials of a request to a Caller.
+
+Kept rules: every failure gets the same answer and, for passwords, takes the same time; whoever fails often is slowed down; a
+success is remembered for a short time under the directory's version, so that a revoked credential is refused at once and a
+password's slow hash is not computed for every message.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections import OrderedDict
+from collections.abc import Callable
+from hashlib import sha256
+from typing import NamedTuple
+
+from postroad.core.identity import api_key
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import AuthenticationLevel, Credential, CredentialKind
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Refused
+from postroad.flow.throttle import Throttle
+from postroad.ports import Clock, Passwords
+
+REMEMBERED_MOST = 10_000
+REMEMBERED_S = 300.0
+
+REQUIRED = Refused(
+    "authentication.required",
+    "Send a service's or person's API key (Authorization: Bearer pr_…), a name and password (Basic), or a registered "
+    "client certificate",
+)
+
+
+class Proof(NamedTuple):
+    """What a request brought along to prove who sent it."""
+
+    authorization: bytes = b""
+    certificate_der: bytes | None = None
+    peer: str = ""
+    secure: bool = False
+
+
+class Remembered(NamedTuple):
+    caller: Caller
+    directory_version: int
+    until: float
+
+
+class Authenticator:
+    def __init__(self, directory: Callable[[], Directory], passwords: Passwords, clock: Clock) -> None:
+        self._directory = directory
+        self._passwords = passwords
+        self._clock = clock
+        self._remembered: OrderedDict[Proof, Remembered] = OrderedDict()
+        self._throttle = Throttle(clock)
+
+    def remembered(self, proof: Proof) -> Caller | None:
+        """The caller, when the same proof was checked a moment ago and the directory has not changed since."""
+        known = self._remembered.get(proof)
+        if (
+            known is None
+            or known.directory_version != self._directory().version
+            or known.until < self._clock.monotonic()
+        ):
+            return None
+        return known.caller
+
+    async def authenticate(self, proof: Proof) -> Caller:
+        """The caller behind the proof; raises Refused."""
+        caller = self.remembered(proof)
+        if caller is not None:
+            return caller
+        self._throttle.check(proof.peer)
+        version = self._directory().version
+        caller = await self._check(proof)
+        if caller is None:
+            self._throttle.failed(proof.peer)
+            raise REQUIRED
+        self._throttle.succeeded(proof.peer)
+        self._remembered[proof] = Remembered(caller, version, self._clock.monotonic() + REMEMBERED_S)
+        if len(self._remembered) > REMEMBERED_MOST:
+            self._remembered.popitem(last=False)
+        return caller
+
+    async def _check(self, proof: Proof) -> Caller | None:
+        scheme, _, value = proof.authorization.partition(b" ")
+        match scheme.lower():
+            case b"bearer":
+                return self._by_key(value.strip().decode("ascii", "replace"), proof)
+            case b"basic":
+                return await self._by_password(value, proof)
+        if proof.certificate_der is not None:
+            return self._by_certificate(proof.certificate_der, proof)
+        return None
+
+    def _by_key(self, text: str, proof: Proof) -> Caller | None:
+        key_id = api_key.key_id(text)
+        credential = self._directory().credentials.get(key_id) if key_id else None
+        if (
+            credential is None
+            or credential.kind is not CredentialKind.KEY
+            or not api_key.holds(text, credential.secret)
+        ):
+            return None
+        return self._caller(credential, AuthenticationLevel.KEY, proof)
+
+    def _by_certificate(self, der: bytes, proof: Proof) -> Caller | None:
+        fingerprint = sha256(der).hexdigest()
+        directory = self._directory()
+        for credential in directory.credentials_of_secret(fingerprint):
+            if credential.kind is CredentialKind.CERTIFICATE:
+                return self._caller(credential, AuthenticationLevel.CERTIFICATE, proof)
+        return None
+
+    async def _by_password(self, value: bytes, proof: Proof) -> Caller | None:
+        """Name (GCID, address or e-mail) and password; a key is accepted as password too, for clients that know only Basic."""
+        try:
+            name, _, password = base64.b64decode(value, validate=True).decode("utf-8").rpartition(":")
+        except (binascii.Error, UnicodeDecodeError):
+            return None
+        if api_key.key_id(password) is not None:
+            return self._by_key(password, proof)
+        directory = self._directory()
+        service, person = directory.service(name), directory.person(name)
+        owned = directory.credentials_of(service=service.gcid if service else "", person=person.email if person else "")
+        candidates: list[Credential | None] = [item for item in owned if item.kind is CredentialKind.PASSWORD]
+        for credential in candidates or [None]:
+            matches = await self._passwords.verify(password, credential.secret if credential else None)
+            if matches and credential is not None:
+                return self._caller(credential, AuthenticationLevel.PASSWORD, proof)
+        return None
+
+    def _caller(self, credential: Credential, level: AuthenticationLevel, proof: Proof) -> Caller | None:
+        """Whom the credential stands for, unless it has expired or its service does not allow this kind."""
+        if credential.expires_at_us and credential.expires_at_us <= self._clock.now_us():
+            return None
+        directory = self._directory()
+        if credential.service:
+            service = directory.services.get(credential.service)
+            if service is None or credential.kind not in service.authentication:
+                return None
+            return Caller(service=service, level=level, secure=proof.secure)
+        person = directory.person(credential.person)
+        return Caller(person=person, level=level, secure=proof.secure) if person is not None else None

@@ -1,0 +1,87 @@
+"""Change the directory: check, write down, and only then let the change take effect.
+
+Kept rules: a change is one entry, however many objects it touches, so it happens whole or not at all; each object's version
+grows by one, and whoever changes an object says which version they have seen, so nobody overwrites what they have not read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from postroad.core.model.journal import ConfigurationChanged, ObjectChange
+from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.projection.project import version_key
+from postroad.errors import Refused
+from postroad.flow.commit import committed
+from postroad.ports import Clock, Conflict, Desk, Index, Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Save ``value``, or remove what is under kind and key when it is None."""
+
+    kind: str
+    key: str
+    value: Any | None
+    seen_version: int | None = None  # the version the caller has read; None: whatever is there
+
+
+def saving(value: Any, seen_version: int | None = None) -> Change:
+    kind, key = object_key(value)
+    return Change(kind=kind, key=key, value=value, seen_version=seen_version)
+
+
+class Configuration:
+    """The current directory, and the one way to change it."""
+
+    def __init__(self, desk: Desk, index: Index, clock: Clock) -> None:
+        self._desk = desk
+        self._index = index
+        self._clock = clock
+        self._lock = asyncio.Lock()
+        self._directory = Directory()
+
+    def directory(self) -> Directory:
+        return self._directory
+
+    async def load(self) -> None:
+        """Take the directory from the index: at the start, and whenever another node may have changed it."""
+        rows = await self._index.query("objects")
+        if not rows:
+            return
+        version = max(row[6] for row in rows)
+        if version <= self._directory.version:
+            return
+        changes = [
+            ObjectChange(kind, key, number, msgspec.json.decode(value) if value else None)
+            for kind, key, number, value, *_ in rows
+        ]
+        self._directory = Directory().changed(changes, version)
+
+    async def change(self, by: str, changes: Sequence[Change], reason: str = "") -> Directory:
+        """Carry out all changes at once; raises Refused when one of the objects was changed by somebody else."""
+        async with self._lock:
+            numbered = tuple(self._numbered(change) for change in changes)
+            keys = tuple(version_key(change.kind, change.key, change.version) for change in numbered)
+            entry = ConfigurationChanged(self._clock.now_us(), by, reason, numbered)
+            outcome = await committed(self._desk, Step(entry, keys=keys, reserve=True))
+            if isinstance(outcome, Conflict):
+                raise _conflict("it")
+            self._directory = self._directory.changed(numbered, outcome.seq)
+            return self._directory
+
+    def _numbered(self, change: Change) -> ObjectChange:
+        current = self._directory.object_version(change.kind, change.key)
+        if change.seen_version is not None and change.seen_version != current:
+            raise _conflict(f"{change.kind} {change.key}")
+        value = None if change.value is None else msgspec.to_builtins(change.value)
+        return ObjectChange(change.kind, change.key, current + 1, value)
+
+
+def _conflict(what: str) -> Refused:
+    return Refused("version.conflict", f"Somebody changed {what} meanwhile; read it again and repeat your change")

@@ -1,0 +1,152 @@
+"""Hand deliveries out to a polling service, and take back what became of them.
+
+Kept rules: a hand-out is on record before the receiver sees it; an acknowledgement is durable before it is answered; both
+may be repeated without harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from postroad.core.admission.permission import check_connection
+from postroad.core.model import ids
+from postroad.core.model.caller import Caller
+from postroad.core.model.delivery import Queued, State
+from postroad.core.model.directory import Service
+from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesReturned
+from postroad.core.model.message import Delivered, Reference
+from postroad.core.model.polling import (
+    LEASE_MAX_S,
+    POLL_MAX,
+    WAIT_MAX_S,
+    PollRequest,
+    Settled,
+    Settlement,
+    SettlementResult,
+)
+from postroad.core.model.polling import Outcome as Wish
+from postroad.core.model.selector import EVERYTHING, Selector
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Refused
+from postroad.flow.answer import AnswerStage
+from postroad.flow.commit import committed
+from postroad.flow.posting import parts_of
+from postroad.ports import Clock, Desk, Step
+
+LEASE_S = 60.0
+
+
+class DeliverStage:
+    def __init__(
+        self,
+        desk: Desk,
+        directory: Callable[[], Directory],
+        clock: Clock,
+        answers: AnswerStage,
+        token_key: bytes,
+    ) -> None:
+        self._desk = desk
+        self._directory = directory
+        self._clock = clock
+        self._answers = answers
+        self._token_key = token_key
+
+    async def poll(self, caller: Caller, request: PollRequest) -> list[Delivered]:
+        """Lease what waits in the caller's mailbox, waiting for the first one if asked to."""
+        service = _receiver(caller)
+        selector = self._selector(request)
+        if selector is None:
+            return []
+        most = max(1, min(request.max, POLL_MAX))
+        lease_s = min(request.lease_s or LEASE_S, LEASE_MAX_S)
+        deadline = self._clock.monotonic() + min(request.wait_s, WAIT_MAX_S)
+        while True:
+            claimed = await self._desk.claim(service.gcid, selector, most, lease_s)
+            left_s = deadline - self._clock.monotonic()
+            if claimed or left_s <= 0:
+                directory = self._directory()
+                return [await self._delivered(queued, directory) for queued in claimed]
+            await self._desk.arrival(service.gcid, left_s)
+
+    async def settle(self, caller: Caller, settlement: Settlement) -> SettlementResult:
+        """Acknowledge leased deliveries, or give them back; each token gets its own answer."""
+        service = _receiver(caller)
+        numbers, answers = [], []
+        for token in settlement.tokens:
+            try:
+                found = await self._answers.delivery(token, service.gcid)
+                if found.state is State.QUEUED:
+                    numbers.append(found.queued.number)
+                answers.append(Settled(token=token))
+            except Refused:
+                answers.append(Settled(token=token, code="token.unknown", detail="No delivery of yours has this token"))
+        if numbers:
+            await committed(self._desk, self._settling(service, settlement, tuple(dict.fromkeys(numbers))))
+        return SettlementResult(settled=tuple(answers))
+
+    def _settling(self, service: Service, settlement: Settlement, numbers: tuple[int, ...]) -> Step:
+        now_us = self._clock.now_us()
+        if settlement.outcome is Wish.ACK:
+            return Step(DeliveriesAcknowledged(now_us, service.gcid, numbers), reserve=True)
+        delay_s = max(0.0, min(settlement.delay_s, LEASE_MAX_S))
+        return Step(DeliveriesReturned(now_us, service.gcid, settlement.reason[:500], delay_s, numbers), reserve=True)
+
+    def _selector(self, request: PollRequest) -> Selector | None:
+        """What the poll asks for, senders named by GCID; None when nobody of that name could ever have sent anything."""
+        wanted = request.select
+        if wanted.selects_all:
+            return EVERYTHING
+        sender = self._directory().service(wanted.sender) if wanted.sender else None
+        if wanted.sender and sender is None:
+            return None
+        return Selector(
+            sender=sender.gcid if sender else "",
+            type=wanted.type.value if wanted.type else "",
+            topic=wanted.topic,
+            session=wanted.session,
+            transaction=wanted.transaction,
+            properties=wanted.properties,
+        )
+
+    async def _delivered(self, queued: Queued, directory: Directory) -> Delivered:
+        message = queued.message
+        hops = message.copies[queued.copy].hops
+        hop = hops[queued.hop]
+        if not queued.token:
+            queued.token = ids.token(queued.number, message.session, queued.recipient, self._token_key)
+        body = queued.data if queued.data is not None else await self._desk.body(queued)
+        return Delivered(
+            session=message.session,
+            token=queued.token,
+            transaction=message.transaction,
+            sender=_address(message.sender, directory),
+            sender_gcid=message.sender,
+            recipient=_address(queued.recipient, directory),
+            recipient_gcid=queued.recipient,
+            type=message.type,
+            topic=message.topic,
+            handle=message.handle,
+            arguments=hop.arguments,
+            reference=Reference(message.answers.session, message.answers.handle) if message.answers else None,
+            invoker=_address(hop.invoker, directory),
+            status=message.status,
+            properties=message.properties,
+            posted_at_us=message.at_us,
+            expires_at_us=queued.expires_at_us,
+            attempt=queued.attempt,
+            in_transit=queued.hop < len(hops) - 1,
+            possible_duplicate=message.possible_duplicate,
+            parts=parts_of(queued.content.parts, body or b""),
+        )
+
+
+def _receiver(caller: Caller) -> Service:
+    if caller.service is None:
+        raise Refused("permission.denied", "Mailboxes are read with a service's own credentials, not a person's")
+    check_connection(caller, caller.service, f"{caller.service.address} asks")
+    return caller.service
+
+
+def _address(gcid: str, directory: Directory) -> str:
+    service = directory.services.get(gcid)
+    return service.address if service is not None else gcid

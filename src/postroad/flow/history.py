@@ -1,0 +1,52 @@
+"""Find the entries of a transaction and let them tell their story."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from postroad.core.audit.history import History, tell
+from postroad.core.model.journal import Entry, decode
+from postroad.core.model.snapshot import Directory
+from postroad.core.projection.queries import QUERIES
+from postroad.ports import Index, Journal
+
+TRANSACTION = QUERIES["message"][1].index("transaction_id")
+ENTRIES_MOST = 20_000
+
+
+class HistoryStage:
+    def __init__(
+        self,
+        journal: Journal,
+        index: Index,
+        directory: Callable[[], Directory],
+        indexed: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._journal = journal
+        self._index = index
+        self._directory = directory
+        self._indexed = indexed  # waits until the index knows everything that is durable now
+
+    async def trace(self, session: str, organization: str | None) -> History | None:
+        """Everything that happened in the transaction a session belongs to, as far as the organization may see it."""
+        await self._indexed()
+        rows = await self._index.query("message", session)
+        if not rows:
+            return None
+        entries = await self._entries(rows[0][TRANSACTION])
+        return tell(entries, self._directory(), organization)
+
+    async def _entries(self, transaction: str) -> list[tuple[int, Entry]]:
+        posted = await self._index.query("transaction_messages", transaction)
+        returned = await self._index.query("transaction_contents", transaction)
+        trail = await self._index.query("transaction_trail", transaction)
+        header = QUERIES["message"][1].index("header")
+        entries: dict[int, Entry] = {row[0]: decode(row[header]) for row in posted}
+        for seq in [row[0] for row in (*returned, *trail)][:ENTRIES_MOST]:
+            if seq not in entries:
+                entries[seq] = await self._entry(seq)
+        return list(entries.items())
+
+    async def _entry(self, seq: int) -> Entry:
+        batch = await self._journal.read(seq - 1, 1)
+        return decode(batch.records[0].facts)

@@ -1,0 +1,88 @@
+"""The network: its stages put together, and the only place where their order is written.
+
+    decode → admit → route → enqueue → poll → acknowledge
+                                     ↘ answer → (next stop, or back to the requester)
+
+Front ends (HTTP, SOAP, command line, tests) talk to this object and to nothing below it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from postroad.core.audit.history import History
+from postroad.core.model.caller import Caller
+from postroad.core.model.message import Delivered, Message, PostResult
+from postroad.core.model.polling import PollRequest, Settlement, SettlementResult
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Refused, Unavailable
+from postroad.flow.accept import AcceptStage
+from postroad.flow.answer import AnswerStage
+from postroad.flow.configure import Configuration
+from postroad.flow.deliver import DeliverStage
+from postroad.flow.history import HistoryStage
+from postroad.flow.posting import Answer, Answered, Posting
+from postroad.ports import Clock, Desk, Index, Journal, Randomness
+
+
+class Network:
+    def __init__(
+        self,
+        *,
+        desk: Desk,
+        journal: Journal,
+        index: Index,
+        clock: Clock,
+        randomness: Randomness,
+        token_key: bytes,
+        indexed: Callable[[], Awaitable[None]],
+    ) -> None:
+        self.desk = desk
+        self.journal = journal
+        self.index = index
+        self.clock = clock
+        self.randomness = randomness
+        self.indexed = indexed
+        self.configuration = Configuration(desk, index, clock)
+        directory = self.configuration.directory
+        answers = AnswerStage(desk, randomness, token_key)
+        self._accept = AcceptStage(desk, journal, directory, clock, randomness, answers)
+        self._deliver = DeliverStage(desk, directory, clock, answers, token_key)
+        self._history = HistoryStage(journal, index, directory, indexed)
+
+    @property
+    def directory(self) -> Directory:
+        return self.configuration.directory()
+
+    def submit(self, caller: Caller, posting: Posting, answered: Answered) -> None:
+        """Post without waiting; ``answered`` is called once, with success only when the message is durable."""
+        self._accept.post(caller, posting, answered)
+
+    def refuse(self, caller: Caller | None, refusal: Refused, size: int, answered: Answered) -> None:
+        """Record a post that could not be read, and answer it."""
+        self._accept.refuse(caller, None, refusal, answered, size)
+
+    async def post(
+        self, caller: Caller, message: Message, *, size: int = 0, form: str = "python", idempotency: str = ""
+    ) -> PostResult:
+        """Post and wait; raises Refused or Unavailable."""
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self.submit(
+            caller,
+            Posting(message, size, form, idempotency),
+            lambda answer: None if future.done() else future.set_result(answer),
+        )
+        answer = await future
+        if isinstance(answer, Refused | Unavailable):
+            raise answer
+        return answer
+
+    async def poll(self, caller: Caller, request: PollRequest) -> list[Delivered]:
+        return await self._deliver.poll(caller, request)
+
+    async def settle(self, caller: Caller, settlement: Settlement) -> SettlementResult:
+        return await self._deliver.settle(caller, settlement)
+
+    async def trace(self, session: str, organization: str | None) -> History | None:
+        return await self._history.trace(session, organization)

@@ -1,0 +1,85 @@
+"""What the accept stage takes and gives: a decoded post with what is known of its wire, and the answer to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import blake2b
+
+from msgspec import Struct
+
+from postroad.core.model.journal import MessagePosted, PartFacts
+from postroad.core.model.message import Message, Part, PostResult, RecipientResult
+from postroad.errors import Refused, Unavailable
+
+Answer = PostResult | Refused | Unavailable
+Answered = Callable[[Answer], None]
+
+IDEMPOTENCY_KEY_MOST = 255
+
+
+class Posting(Struct, frozen=True):
+    """One decoded post."""
+
+    message: Message
+    size: int  # of the wire
+    form: str
+    idempotency: str = ""
+    fingerprint: str = ""
+
+
+class Replayed(PostResult, frozen=True, kw_only=True):
+    """The answer to the first post, given again because of its Idempotency-Key."""
+
+
+def fingerprint(wire: bytes) -> str:
+    """Enough of the wire to tell whether an Idempotency-Key comes with the same post again."""
+    return blake2b(wire, digest_size=16).hexdigest()
+
+
+def check_idempotency_key(key: str) -> str:
+    if not key or len(key) > IDEMPOTENCY_KEY_MOST or not key.isprintable():
+        raise Refused("idempotency.invalid", f"An Idempotency-Key has 1 to {IDEMPOTENCY_KEY_MOST} printable characters")
+    return key
+
+
+def part_facts(parts: tuple[Part, ...]) -> tuple[PartFacts, ...]:
+    return tuple(
+        [PartFacts(part.id, part.content_type, len(part.data), part.expires_at_us, part.attachment) for part in parts]
+    )
+
+
+def body_of(parts: tuple[Part, ...]) -> bytes | None:
+    """The bytes of all parts one after the other, as the journal keeps them."""
+    if len(parts) == 1:
+        return parts[0].data
+    return b"".join([part.data for part in parts]) if parts else None
+
+
+def parts_of(facts: tuple[PartFacts, ...], body: bytes) -> tuple[Part, ...]:
+    """The parts again, from their description and the bytes the journal kept."""
+    if len(facts) == 1:
+        return (_part(facts[0], body),)
+    parts = []
+    offset = 0
+    for fact in facts:
+        parts.append(_part(fact, body[offset : offset + fact.size]))
+        offset += fact.size
+    return tuple(parts)
+
+
+def _part(fact: PartFacts, data: bytes) -> Part:
+    return Part(
+        id=fact.id,
+        content_type=fact.content_type,
+        data=data,
+        expires_at_us=fact.expires_at_us,
+        attachment=fact.attachment,
+    )
+
+
+def result_of(entry: MessagePosted) -> PostResult:
+    """The answer that an accepted post is given."""
+    recipients = tuple(
+        [RecipientResult(service=copy.named, code=copy.code, detail=copy.detail) for copy in entry.copies]
+    )
+    return PostResult(session=entry.session, transaction=entry.transaction, recipients=recipients)

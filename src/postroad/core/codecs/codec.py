@@ -1,11 +1,14 @@
 """What every codec promises: Wire ⇄ Message, and the requests and answers around it.
 
-- Pure: the same bytes give the same message, the same message the same bytes. Times, ids and boundaries are arguments.
-- On any input whatever a decoder returns or raises ``Refused`` with a ``wire.*`` code and, where there is one, a pointer to
-  the offending place (JSON pointer, XML path or line). Nothing else ever comes out of it.
+- Pure: the same bytes give the same message, the same message the same bytes. Times, ids and boundaries are
+  arguments.
+- On any input whatever a decoder returns or raises ``Refused`` with a ``wire.*`` code and, where there is one, a
+  pointer to the offending place (JSON pointer, XML path or line). Nothing else ever comes out of it.
 - Time and memory grow at most linearly with the input and stop at ``WireLimits``.
-- The bytes of a part come out as they went in. ``decode(encode(x)) == x`` for posts, deliveries, requests and answers.
-- A decoder does not judge what a message means (is the recipient known, does a response have a reference): admission does.
+- The bytes of a part come out as they went in. ``decode(encode(x)) == x`` for posts, deliveries, requests and
+  answers.
+- A decoder does not judge what a message means (is the recipient known, does a response have a reference): admission
+  does.
 """
 
 from __future__ import annotations

@@ -1,14 +1,17 @@
 """How times, numbers, flags and header texts are written, the same in every wire form.
 
-Kept rule: whatever one form accepts, every form can write. So header texts hold only characters that XML can carry, numbers
-keep their digits and follow JSON's grammar, and times name their zone.
+Kept rule: whatever one form accepts, every form can write. So header texts hold only characters that XML can carry,
+numbers keep their digits and follow JSON's grammar, and times name their zone.
 """
 
 from __future__ import annotations
 
 import re
+from binascii import Error as NotBase64
+from binascii import a2b_base64
 from datetime import UTC, datetime, timedelta
 
+from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.model.message import PropertyType
 from postroad.errors import Refused
@@ -27,13 +30,14 @@ _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 def read_time(text: str, pointer: str) -> int:
     """Microseconds since 1970 from an RFC 3339 time. Times before 1970 count as 1 µs: long gone, and never "none"."""
     if not _DATE_TIME.fullmatch(text):
-        raise Refused(
-            "wire.malformed", f"{text[:40]!r} is not a time; write it as 2026-11-15T10:00:00Z, with a zone", pointer=pointer
+        raise malformed(
+            f"{text[:40]!r} is not a time; write it as 2026-11-15T10:00:00Z, with a zone",
+            pointer,
         )
     try:
         microseconds = (datetime.fromisoformat(text.upper()) - _EPOCH) // _MICROSECOND
     except (ValueError, OverflowError):
-        raise Refused("wire.malformed", f"there is no such time as {text[:40]!r}", pointer=pointer) from None
+        raise malformed(f"there is no such time as {text[:40]!r}", pointer) from None
     return min(max(microseconds, 1), LAST_US)
 
 
@@ -44,7 +48,7 @@ def write_time(microseconds: int) -> str:
 def read_boolean(text: str, pointer: str) -> bool:
     value = _BOOLEANS.get(text)
     if value is None:
-        raise Refused("wire.malformed", f"{text[:40]!r} is neither true nor false", pointer=pointer)
+        raise malformed(f"{text[:40]!r} is neither true nor false", pointer)
     return value
 
 
@@ -65,22 +69,22 @@ def read_property(text: str, kind: PropertyType, pointer: str, limits: WireLimit
 
 def _number(text: str, pointer: str, limits: WireLimits) -> str:
     if len(text) > limits.number_chars or not _NUMBER.fullmatch(text):
-        raise Refused(
-            "wire.malformed",
-            f"{text[:40]!r} is not a number of at most {limits.number_chars} characters written as in JSON, such as -12.50",
-            pointer=pointer,
-        )
+        most = limits.number_chars
+        raise malformed(f"{text[:40]!r} is not a number of at most {most} characters, written like -12.50", pointer)
     return text
 
 
 def read_text(text: str, pointer: str, limits: WireLimits) -> str:
     """The text itself when it may stand in a header."""
+    if text.isprintable() and len(text) <= limits.text_chars:
+        return text  # printable text holds nothing that XML could not carry
     if len(text) > limits.text_chars:
         raise Refused("wire.too-large", f"at most {limits.text_chars} characters are allowed here", pointer=pointer)
     found = NOT_XML.search(text)
     if found:
-        raise Refused(
-            "wire.malformed", f"the character U+{ord(found.group()):04X} cannot stand in a header value", pointer=pointer
+        raise malformed(
+            f"the character U+{ord(found.group()):04X} cannot stand in a header value",
+            pointer,
         )
     return text
 
@@ -88,3 +92,10 @@ def read_text(text: str, pointer: str, limits: WireLimits) -> str:
 def check_size(body: bytes, limits: WireLimits) -> None:
     if len(body) > limits.body_bytes:
         raise Refused("wire.too-large", f"the body has {len(body)} bytes; at most {limits.body_bytes} are allowed")
+
+
+def read_base64(text: str, pointer: str) -> bytes:
+    try:
+        return a2b_base64("".join(text.split()), strict_mode=True)
+    except (NotBase64, ValueError):
+        raise malformed("the Base64 is not valid", pointer) from None

@@ -1,7 +1,7 @@
 """How large and how complex a message may be before any codec refuses it.
 
-The defaults hold for the message endpoints; an operator may change them. Everything is counted while reading, so that a
-hostile message costs no more than an honest one of the same size.
+The defaults hold for the message endpoints; an operator may change them. Everything is counted while reading, so
+that a hostile message costs no more than an honest one of the same size.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """The rules for a message's parts and lists that hold in every wire form: ids are unique, missing ones are numbered.
 
-A part without an id gets its place among all parts of the message, documents first: "1", "2" … It is an error when a later
-part claims a number that was given out this way, since a receiver could then not tell the two apart.
+A part without an id gets its place among all parts of the message, documents first: "1", "2" … It is an error when a
+later part claims a number that was given out this way, since a receiver could then not tell the two apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.limits import WireLimits
-from postroad.core.model.message import Message, Part
-from postroad.errors import Refused
+from postroad.core.model.message import Message, Part, Recipient
 
 OCTETS = "application/octet-stream"
 XML = "application/xml"
@@ -24,17 +24,14 @@ def is_xml(content_type: str) -> bool:
     return media_type in (XML, "text/xml") or media_type.endswith("+xml")
 
 
-def check_ids(ids: Iterable[str], pointer: str) -> None:
-    seen: set[str] = set()
-    for part_id in ids:
-        if part_id in seen:
-            raise Refused("wire.malformed", f"the part id {part_id[:80]!r} is used twice; ids are unique", pointer=pointer)
-        seen.add(part_id)
+def check_ids(ids: Collection[str], pointer: str) -> None:
+    if len(set(ids)) < len(ids):
+        raise malformed("part ids are unique; one of them is used twice", pointer)
 
 
 def check_count(items: Collection[object], most: int, what: str, pointer: str) -> None:
     if len(items) > most:
-        raise Refused("wire.too-complex", f"{len(items)} {what} were given; at most {most} are allowed", pointer=pointer)
+        raise too_complex(f"{len(items)} {what} were given; at most {most} are allowed", pointer)
 
 
 def in_order(parts: Iterable[Part]) -> tuple[Part, ...]:
@@ -45,25 +42,29 @@ def in_order(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 def check_lists(message: Message, limits: WireLimits) -> None:
     """Counts that every form limits alike; called once for each decoded message."""
-    check_count(message.to, limits.recipients, "recipients", "/to")
-    check_count(message.route, limits.recipients, "services on the route", "/route")
-    check_count(message.properties, limits.properties, "properties", "/properties")
-    check_count(message.parts, limits.parts, "documents and attachments", "/documents")
-    for recipient in message.to + message.route:
-        if recipient.arguments:
-            check_count(recipient.arguments, limits.arguments, "arguments", "/to")
-            check_names((a.name for a in recipient.arguments), "argument", "/to")
-    if message.properties:
-        check_names((p.name for p in message.properties), "property", "/properties")
     if len(message.parts) > 1:
-        check_ids((p.id for p in message.parts), "/documents")
+        check_count(message.parts, limits.parts, "documents and attachments", "/documents")
+        check_ids([part.id for part in message.parts], "/documents")
+    if message.properties:
+        check_count(message.properties, limits.properties, "properties", "/properties")
+        check_names([entry.name for entry in message.properties], "property", "/properties")
+    check_services(message.to, "/to", limits)
+    if message.route:
+        check_services(message.route, "/route", limits)
 
 
-def check_names(names: Iterable[str], what: str, pointer: str) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if not name:
-            raise Refused("wire.malformed", f"{what} names may not be empty", pointer=pointer)
-        if name in seen:
-            raise Refused("wire.malformed", f"the {what} name {name[:80]!r} is used twice", pointer=pointer)
-        seen.add(name)
+def check_services(services: tuple[Recipient, ...], pointer: str, limits: WireLimits) -> None:
+    if len(services) > 1:
+        check_count(services, limits.recipients, "services", pointer)
+    for service in services:
+        if service.arguments:
+            check_count(service.arguments, limits.arguments, "arguments", pointer)
+            check_names([argument.name for argument in service.arguments], "argument", pointer)
+
+
+def check_names(names: Collection[str], what: str, pointer: str) -> None:
+    distinct = set(names)
+    if "" in distinct:
+        raise malformed(f"{what} names may not be empty", pointer)
+    if len(distinct) < len(names):
+        raise malformed(f"{what} names are unique; one of them is used twice", pointer)

@@ -1,9 +1,9 @@
 """The one safe XML parser of the project; nothing else may touch lxml or expat.
 
-Kept rules: no DTD, so no entities and nothing external; only encodings we know, turned into UTF-8 before parsing; depth,
-elements and attributes are limited, and proved by counting bytes where that suffices. ``parse`` builds a tree for whoever must
-look inside a document; ``new_scanner`` gives the expat parser with which the SOAP codec reads an envelope and learns where
-in the bytes things stand.
+Kept rules: no DTD, so no entities and nothing external; only encodings we know, turned into UTF-8 before parsing;
+depth, elements and attributes are limited, and proved by counting bytes where that suffices. ``parse`` builds a tree
+for whoever must look inside a document; ``new_scanner`` gives the expat parser with which the SOAP codec reads an
+envelope and learns where in the bytes things stand.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from xml.parsers import expat
 
 from lxml import etree
 
+from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.errors import Refused
@@ -21,6 +22,7 @@ SEPARATOR = "}"  # expat reports a name as "namespace}local"
 
 _ENCODING = re.compile(rb"""<\?xml\s[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']""", re.ASCII)
 _DECLARATION = re.compile(r"\s*<\?xml\s[^>]*\?>")
+_USUAL = (b'<?xml version="1.0" encoding="UTF-8"?>', b"<soap", b'<?xml version="1.0" encoding="utf-8"?>')
 _UTF_8 = frozenset({"utf-8", "utf8"})
 _UTF_16 = frozenset({"utf-16", "utf-16le", "utf-16be", "ucs-2"})
 _TRANSCODED = {
@@ -36,6 +38,8 @@ Scanner = expat.XMLParserType
 
 def to_utf8(body: bytes) -> bytes:
     """The document in UTF-8. A declared encoding that the bytes contradict, or that we do not know, is refused."""
+    if body.startswith(_USUAL):
+        return body
     if body.startswith(b"\xef\xbb\xbf"):
         body = body[3:]
     if not body.startswith(b"<?xml"):
@@ -46,9 +50,9 @@ def to_utf8(body: bytes) -> bytes:
     if name in _UTF_8:
         return body
     if name in _UTF_16:
-        raise Refused("wire.malformed", f"the XML declares {name} but is not; declare the encoding that is used", pointer="line 1")
+        raise malformed(f"the XML declares {name} but is not; declare the encoding that is used", "line 1")
     if name not in _TRANSCODED:
-        raise Refused("wire.malformed", f"the encoding {name[:40]} is not accepted; use UTF-8", pointer="line 1")
+        raise malformed(f"the encoding {name[:40]} is not accepted; use UTF-8", "line 1")
     return _transcoded(body, _TRANSCODED[name])
 
 
@@ -56,16 +60,18 @@ def _transcoded(body: bytes, codec: str) -> bytes:
     try:
         text = body.decode(codec)
     except UnicodeDecodeError as fault:
-        raise Refused("wire.malformed", f"byte {fault.start} is not {codec}; declare the encoding that is used") from None
+        raise malformed(f"byte {fault.start} is not {codec}; declare the encoding that is used") from None
     declared = _ENCODING.match(text[:200].encode("ascii", "replace")) if codec.startswith("utf-16") else None
     if declared and declared.group(1).decode().lower() not in _UTF_16:
-        raise Refused("wire.malformed", "the XML is in UTF-16 but declares another encoding", pointer="line 1")
+        raise malformed("the XML is in UTF-16 but declares another encoding", "line 1")
     text = _DECLARATION.sub("", text, count=1) if text.startswith("<?xml") else text
     return text.encode("utf-8", "surrogatepass")  # what is no character at all is refused by the parser
 
 
 def _refuse_doctype(*_: object) -> None:
-    raise Refused("wire.forbidden-markup", "document type declarations and entities are not allowed; leave the DOCTYPE out")
+    raise Refused(
+        "wire.forbidden-markup", "document type declarations and entities are not allowed; leave the DOCTYPE out"
+    )
 
 
 def new_scanner(*, namespaces: bool = True) -> Scanner:
@@ -81,7 +87,7 @@ def run_scanner(scanner: Scanner, utf8: bytes) -> None:
         scanner.Parse(utf8, True)
     except expat.ExpatError as fault:
         pointer = f"line {fault.lineno}, column {fault.offset + 1}"
-        raise Refused("wire.malformed", f"the XML is not well-formed: {expat.ErrorString(fault.code)}", pointer=pointer) from None
+        raise malformed(f"the XML is not well-formed: {expat.ErrorString(fault.code)}", pointer) from None
 
 
 def counts_are_harmless(utf8: bytes, limits: WireLimits) -> bool:
@@ -107,7 +113,7 @@ class Counter:
     def declared(self, _prefix: str | None, _uri: str) -> None:
         self._declarations += 1
         if self._declarations > self._limits.xml_attributes:
-            raise too_complex(self._limits)
+            raise complexity(self._limits)
 
     def started(self, _name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
@@ -116,15 +122,14 @@ class Counter:
         self._declarations = 0
         limits = self._limits
         if self._depth > limits.xml_depth or self._elements > limits.xml_elements or width > limits.xml_attributes:
-            raise too_complex(limits)
+            raise complexity(limits)
 
     def ended(self, _name: str) -> None:
         self._depth -= 1
 
 
-def too_complex(limits: WireLimits) -> Refused:
-    return Refused(
-        "wire.too-complex",
+def complexity(limits: WireLimits) -> Refused:
+    return too_complex(
         f"the XML is too complex; at most {limits.xml_depth} levels, {limits.xml_elements} elements "
         f"and {limits.xml_attributes} attributes on one element are allowed",
     )
@@ -150,7 +155,7 @@ def parse(body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Tree:
     try:
         return etree.fromstring(utf8, parser)
     except etree.XMLSyntaxError as fault:
-        raise Refused("wire.malformed", f"the XML is not well-formed: {fault.msg}", pointer=f"line {fault.lineno}") from None
+        raise malformed(f"the XML is not well-formed: {fault.msg}", f"line {fault.lineno}") from None
 
 
 def serialize(root: Tree) -> bytes:

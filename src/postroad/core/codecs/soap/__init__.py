@@ -1,0 +1,143 @@
+"""SOAP 1.1 and 1.2, document/literal: one operation of ``urn:postroad:message:1`` in the Body.
+
+``SOAP11`` and ``SOAP12`` are the two codecs. A post goes reader → posting → Message, quicker through canonical where
+its spelling allows; everything that leaves comes from writing. The schema and the WSDL in ``codecs/schema`` describe
+the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from postroad.core.codecs.faults import malformed
+from postroad.core.codecs.lexical import check_size
+from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.codecs.soap.canonical import read_canonical
+from postroad.core.codecs.soap.fault import read_fault, write_fault
+from postroad.core.codecs.soap.names import SOAP_11, SOAP_12, ours, shown
+from postroad.core.codecs.soap.posting import read_post
+from postroad.core.codecs.soap.reader import Element, operation_in, read_tree
+from postroad.core.codecs.soap.receiving import (
+    read_delivered,
+    read_poll,
+    read_result,
+    read_settlement,
+    read_settlement_result,
+)
+from postroad.core.codecs.soap.writing import (
+    write_delivered,
+    write_poll,
+    write_post,
+    write_result,
+    write_settlement,
+    write_settlement_result,
+)
+from postroad.core.codecs.xml import to_utf8
+from postroad.core.model.message import Delivered, Message, PostResult
+from postroad.core.model.polling import PollRequest, Settlement, SettlementResult
+from postroad.errors import Refused
+
+_Read = TypeVar("_Read")
+_OPENING = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n'
+    '<soap:Envelope xmlns:soap="{}" xmlns:pr="urn:postroad:message:1"><soap:Body>'
+)  # fmt: skip
+_CLOSING = b"</soap:Body></soap:Envelope>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoapCodec:
+    """One version of SOAP, told from the other by its envelope's namespace."""
+
+    namespace: str
+    media_type: str
+    opening: bytes
+
+    @property
+    def refusal_media_type(self) -> str:
+        return self.media_type
+
+    def operation_of(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> str:
+        """The local name of the element in the Body (``Post``, ``Poll``, ``Acknowledge`` …), for one SOAP address."""
+        return shown(self._operation(_utf8(body, limits), limits, "operation").name)
+
+    def decode_post(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Message:
+        utf8 = _utf8(body, limits)
+        try:
+            message = read_canonical(utf8, self.namespace, limits)
+        except Refused:
+            message = None  # the general reader says where the fault is
+        return message or self._read_utf8(utf8, "Post", read_post, limits)
+
+    def encode_post(self, message: Message) -> bytes:
+        return self._enveloped(write_post(message))
+
+    def encode_result(self, result: PostResult) -> bytes:
+        return self._enveloped(write_result(result))
+
+    def decode_result(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> PostResult:
+        return self._read(body, "PostResponse", read_result, limits)
+
+    def encode_poll(self, request: PollRequest) -> bytes:
+        return self._enveloped(write_poll(request))
+
+    def decode_poll(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> PollRequest:
+        return self._read(body, "Poll", read_poll, limits)
+
+    def encode_delivered(self, messages: Sequence[Delivered]) -> bytes:
+        return self._enveloped(write_delivered(messages))
+
+    def decode_delivered(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> list[Delivered]:
+        return self._read(body, "PollResponse", read_delivered, limits)
+
+    def encode_settlement(self, settlement: Settlement) -> bytes:
+        return self._enveloped(write_settlement(settlement))
+
+    def decode_settlement(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Settlement:
+        return self._read(body, "Acknowledge", read_settlement, limits)
+
+    def encode_settlement_result(self, result: SettlementResult) -> bytes:
+        return self._enveloped(write_settlement_result(result))
+
+    def decode_settlement_result(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> SettlementResult:
+        return self._read(body, "AcknowledgeResponse", read_settlement_result, limits)
+
+    def encode_refusal(
+        self, code: str, title: str, detail: str, pointer: str = "", session: str = "", status: int = 400
+    ) -> bytes:
+        return self._enveloped(write_fault(self.namespace, code, title, detail, pointer, session, status))
+
+    def decode_refusal(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Refused:
+        return read_fault(self._operation(_utf8(body, limits), limits, "Fault"), limits)
+
+    def _enveloped(self, operation: bytes) -> bytes:
+        return self.opening + operation + _CLOSING
+
+    def _operation(self, utf8: bytes, limits: WireLimits, role: str) -> Element:
+        return operation_in(read_tree(utf8, limits), self.namespace, role=role)
+
+    def _read(self, body: bytes, name: str, read: Callable[[Element, WireLimits], _Read], limits: WireLimits) -> _Read:
+        return self._read_utf8(_utf8(body, limits), name, read, limits)
+
+    def _read_utf8(
+        self, utf8: bytes, name: str, read: Callable[[Element, WireLimits], _Read], limits: WireLimits
+    ) -> _Read:
+        operation = self._operation(utf8, limits, name)
+        if operation.name == f"{self.namespace}}}Fault":
+            raise read_fault(operation, limits)
+        if operation.name != ours(name):
+            raise malformed(f"{name} of urn:postroad:message:1 is expected here", operation.path)
+        return read(operation, limits)
+
+
+def _utf8(body: bytes, limits: WireLimits) -> bytes:
+    check_size(body, limits)
+    return to_utf8(body)
+
+
+SOAP11 = SoapCodec(namespace=SOAP_11, media_type="text/xml; charset=utf-8", opening=_OPENING.format(SOAP_11).encode())
+SOAP12 = SoapCodec(
+    namespace=SOAP_12, media_type="application/soap+xml; charset=utf-8", opening=_OPENING.format(SOAP_12).encode()
+)

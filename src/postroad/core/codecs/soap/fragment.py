@@ -1,12 +1,14 @@
 """A document lifted out of an envelope, byte for byte, and made to stand alone.
 
-Kept rule: the bytes stay as they were posted. Only when a document leans on namespace declarations that stand outside of it,
-exactly the missing ones are added to its root's start tag; otherwise its names would mean nothing to the receiver.
+Kept rule: the bytes stay as they were posted. Only when a document leans on namespace declarations that stand
+outside of it, exactly the missing ones are added to its root's start tag; otherwise its names would mean nothing to
+the receiver.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from postroad.core.codecs.soap.escape import attribute_value
 from postroad.core.codecs.soap.names import ENVELOPES
@@ -17,16 +19,28 @@ _QNAME = re.compile(r"\s*([\w.-]+):[\w.-]+\s*\Z")
 
 def standing_alone(fragment: bytes, in_scope: dict[str, str]) -> bytes:
     """The fragment, with the declarations out of ``in_scope`` (prefix → namespace, "" the default) that it needs."""
-    if not in_scope.get("") and not any(prefix and f"{prefix}:".encode() in fragment for prefix in in_scope):
+    if not in_scope.get("") and not mentions(fragment, in_scope):
         return fragment
     leaning = _Leaning(in_scope)
     leaning.read(fragment)
     if not leaning.needed:
         return fragment
     added = "".join(
-        f' xmlns{":" if prefix else ""}{prefix}="{attribute_value(in_scope[prefix])}"' for prefix in sorted(leaning.needed)
+        f' xmlns{":" if prefix else ""}{prefix}="{attribute_value(in_scope[prefix])}"'
+        for prefix in sorted(leaning.needed)
     )
     return fragment[: leaning.root_name_end] + added.encode() + fragment[leaning.root_name_end :]
+
+
+def mentions(fragment: bytes, prefixes: Iterable[str]) -> bool:
+    """Whether one of the prefixes stands before a colon anywhere, be it in a name or in content."""
+    found = tuple(prefix.encode() for prefix in prefixes if prefix)
+    colon = fragment.find(b":") if found else -1
+    while colon >= 0:
+        if fragment.endswith(found, 0, colon):
+            return True
+        colon = fragment.find(b":", colon + 1)
+    return False
 
 
 class _Leaning:

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from binascii import Error as NotBase64
-from binascii import a2b_base64, b2a_base64
+from binascii import b2a_base64
 from collections.abc import Sequence
 
-from postroad.core.codecs.lexical import NOT_XML, read_text, read_time, write_time
+from postroad.core.codecs.faults import malformed
+from postroad.core.codecs.lexical import NOT_XML, read_base64, read_text, read_time, write_time
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.parts import OCTETS, TEXT, XML, is_xml
 from postroad.core.codecs.soap.escape import attribute_value, text_value
@@ -25,7 +25,8 @@ _EMBEDDED = WireLimits(xml_depth=240)  # leaves room for the envelope's own leve
 def read_parts(documents: Sequence[Element], attachments: Sequence[Element], limits: WireLimits) -> tuple[Part, ...]:
     elements = [*documents, *attachments]
     return tuple(
-        read_part(element, str(number), number > len(documents), limits) for number, element in enumerate(elements, start=1)
+        read_part(element, str(number), number > len(documents), limits)
+        for number, element in enumerate(elements, start=1)
     )
 
 
@@ -45,18 +46,11 @@ def read_part(element: Element, default_id: str, attachment: bool, limits: WireL
 def _content(element: Element) -> tuple[str, bytes]:
     found = [(form, child) for form, children in element.fields(Xml=1, Text=1, Base64=1).items() for child in children]
     if len(found) != 1:
-        raise Refused("wire.malformed", "a part holds exactly one of Xml, Text and Base64", pointer=element.path)
+        raise malformed("a part holds exactly one of Xml, Text and Base64", element.path)
     form, content = found[0]
     if form == "Xml":
         return form, content.document
     return form, content.text.encode() if form == "Text" else read_base64(content.text, content.path)
-
-
-def read_base64(text: str, pointer: str) -> bytes:
-    try:
-        return a2b_base64("".join(text.split()), strict_mode=True)
-    except (NotBase64, ValueError):
-        raise Refused("wire.malformed", "the Base64 is not valid", pointer=pointer) from None
 
 
 def embeddable(data: bytes) -> bool:

@@ -1,44 +1,46 @@
 """A post in SOAP: from the elements of ``pr:Post`` to a ``Message``.
 
-Both ways of reading a post (the general one over a tree, and the one for the canonical spelling) end in ``assemble``, so that
-they cannot come to mean different things.
+Both ways of reading a post (the general one over a tree, and the one for the canonical spelling) end in
+``assemble``, so that they cannot come to mean different things.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.lexical import read_boolean, read_property, read_text, read_time
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.parts import check_lists
 from postroad.core.codecs.soap.parts import read_parts
 from postroad.core.codecs.soap.reader import Element
 from postroad.core.model.message import Argument, Message, MessageType, Part, Property, PropertyType, Recipient, Status
-from postroad.errors import Refused
 
 _TYPES = {kind.value: kind for kind in MessageType}
 _PROPERTY_TYPES = {kind.value: kind for kind in PropertyType}
+FIELDS = ("From", "Type", "Topic", "Handle", "PossibleDuplicate", "Reference", "Expiration")
 _HEADER = "/Envelope/Body/Post/Header/"
 
 
 def read_type(text: str, pointer: str) -> MessageType:
     kind = _TYPES.get(text)
     if kind is None:
-        raise Refused("wire.malformed", f"{text[:40]!r} is no message type; use one of {', '.join(_TYPES)}", pointer=pointer)
+        raise malformed(f"{text[:40]!r} is no message type; use one of {', '.join(_TYPES)}", pointer)
     return kind
 
 
 def make_property(name: str, kind: str, value: str, pointer: str, limits: WireLimits) -> Property:
     if kind not in _PROPERTY_TYPES:
-        raise Refused(
-            "wire.malformed", f"{kind[:40]!r} is no property type; use one of {', '.join(_PROPERTY_TYPES)}", pointer=pointer
+        raise malformed(
+            f"{kind[:40]!r} is no property type; use one of {', '.join(_PROPERTY_TYPES)}",
+            pointer,
         )
     checked = _PROPERTY_TYPES[kind]
     return Property(read_text(name, pointer, limits), read_property(value, checked, pointer, limits), checked)
 
 
 def assemble(
-    fields: Mapping[str, str],
+    texts: Sequence[str],
     to: tuple[Recipient, ...],
     route: tuple[Recipient, ...],
     properties: tuple[Property, ...],
@@ -46,20 +48,19 @@ def assemble(
     parts: tuple[Part, ...],
     limits: WireLimits,
 ) -> Message:
-    """The message from the texts of its header's simple fields and what has been read of the others."""
-    get = fields.get
-    for name, text in fields.items():
-        if len(text) > limits.text_chars:
+    """The message from the texts of its header's ``FIELDS`` ("" for an absent one) and what was read of the rest."""
+    sender, kind, topic, handle, duplicate, reference, expiration = texts
+    if max(map(len, texts)) > limits.text_chars:
+        for name, text in zip(FIELDS, texts, strict=True):
             read_text(text, _HEADER + name, limits)
-    expiration = get("Expiration", "")
     message = Message(
-        sender=get("From", ""),
+        sender=sender,
         to=to,
-        type=read_type(get("Type", "notification").strip(), _HEADER + "Type"),
-        topic=get("Topic", ""),
-        handle=get("Handle", ""),
-        possible_duplicate=read_boolean(get("PossibleDuplicate", "false").strip(), _HEADER + "PossibleDuplicate"),
-        reference=get("Reference", ""),
+        type=read_type(kind.strip(), _HEADER + "Type") if kind else MessageType.NOTIFICATION,
+        topic=topic,
+        handle=handle,
+        possible_duplicate=bool(duplicate) and read_boolean(duplicate.strip(), _HEADER + "PossibleDuplicate"),
+        reference=reference,
         expires_at_us=read_time(expiration.strip(), _HEADER + "Expiration") if expiration else 0,
         route=route,
         properties=properties,
@@ -75,13 +76,13 @@ def read_post(post: Element, limits: WireLimits) -> Message:
     inside = post.fields(Header=1, Document=limits.parts, Attachment=limits.parts)
     parts = read_parts(inside["Document"], inside["Attachment"], limits)
     if not inside["Header"]:
-        return assemble({}, (), (), (), None, parts, limits)
+        return assemble([""] * len(FIELDS), (), (), (), None, parts, limits)
     header = inside["Header"][0].fields(
         From=1, To=1, Type=1, Topic=1, Handle=1, PossibleDuplicate=1, Reference=1, Expiration=1,
         Route=1, Property=limits.properties, Status=1,
     )  # fmt: skip
     return assemble(
-        {name: found[0].text for name, found in header.items() if found and name not in ("To", "Route", "Property", "Status")},
+        [header[name][0].text if header[name] else "" for name in FIELDS],
         _services(header["To"], limits),
         _services(header["Route"], limits),
         read_properties(header["Property"], limits),
@@ -95,24 +96,25 @@ def _services(lists: Sequence[Element], limits: WireLimits) -> tuple[Recipient, 
     if not lists:
         return ()
     services = lists[0].fields(Service=limits.recipients)["Service"]
-    return tuple(Recipient(_name_of(s, limits), read_arguments(s, limits)) for s in services)
+    return tuple(Recipient(name_of(s, limits), read_arguments(s, limits)) for s in services)
 
 
-def _name_of(element: Element, limits: WireLimits) -> str:
-    name = element.only_attributes("name", "type", "gcid").get("name", "")
+def name_of(element: Element, limits: WireLimits, *others: str) -> str:
+    name = element.only_attributes("name", *others).get("name", "")
     if not name:
-        raise Refused("wire.malformed", "the attribute name is missing", pointer=element.path)
+        raise malformed("the attribute name is missing", element.path)
     return read_text(name, element.path, limits)
 
 
 def read_arguments(service: Element, limits: WireLimits) -> tuple[Argument, ...]:
     arguments = service.fields(Argument=limits.arguments)["Argument"]
-    return tuple(Argument(_name_of(a, limits), read_text(a.text, a.path, limits)) for a in arguments)
+    return tuple(Argument(name_of(a, limits), read_text(a.text, a.path, limits)) for a in arguments)
 
 
 def read_properties(elements: Sequence[Element], limits: WireLimits) -> tuple[Property, ...]:
     return tuple(
-        make_property(_name_of(e, limits), e.attributes.get("type", "string"), e.text, e.path, limits) for e in elements
+        make_property(name_of(e, limits, "type"), e.attributes.get("type", "string"), e.text, e.path, limits)
+        for e in elements
     )
 
 

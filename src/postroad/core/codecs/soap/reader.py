@@ -1,7 +1,8 @@
 """Reads a SOAP envelope into a small tree, with the bytes of inline documents left where they are.
 
-expat walks the envelope once. Elements become ``Element`` nodes, except for what stands inside ``pr:Xml``: of that only the
-byte range and the namespaces in scope are noted, so that the document can be cut out exactly as it was posted.
+expat walks the envelope once. Elements become ``Element`` nodes, except for what stands inside ``pr:Xml``: of that
+only the byte range and the namespaces in scope are noted, so that the document can be cut out exactly as it was
+posted.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.soap.fragment import standing_alone
 from postroad.core.codecs.soap.names import ours, path_of, shown
@@ -36,24 +38,26 @@ class Element:
     def text(self) -> str:
         """The text of an element that has no child elements."""
         if self.children:
-            raise Refused("wire.malformed", f"{shown(self.name)} holds text only", pointer=self.children[0].path)
+            raise malformed(f"{shown(self.name)} holds text only", self.children[0].path)
         return "".join(self.pieces)
 
     def only_attributes(self, *allowed: str) -> Mapping[str, str]:
         for name in self.attributes:
-            if name not in allowed and "}" not in name:  # attributes of other namespaces (xsi:type …) are not ours to judge
-                raise Refused("wire.malformed", f"the attribute {name[:80]!r} is not known here", pointer=self.path)
+            if (
+                name not in allowed and "}" not in name
+            ):  # attributes of other namespaces (xsi:type …) are not ours to judge
+                raise malformed(f"the attribute {name[:80]!r} is not known here", self.path)
         return self.attributes
 
     def fields(self, **most: int) -> dict[str, list[Element]]:
         """Children by local name; each may come at most so often, and no others may come. Stray text is refused."""
         if "".join(self.pieces).strip():
-            raise Refused("wire.malformed", f"{shown(self.name)} holds elements, no text", pointer=self.path)
+            raise malformed(f"{shown(self.name)} holds elements, no text", self.path)
         found: dict[str, list[Element]] = {name: [] for name in most}
         for child in self.children:
             local = shown(child.name)
             if child.name != ours(local) or local not in found:
-                raise Refused("wire.malformed", f"{local[:80]} is not known in {shown(self.name)}", pointer=child.path)
+                raise malformed(f"{local[:80]} is not known in {shown(self.name)}", child.path)
             found[local].append(child)
             if len(found[local]) > most[local]:
                 code = "wire.malformed" if most[local] == 1 else "wire.too-complex"
@@ -125,7 +129,7 @@ class _Reader(Counter):
 
     def _leave_document(self, element: Element) -> None:
         if self._roots != 1 or element.pieces:
-            raise Refused("wire.malformed", "Xml holds exactly one element, the document", pointer=element.path)
+            raise malformed("Xml holds exactly one element, the document", element.path)
         inline = self._utf8[self._start_of_document : self._scanner.CurrentByteIndex].strip(b" \t\r\n")
         element.document = standing_alone(inline, dict(self._scope))
 
@@ -149,9 +153,9 @@ def operation_in(root: Element, namespace: str, *, role: str) -> Element:
         elif child.name == f"{namespace}}}Body" and body is None:
             body = child
         else:
-            raise Refused("wire.malformed", "an Envelope holds a Header and a Body", pointer=child.path)
+            raise malformed("an Envelope holds a Header and a Body", child.path)
     if body is None or len(body.children) != 1:
-        raise Refused("wire.malformed", f"the Body holds exactly one element, the {role}", pointer="/Envelope/Body")
+        raise malformed(f"the Body holds exactly one element, the {role}", "/Envelope/Body")
     return body.children[0]
 
 
@@ -165,4 +169,3 @@ def _check_understood(header: Element, namespace: str) -> None:
                 f"the header block {shown(block.name)[:200]} must be understood but is not; leave it out",
                 pointer=block.path,
             )
-

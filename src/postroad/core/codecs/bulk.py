@@ -1,0 +1,141 @@
+"""Many messages in one call: NDJSON, multipart/mixed, or an array of envelopes.
+
+Kept rule: order is kept, and one bad message never spoils the others; it is answered with its own refusal in its
+place. Only a body whose framing itself is broken is refused as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from postroad.core.codecs.detect import codec_for
+from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
+from postroad.core.codecs.faults import malformed, too_complex
+from postroad.core.codecs.json_form import JSON_FORM, read_result, write_result
+from postroad.core.codecs.json_shapes import JsonProblem, JsonResult
+from postroad.core.codecs.lexical import check_size
+from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.codecs.media import MULTIPART, NDJSON, boundary_of, media_type_of
+from postroad.core.model.message import Message, PostResult
+from postroad.core.model.refusals import REFUSALS
+from postroad.errors import Refused
+
+_HEADER_END = re.compile(rb"\r?\n\r?\n")
+_HEADER = re.compile(rb"^([A-Za-z0-9-]+)[ \t]*:[ \t]*(.*?)[ \t]*\r?$", re.MULTILINE)
+_IDENTITY = (b"", b"binary", b"8bit", b"7bit")
+
+
+def decode_bulk(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> list[Message | Refused]:
+    """Each message of a bulk body, or why it was refused, in the order in which they came."""
+    check_size(body, limits)
+    kind = media_type_of(content_type)
+    if kind == ENVELOPES:
+        return ENVELOPE_FORM.decode_posts(body, limits)
+    if kind == NDJSON:
+        return _each(_lines(body, limits), lambda line: JSON_FORM.decode_post(line, limits))
+    if kind == MULTIPART:
+        return _each(_multipart(boundary_of(content_type), body, limits), lambda part: _decode_part(part, limits))
+    raise Refused("wire.unsupported", f"{kind[:80]} carries no bulk; use {NDJSON}, {MULTIPART} or {ENVELOPES}")
+
+
+def _each(items: Sequence[bytes], decode: Callable[[bytes], Message]) -> list[Message | Refused]:
+    results: list[Message | Refused] = []
+    for item in items:
+        try:
+            results.append(decode(item))
+        except Refused as refused:
+            results.append(refused)
+    return results
+
+
+def _lines(body: bytes, limits: WireLimits) -> list[bytes]:
+    if body.count(b"\n") > 2 * limits.bulk_messages:
+        raise _too_many(limits)
+    lines = [line for line in body.split(b"\n") if line.strip()]
+    if len(lines) > limits.bulk_messages:
+        raise _too_many(limits)
+    return lines
+
+
+def _too_many(limits: WireLimits) -> Refused:
+    return too_complex(f"at most {limits.bulk_messages} messages are allowed in one call")
+
+
+def _multipart(boundary: bytes, body: bytes, limits: WireLimits) -> list[bytes]:
+    """The parts between delimiter lines, each with its own MIME header."""
+    delimiter = b"\r\n--" + boundary
+    pieces = (b"\r\n" + body).split(delimiter, limits.bulk_messages + 2)
+    if len(pieces) < 2:
+        raise malformed("the boundary that Content-Type names does not come in the body")
+    if len(pieces) > limits.bulk_messages + 2:
+        raise _too_many(limits)
+    closed = next((number for number, piece in enumerate(pieces) if number and piece.startswith(b"--")), None)
+    if closed is None:
+        raise malformed("the multipart body has no closing boundary; it may have been cut off")
+    return pieces[1:closed]
+
+
+def _decode_part(part: bytes, limits: WireLimits) -> Message:
+    line_end = part.find(b"\r\n")
+    if line_end < 0 or part[:line_end].strip(b" \t"):
+        raise malformed("a part begins on a new line after its boundary")
+    header_end = _HEADER_END.search(part, line_end, line_end + limits.part_header_bytes + 4)
+    if header_end is None:
+        raise malformed(f"a part has a header of at most {limits.part_header_bytes} bytes and then an empty line")
+    header = {name.lower(): value for name, value in _HEADER.findall(part[line_end : header_end.start()])}
+    if header.get(b"content-transfer-encoding", b"").lower() not in _IDENTITY:
+        raise malformed("parts are sent as they are; use the transfer encoding binary")
+    content = part[header_end.end() :]
+    content_type = header.get(b"content-type", b"").decode("latin-1")
+    return codec_for(content_type, content).decode_post(content, limits)
+
+
+def bulk_answer_type(content_type: str) -> str:
+    """The content type in which a bulk of this content type is answered."""
+    kind = media_type_of(content_type)
+    return kind if kind in (ENVELOPES, NDJSON) else JSON_FORM.media_type
+
+
+def encode_bulk_answer(answer_type: str, results: Sequence[PostResult | Refused]) -> bytes:
+    """One answer for each message, in order: an array, or lines for NDJSON."""
+    answers = [_answer(result) for result in results]
+    if answer_type == ENVELOPES:
+        return msgspec.msgpack.encode(answers)
+    if answer_type == NDJSON:
+        return b"".join([msgspec.json.encode(answer) + b"\n" for answer in answers])
+    return msgspec.json.encode(answers)
+
+
+def _answer(result: PostResult | Refused) -> JsonResult | JsonProblem:
+    if isinstance(result, PostResult):
+        return write_result(result)
+    status, title = REFUSALS[result.code]
+    return JsonProblem(
+        f"/docs/errors#{result.code}", title, status, result.detail, result.code, result.pointer, result.session
+    )
+
+
+def decode_bulk_answer(answer_type: str, body: bytes) -> list[PostResult | Refused]:
+    """What the client makes of a bulk's answers."""
+    try:
+        return [_read_answer(answer) for answer in _answers(answer_type, body)]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        raise malformed(f"the answer to a bulk cannot be read: {fault}") from None
+
+
+def _answers(answer_type: str, body: bytes) -> list[dict[str, object]]:
+    if answer_type == ENVELOPES:
+        return msgspec.msgpack.decode(body, type=list[dict[str, object]])
+    if answer_type == NDJSON:
+        return [msgspec.json.decode(line, type=dict[str, object]) for line in body.split(b"\n") if line]
+    return msgspec.json.decode(body, type=list[dict[str, object]])
+
+
+def _read_answer(answer: dict[str, object]) -> PostResult | Refused:
+    if "transaction" in answer:
+        return read_result(msgspec.convert(answer, JsonResult))
+    problem = msgspec.convert(answer, JsonProblem)
+    return Refused(problem.code, problem.detail, pointer=problem.pointer, session=problem.session)

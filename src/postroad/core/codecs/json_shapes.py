@@ -1,0 +1,152 @@
+"""The JSON objects of the wire, field by field; names are the ones that clients see.
+
+Unknown fields are refused, so that a misspelled one is noticed by its author and not by a receiver.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET, Raw, Struct, UnsetType, field
+
+from postroad.core.model.message import MessageType
+from postroad.core.model.polling import Outcome
+
+Value = Raw | str | bool | dict[str, str]
+
+
+class Shape(Struct, forbid_unknown_fields=True, omit_defaults=True, rename="camel", kw_only=True):
+    """What all of them share."""
+
+
+class JsonService(Shape):
+    service: str
+    arguments: dict[str, str] = {}
+
+
+class JsonStatus(Shape):
+    code: str
+    text: str = ""
+
+
+class JsonDate(Shape):
+    date: str
+
+
+class JsonPart(Shape):
+    id: str = ""
+    content_type: str = ""
+    text: str | UnsetType = UNSET
+    json: Raw | UnsetType = UNSET
+    base64: str | UnsetType = UNSET
+    expiration: str = ""
+
+
+class JsonPost(Shape):
+    sender: str = field(default="", name="from")
+    to: list[str | JsonService] = []
+    type: MessageType = MessageType.NOTIFICATION
+    topic: str = ""
+    handle: str = ""
+    possible_duplicate: bool = False
+    reference: str = ""
+    expiration: str = ""
+    route: list[str | JsonService] = []
+    properties: dict[str, Raw] = {}
+    status: JsonStatus | None = None
+    documents: list[JsonPart] = []
+    attachments: list[JsonPart] = []
+
+
+class JsonReference(Shape):
+    session: str
+    handle: str = ""
+
+
+class JsonParty(Shape):
+    """A service as the network knows it: address and GCID."""
+
+    service: str
+    gcid: str = ""
+    arguments: dict[str, str] = {}
+
+
+class JsonDelivered(Shape, kw_only=True):
+    session: str
+    token: str
+    transaction: str
+    sender: JsonParty = field(name="from")
+    recipient: JsonParty = field(name="to")
+    type: MessageType
+    topic: str = ""
+    handle: str = ""
+    possible_duplicate: bool = False
+    reference: JsonReference | None = None
+    invoker: str = ""
+    status: JsonStatus | None = None
+    properties: dict[str, Raw] = {}
+    posted_at: str
+    expiration: str = ""
+    attempt: int = 1
+    in_transit: bool = False
+    documents: list[JsonPart] = []
+    attachments: list[JsonPart] = []
+
+
+class JsonDeliveries(Struct, rename="camel", forbid_unknown_fields=True):
+    messages: list[JsonDelivered]
+
+
+class JsonRecipient(Shape):
+    service: str
+    code: str = ""
+    detail: str = ""
+
+
+class JsonResult(Shape):
+    session: str
+    transaction: str
+    recipients: list[JsonRecipient] = []
+
+
+class JsonSelector(Shape):
+    sender: str = ""
+    type: MessageType | None = None
+    topic: str = ""
+    session: str = ""
+    transaction: str = ""
+    properties: dict[str, str] = {}
+
+
+class JsonPoll(Shape):
+    max: int = 10
+    wait_seconds: float = 0.0
+    lease_seconds: float = 0.0
+    select: JsonSelector = field(default_factory=JsonSelector)
+
+
+class JsonSettlement(Shape):
+    tokens: list[str]
+    outcome: Outcome = Outcome.ACK
+    delay_seconds: float = 0.0
+    reason: str = ""
+
+
+class JsonSettled(Shape):
+    token: str
+    code: str = ""
+    detail: str = ""
+
+
+class JsonSettlementResult(Struct, rename="camel", forbid_unknown_fields=True):
+    settled: list[JsonSettled]
+
+
+class JsonProblem(Struct, omit_defaults=True):
+    """RFC 9457 problem details; members that we do not know are left alone, as the RFC asks."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    pointer: str = ""
+    session: str = ""

@@ -1,0 +1,15 @@
+"""The key of each table, in whose order it is shown: usually its first column."""
+
+from __future__ import annotations
+
+from postroad.core.projection.tables import TABLES
+
+_OTHER_KEYS = {
+    "seen": ("key", "seq"),
+    "trail": ("origin_seq", "seq"),
+    "object": ("kind", "key"),
+    "object_version": ("kind", "key", "version"),
+}
+
+KEYS: dict[str, tuple[str, ...]] = {table: _OTHER_KEYS.get(table, columns[:1]) for table, columns in TABLES.items()}
+SPAN_BITS = 18  # a key is remembered once in every span of 262 144 entries; its first use is the one that counts

@@ -1,0 +1,71 @@
+"""How projected rows lie in a database: the few places where that is not how the projection made them.
+
+Kept rule: nothing is lost; ``named_sql`` has for each of these columns the expression that gives the projected value back. What
+is written for every message is what an index costs, so services are stored by small numbers, a transaction only where it is
+not the message's own session, and keys (hashes, in no order) span by span and sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from postroad.adapters.index.keys import SPAN_BITS
+from postroad.ports import Head
+
+Row = tuple[Any, ...]
+NOTHING_APPLIED = Head(0, bytes(32))
+
+
+class ServiceNumbers(dict[str, int]):
+    """GCIDs and the numbers they are stored by. Asking for an unknown one gives it the next number."""
+
+    def __init__(self, known: Iterable[tuple[Any, ...]] = ()) -> None:
+        super().__init__(known)
+        self.stored = len(self)
+        self._new: list[tuple[int, str]] = []
+
+    def __missing__(self, gcid: str) -> int:
+        number = self[gcid] = len(self) + 1
+        self._new.append((number, gcid))
+        return number
+
+    def take_new(self) -> list[tuple[int, str]]:
+        """What has to be stored since the last call; from now on it counts as stored."""
+        new, self._new = self._new, []
+        self.stored = len(self)
+        return new
+
+
+def stored(name: str, rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
+    """The rows as the statement of that name takes them."""
+    lay_out = _LAYOUTS.get(name)
+    return lay_out(rows, numbers) if lay_out else rows
+
+
+def _messages(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
+    return [
+        (seq, session, None if transaction == session else transaction, numbers[sender], *rest)
+        for seq, session, transaction, sender, *rest in rows
+    ]
+
+
+def _deliveries(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
+    # Everything else of a new delivery is zero or empty: the statement says so itself, which saves binding eight values.
+    return [
+        (number, message_seq, copy, hop, content_seq, numbers[recipient], numbers[sender], queued_at_us, expires_at_us)
+        for (number, message_seq, copy, hop, content_seq, recipient, sender, _, _, queued_at_us, _, _, _, expires_at_us,
+             _, _, _) in rows
+    ]  # fmt: skip
+
+
+def _keys(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
+    # The session is that of the entry's own row. Of two uses in one span the first stays, and sorting leaves it first.
+    return sorted([(seq >> SPAN_BITS, key, seq, at_us) for key, _, seq, at_us in rows])
+
+
+_LAYOUTS: dict[str, Callable[[list[Row], ServiceNumbers], list[Row]]] = {
+    "insert_message": _messages,
+    "insert_delivery": _deliveries,
+    "insert_seen": _keys,
+}

@@ -1,0 +1,60 @@
+"""The schema's history: numbered SQL files, applied in order, forwards only.
+
+Kept rule: a published migration is never edited; the next number changes what it made. A file's text applies to both databases,
+except below a line ``-- sqlite:`` or ``-- postgres:`` until the next such line (``-- both:`` ends it). A database whose schema is
+newer than this code is refused, not guessed at.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+from postroad.adapters.index.named_sql import Dialect, sql_text
+from postroad.errors import Misconfigured
+
+_FILE = re.compile(r"(\d{4})_(\w+)\.sql\Z")
+_SECTION = re.compile(r"^-- (sqlite|postgres|both):\n", re.MULTILINE)
+
+VERSION_TABLE = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, name TEXT NOT NULL)"
+
+
+class Migration(NamedTuple):
+    """One step of the schema: its number, its name and its text with the sections of both databases."""
+
+    version: int
+    name: str
+    text: str
+
+    def script(self, dialect: Dialect) -> str:
+        return section(self.text, dialect)
+
+
+@cache
+def migrations() -> tuple[Migration, ...]:
+    """Every migration there is, in order."""
+    names = sorted(entry.name for entry in (resources.files("postroad.adapters.index") / "sql").iterdir())
+    found = [(match, name) for name in names if (match := _FILE.match(name))]
+    return tuple(Migration(int(match[1]), match[2], sql_text(name)) for match, name in found)
+
+
+def section(text: str, dialect: Dialect) -> str:
+    """What of a migration's text applies to this database."""
+    first, *pieces = _SECTION.split(text)
+    chosen = [piece for label, piece in zip(pieces[::2], pieces[1::2], strict=True) if label in (dialect, "both")]
+    return "".join((first, *chosen))
+
+
+def pending(current: int, where: str) -> tuple[Migration, ...]:
+    """The migrations that a database at version ``current`` still needs; Misconfigured when it is ahead of this code."""
+    newest = migrations()[-1].version
+    if current > newest:
+        raise Misconfigured(
+            [
+                f"index {where}: its schema is version {current}, this postroad knows up to {newest}; start the newer "
+                "postroad again, or remove this index, which is then made anew from the journal"
+            ]
+        )
+    return tuple(migration for migration in migrations() if migration.version > current)

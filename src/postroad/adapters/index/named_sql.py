@@ -1,0 +1,87 @@
+"""SQL as it lies in the files under ``sql/``: named statements, written once for SQLite and PostgreSQL.
+
+Kept rule: no SQL is put together from values. What is replaced in a statement are lists of columns that core.projection names,
+and for SQLite the spelling of a parameter (``$1`` becomes ``?1``).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from postroad.core.projection.tables import TABLES
+
+Dialect = Literal["sqlite", "postgres"]
+
+_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+_COMMENT = re.compile(r"^--.*\n?", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_BODY = ("body_segment", "body_offset", "body_length", "body_digest")
+
+
+def sql_text(name: str) -> str:
+    return (resources.files("postroad.adapters.index") / "sql" / name).read_text(encoding="utf-8")
+
+
+@cache
+def named(file: str, dialect: Dialect) -> dict[str, str]:
+    """The statements of a file by name, ready for that database."""
+    _, *pieces = _NAME.split(sql_text(file))
+    return {
+        name: for_dialect(fill(_COMMENT.sub("", text).strip(), in_full=file == "queries.sql"), dialect)
+        for name, text in zip(pieces[::2], pieces[1::2], strict=True)
+    }
+
+
+def for_dialect(statement: str, dialect: Dialect) -> str:
+    return re.sub(r"\$(\d+)", r"?\1", statement) if dialect == "sqlite" else statement
+
+
+def fill(statement: str, *, in_full: bool) -> str:
+    """The statement with its ``{table}`` placeholders replaced: by names of columns, or in full by what gives their values."""
+    return _PLACEHOLDER.sub(lambda found: _columns(found[1], in_full), statement)
+
+
+def whole_table(table: str, order: tuple[str, ...]) -> str:
+    """The query that shows all rows of a table as the projection made them."""
+    source = table if table != "seen" else _SEEN_WITH_SESSION
+    by = ", ".join(f"{table}.{column}" for column in order)
+    return fill(f"SELECT {{{table}}} FROM {source} ORDER BY {by}", in_full=True)  # noqa: S608 - names from TABLES
+
+
+def _columns(name: str, in_full: bool) -> str:
+    if name == "waiting":
+        parts = (("delivery", TABLES["delivery"]), ("message", ("header", *_BODY)), ("content", ("parts", *_BODY)))
+        return ", ".join(value_of(table, column) for table, columns in parts for column in columns)
+    if name == "transaction_origins":
+        return _TRANSACTION_ORIGINS
+    return ", ".join(value_of(name, column) if in_full else column for column in TABLES[name])
+
+
+def value_of(table: str, column: str) -> str:
+    """The expression that gives a projected column; most are stored as they are."""
+    return _VALUES.get((table, column), f"{table}.{column}")
+
+
+def _gcid(column: str, name: str) -> str:
+    return f"(SELECT service.gcid FROM service WHERE service.number = {column}) AS {name}"  # noqa: S608 - fixed names
+
+
+_VALUES = {
+    ("message", "transaction_id"): "coalesce(message.transaction_id, message.session) AS transaction_id",
+    ("message", "sender"): _gcid("message.sender", "sender"),
+    ("delivery", "sender"): _gcid("delivery.sender", "sender"),
+    ("delivery", "recipient"): _gcid("delivery.recipient", "recipient"),
+    ("seen", "session"): "coalesce(message.session, content.session, '') AS session",
+}
+
+_SEEN_WITH_SESSION = "seen LEFT JOIN message ON message.seq = seen.seq LEFT JOIN content ON content.seq = seen.seq"
+
+# The entries of a transaction that cause deliveries; the first two lines are transaction_messages' two ways to find messages.
+_TRANSACTION_ORIGINS = """
+  SELECT message.seq FROM message WHERE session = $1 AND transaction_id IS NULL
+  UNION ALL SELECT message.seq FROM message WHERE transaction_id = $1
+  UNION ALL SELECT content.seq FROM content WHERE transaction_id = $1
+"""

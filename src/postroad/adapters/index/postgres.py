@@ -1,0 +1,132 @@
+"""The index in PostgreSQL, shared by every node of a network.
+
+Kept rule: one batch is one transaction that holds the row of ``position``, so followers take turns; one that lags behind
+changes nothing, because every change is guarded by the number of its entry. Its commits do not wait for the disk: the index can
+always catch up from the journal.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import asyncpg  # type: ignore[import-untyped]
+
+from postroad.adapters.index.keys import KEYS
+from postroad.adapters.index.layout import NOTHING_APPLIED, ServiceNumbers, stored
+from postroad.adapters.index.migrations import VERSION_TABLE, Migration, pending
+from postroad.adapters.index.named_sql import named, whole_table
+from postroad.adapters.index.postgres_bulk import rounds, run_bulk, without_nul
+from postroad.core.projection.tables import STATEMENTS, TABLES, Changes
+from postroad.ports import Head
+
+POOL_SIZE = 4
+MIGRATION_LOCK = 0x706F7374726F6164  # "postroad": who migrates holds it, in whatever schema the tables are
+
+Row = tuple[Any, ...]
+
+# Tables whose rows are new whenever the batch is. Not so keys and objects; and a delivery's statement fills columns itself.
+_COPIED = {
+    "insert_message": "message",
+    "insert_content": "content",
+    "insert_trail": "trail",
+    "insert_refused": "refused",
+}
+_ROW_BY_ROW = {"save_object"}  # the same object may be saved twice in a batch
+
+
+class PostgresIndex:
+    """An ``Index`` over a pool of connections."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+        self._statements = named("statements.sql", "postgres")
+        self._queries = named("queries.sql", "postgres")
+        self._numbers = ServiceNumbers()
+
+    @classmethod
+    async def open(cls, dsn: str, size: int = POOL_SIZE) -> Self:
+        """Connect and bring the schema up to date."""
+        pool = await asyncpg.create_pool(dsn, min_size=1, max_size=size)
+        try:
+            async with pool.acquire() as connection:
+                await migrate(connection)
+        except BaseException:
+            await pool.close()
+            raise
+        return cls(pool)
+
+    async def position(self) -> Head:
+        [(seq, chain)] = await self.query("position")
+        return Head(seq, chain)
+
+    async def apply(self, changes: Changes, head: Head) -> None:
+        try:
+            await self._apply(changes, head)
+        except (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError):
+            await self._apply({name: without_nul(rows) for name, rows in changes.items()}, head)
+
+    async def query(self, name: str, *parameters: Any) -> list[Row]:
+        [clean] = without_nul([parameters])
+        return [tuple(row) for row in await self._pool.fetch(self._queries[name], *clean)]
+
+    async def rows(self, table: str) -> list[Row]:
+        return [tuple(row) for row in await self._pool.fetch(whole_table(table, KEYS[table]))]
+
+    async def clear(self) -> None:
+        async with self._pool.acquire() as connection, connection.transaction():
+            await connection.execute(f"TRUNCATE {', '.join(('service', *TABLES))}")
+            await connection.execute(self._statements["reset_position"], *NOTHING_APPLIED)
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    async def _apply(self, changes: Changes, head: Head) -> None:
+        async with self._pool.acquire() as connection, connection.transaction():
+            await connection.execute("SET LOCAL synchronous_commit = off")
+            position: int = await connection.fetchval("SELECT seq FROM position FOR UPDATE")
+            await self._know_services(connection)
+            for name in STATEMENTS:
+                if rows := changes.get(name):
+                    await self._run(connection, name, stored(name, rows, self._numbers), position)
+            if new := self._numbers.take_new():
+                await connection.executemany(self._statements["insert_service"], new)
+            await connection.execute(self._statements["move_position"], *head)
+
+    async def _run(self, connection: Any, name: str, rows: list[Row], position: int) -> None:
+        statement = self._statements[name]
+        if name in _ROW_BY_ROW:
+            await connection.executemany(statement, rows)
+        elif statement.startswith("UPDATE"):
+            for turn in rounds(rows):
+                await run_bulk(connection, statement, turn)
+        elif name in _COPIED and min(_entry(name, row) for row in rows) > position:
+            await connection.copy_records_to_table(_COPIED[name], records=rows, columns=TABLES[_COPIED[name]])
+        else:
+            await run_bulk(connection, statement, rows)
+
+    async def _know_services(self, connection: Any) -> None:
+        """Read the services' numbers again unless those in memory are the stored ones (a batch failed, another node wrote)."""
+        if await connection.fetchval(self._queries["services_known"]) != self._numbers.stored:
+            self._numbers = ServiceNumbers(tuple(row) for row in await connection.fetch(self._queries["services"]))
+
+
+def _entry(name: str, row: Row) -> int:
+    """The number of the entry that causes this row."""
+    seq: int = row[1] if name == "insert_trail" else row[0]
+    return seq
+
+
+async def migrate(connection: Any) -> None:
+    """Bring the schema up to date; nodes that start together take turns."""
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", MIGRATION_LOCK)
+        await connection.execute(VERSION_TABLE)
+        current = await connection.fetchval("SELECT coalesce(max(version), 0) FROM schema_version")
+        for migration in pending(current, "in PostgreSQL"):
+            await apply_migration(connection, migration)
+
+
+async def apply_migration(connection: Any, migration: Migration) -> None:
+    await connection.execute(migration.script("postgres"))
+    insert = "INSERT INTO schema_version (version, name) VALUES ($1, $2)"
+    await connection.execute(insert, migration.version, migration.name)

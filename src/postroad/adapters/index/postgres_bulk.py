@@ -1,0 +1,62 @@
+"""Many changes in one round trip to PostgreSQL.
+
+Kept rule: what happens is what the named statement would do row by row. New rows are copied straight into their table; rows
+that may be there already, and updates, go through arrays (``unnest``) with the named statement's own text around them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+
+Row = tuple[Any, ...]
+
+_PARAMETER = re.compile(r"\$(\d+)")
+_VALUES = re.compile(r"VALUES \((.*)\) ON CONFLICT", re.DOTALL)
+
+
+def bulk_form(statement: str, types: list[str]) -> str:
+    """The statement over arrays: each ``$n`` becomes a column of the rows that the arrays make up."""
+    arrays = ", ".join(f"${place}::{kind}[]" for place, kind in enumerate(types, 1))
+    names = ", ".join(f"p{place}" for place in range(1, len(types) + 1))
+    rows = f"FROM unnest({arrays}) AS change ({names})"
+    if statement.startswith("UPDATE"):
+        change, condition = _over_rows(statement).rsplit("WHERE", 1)
+        return f"{change}{rows} WHERE{condition}"
+    values = _VALUES.search(statement)
+    if values is None:
+        raise ValueError(f"no bulk form for: {statement}")
+    return f"{statement[: values.start()]}SELECT {_over_rows(values[1])} {rows} ON CONFLICT{statement[values.end() :]}"
+
+
+def _over_rows(sql: str) -> str:
+    return _PARAMETER.sub(r"change.p\1", sql)
+
+
+async def run_bulk(connection: Any, statement: str, rows: list[Row]) -> None:
+    """Run an insert or update for all rows; PostgreSQL itself says of which type each parameter is."""
+    prepared = await connection.prepare(statement)
+    types = [parameter.name for parameter in prepared.get_parameters()]
+    await connection.execute(bulk_form(statement, types), *map(list, zip(*rows, strict=True)))
+
+
+def rounds(rows: Iterable[Row]) -> list[list[Row]]:
+    """The changes in as many rounds as it takes for no delivery (the last value of a row) to be changed twice in one.
+
+    An UPDATE over arrays changes a row once, whatever number of changes is meant for it.
+    """
+    found: list[list[Row]] = []
+    times: dict[Any, int] = {}
+    for row in rows:
+        turn = times[row[-1]] = times.get(row[-1], -1) + 1
+        if turn == len(found):
+            found.append([])
+        found[turn].append(row)
+    return found
+
+
+def without_nul(rows: list[Row]) -> list[Row]:
+    """The rows with U+FFFD for each NUL, the one character that PostgreSQL's text cannot hold; the header keeps the original."""
+    return [tuple(value.replace("\0", "\ufffd") if isinstance(value, str) else value for value in row) for row in rows]

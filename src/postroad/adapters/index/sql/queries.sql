@@ -1,0 +1,95 @@
+-- The questions of core.projection.queries.QUERIES, in the dialect that SQLite and PostgreSQL share; $n is the n-th parameter.
+-- {message}, {delivery} … stand for the columns of that table, {waiting} for those of core.projection.queries.WAITING.
+
+-- name: position
+SELECT seq, chain FROM position
+
+-- name: services
+SELECT gcid, number FROM service
+
+-- name: services_known
+SELECT coalesce(max(number), 0) FROM service
+
+-- name: objects
+SELECT {object} FROM object ORDER BY kind, key
+
+-- name: object_versions
+SELECT {object_version} FROM object_version WHERE kind = $1 AND key = $2 ORDER BY version DESC
+
+-- name: mailboxes
+SELECT service.gcid, waiting.deliveries
+FROM (SELECT recipient, count(*) AS deliveries FROM delivery WHERE state = 0 GROUP BY recipient) AS waiting
+JOIN service ON service.number = waiting.recipient
+ORDER BY service.gcid
+
+-- name: mailbox
+SELECT {waiting}
+FROM delivery JOIN message ON message.seq = delivery.message_seq LEFT JOIN content ON content.seq = delivery.content_seq
+WHERE delivery.recipient = (SELECT service.number FROM service WHERE service.gcid = $1) AND delivery.state = 0 AND delivery.number > $2
+ORDER BY delivery.number LIMIT $3
+
+-- name: delivery
+SELECT {waiting}
+FROM delivery JOIN message ON message.seq = delivery.message_seq LEFT JOIN content ON content.seq = delivery.content_seq
+WHERE delivery.number = $1
+
+-- name: message
+SELECT {message} FROM message WHERE session = $1 ORDER BY seq
+
+-- name: message_at
+SELECT {message} FROM message WHERE seq = $1
+
+-- name: sent_by
+SELECT {message} FROM message WHERE message.sender = (SELECT service.number FROM service WHERE service.gcid = $1) AND message.seq < $2 ORDER BY seq DESC LIMIT $3
+
+-- name: received_by
+SELECT {waiting}
+FROM delivery JOIN message ON message.seq = delivery.message_seq LEFT JOIN content ON content.seq = delivery.content_seq
+WHERE delivery.recipient = (SELECT service.number FROM service WHERE service.gcid = $1) AND delivery.number < $2
+ORDER BY delivery.number DESC LIMIT $3
+
+-- name: all_messages
+SELECT {message} FROM message WHERE seq < $1 ORDER BY seq DESC LIMIT $2
+
+-- name: refused
+SELECT {refused} FROM refused WHERE session = $1 ORDER BY seq
+
+-- name: refused_by
+SELECT {refused} FROM refused WHERE sender = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3
+
+-- A key is looked for in every span there is; an index over all spans would cost each message more than this costs a lookup.
+-- name: seen
+WITH RECURSIVE spans (span) AS (
+  SELECT min(seen.span) FROM seen
+  UNION ALL SELECT (SELECT min(seen.span) FROM seen WHERE seen.span > spans.span) FROM spans WHERE spans.span IS NOT NULL
+)
+SELECT {seen} FROM spans
+JOIN seen ON seen.span = spans.span AND seen.key = $1
+LEFT JOIN message ON message.seq = seen.seq LEFT JOIN content ON content.seq = seen.seq
+ORDER BY seen.seq LIMIT 1
+
+-- name: recent_keys
+SELECT key FROM seen ORDER BY span DESC, seq DESC, key LIMIT $1
+
+-- name: transaction_messages
+SELECT {message} FROM message WHERE session = $1 AND transaction_id IS NULL
+UNION ALL
+SELECT {message} FROM message WHERE transaction_id = $1
+ORDER BY seq
+
+-- name: transaction_contents
+SELECT {content} FROM content WHERE transaction_id = $1 ORDER BY seq
+
+-- A delivery's number begins with that of the entry that caused it, so its primary key also finds the deliveries of an entry.
+-- name: transaction_deliveries
+WITH origin (seq) AS ({transaction_origins})
+SELECT {delivery} FROM origin
+JOIN delivery ON delivery.number >= origin.seq * 65536 AND delivery.number < (origin.seq + 1) * 65536
+ORDER BY delivery.number
+
+-- name: transaction_trail
+WITH origin (seq) AS ({transaction_origins})
+SELECT DISTINCT trail.seq FROM origin JOIN trail ON trail.origin_seq = origin.seq ORDER BY trail.seq
+
+-- name: states
+SELECT state, count(*) FROM delivery GROUP BY state ORDER BY state

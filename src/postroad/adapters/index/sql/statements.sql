@@ -1,0 +1,56 @@
+-- The changes of core.projection.tables.STATEMENTS, in the dialect that SQLite and PostgreSQL share; $n is the n-th parameter.
+-- Rows come as postroad.adapters.index.layout lays them out. An insert may be repeated. An update names its table's columns in
+-- full, so that PostgreSQL's bulk form can be made from it.
+
+-- name: insert_service
+INSERT INTO service (number, gcid) VALUES ($1, $2)
+
+-- name: insert_message
+INSERT INTO message ({message}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING
+
+-- name: insert_delivery
+INSERT INTO delivery ({delivery})
+VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, 0, 0, 0, $9, '', 0, 0) ON CONFLICT DO NOTHING
+
+-- name: insert_content
+INSERT INTO content ({content}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING
+
+-- name: insert_seen
+INSERT INTO seen (span, key, seq, at_us) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING
+
+-- name: insert_trail
+INSERT INTO trail ({trail}) VALUES ($1, $2) ON CONFLICT DO NOTHING
+
+-- name: insert_refused
+INSERT INTO refused ({refused}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING
+
+-- name: insert_object_version
+INSERT INTO object_version ({object_version}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING
+
+-- name: insert_access
+INSERT INTO access ({access}) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING
+
+-- name: save_object
+INSERT INTO object ({object}) VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (kind, key) DO UPDATE
+SET version = excluded.version, value = excluded.value, at_us = excluded.at_us, by = excluded.by, seq = excluded.seq
+WHERE (excluded.seq, excluded.version) > (object.seq, object.version)
+
+-- A final reason is not overwritten: so it does not matter whether a lease and the end came in one batch or in two.
+-- name: hand_out
+UPDATE delivery
+SET attempts = delivery.attempts + $1, leased_at_us = $2, available_at_us = $3,
+    reason = CASE WHEN delivery.settle_seq = 0 THEN $4 ELSE delivery.reason END, lease_seq = $5
+WHERE delivery.number = $6 AND delivery.lease_seq < $5
+
+-- A final state is final: the first entry that ends a delivery counts.
+-- name: settle
+UPDATE delivery SET state = $1, settled_at_us = $2, reason = $3, settle_seq = $4
+WHERE delivery.number = $5 AND delivery.settle_seq = 0
+
+-- Never backwards, so that a second follower that lags behind does no harm.
+-- name: move_position
+UPDATE position SET seq = $1, chain = $2 WHERE seq < $1
+
+-- name: reset_position
+UPDATE position SET seq = $1, chain = $2

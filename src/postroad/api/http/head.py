@@ -17,59 +17,61 @@ from postroad.errors import Refused
 METHODS = frozenset({b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS"})
 FRAMING = frozenset({b"content-length", b"transfer-encoding", b"host", b"expect", b"connection", b"upgrade"})
 NOTED = FRAMING | FORWARDED
-VERSIONS = frozenset({b"HTTP/1.0", b"HTTP/1.1"})
+VERSIONS = (b"HTTP/1.1\r\n", b"HTTP/1.0\r\n")
+QUESTION_MARK, HASH, SLASH = b"?#/"
 END = b"\r\n\r\n"
+REMEMBERED_BYTES = 1024
 
 
 class Head:
     """What a head says, as far as the server itself must know it. httptools calls ``on_header``."""
 
-    __slots__ = ("chunked", "content_length", "expects_continue", "forwarded", "headers", "hosts", "keep_alive",
-                 "method", "path", "query", "target", "upgrade", "version")  # fmt: skip
+    query = b""
+    content_length = 0
+    chunked = False
+    expects_continue = False
+    keep_alive: bool | None = None
+    upgrade = b""
+    hosts = 0
+    forwarded: tuple[
+        tuple[bytes, bytes], ...
+    ] = ()  # headers that only a trusted proxy may send; kept apart from the others
 
     def __init__(self, method: bytes, target: bytes, version: bytes) -> None:
         self.method = method
-        self.target = target
-        self.version = version
         self.path = target
-        self.query = b""
+        self.version = version
         self.headers: list[tuple[bytes, bytes]] = []
-        self.content_length = 0
-        self.chunked = False
-        self.expects_continue = False
-        self.keep_alive: bool | None = None
-        self.upgrade = b""
-        self.hosts = 0
-        self.forwarded = False  # says something that only a trusted proxy may say
 
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()
         self.headers.append((name, value))
         if name in NOTED:
-            self._note(name, value.rstrip(b" \t"))
+            if name == b"host":
+                self.hosts += 1
+            elif name == b"content-length":
+                self.content_length = int(value)
+            elif name in FORWARDED:
+                self.forwarded += (self.headers.pop(),)
+            else:
+                self._note(name, value.strip().lower())
 
     def _note(self, name: bytes, value: bytes) -> None:
-        if name == b"content-length":
-            self.content_length = int(value)
-        elif name == b"host":
-            self.hosts += 1
-        elif name == b"connection":
-            self._note_connection(value.lower())
+        if name == b"connection":
+            self._note_connection(value)
         elif name == b"transfer-encoding":
-            if value.lower() != b"chunked":
+            if value != b"chunked":
                 raise Refused(
                     "request.not-implemented",
                     "send the body with Content-Length, or with Transfer-Encoding: chunked alone",
                 )
             self.chunked = True
         elif name == b"expect":
-            if value.lower() != b"100-continue":
+            if value != b"100-continue":
                 raise Refused("request.not-implemented", "the only expectation supported is 100-continue")
             self.expects_continue = True
-        elif name == b"upgrade":
-            self.upgrade = value.lower()
         else:
-            self.forwarded = True
+            self.upgrade = value
 
     def _note_connection(self, value: bytes) -> None:
         options = {option.strip() for option in value.split(b",")}
@@ -95,21 +97,49 @@ def read_head(raw: bytes, limits: HttpLimits) -> Head:
     """``raw`` is a whole head with its empty line, as measured by ``head_end``."""
     if raw.count(b"\n") - 2 > limits.header_count:
         raise Refused("request.header-too-large", f"send at most {limits.header_count} headers")
-    words = raw[: raw.index(b"\r\n")].split(b" ")
-    if len(words) != 3 or not words[0].isalpha():
-        raise Refused("request.malformed", "the request line is not 'METHOD TARGET HTTP/1.1' with single spaces")
-    method, target, version = words
-    if version not in VERSIONS:
-        raise Refused("request.not-implemented", "speak HTTP/1.1")
-    if method not in METHODS:
-        raise Refused("request.not-implemented", "use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")
-    head = Head(method, target, version[5:])
+    method, target, version = _request_line(raw)
+    head = Head(method, target, version)
     _parse(head, raw)
-    if b" \r\n" in raw or b"\t\r\n" in raw:  # rare, so looked for once rather than stripped from each
+    if raw.find(b" \r\n") >= 0 or raw.find(b"\t\r\n") >= 0:  # rare, so looked for once rather than stripped from each
         head.headers = [(name, value.rstrip(b" \t")) for name, value in head.headers]
-    _check_framing(head)
-    _split_target(head)
+    if head.hosts != 1 or version != b"1.1" or head.upgrade:
+        _check_framing(head)
+    if head.keep_alive is None:
+        head.keep_alive = version == b"1.1"
+    if QUESTION_MARK in target or HASH in target or target[0] != SLASH:
+        _split_target(head, target)
     return head
+
+
+def _request_line(raw: bytes) -> tuple[bytes, bytes, bytes]:
+    words = raw.split(b" ", 2)
+    if len(words) == 3 and words[0] in METHODS and words[2].startswith(VERSIONS) and words[1]:
+        return words[0], words[1], words[2][5:8]
+    words = raw[: raw.find(b"\r\n")].split(b" ")
+    if len(words) != 3 or not words[0].isalpha() or not words[1]:
+        raise Refused("request.malformed", "the request line is not 'METHOD TARGET HTTP/1.1' with single spaces")
+    if words[0] in METHODS:
+        raise Refused("request.not-implemented", "speak HTTP/1.1")
+    raise Refused("request.not-implemented", "use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")
+
+
+class HeadMemory:
+    """Remembers the last head of a connection: a client that polls, or posts alike, sends the same bytes again and again."""
+
+    __slots__ = ("_head", "_limits", "_raw")
+
+    def __init__(self, limits: HttpLimits) -> None:
+        self._limits = limits
+        self._raw = b""
+        self._head: Head | None = None
+
+    def read(self, raw: bytes) -> Head:
+        if self._head is not None and raw == self._raw:
+            return self._head
+        head = read_head(raw, self._limits)
+        if len(raw) <= REMEMBERED_BYTES:
+            self._raw, self._head = raw, head
+        return head
 
 
 def _parse(head: Head, raw: bytes) -> None:
@@ -132,20 +162,16 @@ def _check_framing(head: Head) -> None:
         raise Refused("request.malformed", "send exactly one Host header")
     if head.upgrade == b"websocket":
         raise Refused("request.not-implemented", "WebSockets are not offered; poll, or stream the response")
-    if head.keep_alive is None:
-        head.keep_alive = head.version == b"1.1"
     if head.version == b"1.0":
         head.expects_continue = False
 
 
-def _split_target(head: Head) -> None:
-    target = head.target
-    if target[0] != 0x2F:
-        head.path = target = _origin_form(target, head.method)
-    if b"?" in target:
-        head.path, _, head.query = target.partition(b"?")
-    if b"#" in target:
+def _split_target(head: Head, target: bytes) -> None:
+    if target[0] != SLASH:
+        target = _origin_form(target, head.method)
+    if HASH in target:
         raise Refused("request.malformed", "a request target has no fragment; percent-encode '#'")
+    head.path, _, head.query = target.partition(b"?")
 
 
 def _origin_form(target: bytes, method: bytes) -> bytes:

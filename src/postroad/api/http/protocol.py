@@ -22,7 +22,7 @@ from postroad.api.http.fast import FastCall, serve
 from postroad.api.http.framing import Chunked, Counted, Framing
 from postroad.api.http.front import Front
 from postroad.api.http.gates import ReadGate, WriteGate
-from postroad.api.http.head import Head, head_end, read_head
+from postroad.api.http.head import Head, HeadMemory, head_end
 from postroad.api.http.outbox import Outbox
 from postroad.api.http.proxy import Origin
 from postroad.api.http.request import FastRoute
@@ -57,6 +57,7 @@ class HttpConnection(asyncio.Protocol):
         self._waits = False  # for room for a body
         self._parked = False  # a whole head waits until the answers before it have left
         self._has_place = False
+        self._heads = HeadMemory(front.limits)
         self._writes = WriteGate()
         self.owes_continue = False
 
@@ -145,13 +146,14 @@ class HttpConnection(asyncio.Protocol):
         end = head_end(pending, front.limits)
         if end < 0:
             return False
-        head = read_head(pending[:end], front.limits)
+        head = self._heads.read(pending[:end])
         route = front.route(head.method, head.path)
         if not self._may_begin(head, route):
             return False
-        if route is not None and not head.chunked and len(pending) >= end + head.content_length:
-            self._pending = pending[end + head.content_length :]
-            self._serve_whole(head, route, pending[end : end + head.content_length])
+        body_end = end + head.content_length
+        if route is not None and not head.chunked and len(pending) >= body_end:
+            self._pending = pending[body_end:]
+            self._serve_whole(head, route, pending[end:body_end])
         else:
             self._pending = pending[end:]
             self._begin(head, route)
@@ -176,10 +178,10 @@ class HttpConnection(asyncio.Protocol):
         self._front.loop.call_soon(self.resume)
 
     def _origin(self, head: Head) -> Origin:
-        return self._front.proxies.origin(head.headers, self._direct) if head.forwarded else self._direct
+        return self._front.proxies.origin(head.forwarded, self._direct)
 
     def _serve_whole(self, head: Head, route: FastRoute, body: bytes) -> None:
-        origin = self._origin(head)
+        origin = self._origin(head) if head.forwarded else self._direct
         if not head.keep_alive:
             self._become_deaf()
         serve(self._front, self.outbox, route, head, origin, body, self._since_s)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
 
@@ -19,6 +19,9 @@ CLIENT_CERT = b"client-cert"
 FORWARDED = frozenset(
     {CLIENT_CERT, b"client-cert-chain", b"forwarded", b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host"}
 )
+
+
+Said = Sequence[tuple[bytes, bytes]]
 
 
 class Origin(NamedTuple):
@@ -57,16 +60,14 @@ class TrustedProxies:
                 self._known[peer] = known
         return known
 
-    def origin(self, headers: list[tuple[bytes, bytes]], direct: Origin) -> Origin:
-        """Takes the proxy headers out of ``headers`` and says what they amount to."""
-        said = [pair for pair in headers if pair[0] in FORWARDED]
-        headers[:] = [pair for pair in headers if pair[0] not in FORWARDED]
+    def origin(self, said: Said, direct: Origin) -> Origin:
+        """What the proxy's headers amount to, if ``direct`` is a proxy that we trust."""
         if not self.trusts(direct.peer):
             return direct
         return Origin(_address(said, direct.peer), _was_secure(said), _certificate(said))
 
 
-def _address(said: list[tuple[bytes, bytes]], fallback: str) -> str:
+def _address(said: Said, fallback: str) -> str:
     """The last entry: the one that our proxy itself has added; those before it come from the client."""
     chain = b",".join(value for name, value in said if name == b"x-forwarded-for")
     last = chain.rpartition(b",")[2].strip().decode("latin-1")
@@ -76,15 +77,15 @@ def _address(said: list[tuple[bytes, bytes]], fallback: str) -> str:
         return fallback
 
 
-def _was_secure(said: list[tuple[bytes, bytes]]) -> bool:
-    return [value.lower() for name, value in said if name == b"x-forwarded-proto"] == [b"https"]
+def _was_secure(said: Said) -> bool:
+    return [value.strip().lower() for name, value in said if name == b"x-forwarded-proto"] == [b"https"]
 
 
-def _certificate(said: list[tuple[bytes, bytes]]) -> bytes | None:
+def _certificate(said: Said) -> bytes | None:
     values = [value for name, value in said if name == CLIENT_CERT]
     if not values:
         return None
-    value = values[0]
+    value = values[0].strip()
     if len(values) > 1 or len(value) < 3 or value[:1] != b":" or value[-1:] != b":":
         raise Refused("request.malformed", "Client-Cert must be one byte sequence, ':base64:', as in RFC 9440")
     try:

@@ -8,14 +8,15 @@ from random import Random
 
 from postroad.adapters.journal.segments import Fault, Files, SegmentJournal, SegmentSettings, verify
 from postroad.ports import Head, NewRecord, Record
-from postroad.testing.faulty_files import QuickFiles, SameThread, die
+from postroad.testing.faulty_files import FaultyFiles, QuickFiles, SameThread, die
 
 SMALL = SegmentSettings(segment_bytes=8192, reserve_bytes=4096, least_free_bytes=0, least_free_share=0)
 
 
 def open_small(path: Path, files: Files | None = None, settings: SegmentSettings = SMALL) -> SegmentJournal:
     """A journal of small segments whose every file call happens in this thread, in order."""
-    return SegmentJournal.open(path, settings, files=files or QuickFiles(), die=die, threads=SameThread())
+    ends = files.die if isinstance(files, FaultyFiles) else die
+    return SegmentJournal.open(path, settings, files=files or QuickFiles(), die=ends, threads=SameThread())
 
 
 def random_group(chance: Random, largest_body: int = 900) -> list[NewRecord]:

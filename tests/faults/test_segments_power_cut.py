@@ -20,6 +20,7 @@ from postroad.testing.faulty_files import Died, PowerCuts, lay_out
 from tests.faults.segment_runs import History, faults_of, open_small, random_group
 
 RUNS = 10
+KILLS = {"name": 0.1, "drop": 0.05}  # between a change of a name and the sync that follows is where it hurts most
 CUTS_A_RUN = int(os.environ.get("POSTROAD_TEST_POWER_CUTS", "2000")) // RUNS
 SEED = int(os.environ.get("POSTROAD_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
 
@@ -41,7 +42,7 @@ class Recorded:
 async def record(path: Path, chance: Random, *, without: str = "") -> Recorded:
     """Some dozens of groups over several segments; now and then bodies are dropped, or the process is killed."""
     path.mkdir(parents=True)
-    disk = PowerCuts(path, without=without, kill_at=frozenset(chance.sample(range(1, 400), 4)))
+    disk = PowerCuts(path, without=without, kill=lambda kind: chance.random() < KILLS.get(kind, 0.005))
     recorded, history, groups_left = Recorded(disk, [(0, History())]), History(), chance.randrange(25, 45)
     while groups_left:
         try:

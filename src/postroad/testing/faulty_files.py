@@ -125,7 +125,7 @@ class FaultyFiles(ProcessFiles):
         super().__init__()
         self.plan = FaultPlan(faults)
         self.free_bytes = free_bytes
-        self._dead = False
+        self.ended = False
         self._counting = threading.Lock()
 
     def create(self, path: Path) -> int:
@@ -159,9 +159,14 @@ class FaultyFiles(ProcessFiles):
     def space(self, path: Path) -> Space:
         return super().space(path) if self.free_bytes is None else Space(self.free_bytes, 1 << 40)
 
+    def die(self, reason: str) -> NoReturn:
+        """What a journal on these files calls to end the process: from then on no call succeeds."""
+        self.ended = True
+        raise Died(reason)
+
     def _before(self, call: str) -> Fault | None:
         with self._counting:
-            if self._dead:
+            if self.ended:
                 raise Died("this process has ended")
             fault = self.plan.due(call)
         if fault is not None and fault.action not in ("short", "crash"):
@@ -171,8 +176,7 @@ class FaultyFiles(ProcessFiles):
 
     def _after(self, fault: Fault | None, result: _Result) -> _Result:
         if fault is not None and fault.action == "crash":
-            self._dead = True
-            raise Died(f"planned crash after {fault.call or 'call'} {fault.nth}")
+            self.die(f"planned crash after {fault.call or 'call'} {fault.nth}")
         return result
 
 
@@ -187,13 +191,17 @@ class _Change(NamedTuple):
     old_name: str = ""
 
 
+def _never(kind: str) -> bool:
+    return False
+
+
 class PowerCuts(ProcessFiles):
     """Files of one directory, recorded. Syncs are noted, not carried out: what they promise is the model's to keep."""
 
-    def __init__(self, directory: Path, *, without: str = "", kill_at: frozenset[int] = frozenset()) -> None:
+    def __init__(self, directory: Path, *, without: str = "", kill: Callable[[str], bool] = _never) -> None:
         super().__init__()
         self._without = without  # "sync" or "sync_names": shows that the model notices a journal that leaves it out
-        self._kill_at = kill_at  # numbers of changes after which the process is killed
+        self._kill = kill  # asked after each change, by its kind, whether the process is killed now
         self._recording = threading.Lock()
         self._found = _Image.of(directory)
         self._by_name = self._found.names()
@@ -264,7 +272,7 @@ class PowerCuts(ProcessFiles):
             return
         with self._recording:
             self.changes.append(change)
-        if len(self.changes) in self._kill_at:
+        if self._kill(change.kind):
             raise Died(f"killed after change {len(self.changes)}")
 
 

@@ -73,9 +73,11 @@ class SegmentJournal:
     ) -> SegmentJournal:
         """Take the lock, recover, and be ready to append. Blocks: meant for start-up."""
         files = files or RealFiles()
-        files.make_directory(path)
-        lock = _take_lock(files, path)
-        durable = files.counter(path / DURABLE_NAME, writable=True)
+        try:
+            files.make_directory(path)
+            lock = _take_lock(files, path)
+        except OSError as error:
+            raise _cannot_open(path, error) from error
         try:
             return cls(
                 files=files,
@@ -83,13 +85,12 @@ class SegmentJournal:
                 settings=settings or SegmentSettings(),
                 syncing=Syncing(files, die),
                 threads=threads or ThreadPoolExecutor(1, thread_name_prefix="journal-segments"),
-                durable=durable,
+                durable=files.counter(path / DURABLE_NAME, writable=True),
                 lock=lock,
             )
-        except BaseException:
-            durable.close()
+        except BaseException as error:
             files.close(lock)
-            raise
+            raise _cannot_open(path, error) if isinstance(error, OSError) else error
 
     async def append(self, records: Sequence[NewRecord], *, reserve: bool = False) -> Appended:
         """Make the records durable as one group; with ``reserve`` also when the disk is nearly full."""
@@ -226,6 +227,10 @@ class SegmentJournal:
 
         self._group_sync.submit(self._segment.fd, loop, done)
         return answer
+
+
+def _cannot_open(path: Path, error: OSError) -> Misconfigured:
+    return Misconfigured([f"journal: {path} cannot be opened: {error}; check the disk and who may write there"])
 
 
 def _take_lock(files: Files, path: Path) -> int:

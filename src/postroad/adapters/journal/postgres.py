@@ -80,13 +80,18 @@ class PostgresJournal:
             after = max(row[0] for row in rows)
         return dropped
 
-    async def groups(self) -> AsyncIterator[tuple[Group, bytes | None]]:
-        """Every group in order, as stored and unchecked, with the bytes of its bodies: what ``verify`` looks at."""
+    async def facts(self) -> AsyncIterator[Group]:
+        """Every group in order, as stored and unchecked, without the bytes of its bodies."""
         seq = 0
         while groups := await self._groups(seq, 1 << 20):
             for group in groups:
-                yield group, await self._bodies(group)
+                yield group
             seq = groups[-1].head.seq
+
+    async def groups(self) -> AsyncIterator[tuple[Group, bytes | None]]:
+        """The same with the bodies, None where they were dropped: what ``verify`` looks at."""
+        async for group in self.facts():
+            yield group, await self._bodies(group)
 
     async def close(self) -> None:
         if self._owns_connections:

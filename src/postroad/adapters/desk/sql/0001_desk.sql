@@ -41,8 +41,8 @@ BEGIN
     facts_bytes := 0;
     FOR entry IN 0..(wanted - in_group)::integer LOOP
         facts_at := facts_at + facts_bytes;
-        facts_bytes := get_byte(lengths, 40 * entry) | get_byte(lengths, 40 * entry + 1) << 8
-            | get_byte(lengths, 40 * entry + 2) << 16 | get_byte(lengths, 40 * entry + 3) << 24;
+        facts_bytes := get_byte(lengths, 40 * entry) | (get_byte(lengths, 40 * entry + 1) << 8)
+            | (get_byte(lengths, 40 * entry + 2) << 16) | (get_byte(lengths, 40 * entry + 3) << 24);
     END LOOP;
 END
 $$;

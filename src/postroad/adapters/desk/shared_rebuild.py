@@ -1,0 +1,81 @@
+"""The shared desk's tables made anew from the journal, which is all that ever was true.
+
+Kept rule: what comes out equals what the desk's own commits left behind. Nothing is committed meanwhile, by any node: the
+journal's head stays locked until the new tables are in place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroad.adapters.desk.shared_effects import ABOUT_DELIVERIES, SETTLING, answered, queued_copies, touch
+from postroad.adapters.journal.postgres import PostgresJournal
+from postroad.adapters.journal.segments.frame import Group, records
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.journal import Entry, InvocationReturned, MessagePosted, decode
+from postroad.core.projection.project import unique_keys
+
+ATTEMPTS, AVAILABLE = 6, 7  # columns of desk_queue
+FactsPlace = tuple[int, int, int]  # group, offset, length
+
+
+class Replay:
+    """The rows of ``desk_seen`` and ``desk_queue`` after the groups that were given to it."""
+
+    def __init__(self) -> None:
+        self.seen: dict[int, int] = {}
+        self.queue: dict[int, list[Any]] = {}
+        self._itinerant: dict[int, FactsPlace] = {}  # messages that have more hops to go through
+
+    def add(self, group: Group) -> None:
+        facts_at = body_at = 0
+        for seq, facts, body in records(group, group.first_seq):
+            place = (group.first_seq, facts_at, len(facts))
+            body_place = (None, 0) if body is None else (body_at, body.length)
+            self._apply(seq, decode(facts), place, body_place)
+            facts_at += len(facts)
+            body_at += body.length if body is not None else 0
+
+    def _apply(self, seq: int, entry: Entry, place: FactsPlace, body: tuple[int | None, int]) -> None:
+        if isinstance(entry, MessagePosted):
+            for ordinal, mailbox in queued_copies(entry):
+                row = [delivery_number(seq, ordinal), mailbox, seq, ordinal, 0, entry.expires_at_us, 0, 0]
+                self.queue[delivery_number(seq, ordinal)] = [*row, *place, *place, *body]
+            if any(len(copy.hops) > 1 for copy in entry.copies):
+                self._itinerant[seq] = place
+        elif isinstance(entry, InvocationReturned):
+            number = delivery_number(seq, 0)
+            row = [number, entry.next, entry.message, entry.copy, entry.hop, entry.expires_at_us, 0, 0]
+            self.queue[number] = [*row, *self._itinerant[entry.message], *place, *body]
+        elif isinstance(entry, ABOUT_DELIVERIES):
+            self._apply_to_waiting(entry)
+        self._remember(seq, entry)
+
+    def _apply_to_waiting(self, entry: ABOUT_DELIVERIES) -> None:
+        change = touch(entry)
+        for number in entry.deliveries:
+            if isinstance(entry, SETTLING):
+                self.queue.pop(number, None)
+            elif change is not None and (row := self.queue.get(number)) is not None:
+                row[ATTEMPTS] += change.attempts
+                row[AVAILABLE] = change.available_at_us
+
+    def _remember(self, seq: int, entry: Entry) -> None:
+        """Keys and answers of an entry."""
+        if isinstance(entry, MessagePosted | InvocationReturned):
+            for key in unique_keys(entry):
+                self.seen.setdefault(key, seq)
+        if (number := answered(entry)) is not None:
+            self.queue.pop(number, None)
+
+
+async def rebuild_desk(journal: PostgresJournal) -> None:
+    """Replace the desk's tables by what the journal says; they must exist already."""
+    replay = Replay()
+    async with journal.connections.use() as connection, connection.transaction():
+        await connection.execute("SELECT FROM journal_head FOR UPDATE")
+        async for group in journal.facts():
+            replay.add(group)
+        await connection.execute("TRUNCATE desk_seen, desk_queue")
+        await connection.copy_records_to_table("desk_seen", records=replay.seen.items())
+        await connection.copy_records_to_table("desk_queue", records=replay.queue.values())

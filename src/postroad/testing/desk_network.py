@@ -1,0 +1,180 @@
+"""A desk under test: a clock that moves when a test says so, and short words for what users of a desk do."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from itertools import count
+
+import pytest
+
+from postroad.core.model.delivery import Queued, State
+from postroad.core.model.journal import (
+    Answers,
+    Copy,
+    DeliveriesAcknowledged,
+    DeliveriesEnded,
+    DeliveriesReturned,
+    Hop,
+    InvocationReturned,
+    MessagePosted,
+    PartFacts,
+)
+from postroad.core.model.message import MessageType, Property
+from postroad.core.model.selector import EVERYTHING, Selector
+from postroad.core.projection.project import project, unique_keys
+from postroad.ports import Clock, Committed, Desk, Index, Journal, Outcome, Step
+
+BUYER, SELLER, CARRIER = "00000000000000b1", "00000000000000e1", "00000000000000c1"
+LEASE_S = 30.0
+EPOCH_US = 1_790_000_000_000_000
+
+
+@dataclass(slots=True)
+class VirtualClock:
+    """A clock that stands still until it is moved."""
+
+    elapsed_s: float = 0.0
+
+    def now_us(self) -> int:
+        return EPOCH_US + int(self.elapsed_s * 1_000_000)
+
+    def monotonic(self) -> float:
+        return 1000.0 + self.elapsed_s
+
+    def advance(self, seconds: float) -> None:
+        self.elapsed_s += seconds
+
+
+class Network:
+    """A desk under test, with short words for what its users do."""
+
+    _sessions = count(1)
+
+    def __init__(self, desk: Desk, clock: VirtualClock) -> None:
+        self.desk = desk
+        self.clock = clock
+
+    def message(
+        self,
+        *,
+        to: tuple[str, ...] = (SELLER,),
+        sender: str = BUYER,
+        handle: str = "",
+        topic: str = "orders",
+        kind: MessageType = MessageType.REQUEST,
+        expires_in_s: float = 0,
+        properties: tuple[Property, ...] = (),
+        answers: int = 0,
+        via: str = "",
+    ) -> MessagePosted:
+        """A post as the flow would write it; a recipient ``?`` is one that was refused."""
+        session = f"{next(self._sessions):032x}"
+        hops = (Hop(via),) if via else ()
+        return MessagePosted(
+            at_us=self.clock.now_us(),
+            session=session,
+            transaction=session,
+            sender=sender,
+            type=kind,
+            topic=topic,
+            size=10,
+            form="json",
+            expires_at_us=self.clock.now_us() + int(expires_in_s * 1_000_000) if expires_in_s else 0,
+            directory=1,
+            parts=(PartFacts("order", "text/plain", 5),),
+            copies=tuple(Copy(gcid, (*hops, Hop(gcid)), "recipient.unknown" * (gcid == "?")) for gcid in to),
+            handle=handle,
+            properties=properties,
+            answers=Answers(answers, session) if answers else None,
+        )
+
+    async def submit(self, step: Step) -> Outcome:
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self.desk.submit(step, future.set_result)
+        return await future
+
+    async def post(self, message: MessagePosted, body: bytes = b"hello") -> int:
+        """Post and return the entry's number."""
+        outcome = await self.submit(Step(message, body, tuple(unique_keys(message))))
+        assert isinstance(outcome, Committed), outcome
+        return outcome.seq
+
+    async def poll(
+        self, mailbox: str = SELLER, selector: Selector = EVERYTHING, most: int = 100, lease_s: float = LEASE_S
+    ) -> list[Queued]:
+        return await self.desk.claim(mailbox, selector, most, lease_s)
+
+    async def acknowledge(self, *numbers: int, by: str = SELLER) -> Outcome:
+        return await self.submit(Step(DeliveriesAcknowledged(self.clock.now_us(), by, numbers), reserve=True))
+
+    async def give_back(self, *numbers: int, delay_s: float = 0.0, by: str = SELLER) -> Outcome:
+        entry = DeliveriesReturned(self.clock.now_us(), by, "not now", delay_s, numbers)
+        return await self.submit(Step(entry, reserve=True))
+
+    async def end(self, state: str, *numbers: int) -> Outcome:
+        entry = DeliveriesEnded(self.clock.now_us(), "network", state, "for a test", numbers)
+        return await self.submit(Step(entry, reserve=True))
+
+    async def pass_on(self, queued: Queued, body: bytes = b"changed") -> Outcome:
+        """Answer as an in-transit service, so that the message goes on to its next hop."""
+        entry = InvocationReturned(
+            at_us=self.clock.now_us(),
+            delivery=queued.number,
+            session=f"{next(self._sessions):032x}",
+            transaction=queued.message.transaction,
+            by=queued.recipient,
+            message=queued.message_seq,
+            copy=queued.copy,
+            hop=queued.hop + 1,
+            next=queued.message.copies[queued.copy].hops[queued.hop + 1].service,
+            size=len(body),
+            expires_at_us=queued.expires_at_us,
+            parts=(PartFacts("order", "text/html", len(body)),),
+        )
+        return await self.submit(Step(entry, body, tuple(unique_keys(entry))))
+
+    async def state(self, number: int) -> State:
+        found = await self.desk.find(number)
+        assert found is not None
+        return found.state
+
+
+async def catch_up(journal: Journal, index: Index) -> None:
+    """Bring an index up to the journal's head, for desks that are tested without an index process."""
+    while (batch := await journal.read((await index.position()).seq)).records:
+        await index.apply(project(batch.records), batch.head)
+
+
+def numbers(deliveries: list[Queued]) -> list[int]:
+    return [queued.number for queued in deliveries]
+
+
+class DeskUnderTest(ABC):
+    """How to get a desk; each test has one of its own, at ``network``."""
+
+    @abstractmethod
+    async def open(self, clock: Clock, attempts_most: int) -> Desk:
+        """A new desk over an empty journal."""
+
+    @abstractmethod
+    async def restart(self, desk: Desk) -> Desk:
+        """A new desk over what the old one made durable, as after a restart."""
+
+    @abstractmethod
+    def stalled(self, desk: Desk) -> AbstractAsyncContextManager[None]:
+        """While inside, nothing can become durable."""
+
+    @abstractmethod
+    async def shut(self, desk: Desk) -> None:
+        """Close the desk and all that was opened for it."""
+
+    @pytest.fixture
+    async def network(self) -> AsyncIterator[Network]:
+        clock = VirtualClock()
+        network = Network(await self.open(clock, attempts_most=3), clock)
+        yield network
+        await self.shut(network.desk)

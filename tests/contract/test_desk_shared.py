@@ -1,0 +1,189 @@
+"""The shared desk keeps every promise of a desk, alone and when several nodes use one database."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import asyncpg
+import pytest
+
+from postroad.adapters.desk.shared import SharedDesk
+from postroad.adapters.desk.shared_rebuild import rebuild_desk
+from postroad.adapters.journal.postgres import PostgresJournal
+from postroad.adapters.memory.index import MemoryIndex
+from postroad.core.projection.project import unique_keys
+from postroad.ports import Clock, Committed, Conflict, Desk, Step
+from postroad.testing.desk_contract import DeskContract
+from postroad.testing.desk_network import CARRIER, LEASE_S, SELLER, Network, VirtualClock, catch_up, numbers
+from postroad.testing.journals import plain_posts
+
+
+class Node:
+    """One node of a network that shares a database."""
+
+    def __init__(self, journal: PostgresJournal, clock: Clock, attempts_most: int) -> None:
+        self.journal = journal
+        self.index = MemoryIndex()
+        self.told: list[int] = []
+        self.desk = SharedDesk(
+            journal,
+            self.index,
+            clock,
+            indexed=self._indexed,
+            attempts_most=attempts_most,
+            on_committed=self.told.append,
+        )
+
+    @classmethod
+    async def start(cls, dsn: str, clock: Clock, attempts_most: int = 20) -> Node:
+        node = cls(await PostgresJournal.open(dsn), clock, attempts_most)
+        await node.desk.open()
+        return node
+
+    async def stop(self) -> None:
+        await self.desk.close()
+        await self.journal.close()
+
+    async def _indexed(self, seq: int) -> None:
+        await catch_up(self.journal, self.index)
+
+
+class TestSharedDesk(DeskContract):
+    @pytest.fixture(autouse=True)
+    def _database(self, postgres_database: str) -> None:
+        self.dsn = postgres_database
+
+    async def open(self, clock: Clock, attempts_most: int) -> Desk:
+        self.clock, self.attempts_most = clock, attempts_most
+        self.node = await Node.start(self.dsn, clock, attempts_most)
+        return self.node.desk
+
+    async def restart(self, desk: Desk) -> Desk:
+        await self.node.stop()
+        return await self.open(self.clock, self.attempts_most)
+
+    def stalled(self, desk: Desk) -> AbstractAsyncContextManager[None]:
+        return stalled(self.dsn)
+
+    async def shut(self, desk: Desk) -> None:
+        await self.node.stop()
+
+
+@asynccontextmanager
+async def stalled(dsn: str) -> AsyncIterator[None]:
+    """Hold the lock under which every group is numbered."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        async with connection.transaction():
+            await connection.execute("SELECT FROM journal_head FOR UPDATE")
+            yield
+    finally:
+        await connection.close()
+
+
+@pytest.fixture
+async def two_nodes(postgres_database: str) -> AsyncIterator[tuple[Network, Network]]:
+    clock = VirtualClock()
+    nodes = [await Node.start(postgres_database, clock) for _ in range(2)]
+    yield Network(nodes[0].desk, clock), Network(nodes[1].desk, clock)
+    for node in nodes:
+        await node.stop()
+
+
+@pytest.mark.req("O3")
+async def test_a_post_on_one_node_wakes_and_reaches_a_poller_on_another(two_nodes: tuple[Network, Network]) -> None:
+    here, there = two_nodes
+    waiting = asyncio.ensure_future(there.desk.arrival(SELLER, 20))
+    await asyncio.sleep(0.1)
+    seq = await here.post(here.message(), b"over there")
+    await asyncio.wait_for(waiting, 4)
+    [queued] = await there.poll()
+    assert queued.message_seq == seq
+    assert await there.desk.body(queued) == b"over there"
+    assert await here.poll() == []
+    await here.acknowledge(queued.number)
+    there.clock.advance(LEASE_S + 1)
+    assert await there.poll() == []
+
+
+@pytest.mark.req("O3", "M6")
+async def test_a_handle_is_used_once_over_all_nodes(two_nodes: tuple[Network, Network]) -> None:
+    steps = []
+    for number in range(40):
+        message = two_nodes[number % 2].message(handle=f"h{number // 4}")
+        steps.append((two_nodes[number % 2], Step(message, b"x", tuple(unique_keys(message)))))
+    outcomes = await asyncio.gather(*(network.submit(step) for network, step in steps))
+    for first in range(0, 40, 4):
+        four = outcomes[first : first + 4]
+        [winner] = [outcome for outcome in four if isinstance(outcome, Committed)]
+        conflicts = [outcome for outcome in four if isinstance(outcome, Conflict)]
+        assert [outcome.seq for outcome in conflicts] == [winner.seq] * 3
+    assert len(await two_nodes[0].poll()) == 10
+
+
+async def test_pollers_on_two_nodes_never_hold_the_same_delivery(two_nodes: tuple[Network, Network]) -> None:
+    for _ in range(60):
+        await two_nodes[0].post(two_nodes[0].message())
+    got = await asyncio.gather(*(two_nodes[number % 2].poll(most=7) for number in range(14)))
+    handed_out = [number for one in got for number in numbers(one)]
+    assert len(handed_out) == len(set(handed_out))
+    rest = numbers(await two_nodes[0].poll())
+    assert sorted(handed_out + rest) == sorted({*handed_out, *rest})
+    assert len(handed_out + rest) == 60
+
+
+async def test_a_node_hears_of_every_group_of_every_node(postgres_database: str) -> None:
+    clock = VirtualClock()
+    here, there = await Node.start(postgres_database, clock), await Node.start(postgres_database, clock)
+    network = Network(here.desk, clock)
+    last = [await network.post(network.message(to=tuple(f"{part:016x}" for part in range(size)))) for size in (1, 900)]
+    for _ in range(100):
+        if there.told and there.told[-1] == last[-1]:
+            break
+        await asyncio.sleep(0.02)
+    assert there.told == here.told == last
+    await here.stop()
+    await there.stop()
+
+
+async def tables(dsn: str) -> list[list[tuple[object, ...]]]:
+    connection = await asyncpg.connect(dsn)
+    queries = ("SELECT * FROM desk_seen ORDER BY key", "SELECT * FROM desk_queue ORDER BY number")
+    rows = [[tuple(row) for row in await connection.fetch(query)] for query in queries]
+    await connection.close()
+    return rows
+
+
+async def test_the_tables_rebuilt_from_the_journal_equal_the_live_ones(postgres_database: str) -> None:
+    clock = VirtualClock()
+    node = await Node.start(postgres_database, clock)
+    network = Network(node.desk, clock)
+    await asyncio.gather(*(network.post(network.message(handle=f"h{n}", via=CARRIER * (n % 2))) for n in range(60)))
+    for queued in await network.poll(CARRIER, most=20):
+        await network.pass_on(queued)
+    await network.acknowledge(*numbers(await network.poll(most=15)))
+    await network.give_back(*numbers(await network.poll(most=5)), delay_s=77)
+    late = await network.poll(CARRIER, most=2)
+    await network.acknowledge(*numbers(late))
+    await network.pass_on(late[0])  # its delivery is gone: the message's place is looked up in the journal
+    live = await tables(postgres_database)
+    assert [len(rows) for rows in live] == [81, 44]
+    await rebuild_desk(node.journal)
+    assert await tables(postgres_database) == live
+    assert len(await network.poll(CARRIER)) == 8
+    await node.stop()
+
+
+async def test_the_journal_of_a_desk_is_the_same_whoever_reads_it(postgres_database: str) -> None:
+    clock = VirtualClock()
+    node = await Node.start(postgres_database, clock)
+    network = Network(node.desk, clock)
+    posts = list(plain_posts(50))
+    seqs = await asyncio.gather(*(network.post(post, post.session.encode()) for post in posts))
+    batch = await node.journal.read(0)
+    assert [record.seq for record in batch.records] == sorted(seqs)
+    bodies = [await node.journal.body(record.body) for record in batch.records if record.body]
+    assert sorted(bodies) == sorted(post.session.encode() for post in posts)
+    await node.stop()

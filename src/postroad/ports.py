@@ -103,15 +103,11 @@ class Randomness(Protocol):
     def bytes(self, count: int) -> bytes: ...
 
 
-class Index(Protocol):
-    """Tables projected from the journal; losing them costs time, never data."""
+class IndexReader(Protocol):
+    """Tables projected from the journal, to be asked."""
 
     async def position(self) -> Head:
         """The last entry that has been applied."""
-        ...
-
-    async def apply(self, changes: Changes, head: Head) -> None:
-        """Apply a batch's changes and move the position, atomically."""
         ...
 
     async def query(self, name: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -122,11 +118,19 @@ class Index(Protocol):
         """A whole table in the order of its key, to compare indexes."""
         ...
 
+    async def close(self) -> None: ...
+
+
+class Index(IndexReader, Protocol):
+    """Tables projected from the journal; losing them costs time, never data."""
+
+    async def apply(self, changes: Changes, head: Head) -> None:
+        """Apply a batch's changes and move the position, atomically."""
+        ...
+
     async def clear(self) -> None:
         """Empty every table and go back to position 0, for a rebuild."""
         ...
-
-    async def close(self) -> None: ...
 
 
 class Step(NamedTuple):

@@ -104,7 +104,9 @@ def _from_environment(environment: Mapping[str, str], faults: list[str]) -> dict
         if not variable.startswith(PREFIX) or name in OTHER_VARIABLES:
             continue
         if name in fields:
-            values[name] = [item.strip() for item in text.split(",") if item.strip()] if name == "trusted_proxies" else text
+            values[name] = (
+                [item.strip() for item in text.split(",") if item.strip()] if name == "trusted_proxies" else text
+            )
         elif name.removesuffix("_file") in fields:
             try:
                 values[name.removesuffix("_file")] = Path(text).read_text().strip()
@@ -133,7 +135,9 @@ def _converted(values: dict[str, Any], faults: list[str]) -> Settings | None:
         kind = {"Path": Path, "tuple[str, ...]": tuple[str, ...], "int": int, "str": str}[str(field.type)]
         try:
             good[field.name] = (
-                Path(values[field.name]).expanduser() if kind is Path else msgspec.convert(values[field.name], kind, strict=False)
+                Path(values[field.name]).expanduser()
+                if kind is Path
+                else msgspec.convert(values[field.name], kind, strict=False)
             )
         except (msgspec.ValidationError, TypeError) as error:
             faults.append(f"{field.name}: {error}")
@@ -146,7 +150,10 @@ def _contradictions(settings: Settings) -> list[str]:
         (settings.index in ("sqlite", "postgres", "memory"), 'index: must be "sqlite", "postgres" or "memory"'),
         (settings.acceptance == "local" or settings.postgres, "postgres: needed for acceptance = shared"),
         (settings.index != "postgres" or settings.postgres, "postgres: needed for index = postgres"),
-        (settings.acceptance == "local" or settings.index == "postgres", "index: must be postgres when acceptance is shared"),
+        (
+            settings.acceptance == "local" or settings.index == "postgres",
+            "index: must be postgres when acceptance is shared",
+        ),
         (settings.acceptance == "local" or settings.secret, "secret: every node needs the same one (64 hex digits)"),
         (not settings.secret or _is_hex(settings.secret), "secret: must be 64 hex digits"),
         (bool(settings.tls_certificate) == bool(settings.tls_key), "tls_certificate and tls_key: set both or neither"),
@@ -154,7 +161,10 @@ def _contradictions(settings: Settings) -> list[str]:
         (settings.message_bytes > 0, "message_bytes: must be positive"),
         (settings.bulk_bytes >= settings.message_bytes, "bulk_bytes: must not be less than message_bytes"),
         (settings.segment_bytes >= 1 << 16, "segment_bytes: must be at least 65536"),
-        (settings.log_level in ("debug", "info", "warning", "error"), "log_level: must be debug, info, warning or error"),
+        (
+            settings.log_level in ("debug", "info", "warning", "error"),
+            "log_level: must be debug, info, warning or error",
+        ),
         (settings.posts_per_s >= 0, "posts_per_s: must not be negative"),
         (settings.keep_bodies_days >= 0, "keep_bodies_days: must not be negative"),
         (settings.attempts_most >= 1, "attempts_most: must be at least 1"),

@@ -37,7 +37,6 @@ class Proof(NamedTuple):
 
     authorization: bytes = b""
     certificate_der: bytes | None = None
-    peer: str = ""
     secure: bool = False
 
 
@@ -66,18 +65,18 @@ class Authenticator:
             return None
         return known.caller
 
-    async def authenticate(self, proof: Proof) -> Caller:
-        """The caller behind the proof; raises Refused."""
+    async def authenticate(self, proof: Proof, peer: str) -> Caller:
+        """The caller behind the proof; raises Refused. ``peer`` is the address that is slowed down when it fails often."""
         caller = self.remembered(proof)
         if caller is not None:
             return caller
-        self._throttle.check(proof.peer)
+        self._throttle.check(peer)
         version = self._directory().version
         caller = await self._check(proof)
         if caller is None:
-            self._throttle.failed(proof.peer)
+            self._throttle.failed(peer)
             raise REQUIRED
-        self._throttle.succeeded(proof.peer)
+        self._throttle.succeeded(peer)
         self._remembered[proof] = Remembered(caller, version, self._clock.monotonic() + REMEMBERED_S)
         if len(self._remembered) > REMEMBERED_MOST:
             self._remembered.popitem(last=False)

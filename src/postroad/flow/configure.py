@@ -18,7 +18,7 @@ from postroad.core.model.snapshot import Directory, object_key
 from postroad.core.projection.project import version_key
 from postroad.errors import Refused
 from postroad.flow.commit import committed
-from postroad.ports import Clock, Conflict, Desk, Index, Step
+from postroad.ports import Clock, Conflict, Desk, IndexReader, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ def saving(value: Any, seen_version: int | None = None) -> Change:
 class Configuration:
     """The current directory, and the one way to change it."""
 
-    def __init__(self, desk: Desk, index: Index, clock: Clock) -> None:
+    def __init__(self, desk: Desk, index: IndexReader, clock: Clock) -> None:
         self._desk = desk
         self._index = index
         self._clock = clock

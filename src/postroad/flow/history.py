@@ -8,7 +8,7 @@ from postroad.core.audit.history import History, tell
 from postroad.core.model.journal import Entry, decode
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
-from postroad.ports import Index, Journal
+from postroad.ports import IndexReader, Journal
 
 TRANSACTION = QUERIES["message"][1].index("transaction_id")
 ENTRIES_MOST = 20_000
@@ -18,7 +18,7 @@ class HistoryStage:
     def __init__(
         self,
         journal: Journal,
-        index: Index,
+        index: IndexReader,
         directory: Callable[[], Directory],
         indexed: Callable[[], Awaitable[None]],
     ) -> None:

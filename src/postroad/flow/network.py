@@ -23,7 +23,7 @@ from postroad.flow.configure import Configuration
 from postroad.flow.deliver import DeliverStage
 from postroad.flow.history import HistoryStage
 from postroad.flow.posting import Answer, Answered, Posting
-from postroad.ports import Clock, Desk, Index, Journal, Randomness
+from postroad.ports import Clock, Desk, IndexReader, Journal, Randomness
 
 
 class Network:
@@ -32,7 +32,7 @@ class Network:
         *,
         desk: Desk,
         journal: Journal,
-        index: Index,
+        index: IndexReader,
         clock: Clock,
         randomness: Randomness,
         token_key: bytes,

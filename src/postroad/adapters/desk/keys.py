@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from postroad.ports import Index
+from postroad.ports import IndexReader
 
 KEYS_MOST = 1_000_000
 OLD = (0, "")  # known to have been used; by whom is in the index
@@ -19,7 +19,7 @@ class SeenKeys:
         self._seen: OrderedDict[int, tuple[int, str]] = OrderedDict()
         self._complete = True
 
-    async def load(self, index: Index) -> None:
+    async def load(self, index: IndexReader) -> None:
         """Remember the keys of earlier runs."""
         rows = await index.query("recent_keys", self._most)
         self._complete = len(rows) < self._most
@@ -36,7 +36,7 @@ class SeenKeys:
             self._seen.popitem(last=False)
             self._complete = False
 
-    async def find(self, key: int, index: Index) -> tuple[int, str] | None:
+    async def find(self, key: int, index: IndexReader) -> tuple[int, str] | None:
         """Entry number and session of the first use, or None for a new key."""
         first = self._seen.get(key)
         if first is None and self._complete:

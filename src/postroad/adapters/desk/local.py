@@ -19,7 +19,7 @@ from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased, encode
 from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.errors import Unavailable
-from postroad.ports import BodyAt, Clock, Committed, Conflict, Index, Journal, NewRecord, Outcome, Step
+from postroad.ports import BodyAt, Clock, Committed, Conflict, IndexReader, Journal, NewRecord, Outcome, Step
 
 ATTEMPTS_MOST = 20
 REFILL = 2_000
@@ -29,7 +29,7 @@ class LocalDesk:
     def __init__(
         self,
         journal: Journal,
-        index: Index,
+        index: IndexReader,
         clock: Clock,
         *,
         indexed: Callable[[int], Awaitable[None]],

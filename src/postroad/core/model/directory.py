@@ -94,6 +94,7 @@ class Credential:
     label: str = ""
     created_at_us: int = 0
     expires_at_us: int = 0  # 0 = never
+    certificate: str = ""  # PEM, for kind certificate: the TLS front must know whom it may let in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,102 @@
+"""Keeping an index up with its journal inside this process, for indexes that another process does not keep.
+
+The embedded SQLite index has a process of its own (``adapters.index.process``), because projecting next to a busy event loop would
+take its time; memory and PostgreSQL indexes are followed here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+
+from postroad.errors import Unavailable
+from postroad.flow.indexing import catch_up, follow
+from postroad.ports import Head, Index, Journal
+
+log = logging.getLogger(__name__)
+
+PATIENCE_S = 10.0
+LOOK_AGAIN_S = 0.5  # other nodes of a shared network write without telling us
+
+
+class Deposed(Exception):
+    """Another node keeps the index now."""
+
+
+async def always() -> bool:
+    return True
+
+
+class FollowedIndex:
+    """``leads`` says whether this node keeps the index; of several nodes that share one, only one does."""
+
+    def __init__(self, journal: Journal, index: Index, leads: Callable[[], Awaitable[bool]] = always) -> None:
+        self._journal = journal
+        self._index = index
+        self._leads = leads
+        self._arrived = asyncio.Event()
+        self._moved = asyncio.Condition()
+        self._seq = 0
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Catch up, then keep up."""
+        if await self._leads():
+            await catch_up(self._journal, self._index, self._progress)
+        self._seq = (await self._index.position()).seq
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="index")
+
+    def notify(self, seq: int) -> None:
+        """Something was appended."""
+        self._arrived.set()
+
+    async def wait_for(self, seq: int) -> None:
+        """Return when the index has applied that entry."""
+        if self._seq >= seq:
+            return
+        self._arrived.set()
+        try:
+            async with asyncio.timeout(PATIENCE_S), self._moved:
+                await self._moved.wait_for(lambda: self._seq >= seq)
+        except TimeoutError:
+            raise behind() from None
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                while not await self._leads():
+                    self._seq = (await self._index.position()).seq
+                    await self._wait()
+                await follow(self._journal, self._index, arrived=self._wait_as_leader, on_progress=self._progress)
+            except (Deposed, Unavailable):
+                continue
+            except Exception:
+                log.exception("the index could not be kept up; trying again")
+                await asyncio.sleep(LOOK_AGAIN_S)
+
+    async def _wait_as_leader(self) -> None:
+        await self._wait()
+        if not await self._leads():
+            raise Deposed
+
+    async def _wait(self) -> None:
+        async with self._moved:
+            self._moved.notify_all()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_AGAIN_S):
+                await self._arrived.wait()
+        self._arrived.clear()
+
+    def _progress(self, head: Head) -> None:
+        self._seq = head.seq
+
+
+def behind() -> Unavailable:
+    return Unavailable("network.unavailable", "The index has not caught up with the journal yet; try again in a moment")

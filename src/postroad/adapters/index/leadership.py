@@ -1,0 +1,35 @@
+"""Which node keeps a shared index: the one that holds the lock, until its connection ends; then another takes over."""
+
+from __future__ import annotations
+
+import asyncpg
+
+LOCK = 0x706F7374726F6164  # "postroad"
+
+
+class PostgresLeadership:
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._connection: asyncpg.Connection | None = None
+
+    async def held(self) -> bool:
+        """Take the lock, or say whether it is still ours."""
+        try:
+            if self._connection is None or self._connection.is_closed():
+                self._connection = await asyncpg.connect(self._dsn)
+            return bool(await self._connection.fetchval(SQL, LOCK, self._connection.get_server_pid()))
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            return False
+
+    async def close(self) -> None:
+        if self._connection is not None and not self._connection.is_closed():
+            await self._connection.close()
+
+
+# A session may take the same lock many times; taking it only when it is not yet ours keeps one release enough.
+SQL = """
+SELECT EXISTS (
+    SELECT FROM pg_locks
+    WHERE locktype = 'advisory' AND pid = $2 AND granted AND (classid::bigint << 32 | objid::bigint) = $1
+) OR pg_try_advisory_lock($1)
+"""

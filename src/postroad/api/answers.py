@@ -1,0 +1,33 @@
+"""Refusals and outages as HTTP answers, in the caller's own wire form."""
+
+from __future__ import annotations
+
+from postroad.api.http.request import Reply
+from postroad.core.codecs.codec import Codec, refusal_bytes
+from postroad.core.codecs.soap import SOAP11, SoapCodec
+from postroad.core.model.refusals import REFUSALS
+from postroad.errors import Refused, Unavailable
+
+CHALLENGE = ((b"www-authenticate", b'Bearer realm="postroad", Basic realm="postroad"'),)
+
+
+def answer_refused(reply: Reply, codec: Codec, refusal: Refused) -> None:
+    headers = CHALLENGE if refusal.code == "authentication.required" else ()
+    reply(http_status(codec, refusal.code), refusal_bytes(codec, refusal), codec.refusal_media_type.encode(), headers)
+
+
+def answer_unavailable(reply: Reply, codec: Codec, unavailable: Unavailable) -> None:
+    refusal = Refused(unavailable.code, unavailable.detail)
+    headers = ((b"retry-after", str(unavailable.retry_after_s).encode()),)
+    status = http_status(codec, unavailable.code)
+    reply(status, refusal_bytes(codec, refusal), codec.refusal_media_type.encode(), headers)
+
+
+def http_status(codec: Codec, code: str) -> int:
+    """SOAP faults travel with 500, or 400 for the sender's fault in 1.2; 401, 413 and 503 keep their own meaning there too."""
+    status = REFUSALS[code].status
+    if isinstance(codec, SoapCodec) and status not in (401, 413, 429, 503, 507):
+        if codec is SOAP11 or status >= 500:
+            return 500
+        return 400
+    return status

@@ -1,0 +1,36 @@
+"""Collects the answers to the messages of one bulk call, which come one by one, and gives them together in order."""
+
+from __future__ import annotations
+
+from postroad.api.http.request import Reply
+from postroad.core.codecs.bulk import bulk_answer_type, encode_bulk_answer
+from postroad.core.model.message import PostResult
+from postroad.errors import Refused, Unavailable
+from postroad.flow.posting import Answer, Answered
+
+
+class BulkAnswer:
+    def __init__(self, reply: Reply, content_type: str, messages: int) -> None:
+        self._reply = reply
+        self._answer_type = bulk_answer_type(content_type)
+        self._answers: list[PostResult | Refused | None] = [None] * messages
+        self._missing = messages
+        if not messages:
+            self._send()
+
+    def place(self, place: int) -> Answered:
+        """Where the answer to the message at this place goes."""
+
+        def answered(answer: Answer) -> None:
+            if isinstance(answer, Unavailable):
+                answer = Refused(answer.code, answer.detail)
+            self._answers[place] = answer
+            self._missing -= 1
+            if not self._missing:
+                self._send()
+
+        return answered
+
+    def _send(self) -> None:
+        answers = [answer for answer in self._answers if answer is not None]
+        self._reply(200, encode_bulk_answer(self._answer_type, answers), self._answer_type.encode())

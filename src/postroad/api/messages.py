@@ -1,0 +1,209 @@
+"""The message endpoints: post, post many, poll, acknowledge, and the one SOAP address for all three.
+
+They run on the HTTP front's fast routes: plain functions on the event loop that may answer later. Kept rules: the answer comes in the
+caller's own wire form, refusals included; a post is answered when its entry is durable; a long poll ends when its client leaves,
+and what was handed to nobody goes back at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from postroad.api.answers import answer_refused, answer_unavailable
+from postroad.api.bulk import BulkAnswer
+from postroad.api.http.request import FastHandler, FastRoute, FastRoutes, Reply, Request
+from postroad.core.codecs.bulk import decode_bulk
+from postroad.core.codecs.codec import Codec
+from postroad.core.codecs.detect import answer_codec, codec_for
+from postroad.core.codecs.envelope import ENVELOPE_FORM
+from postroad.core.codecs.json_form import JSON_FORM
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
+from postroad.core.model.caller import Caller
+from postroad.core.model.message import Delivered, PostResult
+from postroad.core.model.polling import Outcome, Settlement
+from postroad.errors import Refused, Unavailable
+from postroad.flow.authenticate import Authenticator, Proof
+from postroad.flow.network import Network
+from postroad.flow.posting import Answer, Posting, Replayed, check_idempotency_key, fingerprint
+
+OPERATION = re.compile(rb"<(?:[\w.-]+:)?(Post|Poll|Acknowledge)[\s/>]")
+OPERATION_WITHIN = 8_192
+REQUEST_BYTES = 1 << 20  # of polls and settlements
+
+FORMS = {
+    JSON_FORM.media_type: "json",
+    ENVELOPE_FORM.media_type: "envelope",
+    SOAP11.media_type: "soap11",
+    SOAP12.media_type: "soap12",
+}
+
+Served = Callable[[Caller, Request, Reply, Codec], None]
+
+
+class MessageEndpoints:
+    def __init__(self, network: Network, authenticator: Authenticator, *, message_bytes: int, bulk_bytes: int) -> None:
+        self._network = network
+        self._authenticator = authenticator
+        self._message_bytes = message_bytes
+        self._bulk_bytes = bulk_bytes
+        self._limits = WireLimits(body_bytes=message_bytes)
+        self._bulk_limits = WireLimits(body_bytes=bulk_bytes)
+        self._running: set[asyncio.Task[None]] = set()
+
+    def routes(self) -> FastRoutes:
+        return {
+            (b"POST", b"/v1/messages"): FastRoute(self._serving(self._post), self._message_bytes),
+            (b"POST", b"/v1/messages/bulk"): FastRoute(self._authenticated(self._bulk), self._bulk_bytes),
+            (b"POST", b"/v1/poll"): FastRoute(self._serving(self._poll), REQUEST_BYTES),
+            (b"POST", b"/v1/ack"): FastRoute(self._serving(self._settle), REQUEST_BYTES),
+            (b"POST", b"/soap"): FastRoute(self._serving(self._soap), self._message_bytes),
+        }
+
+    # --- who is asking, and in which form ----------------------------------------------------------------------
+
+    def _serving(self, served: Served) -> FastHandler:
+        """Find the wire form first, so that even a missing password is answered in it."""
+
+        def handler(request: Request, reply: Reply) -> None:
+            codec: Codec = JSON_FORM
+            try:
+                codec = codec_for((request.header(b"content-type") or b"").decode("latin-1"), request.body)
+                self._as_caller(request, reply, codec, served)
+            except Refused as refusal:
+                answer_refused(reply, codec, refusal)
+
+        return handler
+
+    def _authenticated(self, served: Served) -> FastHandler:
+        return lambda request, reply: self._as_caller(request, reply, JSON_FORM, served)
+
+    def _as_caller(self, request: Request, reply: Reply, codec: Codec, served: Served) -> None:
+        proof = Proof(request.header(b"authorization") or b"", request.client_certificate_der, request.secure)
+        caller = self._authenticator.remembered(proof)
+        if caller is not None:
+            served(caller, request, reply, codec)
+        else:
+            self._later(self._authenticate(proof, request, reply, codec, served))
+
+    async def _authenticate(self, proof: Proof, request: Request, reply: Reply, codec: Codec, served: Served) -> None:
+        try:
+            caller = await self._authenticator.authenticate(proof, request.peer)
+            served(caller, request, reply, codec)
+        except Refused as refusal:
+            answer_refused(reply, codec, refusal)
+
+    # --- posting -----------------------------------------------------------------------------------------------
+
+    def _post(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+        def answered(answer: Answer) -> None:
+            _answer_post(reply, codec, answer)
+
+        body = request.body
+        try:
+            message = codec.decode_post(body, self._limits)
+            key = _idempotency_key(request)
+        except Refused as refusal:
+            self._network.refuse(caller, refusal, len(body), answered)
+            return
+        posting = Posting(message, len(body), FORMS[codec.media_type], key, fingerprint(body) if key else "")
+        self._network.submit(caller, posting, answered)
+
+    def _bulk(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+        content_type = (request.header(b"content-type") or b"").decode("latin-1")
+        try:
+            posts = decode_bulk(content_type, request.body, self._bulk_limits)
+        except Refused as refusal:
+            self._network.refuse(
+                caller, refusal, len(request.body), lambda answer: _answer_post(reply, JSON_FORM, answer)
+            )
+            return
+        answer = BulkAnswer(reply, content_type, len(posts))
+        for place, message in enumerate(posts):
+            if isinstance(message, Refused):
+                self._network.refuse(caller, message, 0, answer.place(place))
+            else:
+                size = sum([len(part.data) for part in message.parts])
+                self._network.submit(caller, Posting(message, size, "bulk"), answer.place(place))
+
+    # --- receiving ---------------------------------------------------------------------------------------------
+
+    def _poll(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+        task = self._later(self._polled(caller, request, reply, codec))
+        reply.on_disconnect(lambda: self._leave(task))
+
+    def _leave(self, task: asyncio.Task[None]) -> None:
+        task.cancel()
+
+    async def _polled(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+        try:
+            poll = codec.decode_poll(request.body, self._limits)
+            into = answer_codec((request.header(b"accept") or b"").decode("latin-1"), codec)
+            delivered = await self._network.poll(caller, poll)
+        except Refused as refusal:
+            answer_refused(reply, codec, refusal)
+        except Unavailable as unavailable:
+            answer_unavailable(reply, codec, unavailable)
+        else:
+            if reply.closed:
+                await self._give_back(caller, delivered)
+            else:
+                reply(200, into.encode_delivered(delivered), into.media_type.encode())
+
+    async def _give_back(self, caller: Caller, delivered: list[Delivered]) -> None:
+        if delivered:
+            tokens = tuple(message.token for message in delivered)
+            settlement = Settlement(tokens=tokens, outcome=Outcome.NACK, reason="the poller left before the answer")
+            await self._network.settle(caller, settlement)
+
+    def _settle(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+        self._later(self._settled(caller, request, reply, codec))
+
+    async def _settled(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+        try:
+            settlement = codec.decode_settlement(request.body, self._limits)
+            result = await self._network.settle(caller, settlement)
+        except Refused as refusal:
+            answer_refused(reply, codec, refusal)
+        except Unavailable as unavailable:
+            answer_unavailable(reply, codec, unavailable)
+        else:
+            reply(200, codec.encode_settlement_result(result), codec.media_type.encode())
+
+    # --- SOAP --------------------------------------------------------------------------------------------------
+
+    def _soap(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+        """One address for every operation; the element in the Body says which."""
+        if codec not in (SOAP11, SOAP12):
+            answer_refused(reply, codec, Refused("wire.unsupported", "Send SOAP 1.1 or 1.2 here, JSON to /v1/messages"))
+            return
+        found = OPERATION.search(request.body, 0, OPERATION_WITHIN)
+        operation = found[1] if found else b"Post"
+        {b"Post": self._post, b"Poll": self._poll, b"Acknowledge": self._settle}[operation](
+            caller, request, reply, codec
+        )
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+
+def _idempotency_key(request: Request) -> str:
+    given = request.header(b"idempotency-key")
+    return check_idempotency_key(given.decode("latin-1").strip('"')) if given is not None else ""
+
+
+def _answer_post(reply: Reply, codec: Codec, answer: Answer) -> None:
+    if isinstance(answer, PostResult):
+        headers = ((b"idempotency-replayed", b"true"),) if isinstance(answer, Replayed) else ()
+        status = 200 if isinstance(codec, SoapCodec) else 202  # stock SOAP clients take a 202 for "no answer"
+        reply(status, codec.encode_result(answer), codec.media_type.encode(), headers)
+    elif isinstance(answer, Refused):
+        answer_refused(reply, codec, answer)
+    else:
+        answer_unavailable(reply, codec, answer)

@@ -1,0 +1,176 @@
+"""A running network: the stores that the settings ask for, the stages on top of them, and an orderly end.
+
+acceptance local:   segment files → SQLite (kept by the index process) or PostgreSQL index → local desk
+acceptance shared:  PostgreSQL journal → PostgreSQL index → shared desk
+index memory:       everything in memory, for tests and play
+"""
+
+from __future__ import annotations
+
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from postroad.adapters.desk.local import LocalDesk
+from postroad.adapters.desk.shared import SharedDesk
+from postroad.adapters.index.leadership import PostgresLeadership
+from postroad.adapters.index.postgres import PostgresIndex
+from postroad.adapters.index.process import IndexProcess
+from postroad.adapters.index.sqlite import SqliteReader
+from postroad.adapters.journal.postgres import PostgresJournal
+from postroad.adapters.journal.segments import SegmentJournal, SegmentSettings
+from postroad.adapters.memory.index import MemoryIndex
+from postroad.adapters.memory.journal import MemoryJournal
+from postroad.adapters.passwords import Argon2Passwords
+from postroad.adapters.system import SystemClock, SystemRandomness
+from postroad.bootstrap.first_start import ensure_operator, token_key
+from postroad.adapters.index.followed import FollowedIndex
+from postroad.bootstrap.settings import Settings
+from postroad.flow.authenticate import Authenticator
+from postroad.flow.network import Network
+from postroad.ports import Clock, Desk, Index, IndexReader, Journal, Passwords, Randomness
+
+INDEX_FILE = "index.sqlite"
+JOURNAL_FOLDER = "journal"
+
+
+class IndexKeeper(Protocol):
+    """Keeps an index up with its journal."""
+
+    def notify(self, seq: int) -> None: ...
+
+    async def wait_for(self, seq: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningNetwork:
+    network: Network
+    authenticator: Authenticator
+    passwords: Passwords
+    settings: Settings
+    operator_key: str | None  # only at the very first start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    journal: Journal
+    index: IndexReader
+    keeper: IndexKeeper
+    desk: Desk
+
+
+@asynccontextmanager
+async def open_network(
+    settings: Settings,
+    *,
+    clock: Clock | None = None,
+    randomness: Randomness | None = None,
+    passwords: Passwords | None = None,
+) -> AsyncIterator[RunningNetwork]:
+    """A network that is ready to serve, closed again at the end."""
+    clock = clock or SystemClock()
+    randomness = randomness or SystemRandomness()
+    passwords = passwords or Argon2Passwords()
+    async with AsyncExitStack() as stack:
+        store = await _open_store(settings, clock, stack)
+        network = Network(
+            desk=store.desk,
+            journal=store.journal,
+            index=store.index,
+            clock=clock,
+            randomness=randomness,
+            token_key=token_key(settings.data, settings.secret),
+            indexed=_indexed(store),
+        )
+        await network.configuration.load()
+        operator_key = await ensure_operator(network, settings.data)
+        yield RunningNetwork(
+            network=network,
+            authenticator=Authenticator(network.configuration.directory, passwords, clock),
+            passwords=passwords,
+            settings=settings,
+            operator_key=operator_key,
+        )
+
+
+def _indexed(store: Store) -> Callable[[], Awaitable[None]]:
+    """Waits until the index knows everything that is durable now."""
+
+    async def indexed() -> None:
+        await store.keeper.wait_for((await store.journal.head()).seq)
+
+    return indexed
+
+
+async def _open_store(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Store:
+    if settings.acceptance == "shared":
+        return await _open_shared(settings, clock, stack)
+    if settings.index == "memory":
+        return await _open_local(settings, clock, stack, MemoryJournal(), MemoryIndex())
+    settings.data.mkdir(parents=True, exist_ok=True)
+    sizes = SegmentSettings(segment_bytes=settings.segment_bytes, least_free_bytes=settings.least_free_bytes)
+    journal = SegmentJournal.open(settings.data / JOURNAL_FOLDER, sizes)
+    stack.push_async_callback(journal.close)
+    if settings.index == "postgres":
+        index = await PostgresIndex.open(settings.postgres)
+        stack.push_async_callback(index.close)
+        return await _open_local(settings, clock, stack, journal, index)
+    return await _open_embedded(settings, clock, stack, journal)
+
+
+async def _open_embedded(settings: Settings, clock: Clock, stack: AsyncExitStack, journal: SegmentJournal) -> Store:
+    keeper = IndexProcess(settings.data / JOURNAL_FOLDER, settings.data / INDEX_FILE)
+    await keeper.start()
+    stack.push_async_callback(keeper.stop)
+    await keeper.wait_for((await journal.head()).seq, None)
+    index = SqliteReader(settings.data / INDEX_FILE)
+    stack.push_async_callback(index.close)
+    return await _with_local_desk(settings, clock, stack, journal, index, keeper)
+
+
+async def _open_local(settings: Settings, clock: Clock, stack: AsyncExitStack, journal: Journal, index: Index) -> Store:
+    keeper = FollowedIndex(journal, index)
+    await keeper.start()
+    stack.push_async_callback(keeper.stop)
+    return await _with_local_desk(settings, clock, stack, journal, index, keeper)
+
+
+async def _with_local_desk(
+    settings: Settings, clock: Clock, stack: AsyncExitStack, journal: Journal, index: IndexReader, keeper: IndexKeeper
+) -> Store:
+    desk = LocalDesk(
+        journal,
+        index,
+        clock,
+        indexed=keeper.wait_for,
+        attempts_most=settings.attempts_most,
+        on_committed=keeper.notify,
+    )
+    await desk.open()
+    stack.push_async_callback(desk.close)
+    return Store(journal=journal, index=index, keeper=keeper, desk=desk)
+
+
+async def _open_shared(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Store:
+    journal = await PostgresJournal.open(settings.postgres)
+    stack.push_async_callback(journal.close)
+    index = await PostgresIndex.open(settings.postgres)
+    stack.push_async_callback(index.close)
+    leadership = PostgresLeadership(settings.postgres)
+    stack.push_async_callback(leadership.close)
+    keeper = FollowedIndex(journal, index, leadership.held)
+    await keeper.start()
+    stack.push_async_callback(keeper.stop)
+    desk = SharedDesk(
+        journal,
+        index,
+        clock,
+        indexed=keeper.wait_for,
+        attempts_most=settings.attempts_most,
+        on_committed=keeper.notify,
+    )
+    await desk.open()
+    stack.push_async_callback(desk.close)
+    return Store(journal=journal, index=index, keeper=keeper, desk=desk)

@@ -1,0 +1,117 @@
+"""A complete network in memory: the real stages and the real codecs, without files and sockets.
+
+For the tests of applications that talk to postroad, for the tutorial, and for our own tests::
+
+    async with memory_network() as running:
+        mybiz = await running.register("MyBiz/Purchasing")
+        acme = await running.register("Acme/Supply", visibility=Visibility.PUBLIC)
+        await running.network.post(mybiz, Message(to=(Recipient("Acme/Supply"),)))
+        [delivered] = await running.network.poll(acme, PollRequest())
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from postroad.adapters.desk.local import LocalDesk
+from postroad.adapters.index.followed import FollowedIndex
+from postroad.adapters.memory.index import MemoryIndex
+from postroad.adapters.memory.journal import MemoryJournal
+from postroad.adapters.passwords import Argon2Passwords
+from postroad.adapters.system import SystemClock, SystemRandomness
+from postroad.core.identity import api_key
+from postroad.core.model import ids
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import (
+    AuthenticationLevel,
+    Credential,
+    CredentialKind,
+    Organization,
+    Person,
+    Role,
+    Service,
+)
+from postroad.flow.authenticate import Authenticator
+from postroad.flow.configure import saving
+from postroad.flow.network import Network
+from postroad.ports import Clock, Passwords
+
+CHEAP = {"memory_kib": 8, "passes": 1}  # argon2 that costs nothing: for tests only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryNetwork:
+    network: Network
+    authenticator: Authenticator
+    passwords: Passwords
+
+    async def register(self, address: str, **profile: Any) -> Caller:
+        """Make a service, and its organization where needed; returns the caller that speaks for it."""
+        organization, _, name = address.partition("/")
+        service = Service(
+            gcid=ids.gcid(self.network.randomness.bytes(8)), organization=organization, name=name, **profile
+        )
+        changes = [saving(service)]
+        if self.network.directory.organization(organization) is None:
+            changes.insert(0, saving(Organization(name=organization)))
+        await self.network.configuration.change("test", changes)
+        return Caller(service=service, level=AuthenticationLevel.KEY)
+
+    async def enroll(
+        self, email: str, *, organization: str = "", role: Role = Role.OWNER, operator: bool = False
+    ) -> Caller:
+        """Make a person; returns the caller that speaks for them."""
+        person = Person(email=email, organization=organization, role=role, operator=operator)
+        changes = [saving(person)]
+        if organization and self.network.directory.organization(organization) is None:
+            changes.insert(0, saving(Organization(name=organization)))
+        await self.network.configuration.change("test", changes)
+        return Caller(person=person, level=AuthenticationLevel.KEY)
+
+    async def key_for(self, caller: Caller) -> str:
+        """Give a service or a person a new API key, and return it."""
+        key = api_key.make(self.network.randomness.bytes(api_key.RANDOM_BYTES))
+        credential = Credential(
+            id=key.id,
+            kind=CredentialKind.KEY,
+            secret=key.hash,
+            service=caller.service.gcid if caller.service else "",
+            person=caller.person.email if caller.person else "",
+        )
+        await self.network.configuration.change("test", [saving(credential)])
+        return key.text
+
+
+@asynccontextmanager
+async def memory_network(clock: Clock | None = None) -> AsyncIterator[MemoryNetwork]:
+    """A network that lives as long as the block and leaves nothing behind."""
+    clock = clock or SystemClock()
+    journal, index = MemoryJournal(), MemoryIndex()
+    keeper = FollowedIndex(journal, index)
+    await keeper.start()
+    desk = LocalDesk(journal, index, clock, indexed=keeper.wait_for, on_committed=keeper.notify)
+    await desk.open()
+
+    async def indexed() -> None:
+        await keeper.wait_for((await journal.head()).seq)
+
+    network = Network(
+        desk=desk,
+        journal=journal,
+        index=index,
+        clock=clock,
+        randomness=SystemRandomness(),
+        token_key=b"only for tests, never in service",
+        indexed=indexed,
+    )
+    passwords = Argon2Passwords(**CHEAP)
+    authenticator = Authenticator(network.configuration.directory, passwords, clock)
+    try:
+        yield MemoryNetwork(network=network, authenticator=authenticator, passwords=passwords)
+    finally:
+        await desk.close()
+        await keeper.stop()
+        passwords.close()

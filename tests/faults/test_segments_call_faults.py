@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+import asyncio
 import sys
 from pathlib import Path
 from random import Random
@@ -140,12 +139,15 @@ asyncio.run(main())
 
 
 async def test_a_failed_sync_ends_the_process_at_once(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", ENDS_AT_ONCE, str(tmp_path)], capture_output=True, text=True, env=os.environ, timeout=60
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", ENDS_AT_ONCE, str(tmp_path)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
     )
-    assert done.returncode == 70
-    assert "still here" not in done.stdout
-    assert "restart it to recover" in done.stderr
+    output, errors = await asyncio.wait_for(child.communicate(), 60)
+    assert child.returncode == 70
+    assert b"still here" not in output
+    assert b"restart it to recover" in errors
     journal = SegmentJournal.open(tmp_path)
     assert journal.read_sync(0).records[0].facts == b"kept"
     await journal.close()

@@ -11,7 +11,9 @@ from postroad.ports import Head, NewRecord
 
 HEADER = SegmentHeader(1, bytes(32), b"a marker", without_bodies=False)
 groups = st.lists(
-    st.builds(NewRecord, facts=st.binary(max_size=200), body=st.none() | st.binary(max_size=2000)), min_size=1, max_size=8
+    st.builds(NewRecord, facts=st.binary(max_size=200), body=st.none() | st.binary(max_size=2000)),
+    min_size=1,
+    max_size=8,
 )
 
 

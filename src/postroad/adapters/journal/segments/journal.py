@@ -88,9 +88,12 @@ class SegmentJournal:
                 durable=files.counter(path / DURABLE_NAME, writable=True),
                 lock=lock,
             )
-        except BaseException as error:
+        except OSError as error:
             files.close(lock)
-            raise _cannot_open(path, error) if isinstance(error, OSError) else error
+            raise _cannot_open(path, error) from error
+        except BaseException:
+            files.close(lock)
+            raise
 
     async def append(self, records: Sequence[NewRecord], *, reserve: bool = False) -> Appended:
         """Make the records durable as one group; with ``reserve`` also when the disk is nearly full."""

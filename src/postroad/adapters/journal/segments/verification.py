@@ -91,6 +91,8 @@ class _Verification:
         try:
             yield from self._begin(name, segment)
             yield from self._groups(segment, durable_seq)
+        except OSError as error:
+            yield Fault("changed", name.name, 0, self._head.seq + 1, f"the disk cannot read the segment: {error}")
         finally:
             segment.close()
 

@@ -14,12 +14,15 @@ import msgspec
 
 from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.lexical import check_size
-from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.limits import NAME_CHARS, WireLimits
 
 _Shape = TypeVar("_Shape")
 
 _STRING = rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
-_STRINGS = re.compile(_STRING + rb"(\s*+:)?+", re.DOTALL)
+# Takes no closing quote, so that no name can hide behind another. Longer names are refused by check_names.
+_NAME = re.compile(rb'"([^"\\]{0,%d}+)(?="\s*+:)' % NAME_CHARS)
+_NAME_OF_ANY_LENGTH = re.compile(rb'"([^"\\]*+)(?="\s*+:)')
+_ESCAPED_NAME = re.compile(rb'\\.[^"\\]*+"\s*+:', re.DOTALL)
 _BRACKETS = re.compile(_STRING + rb"|([\[{])|[\]}]", re.DOTALL)
 _PLACE = re.compile(r"(.*) - at `(?:key in )?\$(.*)`\Z", re.DOTALL)
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+|\.\.\.)\]")
@@ -68,8 +71,8 @@ def _check_depth(body: bytes, limits: WireLimits) -> None:
 
 def _check_names(body: bytes) -> None:
     """Refuse an object with a name twice. Mostly no name at all comes twice, which one search shows."""
-    names = [name for name, colon in _STRINGS.findall(body) if colon]
-    if len(set(names)) < len(names) or any(b"\\" in name for name in names):
+    names = (_NAME if body.isascii() else _NAME_OF_ANY_LENGTH).findall(body)
+    if len(set(names)) < len(names) or (b"\\" in body and _ESCAPED_NAME.search(body)):
         _check_object(json.loads(body, object_pairs_hook=_Object, parse_int=str, parse_float=str), "")
 
 

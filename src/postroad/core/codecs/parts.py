@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from postroad.core.codecs.faults import malformed, too_complex
-from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.limits import NAME_CHARS, WireLimits
 from postroad.core.model.message import Message, Part, Recipient
+from postroad.errors import Refused
 
 OCTETS = "application/octet-stream"
 XML = "application/xml"
@@ -66,5 +67,7 @@ def check_names(names: Collection[str], what: str, pointer: str) -> None:
     distinct = set(names)
     if "" in distinct:
         raise malformed(f"{what} names may not be empty", pointer)
+    if max(map(len, distinct), default=0) > NAME_CHARS:
+        raise Refused("wire.too-large", f"{what} names have at most {NAME_CHARS} characters", pointer=pointer)
     if len(distinct) < len(names):
         raise malformed(f"{what} names are unique; one of them is used twice", pointer)

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from postroad.adapters.journal.postgres import PACKAGE, PostgresJournal
 from postroad.adapters.journal.postgres_group import group_from_row, pack
 from postroad.adapters.journal.postgres_schema import migrate
+from postroad.adapters.journal.postgres_verification import verify
 from postroad.adapters.journal.segments import frame
+from postroad.adapters.journal.segments.verification import Fault
 from postroad.errors import Misconfigured
-from postroad.ports import Journal, NewRecord
+from postroad.ports import Head, Journal, NewRecord
 from postroad.testing.journal_contract import JournalContract
 
 WRITERS = 4
@@ -42,15 +44,12 @@ async def journal(postgres_database: str) -> AsyncIterator[PostgresJournal]:
     await journal.close()
 
 
+async def faults(journal: PostgresJournal, expected_head: Head | None = None) -> list[str]:
+    return [found.kind async for found in verify(journal, expected_head) if isinstance(found, Fault)]
+
+
 async def chain_holds(journal: PostgresJournal) -> bool:
-    head = frame.EMPTY
-    async for group, bodies in journal.groups():
-        if not frame.follows(group, head) or not frame.lengths_agree(group):
-            return False
-        if bodies is not None and len(bodies) != group.bodies_bytes:
-            return False
-        head = group.head
-    return head == await journal.head()
+    return await faults(journal) == []
 
 
 @pytest.mark.req("A3")
@@ -66,13 +65,67 @@ async def test_the_chain_is_the_one_of_segment_files(journal: PostgresJournal) -
     assert await chain_holds(journal)
 
 
-async def test_a_changed_fact_breaks_the_chain(journal: PostgresJournal, postgres_database: str) -> None:
-    await journal.append([NewRecord(b"one", b"body"), NewRecord(b"two", None)])
-    await journal.append([NewRecord(b"three", b"body")])
+MUTATIONS = {
+    "a fact is changed": ("UPDATE journal_group SET facts = set_byte(facts, 0, 7) WHERE first_seq = 3", "changed"),
+    "a fact is cut off": ("UPDATE journal_group SET facts = substring(facts FROM 2) WHERE first_seq = 3", "changed"),
+    "a body is changed": ("UPDATE journal_group SET bodies = set_byte(bodies, 0, 7) WHERE first_seq = 3", "changed"),
+    "a body is cut off": ("UPDATE journal_group SET bodies = substring(bodies FOR 3) WHERE first_seq = 3", "changed"),
+    "a digest is changed": (
+        "UPDATE journal_group SET entries = set_byte(entries, 9, 7) WHERE first_seq = 3",
+        "changed",
+    ),
+    "an entry is gone": (
+        "UPDATE journal_group SET entries = substring(entries FROM 41) WHERE first_seq = 3",
+        "changed",
+    ),
+    "bytes are gone": ("UPDATE journal_group SET entries = substring(entries FROM 2) WHERE first_seq = 3", "changed"),
+    "a length is changed": ("UPDATE journal_group SET bodies_bytes = 1 WHERE first_seq = 3", "changed"),
+    "a chain is changed": ("UPDATE journal_group SET chain = set_byte(chain, 0, 7) WHERE first_seq = 3", "changed"),
+    "the last chain is changed": ("UPDATE journal_group SET chain = sha256(chain) WHERE first_seq = 5", "changed"),
+    "the head is changed": ("UPDATE journal_head SET chain = sha256(chain)", "changed"),
+    "a group is gone": ("DELETE FROM journal_group WHERE first_seq = 3", "missing"),
+    "the first is gone": ("DELETE FROM journal_group WHERE first_seq = 1", "missing"),
+    "the last is gone": ("DELETE FROM journal_group WHERE first_seq = 5", "truncated"),
+    "all are gone": ("DELETE FROM journal_group", "truncated"),
+    "a number is changed": ("UPDATE journal_group SET last_seq = 5 WHERE first_seq = 3", "changed"),
+    "groups change places": (
+        """UPDATE journal_group SET first_seq = 9 - first_seq, last_seq = 11 - last_seq WHERE first_seq = 3;
+        UPDATE journal_group SET first_seq = 3, last_seq = 4 WHERE first_seq = 5;
+        UPDATE journal_group SET first_seq = 5, last_seq = 6 WHERE first_seq = 6""",
+        "changed",
+    ),
+    "a group is put in twice": (
+        """INSERT INTO journal_group SELECT 2, 2, chain, entries, facts, bodies, bodies_bytes
+        FROM journal_group WHERE first_seq = 1""",
+        "repeated",
+    ),
+}
+
+
+@pytest.mark.req("A3")
+@pytest.mark.parametrize("what", MUTATIONS)
+async def test_verify_finds_that(what: str, journal: PostgresJournal, postgres_database: str) -> None:
+    for pair in (("a", "b"), ("c", "d"), ("e", "f")):
+        await journal.append([NewRecord(f"facts {text}".encode(), f"body {text}".encode()) for text in pair])
+    assert await faults(journal) == []
+    statement, kind = MUTATIONS[what]
     connection = await asyncpg.connect(postgres_database)
-    await connection.execute("UPDATE journal_group SET facts = 'onetwx' WHERE first_seq = 1")
+    await connection.execute(statement)
     await connection.close()
-    assert not await chain_holds(journal)
+    assert kind in await faults(journal)
+
+
+@pytest.mark.req("A3")
+async def test_verify_finds_a_history_that_was_written_anew(journal: PostgresJournal, postgres_database: str) -> None:
+    known = (await journal.append([NewRecord(b"a", None)])).head
+    connection = await asyncpg.connect(postgres_database)
+    await connection.execute("DELETE FROM journal_group; UPDATE journal_head SET seq = 0, chain = sha256('')")
+    await connection.execute("UPDATE journal_head SET chain = decode(repeat('00', 32), 'hex')")
+    await connection.close()
+    assert await faults(journal) == []  # nothing is left that could tell …
+    assert await faults(journal, known) == ["truncated"]  # … but the index knows
+    await journal.append([NewRecord(b"b", None)])
+    assert await faults(journal, known) == ["changed"]
 
 
 async def test_writers_on_many_nodes_leave_no_gap_that_a_reader_could_pass(postgres_database: str) -> None:

@@ -1,0 +1,89 @@
+"""Reading the PostgreSQL journal back and saying what is not as it was written, in the words of the other journals.
+
+Kept rule: verify changes nothing, goes on after a fault, and trusts no number that it can recompute. A tail that is gone is
+found against ``journal_head`` and against the head that the index knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import NamedTuple
+
+from postroad.adapters.journal.postgres import PostgresJournal
+from postroad.adapters.journal.segments import frame
+from postroad.adapters.journal.segments.frame import EMPTY, ENTRY, Group
+from postroad.adapters.journal.segments.verification import Fault, Progress
+from postroad.ports import Head
+
+TABLE = "journal_group"
+PROGRESS_EVERY_GROUPS = 200
+
+
+class _Blob(NamedTuple):
+    """Bodies of one group, read like a file."""
+
+    data: bytes
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    def at(self, offset: int, length: int) -> bytes:
+        return self.data[offset : offset + length]
+
+
+async def verify(journal: PostgresJournal, expected_head: Head | None = None) -> AsyncIterator[Progress | Fault]:
+    """Check every group in order; yields progress, counted in records, and each fault with the row it lies in."""
+    written = await journal.head()
+    walk = _Walk(expected_head)
+    count = 0
+    async for group, bodies in journal.groups():
+        for fault in walk.check(group, bodies):
+            yield fault
+        count += 1
+        if count % PROGRESS_EVERY_GROUPS == 0:
+            yield Progress(walk.head.seq, written.seq, walk.head.seq)
+    for fault in walk.end(written):
+        yield fault
+    yield Progress(walk.head.seq, written.seq, walk.head.seq)
+
+
+class _Walk:
+    """``head`` is what the next group must continue."""
+
+    def __init__(self, expected: Head | None) -> None:
+        self.head = EMPTY
+        self._expected = expected
+
+    def check(self, group: Group, bodies: bytes | None) -> Iterator[Fault]:
+        due = self.head.seq + 1
+        if group.first_seq > due:
+            yield _fault("missing", due, f"records {due} to {group.first_seq - 1} are missing before this place")
+        elif group.first_seq < due:
+            yield _fault("repeated", group.first_seq, f"record {group.first_seq} comes again after record {due - 1}")
+        elif not frame.follows(group, self.head):
+            yield _fault("changed", due, "the group is not the one in the chain")
+        yield from self._contents(group, bodies)
+        self.head = group.head
+        if self._expected is not None and self._expected.seq == group.head.seq and self._expected != group.head:
+            yield _fault("changed", group.head.seq, "the chain is not the one the index knows: it was written anew")
+
+    def _contents(self, group: Group, bodies: bytes | None) -> Iterator[Fault]:
+        if len(group.table) != ENTRY.size * group.record_count or not frame.lengths_agree(group):
+            yield _fault("changed", group.first_seq, "the group's lengths do not add up")
+        elif bodies is not None:
+            for record in frame.broken_bodies(_Blob(bodies), group, group.first_seq):
+                yield _fault("changed", record.seq, "the body is not the one that was written")
+
+    def end(self, written: Head) -> Iterator[Fault]:
+        """Compare the end with what the database and the index say it was."""
+        known = max(written.seq, self._expected.seq if self._expected else 0)
+        if known > self.head.seq:
+            detail = f"records {self.head.seq + 1} to {known} were durable and are gone from the end"
+            yield _fault("truncated", self.head.seq + 1, detail)
+        elif written.seq == self.head.seq and written.chain != self.head.chain:
+            yield _fault("changed", written.seq, "journal_head does not have the chain of the last group")
+
+
+def _fault(kind: str, seq: int, detail: str) -> Fault:
+    return Fault(kind, TABLE, 0, seq, detail)

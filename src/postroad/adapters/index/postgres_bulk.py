@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-
 Row = tuple[Any, ...]
 
 _PARAMETER = re.compile(r"\$(\d+)")

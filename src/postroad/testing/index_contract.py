@@ -1,0 +1,251 @@
+"""What every index promises, as one suite. A new index's test is a subclass that says how to open an empty one.
+
+    class TestMyIndex(IndexContract):
+        @pytest.fixture
+        async def index(self) -> AsyncIterator[Index]: ...
+
+Run with pytest, pytest-asyncio in auto mode, and hypothesis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from postroad.adapters.memory.index import MemoryIndex
+from postroad.adapters.memory.journal import MemoryJournal
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesLeased, Entry, encode
+from postroad.core.projection.project import project
+from postroad.core.projection.queries import QUERIES
+from postroad.core.projection.tables import TABLES
+from postroad.flow.indexing import catch_up, rebuild
+from postroad.ports import Head, Index, Record
+from postroad.testing.index_story import BANK, BUYER, QUESTIONS, STORY, WAITING, Question
+from postroad.testing.journals import SERVICES, as_records, cuts, journals, new_records, plain_posts
+
+Tables = dict[str, list[tuple[Any, ...]]]
+
+EMPTY = Head(0, bytes(32))
+random_journals = settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors, HealthCheck.too_slow],
+)
+
+
+def head_after(records: Sequence[Record]) -> Head:
+    return Head(records[-1].seq, bytes([records[-1].seq % 256]) * 32)
+
+
+async def apply(index: Index, records: Sequence[Record]) -> None:
+    await index.apply(project(records), head_after(records))
+
+
+async def apply_in_pieces(index: Index, records: Sequence[Record], ends: Sequence[int]) -> None:
+    for start, end in pairwise([0, *ends]):
+        await apply(index, records[start:end])
+
+
+async def tables(index: Index) -> Tables:
+    return {table: await index.rows(table) for table in TABLES}
+
+
+class IndexContract:
+    """Each test has an empty index of its own."""
+
+    @pytest.fixture
+    async def index(self) -> AsyncIterator[Index]:
+        raise NotImplementedError("say how to open an empty index")
+        yield
+
+    @pytest.fixture
+    async def told(self, index: Index) -> Index:
+        """The index after the story."""
+        await apply(index, as_records(STORY))
+        return index
+
+    # ---- answers
+
+    @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: f"{question.name}{question.parameters}")
+    async def test_it_answers(self, told: Index, question: Question) -> None:
+        rows = await told.query(question.name, *question.parameters)
+        assert question.answered(rows) == question.rows
+        assert all(len(row) == len(QUERIES[question.name][1]) for row in rows)
+
+    def test_every_question_is_asked(self) -> None:
+        assert {question.name for question in QUESTIONS} == set(QUERIES)
+
+    async def test_every_table_has_rows_after_the_story(self, told: Index) -> None:
+        assert [table for table, rows in (await tables(told)).items() if not rows] == []
+
+    async def test_a_waiting_delivery_comes_with_its_header_and_body(self, told: Index) -> None:
+        [row] = await told.query("delivery", WAITING)
+        answer = dict(zip(QUERIES["delivery"][1], row, strict=True))
+        record = as_records(STORY)[13]
+        assert answer["header"] == record.facts == encode(STORY[13])
+        body = tuple(answer[f"body_{field}"] for field in ("segment", "offset", "length", "digest"))
+        assert body == record.body
+
+    async def test_long_queues_are_read_page_by_page(self, index: Index) -> None:
+        await apply(index, as_records(list(plain_posts(250, services=1))))
+        numbers: list[int] = []
+        while page := await index.query("mailbox", f"{0:016x}", numbers[-1] if numbers else 0, 100):
+            numbers += [row[0] for row in page]
+        assert numbers == [delivery_number(seq, 0) for seq in range(1, 251)]
+
+    # ---- repeating and cutting
+
+    @random_journals
+    @given(data=st.data(), entries=journals())
+    async def test_the_cut_into_batches_does_not_matter(
+        self, index: Index, data: st.DataObject, entries: list[Entry]
+    ) -> None:
+        records = as_records(entries)
+        await index.clear()
+        await apply(index, records)
+        at_once = await tables(index)
+        for ends in (range(1, len(records) + 1), data.draw(cuts(len(records)))):
+            await index.clear()
+            await apply_in_pieces(index, records, list(ends))
+            assert await tables(index) == at_once
+
+    @random_journals
+    @given(data=st.data(), entries=journals())
+    async def test_applying_again_changes_nothing(
+        self, index: Index, data: st.DataObject, entries: list[Entry]
+    ) -> None:
+        records = as_records(entries)
+        await index.clear()
+        await apply(index, records)
+        once, position = await tables(index), await index.position()
+        await apply_in_pieces(index, records, data.draw(cuts(len(records))))
+        assert await tables(index) == once
+        assert await index.position() == position
+
+    @random_journals
+    @given(entries=journals())
+    async def test_a_rebuilt_index_equals_the_live_one(self, index: Index, entries: list[Entry]) -> None:
+        await index.clear()
+        journal = MemoryJournal()
+        for record in new_records(entries):
+            await journal.append([record])
+            await catch_up(journal, index)
+        live = await tables(index)
+        assert await rebuild(journal, index) == await journal.head() == await index.position()
+        assert await tables(index) == live
+
+    @random_journals
+    @given(data=st.data(), entries=journals())
+    async def test_all_indexes_give_the_same_answers(
+        self, index: Index, data: st.DataObject, entries: list[Entry]
+    ) -> None:
+        """Against the memory index, which shares no line of SQL with the others (and against itself, in other batches)."""
+        records, memory = as_records(entries), MemoryIndex()
+        await index.clear()
+        await apply_in_pieces(index, records, data.draw(cuts(len(records))))
+        await apply(memory, records)
+        assert await tables(index) == await tables(memory)
+        for name in QUERIES:
+            for parameters in await _parameters(name, memory):
+                assert await index.query(name, *parameters) == await memory.query(name, *parameters), (name, parameters)
+
+    # ---- position
+
+    async def test_a_new_index_stands_before_the_first_entry(self, index: Index) -> None:
+        assert await index.position() == EMPTY
+
+    async def test_the_position_moves_with_the_changes_and_never_back(self, index: Index) -> None:
+        records = as_records(STORY)
+        await apply(index, records)
+        assert await index.position() == head_after(records)
+        await apply(index, records[:3])
+        assert await index.position() == head_after(records)
+
+    async def test_a_cleared_index_is_a_new_one(self, told: Index) -> None:
+        await told.clear()
+        assert await told.position() == EMPTY
+        assert await tables(told) == {table: [] for table in TABLES}
+        await apply(told, as_records(STORY))
+        assert await told.query("mailboxes") == [(BANK, 1), (BUYER, 1)]
+
+    # ---- rules
+
+    async def test_a_final_state_is_final(self, told: Index) -> None:
+        late: list[Entry] = [
+            DeliveriesAcknowledged(15_000, BANK, (WAITING,)),
+            DeliveriesAcknowledged(16_000, BANK, (WAITING,)),
+        ]
+        await apply(told, as_records([*late, DeliveriesLeased(17_000, BANK, 1.0, (WAITING,))], first_seq=15))
+        [row] = await told.query("delivery", WAITING)
+        answer = dict(zip(QUERIES["delivery"][1], row, strict=True))
+        assert (answer["settle_seq"], answer["settled_at_us"], answer["reason"]) == (15, 15_000, "acknowledged")
+
+    async def test_the_first_use_of_a_key_counts(self, index: Index) -> None:
+        twice = [entry for post in plain_posts(1) for entry in (post, post)]
+        await apply(index, as_records(twice))
+        [(key, *_)] = await index.rows("seen")
+        assert [row[2] for row in await index.query("seen", key)] == [1]
+
+    async def test_a_key_is_found_however_long_ago_it_was_used(self, index: Index) -> None:
+        [first] = as_records(list(plain_posts(1)))
+        [last] = as_records(list(plain_posts(2))[1:], first_seq=3_000_000)
+        await apply(index, [first])
+        keys = [key for key, *_ in await index.rows("seen")]
+        await apply(index, [last])
+        keys += [key for key, *_ in await index.rows("seen") if key not in keys]
+        assert [(await index.query("seen", key))[0][2] for key in keys] == [1, 3_000_000]
+        assert await index.query("recent_keys", 5) == [(key,) for key in reversed(keys)]
+
+    async def test_values_keep_their_type(self, index: Index) -> None:
+        seq, time_us, size = 2**46, 2**60, 2**40
+        header = bytes(range(256))
+        message = (
+            seq,
+            "",
+            "\u00e9\U0001f4e8",
+            "",
+            "request",
+            "",
+            "'; --",
+            time_us,
+            size,
+            header,
+            2**50,
+            2**51,
+            2**33,
+            b"",
+        )
+        await index.apply({"insert_message": [message], "insert_trail": [(seq, seq + 1)]}, Head(seq, b"\0\xff" * 16))
+        assert await index.rows("message") == [message]
+        assert await index.rows("trail") == [(seq, seq + 1)]
+        assert await index.position() == Head(seq, b"\0\xff" * 16)
+        assert [type(value) for value in (await index.rows("message"))[0]] == [type(value) for value in message]
+
+
+async def _parameters(name: str, memory: MemoryIndex) -> list[tuple[Any, ...]]:
+    """Parameters for a query that hit something in this index, and some that hit nothing."""
+    if name == "object_versions":
+        return [(kind, key) for kind, key, *_ in await memory.rows("object")] + [("service", "none")]
+    pools: dict[str, list[Any]] = {
+        "key": [row[0] for row in await memory.rows("seen")] + [0],
+        "number": [row[0] for row in await memory.rows("delivery")] + [1],
+        "seq": [row[0] for row in await memory.rows("message")] + [0],
+        "session": [row[1] for table in ("message", "refused") for row in await memory.rows(table)] + ["none"],
+        "transaction_id": [row[1] for row in await memory.rows("message")] + ["none"],
+        "recipient": [*SERVICES, "none"],
+        "sender": [*SERVICES, ""],
+        "limit": [3, 1000],
+        "after_number": [0, delivery_number(5, 0)],
+        "before_number": [2**62, delivery_number(5, 0)],
+        "before_seq": [2**62, 5],
+    }
+    found: list[tuple[Any, ...]] = [()]
+    for parameter in QUERIES[name][0]:
+        found = [(*before, value) for before in found for value in pools[parameter]]
+    return found

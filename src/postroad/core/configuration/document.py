@@ -1,0 +1,126 @@
+"""The configuration document: what people write in YAML, keep in version control, and apply.
+
+Secrets never stand in it. A password or key is given by reference (``passwordFrom: env:NAME``); the command line resolves the
+reference where it runs and sends the secret itself over its own connection. An exported credential says ``kept: true``: it exists
+already and stays as it is, so applying an export changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+from pydantic import Field, StrictBool, ValidationError, model_validator
+
+from postroad.core.configuration.profile import ServiceProfile
+from postroad.core.configuration.shapes import (
+    Email,
+    Gcid,
+    Key,
+    Line,
+    Name,
+    Password,
+    Pem,
+    Prose,
+    Rate,
+    RoleName,
+    SecretFrom,
+    Shape,
+    Word,
+)
+from postroad.core.model.directory import CredentialKind
+
+GIVEN = ("password", "password_from", "key", "key_from", "certificate", "kept")
+
+
+class Fault(NamedTuple):
+    """Something wrong in a document, and its place as a JSON pointer."""
+
+    pointer: str
+    detail: str
+
+
+class CredentialEntry(Shape):
+    """How a service proves itself; the label tells its credentials apart."""
+
+    label: Word
+    kind: CredentialKind | None = None
+    password: Annotated[Password | None, Field(description="Never written in a file: sent by the command line")] = None
+    password_from: SecretFrom | None = None
+    key: Annotated[Key | None, Field(description="Never written in a file: sent by the command line")] = None
+    key_from: SecretFrom | None = None
+    certificate: Annotated[Pem | None, Field(description="A certificate in PEM; public, so it may stand here")] = None
+    kept: Annotated[StrictBool | None, Field(description="It exists already, and stays as it is")] = None
+
+    @model_validator(mode="after")
+    def has_one_proof(self) -> Self:
+        if sum(bool(getattr(self, name)) for name in GIVEN) != 1:
+            raise ValueError("needs exactly one of passwordFrom, keyFrom, certificate or kept: true")
+        if self.kept and self.kind is None:
+            raise ValueError("a credential that is kept says its kind: password, key or certificate")
+        if not self.kept and self.kind is not None and self.kind is not self.proof:
+            raise ValueError(f"its kind is {self.proof.value}; correct it or leave it out")
+        return self
+
+    @property
+    def proof(self) -> CredentialKind:
+        """The kind of credential that this entry stands for."""
+        if self.password or self.password_from:
+            return CredentialKind.PASSWORD
+        if self.key or self.key_from:
+            return CredentialKind.KEY
+        return self.kind or CredentialKind.CERTIFICATE
+
+
+class ServiceEntry(ServiceProfile):
+    gcid: Annotated[Gcid | None, Field(description="Drawn by the network; written by an export")] = None
+    credentials: Annotated[tuple[CredentialEntry, ...] | None, Field(max_length=100)] = None
+
+
+class PersonEntry(Shape):
+    name: Line = ""
+    role: RoleName = "viewer"
+
+
+class OrganizationEntry(Shape):
+    description: Prose = ""
+    posts_per_s: Annotated[Rate, Field(alias="postsPerSecond")] = 0
+    people: Annotated[dict[Email, PersonEntry], Field(max_length=10_000, default_factory=dict)]
+    services: Annotated[dict[Name, ServiceEntry], Field(max_length=10_000, default_factory=dict)]
+
+
+class NetworkDocument(Shape):
+    """One whole configuration document."""
+
+    postroad: Annotated[Literal[1], Field(description="The version of this format")]
+    organizations: Annotated[dict[Name, OrganizationEntry], Field(max_length=10_000, default_factory=dict)]
+
+
+def read_document(content: Mapping[str, Any]) -> NetworkDocument | list[Fault]:
+    """The document, or everything that is wrong with its form."""
+    try:
+        return NetworkDocument.model_validate(content)
+    except ValidationError as error:
+        return [
+            Fault(pointer(*(str(step) for step in fault["loc"])), plainly(fault["msg"]))
+            for fault in error.errors(include_url=False, include_context=False, include_input=False)
+        ]
+
+
+def pointer(*steps: str | int) -> str:
+    """A JSON pointer (RFC 6901) from its steps."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
+
+
+def plainly(text: str) -> str:
+    return text.removeprefix("Value error, ")
+
+
+def document_schema() -> dict[str, Any]:
+    """The JSON Schema of the document, for editors and for the documentation."""
+    schema = NetworkDocument.model_json_schema(by_alias=True)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://postroad.dev/schema/network-1.json",
+        **schema,
+    }

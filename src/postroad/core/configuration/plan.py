@@ -1,0 +1,221 @@
+"""What applying a document would change: additions, changes field by field, and, only when pruning, removals.
+
+Kept rules: pure, so a plan shown is a plan applied; all contradictions are found, not only the first; nothing is removed unless
+asked, and pruning never looks beyond the organizations that the document names. A plan's ``version`` covers every step and the
+versions of what it touches, so applying it is refused once any of that has moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+from pydantic.alias_generators import to_camel
+
+from postroad.core.configuration.document import Fault, NetworkDocument, pointer
+from postroad.core.configuration.profile import profile_of
+from postroad.core.configuration.sections import SECTIONS, USUAL, Planning, Wanted
+from postroad.core.model.directory import Credential, Organization, Person, Role, Service
+from postroad.core.model.snapshot import Directory, object_key
+
+
+class Action(StrEnum):
+    ADD = "add"
+    CHANGE = "change"
+    REMOVE = "remove"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldChange:
+    field: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedStep:
+    """One object that is added, changed or removed; ``value`` None means removed."""
+
+    action: Action
+    kind: str
+    key: str
+    name: str  # as people know it
+    seen_version: int
+    value: Any | None
+    fields: tuple[FieldChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    steps: tuple[PlannedStep, ...] = ()
+    faults: tuple[Fault, ...] = ()
+
+    @property
+    def version(self) -> str:
+        """Names this very plan: the same as long as the same steps meet the same versions."""
+        facts = [(s.action, s.kind, s.name, s.seen_version, [_told(f) for f in s.fields]) for s in self.steps]
+        return blake2b(msgspec.json.encode(facts, order="sorted"), digest_size=16).hexdigest()
+
+    def count(self, action: Action) -> int:
+        return sum(step.action is action for step in self.steps)
+
+
+def plan(
+    document: NetworkDocument,
+    directory: Directory,
+    *,
+    secrets: Mapping[str, str],
+    fresh_ids: Iterator[str],
+    now_us: int,
+    prune: bool = False,
+    may_choose_ids: bool = False,
+) -> Plan:
+    """The way from the directory to the document.
+
+    ``secrets`` gives what is stored for each secret in the document (a hash, a fingerprint), by the entry's pointer; where
+    a secret is the one already stored, that is the stored value itself, so that it shows no change.
+    """
+    planning = Planning(
+        directory=directory, secrets=secrets, fresh_ids=fresh_ids, now_us=now_us, may_choose_ids=may_choose_ids
+    )
+    steps: list[PlannedStep] = []
+    for name, entry in document.organizations.items():
+        existing = directory.organization(name)
+        wanted = Organization(
+            name=existing.name if existing else name,
+            description=entry.description,
+            posts_per_s=entry.posts_per_s,
+            suspended=existing.suspended if existing else "",
+        )
+        place = pointer("organizations", name)
+        all_wanted = [Wanted(place, wanted, wanted.name)]
+        for section in SECTIONS:
+            all_wanted += section.wanted(wanted.name, entry, place, planning)
+        steps += [step for item in all_wanted if (step := _step(item, directory)) is not None]
+        if prune:
+            kept = {object_key(item.value) for item in all_wanted}
+            steps += _removals(wanted.name, entry, directory, kept)
+    planning.faults += _twice(document) + _ownerless(document, directory, steps)
+    return Plan(steps=tuple(steps), faults=tuple(planning.faults))
+
+
+def _removals(organization: str, entry: Any, directory: Directory, kept: set[tuple[str, str]]) -> list[PlannedStep]:
+    found = [item for section in SECTIONS for item in section.prunable(organization, entry, directory)]
+    return [
+        PlannedStep(action=Action.REMOVE, kind=kind, key=key, name=name_of(item, directory), value=None,
+                    seen_version=directory.object_version(kind, key))
+        for item in found
+        for kind, key in [object_key(item)]
+        if (kind, key) not in kept
+    ]  # fmt: skip
+
+
+def _step(wanted: Wanted, directory: Directory) -> PlannedStep | None:
+    kind, key = object_key(wanted.value)
+    existing = directory.object(kind, key)
+    if existing == wanted.value:
+        return None
+    return PlannedStep(
+        action=Action.CHANGE if existing is not None else Action.ADD,
+        kind=kind,
+        key=key,
+        name=wanted.name,
+        seen_version=directory.object_version(kind, key),
+        value=wanted.value,
+        fields=_differences(existing, wanted.value),
+    )
+
+
+def _differences(before: Any | None, after: Any) -> tuple[FieldChange, ...]:
+    """What differs, field by field, under the names that people write. A secret is only said to be new."""
+    old, new = _written(before) if before is not None else _usual(after), _written(after)
+    changes = []
+    for name, value in new.items():
+        if name == "secret" and old.get(name) != value:
+            changes.append(FieldChange(field=name, before="", after="(new secret)"))
+        elif name not in IDENTITY and old.get(name) != value:
+            changes.append(FieldChange(field=name, before=old.get(name), after=value))
+    return tuple(changes)
+
+
+IDENTITY = frozenset({"gcid", "id", "createdAtUs", "expiresAtUs", "service", "person", "organization"})
+UNITS = {"postsPerS": "postsPerSecond"}
+
+
+def _written(value: Any) -> dict[str, Any]:
+    if isinstance(value, Service):
+        return {"name": value.name, **profile_of(value)}
+    camel = {to_camel(name): field for name, field in msgspec.to_builtins(value).items()}
+    return {UNITS.get(name, name): field for name, field in camel.items()}
+
+
+def _usual(value: Any) -> dict[str, Any]:
+    """What need not be said of something new."""
+    return (
+        {"name": value.name, **USUAL}
+        if isinstance(value, Service)
+        else {"name": "", "description": "", "suspended": ""}
+    )
+
+
+def _told(change: FieldChange) -> tuple[str, Any, Any]:
+    return change.field, change.before, change.after
+
+
+def name_of(item: Any, directory: Directory) -> str:
+    """How people know a configuration object."""
+    match item:
+        case Organization():
+            return item.name
+        case Person():
+            return item.email
+        case Service():
+            return item.address
+        case Credential():
+            service = directory.services.get(item.service)
+            return f"{service.address if service else item.person}: {item.label or item.id}"
+    raise TypeError(f"{type(item).__name__} is not a configuration object")
+
+
+def _twice(document: NetworkDocument) -> list[Fault]:
+    """Names that differ only in case name the same thing."""
+    faults = _same_names(document.organizations, "organizations")
+    for name, entry in document.organizations.items():
+        faults += _same_names(entry.people, "organizations", name, "people")
+        faults += _same_names(entry.services, "organizations", name, "services")
+    named = [entry.gcid for house in document.organizations.values() for entry in house.services.values() if entry.gcid]
+    if len(set(named)) != len(named):
+        faults.append(Fault("/organizations", "two services have the same GCID; leave it out for the new one"))
+    return faults
+
+
+def _same_names(names: Mapping[str, Any], *place: str) -> list[Fault]:
+    seen: set[str] = set()
+    faults = []
+    for name in names:
+        if name.casefold() in seen:
+            faults.append(Fault(pointer(*place, name), "is named twice; names that differ only in case are the same"))
+        seen.add(name.casefold())
+    return faults
+
+
+def _ownerless(document: NetworkDocument, directory: Directory, steps: list[PlannedStep]) -> list[Fault]:
+    """Organizations whose people would have no owner among them."""
+    people = dict(directory.people)
+    for step in steps:
+        if step.kind == "person" and step.value is None:
+            people.pop(step.key, None)
+        elif isinstance(step.value, Person):
+            people[step.key] = step.value
+    faults = []
+    for name in document.organizations:
+        members = [person for person in people.values() if person.organization.casefold() == name.casefold()]
+        if members and not any(person.role is Role.OWNER for person in members):
+            faults.append(
+                Fault(pointer("organizations", name, "people"), "needs at least one person with the role owner")
+            )
+    return faults

@@ -1,0 +1,168 @@
+"""A service's profile as people write it, and its way into the directory's ``Service`` and back.
+
+Field names are those of ``Service``; outside they are camelCase, and lengths of time say their unit.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, StringConstraints, model_validator
+
+from postroad.core.configuration.shapes import Count, Line, Prose, Seconds, SecretFrom, Shape, Url, Word, unique
+from postroad.core.model.directory import (
+    Accepts,
+    AuthenticationLevel,
+    CredentialKind,
+    DeliveryMode,
+    PushAuthentication,
+    Service,
+    Transport,
+    Visibility,
+)
+
+Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+TimeOfDay = Annotated[StrictStr, StringConstraints(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$")]
+Names = Annotated[tuple[Word, ...], Field(max_length=1_000), AfterValidator(unique)]
+NOT_PROFILE = ("gcid", "organization", "name", "suspended")
+
+
+def check_time_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError("is not a time zone; write it as Europe/Berlin or UTC") from None
+    return name
+
+
+TimeZone = Annotated[
+    StrictStr,
+    StringConstraints(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_+/-]*$"),
+    AfterValidator(check_time_zone),
+]
+
+
+class WindowProfile(Shape):
+    """A time of the day in which pushes may happen; may cross midnight."""
+
+    days: Annotated[tuple[Day, ...], Field(min_length=1, max_length=7), AfterValidator(unique)] = DAYS
+    opens: TimeOfDay = "00:00"
+    closes: TimeOfDay = "24:00"
+
+    @model_validator(mode="after")
+    def opens_at_all(self) -> Self:
+        if self.opens == self.closes or self.opens == "24:00":
+            raise ValueError("this window never opens; let it close later than it opens, or leave it out")
+        return self
+
+
+class PushProfile(Shape):
+    url: Annotated[Url, Field(min_length=1)]
+    authentication: PushAuthentication = PushAuthentication.SIGNATURE
+    username: Line = ""
+    secret_from: SecretFrom | Literal[""] = ""
+    tries: Annotated[StrictInt, Field(ge=1, le=100)] = 9
+    retry_interval_s: Annotated[Seconds, Field(alias="retryIntervalSeconds")] = 0
+
+
+class PolicyProfile(Shape):
+    transport: Transport = Transport.ANY
+    authentication: AuthenticationLevel = AuthenticationLevel.PASSWORD
+
+
+class ArgumentProfile(Shape):
+    name: Word
+    description: Prose = ""
+    required: StrictBool = False
+
+
+class DocumentAccessProfile(Shape):
+    service: Word
+    read: Names = ("*",)
+    change: Names = ("*",)
+
+
+class LimitsProfile(Shape):
+    message_bytes: Count = 0
+    queued_messages: Count = 0
+
+
+class ServiceProfile(Shape):
+    """Everything that an owner decides about a service."""
+
+    description: Prose = ""
+    category: Line = ""
+    operations: Names = ()
+    visibility: Visibility = Visibility.PRIVATE
+    authentication: Annotated[tuple[CredentialKind, ...], Field(min_length=1, max_length=3), AfterValidator(unique)] = (
+        CredentialKind.KEY,
+        CredentialKind.PASSWORD,
+        CredentialKind.CERTIFICATE,
+    )
+    delivery: DeliveryMode = DeliveryMode.POLL
+    push: PushProfile | None = None
+    windows: Annotated[tuple[WindowProfile, ...], Field(max_length=50)] = ()
+    time_zone: TimeZone = "UTC"
+    format: Annotated[Word, Field(max_length=100)] = "json"
+    documentation_url: Url = ""
+    arguments: Annotated[tuple[ArgumentProfile, ...], Field(max_length=200)] = ()
+    provisioning_url: Url = ""
+    policy: PolicyProfile = PolicyProfile()
+    logical_only: StrictBool = False
+    default_expiration_s: Annotated[StrictInt, Field(alias="defaultExpirationSeconds", ge=1, le=31_536_000)] = 172_800
+    accepts: Accepts = Accepts.ANYONE
+    accepts_from: Names = ()
+    may_include_services: StrictBool = True
+    document_access: Annotated[tuple[DocumentAccessProfile, ...], Field(max_length=1_000)] = ()
+    limits: LimitsProfile = LimitsProfile()
+
+    @model_validator(mode="after")
+    def can_be_pushed_to(self) -> Self:
+        if self.delivery is DeliveryMode.PUSH and self.push is None:
+            raise ValueError("delivery by push needs push.url; or let the service poll")
+        return self
+
+    def service(self, *, gcid: str, organization: str, name: str, suspended: str = "") -> Service:
+        """The directory's object for this profile."""
+        fields = self.model_dump(include=set(ServiceProfile.model_fields))
+        identity = {"gcid": gcid, "organization": organization, "name": name, "suspended": suspended}
+        return msgspec.convert(fields | identity, Service)
+
+
+def profile_of(service: Service) -> dict[str, Any]:
+    """The profile of a service as it is written outside, every field given."""
+    fields = msgspec.to_builtins(service)
+    for name in NOT_PROFILE:
+        del fields[name]
+    return outside(ServiceProfile, fields)
+
+
+def outside(shape: type[Shape], fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields under the names that people write, also below."""
+    return {_written(shape, name): _outside_value(shape, name, value) for name, value in fields.items()}
+
+
+def _written(shape: type[Shape], name: str) -> str:
+    return shape.model_fields[name].alias or name
+
+
+BELOW: dict[str, type[Shape]] = {
+    "push": PushProfile,
+    "windows": WindowProfile,
+    "arguments": ArgumentProfile,
+    "policy": PolicyProfile,
+    "document_access": DocumentAccessProfile,
+    "limits": LimitsProfile,
+}
+
+
+def _outside_value(shape: type[Shape], name: str, value: Any) -> Any:
+    below = BELOW.get(name) if shape is ServiceProfile else None
+    if below is None or value is None:
+        return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, dict):
+        return outside(below, value)
+    return [outside(below, item) for item in value]

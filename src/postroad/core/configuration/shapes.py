@@ -1,0 +1,68 @@
+"""The small types that profiles are made of: strict, bounded, and written in camelCase outside.
+
+Kept rule: nothing is converted silently. A number in quotes is a mistake, an unknown field is a mistake, and each is named by its
+place. Pydantic does the checking here (and not msgspec, as elsewhere in core), because it finds every fault at once and because
+FastAPI can document the very same types.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictInt, StrictStr, StringConstraints
+from pydantic.alias_generators import to_camel
+
+LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
+PROSE = r"^[^\x00-\x08\x0b-\x1f\x7f]*$"
+NAME = r"^[^\W_]([\w .&()+-]{0,62}[\w.)])?$"
+EMAIL = r"^[^@\s:/\x00-\x1f\x7f]{1,64}@[^@\s:/\x00-\x1f\x7f]{1,189}$"
+GCID = r"^[0-9a-f]{16}$"
+URL_MOST = 2_000
+
+
+class Shape(BaseModel):
+    """What all shapes share."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, regex_engine="python-re")
+
+
+def check_url(text: str) -> str:
+    """An http(s) address of some host, without credentials in it; or nothing."""
+    if not text:
+        return text
+    try:
+        parts = urlsplit(text)
+        fits = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        fits = False
+    if not fits or any(character.isspace() or ord(character) < 33 for character in text):
+        raise ValueError("must be a whole http or https address, such as https://example.com/in")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("must not carry a name or password; say where the secret is found instead")
+    return text
+
+
+def unique(items: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(set(items)) != len(items):
+        raise ValueError("must not name anything twice")
+    return items
+
+
+Line = Annotated[StrictStr, StringConstraints(max_length=200, pattern=LINE)]
+Word = Annotated[StrictStr, StringConstraints(min_length=1, max_length=200, pattern=LINE)]
+Prose = Annotated[StrictStr, StringConstraints(max_length=4_000, pattern=PROSE)]
+Name = Annotated[StrictStr, StringConstraints(min_length=1, max_length=64, pattern=NAME)]
+Email = Annotated[StrictStr, StringConstraints(min_length=3, max_length=254, pattern=EMAIL)]
+Gcid = Annotated[StrictStr, StringConstraints(pattern=GCID)]
+Url = Annotated[StrictStr, Field(max_length=URL_MOST), AfterValidator(check_url)]
+SecretFrom = Annotated[
+    StrictStr, StringConstraints(max_length=500, pattern=r"^((env:[A-Za-z_][A-Za-z0-9_]*)|(file:[^\x00-\x1f\x7f]+))$")
+]
+Password = Annotated[StrictStr, StringConstraints(min_length=1, max_length=256, pattern=LINE)]
+Key = Annotated[StrictStr, StringConstraints(pattern=r"^pr_[0-9a-f]{16}_[0-9a-f]{48}_[0-9a-f]{8}$")]
+Pem = Annotated[StrictStr, StringConstraints(min_length=1, max_length=20_000)]
+Seconds = Annotated[StrictInt, Field(ge=0, le=31_536_000)]
+Count = Annotated[StrictInt, Field(ge=0, le=1_000_000_000_000)]
+Rate = Annotated[StrictInt, Field(ge=0, le=1_000_000)]
+RoleName = Literal["owner", "developer", "viewer"]

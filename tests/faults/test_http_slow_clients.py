@@ -128,6 +128,55 @@ def test_a_client_that_reads_nothing_is_cut_off() -> None:
         assert eventually(lambda: not served.server.front.connections, 4)
 
 
+def test_a_client_that_reads_slowly_but_steadily_gets_all_of_it() -> None:
+    def large(request: Request, reply: Reply) -> None:
+        reply(200, b"a" * 20_000_000, b"text/plain", [(b"x-size", b"large")])
+
+    with serving({("GET", "/m"): large}, limits=QUICK) as served, Wire(served.port) as wire:
+        wire.send(b"GET /m HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        received = 0
+        began = time.monotonic()
+        while data := wire.sock.recv(200_000):
+            received += len(data)
+            time.sleep(0.01)
+        assert received > 20_000_000
+        assert time.monotonic() - began > 2 * QUICK.stalled_write_s, "too quick to show anything"
+
+
+def test_a_client_that_leaves_the_end_of_its_last_answer_unread_is_cut_off() -> None:
+    def large(request: Request, reply: Reply) -> None:
+        reply(200, b"a" * 20_000_000, b"text/plain")
+
+    with serving({("GET", "/m"): large}, limits=QUICK) as served, Wire(served.port) as wire:
+        wire.send(b"GET /m HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert eventually(lambda: bool(served.server.front.connections))
+        assert eventually(lambda: not served.server.front.connections, 4)
+
+
+def test_a_mistake_in_one_connections_check_does_not_stop_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving({("GET", "/m"): echo}, limits=QUICK) as served, Wire(served.port) as cursed, Wire(served.port) as idle:
+        assert eventually(lambda: len(served.server.front.connections) == 2)
+        victim = next(c for c in served.server.front.connections if c.address("peername") == cursed.sock.getsockname())
+        monkeypatch.setattr(victim, "check", lambda now: 1 / 0)
+        assert cursed.ended()
+        assert idle.ended()
+
+
+def test_a_listener_that_fails_does_not_keep_the_others_from_hearing() -> None:
+    kept: list[Reply] = []
+    heard = threading.Event()
+
+    def poll(request: Request, reply: Reply) -> None:
+        kept.append(reply)
+        reply.on_disconnect((lambda: 1 / 0) if len(kept) == 1 else heard.set)
+
+    with serving({("GET", "/m"): poll}) as served:
+        with Wire(served.port) as wire:
+            wire.send(b"GET /m HTTP/1.1\r\nHost: x\r\n\r\n" * 2)
+            assert eventually(lambda: len(kept) == 2)
+        assert heard.wait(3)
+
+
 @pytest.mark.req("Z2")
 @pytest.mark.parametrize("limit", [{"connections": 3}, {"connections_per_peer": 3}])
 def test_connections_beyond_the_limit_are_told_so(limit: dict[str, int]) -> None:

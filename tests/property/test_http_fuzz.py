@@ -48,6 +48,9 @@ class Pipe:
     def writelines(self, parts: list[bytes]) -> None:
         self.write(b"".join(parts))
 
+    def get_write_buffer_size(self) -> int:
+        return 0
+
     def can_write_eof(self) -> bool:
         return True
 

@@ -54,12 +54,12 @@ class Capacity:
     def may_begin(self) -> bool:
         return self.body_bytes < self._limits.bodies_in_flight_bytes
 
-    def hold(self, size: int) -> bool:
-        """Counts bytes of a body that has begun. False: there is no room even for what has begun."""
-        if size and self.body_bytes + size > 2 * self._limits.bodies_in_flight_bytes and self.body_bytes:
-            return False
+    def may_go_on(self, size: int) -> bool:
+        """Whether there is room for so much more of a body that has begun; a body that is alone may always go on."""
+        return not self.body_bytes or self.body_bytes + size <= 2 * self._limits.bodies_in_flight_bytes
+
+    def hold(self, size: int) -> None:
         self.body_bytes += size
-        return True
 
     def free(self, size: int) -> None:
         self.body_bytes -= size

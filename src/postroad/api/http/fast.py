@@ -28,7 +28,7 @@ def serve(front: Front, outbox: Outbox, route: FastRoute, head: Head, origin: Or
             reply(500, problem, content_type)
     if not reply.answered:
         reply.body_bytes_held = len(body)
-        front.capacity.body_bytes += len(body)
+        front.capacity.hold(len(body))
 
 
 class FastCall:
@@ -54,8 +54,9 @@ class FastCall:
         return False  # limited by its route's size and by the capacity that all share
 
     def feed(self, content: bytes) -> None:
-        if not self._front.capacity.hold(len(content)):
+        if not self._front.capacity.may_go_on(len(content)):
             raise Refused("network.busy", "the server holds too many bodies; try again in a moment")
+        self._front.capacity.hold(len(content))
         self._held += len(content)
         self._pieces.append(content)
 

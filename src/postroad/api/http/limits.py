@@ -26,7 +26,9 @@ class HttpLimits:
 
     idle_s: float = 15.0
     answer_deadline_s: float = 300.0  # a fast route that has not answered by then never will
-    stalled_write_s: float = 60.0  # how long a client may leave its answer unread
+    stalled_write_s: float = (
+        60.0  # how long a client may leave its answer unread, or read it slower than a body may come
+    )
     linger_s: float = 2.0  # how long we listen on after a refusal, so that the client gets to read it
     capacity_wait_s: float = 10.0  # how long a body may wait for room before it is refused
 

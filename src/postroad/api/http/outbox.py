@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 
 from postroad.api.http.capacity import Capacity
+from postroad.api.http.mistakes import log_mistake
 from postroad.api.http.request import Headers, Reply
 from postroad.api.http.wire import BODILESS, STATUS_LINES, DateLine, connection_line, header_lines, status_line
 
@@ -83,6 +84,9 @@ class Outbox:
         """The client is gone: everyone who still meant to answer it is told."""
         lost, self.replies = list(self.replies), deque()
         for reply in lost:
-            self._capacity.free(reply.body_bytes_held)
-            reply.body_bytes_held = 0
-            reply.disconnect()
+            held, reply.body_bytes_held = reply.body_bytes_held, 0
+            self._capacity.free(held)
+            try:
+                reply.disconnect()
+            except Exception as error:
+                log_mistake(b"on_disconnect", b"", error)

@@ -55,6 +55,8 @@ class HttpConnection(asyncio.Protocol):
         self._deaf = False  # nothing more is understood on this connection
         self._lingers = False
         self._waits = False  # for room for a body
+        self._waits_since_s = 0.0
+        self._unsent_bytes = 0  # when the client began to leave its answers unread
         self._parked = False  # a whole head waits until the answers before it have left
         self._has_place = False
         self._heads = HeadMemory(front.limits)
@@ -91,7 +93,7 @@ class HttpConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._writes.shut()
-        self._since_s = self._front.loop.time()
+        self._watch_unsent(self._front.loop.time())
 
     def resume_writing(self) -> None:
         self._writes.open()
@@ -150,6 +152,7 @@ class HttpConnection(asyncio.Protocol):
         route = front.route(head.method, head.path)
         if not self._may_begin(head, route):
             return False
+        self._waits_since_s = 0.0
         body_end = end + head.content_length
         if route is not None and not head.chunked and len(pending) >= body_end:
             self._pending = pending[body_end:]
@@ -168,7 +171,8 @@ class HttpConnection(asyncio.Protocol):
             raise Refused("wire.too-large", f"send at most {limit} bytes here")
         if route is None or self._front.capacity.may_begin or not (head.content_length or head.chunked):
             return True
-        self._waits, self._since_s = True, self._front.loop.time()
+        self._waits = True
+        self._waits_since_s = self._waits_since_s or self._front.loop.time()
         self._front.capacity.wait(self)
         return False
 
@@ -184,7 +188,7 @@ class HttpConnection(asyncio.Protocol):
         origin = self._origin(head) if head.forwarded else self._direct
         if not head.keep_alive:
             self._become_deaf()
-        serve(self._front, self.outbox, route, head, origin, body, self._since_s)
+        serve(self._front, self.outbox, route, head, origin, body, self._front.loop.time())
 
     def _begin(self, head: Head, route: FastRoute | None) -> None:
         front, now, origin = self._front, self._front.loop.time(), self._origin(head)
@@ -251,7 +255,7 @@ class HttpConnection(asyncio.Protocol):
         elif not self.outbox.replies:
             self._since_s = self._front.loop.time()
             if self._front.draining and self._incoming is None:
-                self._transport.close()
+                self._close()
             elif self._exchange is None:
                 self.say_continue()
         if self._pending and not self.outbox.corked and not self._deaf:
@@ -290,18 +294,27 @@ class HttpConnection(asyncio.Protocol):
         if isinstance(decision, Refused):
             self._refuse(decision)
         elif decision is Ending.CLOSE:
-            self._transport.close()
-        elif decision is Ending.ABORT:
+            self._close()
+        elif decision is Ending.ABORT and not (phase is Phase.STALLED and self._still_reads(now)):
             self.abort()
+
+    def _watch_unsent(self, now: float) -> None:
+        self._since_s, self._unsent_bytes = now, self._transport.get_write_buffer_size()
+
+    def _still_reads(self, now: float) -> bool:
+        """Whether enough of what was unsent has left since; if so, the watch begins anew."""
+        before, wanted = self._unsent_bytes, (now - self._since_s) * self._front.limits.body_bytes_per_s
+        self._watch_unsent(now)
+        return before - self._unsent_bytes >= wanted
 
     def _phase(self) -> tuple[Phase, float]:
         replies, incoming = self.outbox.replies, self._incoming
-        if not self._writes.is_open:
+        if not self._writes.is_open or self._transport.is_closing():
             return Phase.STALLED, self._since_s
         if self._deaf and not replies and self._exchange is None:
             return Phase.LINGERING, self._since_s
         if self._waits:
-            return Phase.WAITING, self._since_s
+            return Phase.WAITING, self._waits_since_s
         if incoming is not None:
             return (Phase.BODY if self._reads.is_open else Phase.WORKING), incoming.started_at_s
         if self._exchange is not None:
@@ -316,11 +329,16 @@ class HttpConnection(asyncio.Protocol):
         """The server is stopping: what has been begun is finished, and nothing else is begun."""
         self.outbox.draining = True
         if self._incoming is None and self._exchange is None and not self.outbox.replies:
-            self._transport.close()
+            self._close()
 
     def abort(self) -> None:
         self._become_deaf()
         self._transport.abort()
+
+    def _close(self) -> None:
+        """Sends what is left and closes; the clock sees to it that this ends."""
+        self._watch_unsent(self._front.loop.time())
+        self._transport.close()
 
     def _become_deaf(self) -> None:
         """Whatever else arrives is not understood; what was arriving is dropped."""
@@ -354,10 +372,10 @@ class HttpConnection(asyncio.Protocol):
 
     def _finish(self) -> None:
         """Closes; where the client may still be sending, only after it had time to read why."""
-        self._since_s = self._front.loop.time()
         if not self._lingers:
-            self._transport.close()
+            self._close()
             return
+        self._since_s = self._front.loop.time()
         self._reads.open()
         if self._transport.can_write_eof() and not self._transport.is_closing():
             self._transport.write_eof()

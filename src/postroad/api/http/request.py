@@ -18,7 +18,7 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 
 class Request:
-    """One request, read completely. Header names are lower-case; ``received_at_s`` is the event loop's clock."""
+    """One request, read completely; never altered. Header names are lower-case; ``received_at_s`` is the loop's clock."""
 
     __slots__ = (
         "body",

@@ -15,6 +15,7 @@ from postroad.api.http.capacity import Capacity
 from postroad.api.http.front import AsgiApp, Front
 from postroad.api.http.lifespan import Lifespan
 from postroad.api.http.limits import HttpLimits
+from postroad.api.http.mistakes import log_mistake
 from postroad.api.http.protocol import HttpConnection
 from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.request import FastRoutes, Problem
@@ -68,6 +69,7 @@ class HttpServer:
             ssl=self._ssl,
             reuse_port=self._reuse_port or None,
             ssl_handshake_timeout=self._limits.header_deadline_s if self._ssl else None,
+            ssl_shutdown_timeout=self._limits.linger_s if self._ssl else None,
         )
         self._tick(front)
         bound: socket.socket = self._server.sockets[0]
@@ -81,11 +83,15 @@ class HttpServer:
         return self._front
 
     def _tick(self, front: Front) -> None:
+        self._clock = front.loop.call_later(self._limits.tick_s, self._tick, front)
         front.date.renew()
         now = front.loop.time()
         for connection in tuple(front.connections):
-            connection.check(now)
-        self._clock = front.loop.call_later(self._limits.tick_s, self._tick, front)
+            try:
+                connection.check(now)
+            except Exception as error:  # one connection's mistake must not stop the clock of all
+                log_mistake(b"check", b"", error)
+                connection.abort()
 
     async def stop(self, drain_s: float) -> None:
         """Finishes what has begun, for at most ``drain_s``, and cuts the rest."""

@@ -8,18 +8,25 @@ never mixed.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from postroad.core.projection.project import project
 from postroad.errors import Misconfigured
-from postroad.ports import Head, Index, Journal
+from postroad.ports import Batch, Head, Index
 
 BATCH_BYTES = 4 << 20
 
 Progress = Callable[[Head], None]
 
 
+class Source(Protocol):
+    """The one thing that indexing needs of a journal."""
+
+    async def read(self, after_seq: int, limit_bytes: int = ...) -> Batch: ...
+
+
 async def follow(
-    journal: Journal, index: Index, *, arrived: Callable[[], Awaitable[None]], on_progress: Progress | None = None
+    journal: Source, index: Index, *, arrived: Callable[[], Awaitable[None]], on_progress: Progress | None = None
 ) -> None:
     """Keep the index up with the journal until cancelled; ``arrived`` returns when there may be something new.
 
@@ -34,18 +41,18 @@ async def follow(
         await arrived()
 
 
-async def catch_up(journal: Journal, index: Index, on_progress: Progress | None = None) -> Head:
+async def catch_up(journal: Source, index: Index, on_progress: Progress | None = None) -> Head:
     """Apply everything that the journal has now, and say where the index is then."""
     return await _catch_up(journal, index, await trusted_position(journal, index), on_progress)
 
 
-async def rebuild(journal: Journal, index: Index, on_progress: Progress | None = None) -> Head:
+async def rebuild(journal: Source, index: Index, on_progress: Progress | None = None) -> Head:
     """Make every table anew from the first entry on."""
     await index.clear()
     return await catch_up(journal, index, on_progress)
 
 
-async def trusted_position(journal: Journal, index: Index) -> Head:
+async def trusted_position(journal: Source, index: Index) -> Head:
     """The index's position, once the journal has been seen to pass through it."""
     position = await index.position()
     if position.seq and (await journal.read(position.seq - 1, 1)).head != position:
@@ -58,7 +65,7 @@ async def trusted_position(journal: Journal, index: Index) -> Head:
     return position
 
 
-async def _catch_up(journal: Journal, index: Index, position: Head, on_progress: Progress | None) -> Head:
+async def _catch_up(journal: Source, index: Index, position: Head, on_progress: Progress | None) -> Head:
     while (batch := await journal.read(position.seq, BATCH_BYTES)).records:
         await index.apply(project(batch.records), batch.head)
         position = batch.head

@@ -17,7 +17,7 @@ Answered = Callable[[Answer], None]
 IDEMPOTENCY_KEY_MOST = 255
 
 
-class Posting(Struct, frozen=True):
+class Posting(Struct, gc=False, frozen=True):
     """One decoded post."""
 
     message: Message
@@ -27,7 +27,7 @@ class Posting(Struct, frozen=True):
     fingerprint: str = ""
 
 
-class Replayed(PostResult, frozen=True, kw_only=True):
+class Replayed(PostResult, gc=False, frozen=True, kw_only=True):
     """The answer to the first post, given again because of its Idempotency-Key."""
 
 

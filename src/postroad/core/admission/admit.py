@@ -15,7 +15,7 @@ HANDLE_MOST = 255
 ADDRESSED = frozenset({MessageType.REQUEST, MessageType.NOTIFICATION})
 
 
-class Admitted(Struct, frozen=True):
+class Admitted(Struct, gc=False, frozen=True):
     """A message that may go on to routing."""
 
     message: Message

@@ -49,14 +49,14 @@ FINAL: dict[str, State] = {
 }
 
 
-class Content(Struct, frozen=True, array_like=True):
+class Content(Struct, gc=False, frozen=True, array_like=True):
     """The parts that a delivery carries, and where their bytes lie (segment, offset, length, digest)."""
 
     parts: tuple[PartFacts, ...]
     body: tuple[int, int, int, bytes] | None
 
 
-class Queued(Struct, kw_only=True):
+class Queued(Struct, gc=False, kw_only=True):
     """A delivery waiting in a mailbox. Mutable, because lease and attempt change while it waits."""
 
     number: int

@@ -17,7 +17,7 @@ from msgspec import Struct
 from postroad.core.model.message import Argument, MessageType, Property, Status
 
 
-class PartFacts(Struct, frozen=True, array_like=True):
+class PartFacts(Struct, gc=False, frozen=True, array_like=True):
     """One part as the journal describes it; its bytes are the next ``size`` bytes of the entry's body."""
 
     id: str
@@ -27,7 +27,7 @@ class PartFacts(Struct, frozen=True, array_like=True):
     attachment: bool = False
 
 
-class Hop(Struct, frozen=True, array_like=True):
+class Hop(Struct, gc=False, frozen=True, array_like=True):
     """One service on an itinerary, with the arguments it is invoked with and who brought it in."""
 
     service: str  # GCID
@@ -35,7 +35,7 @@ class Hop(Struct, frozen=True, array_like=True):
     invoker: str = ""  # GCID
 
 
-class Copy(Struct, frozen=True, array_like=True):
+class Copy(Struct, gc=False, frozen=True, array_like=True):
     """One recipient of a message: the services to pass, the recipient last; or the code with which it was refused."""
 
     named: str  # as the poster wrote it
@@ -44,7 +44,7 @@ class Copy(Struct, frozen=True, array_like=True):
     detail: str = ""
 
 
-class Answers(Struct, frozen=True, array_like=True):
+class Answers(Struct, gc=False, frozen=True, array_like=True):
     """The delivery that a response answers, and what its requester needs to recognise it."""
 
     delivery: int
@@ -52,7 +52,7 @@ class Answers(Struct, frozen=True, array_like=True):
     handle: str = ""
 
 
-class MessagePosted(Struct, frozen=True, array_like=True, tag_field="kind", tag="message.posted"):
+class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.posted"):
     """A post was authenticated, admitted, routed and queued; success is answered only once this entry is durable."""
 
     at_us: int
@@ -76,7 +76,7 @@ class MessagePosted(Struct, frozen=True, array_like=True, tag_field="kind", tag=
     fingerprint: str = ""  # of the wire, where an Idempotency-Key must be compared
 
 
-class MessageRefused(Struct, frozen=True, array_like=True, tag_field="kind", tag="message.refused"):
+class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.refused"):
     """A post was rejected, and why; the body is not kept."""
 
     at_us: int
@@ -90,7 +90,7 @@ class MessageRefused(Struct, frozen=True, array_like=True, tag_field="kind", tag
     named: tuple[str, ...] = ()
 
 
-class InvocationReturned(Struct, frozen=True, array_like=True, tag_field="kind", tag="invocation.returned"):
+class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="invocation.returned"):
     """An in-transit service answered with the (changed) message, which goes on to the next hop of its copy."""
 
     at_us: int
@@ -107,7 +107,7 @@ class InvocationReturned(Struct, frozen=True, array_like=True, tag_field="kind",
     parts: tuple[PartFacts, ...]
 
 
-class DeliveriesLeased(Struct, frozen=True, array_like=True, tag_field="kind", tag="delivery.leased"):
+class DeliveriesLeased(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.leased"):
     """A poll handed these deliveries out; they come again unless acknowledged before the lease ends."""
 
     at_us: int
@@ -116,7 +116,7 @@ class DeliveriesLeased(Struct, frozen=True, array_like=True, tag_field="kind", t
     deliveries: tuple[int, ...]
 
 
-class DeliveriesAcknowledged(Struct, frozen=True, array_like=True, tag_field="kind", tag="delivery.acknowledged"):
+class DeliveriesAcknowledged(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.acknowledged"):
     """The receiver has taken these deliveries over; they are final and never handed out again."""
 
     at_us: int
@@ -124,7 +124,7 @@ class DeliveriesAcknowledged(Struct, frozen=True, array_like=True, tag_field="ki
     deliveries: tuple[int, ...]
 
 
-class DeliveriesReturned(Struct, frozen=True, array_like=True, tag_field="kind", tag="delivery.returned"):
+class DeliveriesReturned(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.returned"):
     """The receiver gave these deliveries back (negative acknowledgement)."""
 
     at_us: int
@@ -134,7 +134,7 @@ class DeliveriesReturned(Struct, frozen=True, array_like=True, tag_field="kind",
     deliveries: tuple[int, ...]
 
 
-class DeliveriesEnded(Struct, frozen=True, array_like=True, tag_field="kind", tag="delivery.ended"):
+class DeliveriesEnded(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.ended"):
     """These deliveries reached a final state other than delivered: expired, cancelled, failed or rejected."""
 
     at_us: int
@@ -162,7 +162,7 @@ class ConfigurationChanged(Struct, frozen=True, array_like=True, tag_field="kind
     objects: tuple[ObjectChange, ...]
 
 
-class AccessRecorded(Struct, frozen=True, array_like=True, tag_field="kind", tag="access.recorded"):
+class AccessRecorded(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="access.recorded"):
     """Somebody failed to authenticate, or looked at something whose reading must be on record."""
 
     at_us: int

@@ -2,7 +2,8 @@
 
 ``Message`` is what a service posts; ``Delivered`` is what a service receives: the same plus what the network adds (session,
 token, invoker …) and without what only served the construction of the route. Parts keep their bytes exactly as posted.
-These are msgspec Structs rather than dataclasses because one is made for every message on the hot path.
+These are msgspec Structs rather than dataclasses because one is made for every message on the hot path; they hold no cycles, so
+the garbage collector need not look at the many that wait in queues (``gc=False``).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class PropertyType(StrEnum):
     DATE = "date"
 
 
-class Property(Struct, frozen=True, array_like=True):
+class Property(Struct, gc=False, frozen=True, array_like=True):
     """A typed property; ``value`` is its text in XML Schema's lexical form (``12.50``, ``true``, ``2026-11-15T10:00:00Z``)."""
 
     name: str
@@ -35,19 +36,19 @@ class Property(Struct, frozen=True, array_like=True):
     type: PropertyType = PropertyType.STRING
 
 
-class Argument(Struct, frozen=True, array_like=True):
+class Argument(Struct, gc=False, frozen=True, array_like=True):
     name: str
     value: str
 
 
-class Recipient(Struct, frozen=True, array_like=True):
+class Recipient(Struct, gc=False, frozen=True, array_like=True):
     """A service named as receiver, in ``To`` or on an explicit route, by GCID or address, with the arguments for it."""
 
     service: str
     arguments: tuple[Argument, ...] = ()
 
 
-class Part(Struct, frozen=True, kw_only=True):
+class Part(Struct, gc=False, frozen=True, kw_only=True):
     """A document of the body or an attachment: any bytes at all, with an id and a content type."""
 
     id: str
@@ -57,14 +58,14 @@ class Part(Struct, frozen=True, kw_only=True):
     attachment: bool = False
 
 
-class Status(Struct, frozen=True, array_like=True):
+class Status(Struct, gc=False, frozen=True, array_like=True):
     """What a response says about the work; a response without one reports success."""
 
     code: str
     text: str = ""
 
 
-class Message(Struct, frozen=True, kw_only=True):
+class Message(Struct, gc=False, frozen=True, kw_only=True):
     """A message as posted."""
 
     sender: str = ""  # as written in From; empty means "the authenticated poster"
@@ -81,14 +82,14 @@ class Message(Struct, frozen=True, kw_only=True):
     parts: tuple[Part, ...] = ()
 
 
-class Reference(Struct, frozen=True, array_like=True):
+class Reference(Struct, gc=False, frozen=True, array_like=True):
     """What a delivered response answers: the sender's own session and handle."""
 
     session: str
     handle: str = ""
 
 
-class Delivered(Struct, frozen=True, kw_only=True):
+class Delivered(Struct, gc=False, frozen=True, kw_only=True):
     """A message as handed to a receiver."""
 
     session: str
@@ -114,7 +115,7 @@ class Delivered(Struct, frozen=True, kw_only=True):
     parts: tuple[Part, ...] = ()
 
 
-class RecipientResult(Struct, frozen=True, kw_only=True):
+class RecipientResult(Struct, gc=False, frozen=True, kw_only=True):
     """What became of one recipient of a post: queued, or refused with a code."""
 
     service: str
@@ -122,7 +123,7 @@ class RecipientResult(Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-class PostResult(Struct, frozen=True, kw_only=True):
+class PostResult(Struct, gc=False, frozen=True, kw_only=True):
     """The answer to an accepted post."""
 
     session: str

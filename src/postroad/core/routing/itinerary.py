@@ -15,6 +15,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 
 HOPS_MOST = 25
+CACHED_MOST = 100_000
 
 
 def itineraries(admitted: Admitted, directory: Directory) -> tuple[Copy, ...]:
@@ -27,6 +28,20 @@ def itineraries(admitted: Admitted, directory: Directory) -> tuple[Copy, ...]:
 
 
 def _copy(admitted: Admitted, recipient: Recipient, directory: Directory) -> Copy:
+    """The copy for one recipient; the usual one, straight and without arguments, is remembered in the snapshot."""
+    if admitted.message.route or recipient.arguments:
+        return _routed(admitted, recipient, directory)
+    caller = admitted.caller
+    key = (admitted.sender.gcid, caller.secure, caller.level, recipient.service)
+    copy: Copy | None = directory.cache.get(key)
+    if copy is None:
+        copy = _routed(admitted, recipient, directory)
+        if len(directory.cache) < CACHED_MOST:
+            directory.cache[key] = copy
+    return copy
+
+
+def _routed(admitted: Admitted, recipient: Recipient, directory: Directory) -> Copy:
     try:
         return Copy(recipient.service, _hops(admitted, recipient, directory))
     except Refused as refusal:

@@ -1,0 +1,32 @@
+"""Directories for tests, made of plain objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from postroad.core.model.journal import ObjectChange
+from postroad.core.model.snapshot import Directory, object_key
+
+
+def directory_of(*objects: Any, version: int = 1) -> Directory:
+    """The directory in which these organizations, services, people and credentials exist."""
+    changes = [ObjectChange(*object_key(item), 1, msgspec.to_builtins(item)) for item in objects]
+    known = Directory().changed(changes, version)
+    # The very objects that were given, so that tests can compare by identity.
+    for item in objects:
+        kind, key = object_key(item)
+        table = {"organization": known.organizations, "person": known.people, "service": known.services}.get(kind)
+        if isinstance(table, dict):
+            table[key] = item
+    by_address = {item.address.casefold(): item for item in known.services.values()}
+    return Directory(
+        version=version,
+        organizations=known.organizations,
+        people=known.people,
+        services=known.services,
+        credentials=known.credentials,
+        versions=known.versions,
+        _by_address=by_address,
+    )

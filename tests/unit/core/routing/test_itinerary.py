@@ -1,0 +1,100 @@
+"""Itineraries: explicit routes, one recipient's fault, loops and limits."""
+
+from __future__ import annotations
+
+import pytest
+
+from postroad.core.admission.admit import admit
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Organization, Service, Visibility
+from postroad.core.model.journal import Copy
+from postroad.core.model.message import Argument, Message, Recipient
+from postroad.core.routing.itinerary import itineraries
+from postroad.errors import Refused
+from postroad.testing.directories import directory_of
+
+
+def service(number: int, name: str, **profile: object) -> Service:
+    organization, _, short = name.partition("/")
+    return Service(
+        gcid=f"{number:016x}", organization=organization, name=short, visibility=Visibility.PUBLIC, **profile  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+BUYER = service(1, "MyBiz/Purchasing")
+TIED = service(2, "MyBiz/Tied", may_include_services=False)
+SUPPLY = service(3, "Acme/Supply")
+XSLT = service(4, "Transmatics/xslt")
+ZIP = service(5, "XpandiCo/zipPlus4")
+RULES = service(6, "Acme/RulesOnly", logical_only=True)
+DIRECTORY = directory_of(Organization(name="MyBiz"), BUYER, TIED, SUPPLY, XSLT, ZIP, RULES)
+
+
+def copies(message: Message, sender: Service = BUYER) -> tuple[Copy, ...]:
+    return itineraries(admit(message, Caller(service=sender), DIRECTORY, 1), DIRECTORY)
+
+
+def names(copy: Copy) -> list[str]:
+    return [DIRECTORY.services[hop.service].address for hop in copy.hops]
+
+
+@pytest.mark.req("M8")
+def test_one_recipients_fault_does_not_touch_the_others() -> None:
+    good, bad, better = copies(Message(to=(Recipient("Acme/Supply"), Recipient("No/Body"), Recipient("XpandiCo/zipPlus4"))))
+    assert (names(good), bad.code, names(better)) == (["Acme/Supply"], "recipient.unknown", ["XpandiCo/zipPlus4"])
+
+
+@pytest.mark.req("M8")
+def test_a_post_that_reaches_nobody_is_refused_with_the_first_reason() -> None:
+    with pytest.raises(Refused) as refused:
+        copies(Message(to=(Recipient("No/Body"), Recipient("Acme/RulesOnly"))))
+    assert refused.value.code == "recipient.unknown"
+
+
+def test_an_explicit_route_is_passed_in_order_with_the_arguments_given() -> None:
+    message = Message(
+        to=(Recipient("Acme/Supply", (Argument("operation", "ProcessPurchaseOrder"),)),),
+        route=(Recipient("Transmatics/xslt", (Argument("stylesheet", "split"),)), Recipient("XpandiCo/zipPlus4")),
+    )
+    [copy] = copies(message)
+    assert names(copy) == ["Transmatics/xslt", "XpandiCo/zipPlus4", "Acme/Supply"]
+    assert [hop.arguments for hop in copy.hops] == [
+        (Argument("stylesheet", "split"),),
+        (),
+        (Argument("operation", "ProcessPurchaseOrder"),),
+    ]
+    assert {hop.invoker for hop in copy.hops} == {BUYER.gcid}
+
+
+@pytest.mark.parametrize(
+    ("route", "sender", "code"),
+    [
+        (["Transmatics/xslt", "Transmatics/xslt"], BUYER, "route.invalid"),
+        (["Acme/Supply"], BUYER, "route.invalid"),
+        (["Acme/RulesOnly"], BUYER, "route.invalid"),
+        (["No/Body"], BUYER, "recipient.unknown"),
+        (["Transmatics/xslt"] * 25, BUYER, "route.too-long"),
+        (["Transmatics/xslt"], TIED, "route.invalid"),
+    ],
+)
+def test_a_route_that_cannot_be_passed_is_refused(route: list[str], sender: Service, code: str) -> None:
+    message = Message(to=(Recipient("Acme/Supply"),), route=tuple(Recipient(stop) for stop in route))
+    with pytest.raises(Refused) as refused:
+        copies(message, sender)
+    assert refused.value.code == code
+
+
+def test_a_loop_is_spelled_out() -> None:
+    message = Message(to=(Recipient("Acme/Supply"),), route=(Recipient("Transmatics/xslt"), Recipient("Acme/Supply")))
+    with pytest.raises(Refused, match="Transmatics/xslt → Acme/Supply → Acme/Supply"):
+        copies(message)
+
+
+def test_what_is_remembered_does_not_leak_to_another_sender_or_directory() -> None:
+    private = Service(gcid="f" * 16, organization="MyBiz", name="Archive")
+    shared = directory_of(BUYER, SUPPLY, private)
+    message = Message(to=(Recipient("MyBiz/Archive"),))
+    [own] = itineraries(admit(message, Caller(service=BUYER), shared, 1), shared)
+    assert not own.code
+    with pytest.raises(Refused):
+        itineraries(admit(message, Caller(service=SUPPLY), shared, 1), shared)

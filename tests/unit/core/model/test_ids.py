@@ -1,0 +1,56 @@
+"""Ids: shapes, order and proofs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroad.core.model import ids
+from postroad.errors import Refused
+
+KEY = b"k" * 32
+
+
+@pytest.mark.req("N2")
+def test_a_gcid_is_sixteen_lower_case_hex_digits() -> None:
+    assert ids.gcid(bytes(range(248, 256))) == "f8f9fafbfcfdfeff"
+    with pytest.raises(ValueError, match="8 bytes"):
+        ids.gcid(b"short")
+
+
+@pytest.mark.req("M7")
+def test_sessions_sort_by_time() -> None:
+    assert ids.session(1_000_000, b"\xff" * 10) < ids.session(2_000_000, b"\x00" * 10)
+    assert ids.SESSION.match(ids.session(1_800_000_000_000_000, b"\x00" * 10))
+
+
+@pytest.mark.req("M7")
+@given(st.integers(1, 1 << 46), st.integers(0, 65_535))
+def test_a_token_names_its_delivery_and_holds_for_nothing_else(seq: int, ordinal: int) -> None:
+    number = ids.delivery_number(seq, ordinal)
+    assert ids.delivery_origin(number) == (seq, ordinal)
+    token = ids.token(number, "s" * 32, "r" * 16, KEY)
+    assert ids.token_number(token) == number
+    assert ids.token_holds(token, number, "s" * 32, "r" * 16, KEY)
+    assert not ids.token_holds(token, number + 1, "s" * 32, "r" * 16, KEY)
+    assert not ids.token_holds(token, number, "t" * 32, "r" * 16, KEY)
+    assert not ids.token_holds(token, number, "s" * 32, "q" * 16, KEY)
+    assert not ids.token_holds(token, number, "s" * 32, "r" * 16, b"j" * 32)
+
+
+@given(st.text(max_size=60))
+def test_any_text_may_be_tried_as_a_token(text: str) -> None:
+    number = ids.token_number(text)
+    assert number is None or not ids.token_holds(text, number, "s" * 32, "r" * 16, KEY)
+
+
+@pytest.mark.parametrize("name", ["A", "MyBiz", "The Acme Company", "R&D (EU)", "zipPlus4", "Äpfel-Birnen", "7up"])
+def test_readable_names_are_allowed(name: str) -> None:
+    assert ids.check_name(name, "organization") == name
+
+
+@pytest.mark.parametrize("name", ["", " A", "A ", "a/b", "x" * 65, "_a", "a\nb", "a\x00b", "<script>"])
+def test_names_that_would_confuse_are_not(name: str) -> None:
+    with pytest.raises(Refused, match=r"name\.invalid"):
+        ids.check_name(name, "organization")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from postroad.adapters.journal.segments import SegmentJournal, SegmentReader
 from postroad.ports import NewRecord, Record
-from tests.faults.segment_runs import faults_of, open_small
+from tests.faults.segment_runs import SMALL, faults_of, open_small
 
 
 async def filled(path: Path, count: int = 40) -> SegmentJournal:
@@ -87,3 +88,17 @@ async def test_both_forms_of_a_segment_after_a_crash_are_one_segment(tmp_path: P
     assert not first.exists()
     assert facts(again.read_sync(0).records)[0][1] == b"facts 0"
     await again.close()
+
+
+async def test_appends_reads_and_two_calls_of_retention_at_once(tmp_path: Path) -> None:
+    journal = SegmentJournal.open(tmp_path, SMALL)
+    for number in range(40):
+        await journal.append([NewRecord(b"%d" % number, bytes(600))])
+    drops = [asyncio.create_task(journal.drop_bodies(10**9)) for _ in range(2)]
+    for number in range(40, 80):
+        await journal.append([NewRecord(b"%d" % number, bytes(600))])
+        assert journal.read_sync(number, limit_bytes=1).records[0].facts == b"%d" % number
+    assert sum([(await drop).segments for drop in drops]) >= 3
+    assert [record.facts for record in journal.read_sync(0).records] == [b"%d" % number for number in range(80)]
+    await journal.close()
+    assert faults_of(tmp_path, journal.head_sync()) == []

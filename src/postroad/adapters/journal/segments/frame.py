@@ -167,18 +167,19 @@ def follows(group: Group, before: Head) -> bool:
     return group.first_seq == before.seq + 1 and group.chain == chain
 
 
-def records(group: Group, segment: int) -> Iterator[Record]:
-    """The group's records. A dropped body still has its length and digest; its offset is 0."""
-    seq, facts_at, body_at = group.first_seq, 0, group.bodies_at
-    for facts_bytes, body_bytes, digest in ENTRY.iter_unpack(group.table):
-        facts = group.facts[facts_at : facts_at + facts_bytes]
-        body = None
-        if body_bytes != NO_BODY:
-            body = BodyAt(segment, body_at or 0, body_bytes, digest)
-            body_at = None if body_at is None else body_at + body_bytes
-        yield Record(seq, facts, body)
-        facts_at += facts_bytes
-        seq += 1
+def records(group: Group, segment: int, after_seq: int = 0) -> Iterator[Record]:
+    """The group's records after ``after_seq``. A dropped body still has its length and digest; its offset is 0."""
+    facts_at, body_at = 0, group.bodies_at or 0
+    for seq, (facts_bytes, body_bytes, digest) in enumerate(ENTRY.iter_unpack(group.table), group.first_seq):
+        facts_end = facts_at + facts_bytes
+        if body_bytes == NO_BODY:
+            if seq > after_seq:
+                yield Record(seq, group.facts[facts_at:facts_end], None)
+        else:
+            if seq > after_seq:
+                yield Record(seq, group.facts[facts_at:facts_end], BodyAt(segment, body_at, body_bytes, digest))
+            body_at += body_bytes if group.bodies_at else 0
+        facts_at = facts_end
 
 
 def lengths_agree(group: Group) -> bool:

@@ -26,6 +26,8 @@ from postroad.adapters.journal.segments.syncing import Die, GroupSync, Syncing, 
 from postroad.errors import Misconfigured
 from postroad.ports import Appended, Batch, BodyAt, Head, NewRecord
 
+THREADS = 2  # one makes spares, one drops bodies; a change of segments must not wait for the latter
+
 _log = logging.getLogger(__name__)
 
 
@@ -58,6 +60,7 @@ class SegmentJournal:
         self._idle = asyncio.Event()
         self._idle.set()
         self._changing: asyncio.Future[None] | None = None
+        self._dropping = asyncio.Lock()
         self._failure: BaseException | None = None
         self._spares.make_ready()
 
@@ -84,7 +87,7 @@ class SegmentJournal:
                 path=path,
                 settings=settings or SegmentSettings(),
                 syncing=Syncing(files, die),
-                threads=threads or ThreadPoolExecutor(1, thread_name_prefix="journal-segments"),
+                threads=threads or ThreadPoolExecutor(THREADS, thread_name_prefix="journal-segments"),
                 durable=files.counter(path / DURABLE_NAME, writable=True),
                 lock=lock,
             )
@@ -131,14 +134,15 @@ class SegmentJournal:
     async def drop_bodies(self, before_seq: int) -> Dropped:
         """Drop the bodies of every sealed segment whose records are all below ``before_seq``; facts and chain stay."""
         loop = asyncio.get_running_loop()
-        try:
-            return await loop.run_in_executor(
-                self._threads, drop_bodies, self._files, self._path, self._syncing, before_seq
-            )
-        except OSError as error:
-            raise as_unavailable(error) from error
-        finally:
-            self._reads.look_again()
+        async with self._dropping:
+            try:
+                return await loop.run_in_executor(
+                    self._threads, drop_bodies, self._files, self._path, self._syncing, before_seq
+                )
+            except OSError as error:
+                raise as_unavailable(error) from error
+            finally:
+                self._reads.look_again()
 
     async def close(self) -> None:
         """Wait for the append that may still run, then let go of files, threads and the lock."""

@@ -46,6 +46,7 @@ class SegmentReads:
         self._path = path
         self._durable_seq = durable_seq
         self._segments: list[SegmentName] = []
+        self._by_first_seq: dict[int, SegmentName] = {}
         self._open: OrderedDict[str, OpenSegment] = OrderedDict()
         self._places: OrderedDict[int, _Place] = OrderedDict()  # where consecutive readers go on
         self._marks = Marks()
@@ -56,14 +57,12 @@ class SegmentReads:
         found: list[Record] = []
         size, head = 0, EMPTY
         for group, segment in self.groups(after_seq):
-            found.extend(frame.records(group, segment.header.first_seq))
+            found.extend(frame.records(group, segment.header.first_seq, after_seq))
             size, head = size + len(group.facts), group.head
             self._remember(head.seq, _Place(segment.name, group.end))
             if size >= limit_bytes:
                 break
-        if not found:
-            return None
-        return Batch(found[max(0, after_seq + 1 - found[0].seq) :], head)
+        return Batch(found, head) if found else None
 
     def body(self, at: BodyAt) -> bytes | None:
         segment = self._segment_with(at.segment)
@@ -99,6 +98,7 @@ class SegmentReads:
     def look_again(self) -> None:
         """List the directory anew, and let go of files that are no longer part of the journal."""
         self._segments = list_segments(self._files.names(self._path))
+        self._by_first_seq = {segment.first_seq: segment for segment in self._segments}
         known = {segment.name for segment in self._segments}
         for name in [name for name in self._open if name not in known]:
             self._open.pop(name).close()
@@ -118,12 +118,11 @@ class SegmentReads:
 
     def _begins_segment(self, seq: int) -> bool:
         """Whether the place remembered for ``seq`` is the end of a segment that has been sealed since."""
-        holding = segment_holding(self._segments, seq)
-        return holding is not None and holding.first_seq == seq
+        return seq in self._by_first_seq
 
     def _segment_with(self, seq: int) -> OpenSegment:
         for _ in range(3):  # retention may put another file in place between the listing and the opening
-            holding = segment_holding(self._segments, seq)
+            holding = self._by_first_seq.get(seq) or segment_holding(self._segments, seq)
             if holding is not None:
                 with suppress(FileNotFoundError):
                     return self._opened(holding.name)

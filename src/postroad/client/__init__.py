@@ -1,0 +1,44 @@
+"""The SDK: post, poll, reply and consume from Python, blocking (``Client``) or with asyncio (``AsyncClient``).
+
+    with Client("http://127.0.0.1:8470", key="pr_…") as network:
+        network.post(to="TheAcmeCompany/Supply", document="<PurchaseOrder/>")
+
+How it is made: ``requests`` says what to send and ``responses`` what an answer means, both pure; ``conversations`` puts them
+in order (retries, bulk, the consumer's loop) as generators that yield what should happen next. The two shells carry that
+out and hold no logic of their own, so blocking and asynchronous programs get the same behaviour.
+
+Errors are those of ``postroad.errors``: ``Refused`` (with ``code``, ``detail``, ``session``) when the network says no, and
+``Unavailable`` when it cannot be reached or is too busy after all retries.
+"""
+
+from postroad.client.access import Access
+from postroad.client.blocking import Client
+from postroad.client.compose import message
+from postroad.client.consuming import Reply
+from postroad.client.documents import json_of, text_of
+from postroad.client.nonblocking import AsyncClient
+from postroad.client.retrying import Retrying
+from postroad.core.model.message import Delivered, Message, MessageType, Part, PostResult, Status
+from postroad.core.model.polling import Selector
+from postroad.errors import PostroadError, Refused, Unavailable
+
+__all__ = [
+    "Access",
+    "AsyncClient",
+    "Client",
+    "Delivered",
+    "Message",
+    "MessageType",
+    "Part",
+    "PostResult",
+    "PostroadError",
+    "Refused",
+    "Reply",
+    "Retrying",
+    "Selector",
+    "Status",
+    "Unavailable",
+    "json_of",
+    "message",
+    "text_of",
+]

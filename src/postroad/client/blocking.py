@@ -1,0 +1,208 @@
+"""The blocking client: carries out conversations with httpx2, one step after the other."""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import ssl
+import time
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any, TypeVar, Unpack
+
+import httpx2
+
+from postroad.client import configuration, requests, responses
+from postroad.client.access import Access
+from postroad.client.chunk_posting import Answer
+from postroad.client.compose import Fields, message
+from postroad.client.consuming import answer_to, consume
+from postroad.client.conversations import Conversations, Progress
+from postroad.client.exchange import (
+    Call,
+    Came,
+    Interrupted,
+    Lost,
+    Pause,
+    Raised,
+    Request,
+    Response,
+    Returned,
+    Step,
+    Talk,
+)
+from postroad.client.retrying import Retrying
+from postroad.client.stopping import Stopping
+from postroad.core.audit.history import History
+from postroad.core.model.message import Delivered, Message, PostResult
+from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector, Settlement, SettlementResult
+
+_Value = TypeVar("_Value")
+TIMEOUT_S = 30.0
+Function = Callable[[Delivered], Any]
+
+
+class Client:
+    """Safe to use from several threads, except that one ``handle`` runs at a time."""
+
+    def __init__(
+        self,
+        url: str = "",
+        key: str = "",
+        *,
+        access: Access | None = None,
+        retrying: Retrying | None = None,
+        timeout_s: float = TIMEOUT_S,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """Without arguments, address and key come from POSTROAD_URL and POSTROAD_KEY or POSTROAD_KEY_FILE."""
+        self.access = access or Access.found_in(os.environ, url=url, key=key)
+        self._timeout_s = timeout_s
+        self._http = httpx2.Client(base_url=self.access.url, verify=tls if tls is not None else True)
+        self._talks = Conversations(
+            retrying=retrying or Retrying(), jitter=random.random, fresh_key=lambda: secrets.token_hex(16)
+        )
+        self._stopping = Stopping()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    # ---- messages
+
+    def post(self, **fields: Unpack[Fields]) -> PostResult:
+        """Post one message; returns once the network has made it durable."""
+        return self.post_message(message(**fields))
+
+    def post_message(self, prepared: Message) -> PostResult:
+        return self._run(self._talks.post(prepared))
+
+    def post_many(self, messages: Iterable[Message], progress: Progress = lambda done: None) -> list[Answer]:
+        """Post any number of messages in a few calls; one answer each, in order. ``progress`` is told how many are done."""
+        return self._run(self._talks.post_many(messages, progress))
+
+    def poll(
+        self, most: int = 10, *, wait_s: float = 0.0, lease_s: float = 0.0, select: Selector = EVERYTHING
+    ) -> list[Delivered]:
+        """Take waiting messages; they come again after the lease unless acknowledged."""
+        return self._run(self._talks.poll(PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select)))
+
+    def acknowledge(self, *messages: Delivered | str) -> SettlementResult:
+        """These messages (or tokens) are done with and never come again."""
+        return self._run(self._talks.settle(Settlement(tokens=tokens_of(messages))))
+
+    def give_back(self, *messages: Delivered | str, delay_s: float = 0.0, reason: str = "") -> SettlementResult:
+        """These messages could not be handled; they come again after the delay."""
+        settlement = Settlement(tokens=tokens_of(messages), outcome=Outcome.NACK, delay_s=delay_s, reason=reason)
+        return self._run(self._talks.settle(settlement))
+
+    def reply(self, delivered: Delivered, document: Any = None) -> PostResult:
+        """Answer a request, which also acknowledges it; ``document`` may be a ``Reply`` with several or a status."""
+        return self._run(self._talks.reply(answer_to(delivered, document)))
+
+    def handle(
+        self,
+        function: Function,
+        *,
+        most: int = 10,
+        wait_s: float = 20.0,
+        lease_s: float = 300.0,
+        select: Selector = EVERYTHING,
+    ) -> int:
+        """Call ``function`` with every message until SIGINT, SIGTERM or ``stop``; returns how many were handled.
+
+        A message is acknowledged when the function returns; what it returns is the reply to a request. An exception gives
+        the message back, to come again later.
+        """
+        polling = PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select)
+        with self._stopping.by_signals():
+            return self._run(consume(self._talks, polling, self._stopping), function)
+
+    def stop(self) -> None:
+        """End a running ``handle`` after the message at hand; for other threads, and for the function itself."""
+        self._stopping.ask()
+
+    # ---- looking and configuring
+
+    def trace(self, session: str) -> History:
+        """The whole history of the transaction that the session belongs to."""
+        return self._run(self._talks.ask(requests.trace(session), responses.history))
+
+    def get(self, path: str, **query: str | int) -> Any:
+        """Any resource of the API, as JSON."""
+        return self._run(self._talks.value(requests.read(path, **query)))
+
+    def change(self, method: str, path: str, value: Any = None, *, version: str = "") -> Any:
+        """Make, replace or remove a resource; ``version`` is the ETag that was read."""
+        request = requests.change(method, path, value, idempotency_key=secrets.token_hex(16), version=version)
+        return self._run(self._talks.value(request))
+
+    def export(self) -> dict[str, Any]:
+        """The network's configuration as far as the caller may see it, without secrets."""
+        return self._run(self._talks.ask(configuration.export(), configuration.exported))
+
+    def plan(self, desired: dict[str, Any], *, prune: bool = False) -> configuration.Plan:
+        """What ``apply`` would change."""
+        return self._run(self._talks.ask(configuration.plan(desired, prune), configuration.planned))
+
+    def apply(self, desired: dict[str, Any], *, prune: bool = False, version: str = "") -> configuration.Plan:
+        """Make the configuration so, at once or not at all; ``version`` is that of the plan somebody agreed to."""
+        return self._run(self._talks.ask(configuration.apply(desired, prune, version), configuration.planned))
+
+    # ---- carrying it out
+
+    def _run(self, talk: Talk[_Value], function: Function | None = None) -> _Value:
+        try:
+            step = next(talk)
+            while True:
+                try:
+                    came = self._carry_out(step, function)
+                except Interrupted as interrupted:
+                    step = talk.throw(interrupted)
+                else:
+                    step = talk.send(came)
+        except StopIteration as end:
+            value: _Value = end.value
+            return value
+
+    def _carry_out(self, step: Step, function: Function | None) -> Came:
+        match step:
+            case Request():
+                with self._stopping.interruptible(function is not None and step.interruptible):
+                    return self._send(step)
+            case Pause():
+                (self._stopping.wait if function is not None and step.interruptible else time.sleep)(step.seconds)
+                return None
+            case Call() if function is not None:
+                return called(function, step.message)
+        raise TypeError(f"there is no function to call with {step!r}")
+
+    def _send(self, request: Request) -> Response | Lost:
+        headers = dict(requests.with_authorization(request, self.access.authorization))
+        timeout = httpx2.Timeout(self._timeout_s, read=self._timeout_s + request.wait_s)
+        try:
+            answer = self._http.request(
+                request.method, request.path, headers=headers, content=request.body, timeout=timeout
+            )
+        except httpx2.TransportError as error:
+            return Lost(reason=type(error).__name__)
+        return Response(status=answer.status_code, headers=dict(answer.headers), body=answer.content)
+
+
+def called(function: Function, delivered: Delivered) -> Returned | Raised:
+    try:
+        return Returned(function(delivered))
+    except Exception as error:  # the loop must outlive whatever its user's function does
+        return Raised(error)
+
+
+def tokens_of(messages: Iterable[Delivered | str]) -> tuple[str, ...]:
+    return tuple(item if isinstance(item, str) else item.token for item in messages)

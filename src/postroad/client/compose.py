@@ -1,0 +1,107 @@
+"""A message from plain Python values: names as strings, properties as a dict, times as datetimes.
+
+Pure, so an expiration is a moment and never "in two hours".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, TypedDict, Unpack
+
+from postroad.client.documents import parts
+from postroad.core.model.message import (
+    Argument,
+    Delivered,
+    Message,
+    MessageType,
+    Property,
+    PropertyType,
+    Recipient,
+    Status,
+)
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+To = str | Recipient | Iterable[str | Recipient]
+PropertyValue = str | bool | int | float | Decimal | date | datetime
+
+
+class Fields(TypedDict, total=False):
+    """What a post can say; every field may be left out."""
+
+    to: To
+    document: Any
+    documents: Iterable[Any]
+    attachments: Iterable[Any]
+    type: MessageType | str
+    topic: str
+    handle: str
+    possible_duplicate: bool
+    reference: str
+    expires_at: datetime
+    route: To
+    arguments: Mapping[str, str]  # for every recipient that is given as a plain name
+    properties: Mapping[str, PropertyValue]
+    status: Status
+    sender: str
+
+
+def message(**fields: Unpack[Fields]) -> Message:
+    """A message to post, with the defaults of the model for what is not given."""
+    expires_at = fields.get("expires_at")
+    properties = fields.get("properties", {})
+    document = [fields["document"]] if "document" in fields else []
+    return Message(
+        sender=fields.get("sender", ""),
+        to=_recipients(fields.get("to", ()), fields.get("arguments", {})),
+        type=MessageType(fields.get("type", MessageType.NOTIFICATION)),
+        topic=fields.get("topic", ""),
+        handle=fields.get("handle", ""),
+        possible_duplicate=fields.get("possible_duplicate", False),
+        reference=fields.get("reference", ""),
+        expires_at_us=_microseconds(expires_at) if expires_at else 0,
+        route=_recipients(fields.get("route", ()), {}),
+        properties=tuple(typed_property(name, value) for name, value in properties.items()),
+        status=fields.get("status"),
+        parts=parts([*document, *fields.get("documents", ())], fields.get("attachments", ())),
+    )
+
+
+def response(
+    delivered: Delivered, documents: Iterable[Any], *, status: Status | None = None, topic: str = ""
+) -> Message:
+    """The answer to a delivered request, or the changed message of a service in transit."""
+    return Message(
+        type=MessageType.RESPONSE, reference=delivered.token, topic=topic, status=status, parts=parts(documents)
+    )
+
+
+def typed_property(name: str, value: PropertyValue) -> Property:
+    if isinstance(value, bool):
+        return Property(name, "true" if value else "false", PropertyType.BOOLEAN)
+    if isinstance(value, int | float | Decimal):
+        return Property(name, str(value), PropertyType.NUMBER)
+    if isinstance(value, datetime):
+        return Property(name, _aware(value).isoformat(), PropertyType.DATE)
+    if isinstance(value, date):
+        return Property(name, value.isoformat(), PropertyType.DATE)
+    return Property(name, value)
+
+
+def _recipients(to: To, arguments: Mapping[str, str]) -> tuple[Recipient, ...]:
+    named = [to] if isinstance(to, str | Recipient) else list(to)
+    given = tuple(Argument(name, value) for name, value in arguments.items())
+    return tuple(item if isinstance(item, Recipient) else Recipient(item, given) for item in named)
+
+
+def _microseconds(moment: datetime) -> int:
+    return (_aware(moment) - EPOCH) // MICROSECOND
+
+
+def _aware(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError(f"{moment.isoformat()} names no time zone; use an aware datetime, such as datetime.now(UTC)")
+    return moment

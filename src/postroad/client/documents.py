@@ -1,0 +1,59 @@
+"""Documents as Python programs hold them, and the parts of a message they become.
+
+A ``str`` is text (XML when it begins like it), ``bytes`` are octets (XML likewise), a ``Part`` is taken as it is, and anything
+else is written as JSON. Whoever wants another content type makes the ``Part`` themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from postroad.core.model.message import Delivered, Part
+
+XML = "application/xml"
+TEXT = "text/plain; charset=utf-8"
+JSON = "application/json"
+OCTETS = "application/octet-stream"
+
+
+def part(document: Any, number: int = 1, *, attachment: bool = False) -> Part:
+    """One document or attachment; ``number`` becomes its id."""
+    if isinstance(document, Part):
+        return msgspec.structs.replace(document, attachment=attachment or document.attachment)
+    content_type, data = _content(document)
+    return Part(id=str(number), content_type=content_type, data=data, attachment=attachment)
+
+
+def parts(documents: Iterable[Any], attachments: Iterable[Any] = ()) -> tuple[Part, ...]:
+    bodies = [part(document, number) for number, document in enumerate(documents, 1)]
+    first = len(bodies) + 1
+    return (*bodies, *(part(item, number, attachment=True) for number, item in enumerate(attachments, first)))
+
+
+def _content(document: Any) -> tuple[str, bytes]:
+    if isinstance(document, str):
+        return XML if document.lstrip()[:1] == "<" else TEXT, document.encode()
+    if isinstance(document, bytes | bytearray | memoryview):
+        data = bytes(document)
+        return XML if data.lstrip()[:1] == b"<" else OCTETS, data
+    return JSON, msgspec.json.encode(document)
+
+
+def _data_of(message: Delivered, number: int) -> bytes:
+    documents = [item for item in message.parts if not item.attachment]
+    if not 0 <= number < len(documents):
+        raise ValueError(f"message {message.session} has {len(documents)} documents, so there is none at {number}")
+    return documents[number].data
+
+
+def text_of(message: Delivered, number: int = 0) -> str:
+    """A document of a delivered message as text (UTF-8); the first one unless told otherwise."""
+    return _data_of(message, number).decode()
+
+
+def json_of(message: Delivered, number: int = 0) -> Any:
+    """A document of a delivered message, read as JSON."""
+    return msgspec.json.decode(_data_of(message, number))

@@ -1,0 +1,80 @@
+"""What conversations ask the shells to do (send, pause, call), and what came of it.
+
+A ``Response`` is any answer at all; ``Lost`` means that none came, so nobody knows whether the request was carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from postroad.core.model.message import Delivered
+
+Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    method: str
+    path: str
+    headers: Headers = ()
+    body: bytes = b""
+    wait_s: float = 0.0  # how long the network may take its time on purpose (long polling)
+    interruptible: bool = False  # giving it up halfway loses nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)  # names in lower case
+    body: bytes = b""
+
+    @property
+    def retry_after_s(self) -> float:
+        try:
+            return max(0.0, float(self.headers.get("retry-after", "0")))
+        except ValueError:
+            return 1.0  # a date: rare, and not worth a clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """No answer: refused, cut or timed out."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    seconds: float
+    interruptible: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Call the user's function with this message."""
+
+    message: Delivered
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    error: Exception
+
+
+class Interrupted(BaseException):
+    """Thrown into a conversation whose wait was broken off; not an Exception, so that nobody swallows it on its way."""
+
+
+Outcome = Response | Lost
+Step = Request | Pause | Call
+Came = Response | Lost | Returned | Raised | None
+
+_Value = TypeVar("_Value")
+Talk = Generator[Step, Came, _Value]  # a conversation that ends with a value

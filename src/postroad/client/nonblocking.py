@@ -1,0 +1,193 @@
+"""The asynchronous client: the same conversations as the blocking one, carried out with asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import secrets
+import ssl
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from inspect import isawaitable
+from types import TracebackType
+from typing import Any, TypeVar, Unpack
+
+import httpx2
+
+from postroad.client import configuration, requests, responses
+from postroad.client.access import Access
+from postroad.client.blocking import TIMEOUT_S, tokens_of
+from postroad.client.chunk_posting import Answer
+from postroad.client.compose import Fields, message
+from postroad.client.consuming import answer_to, consume
+from postroad.client.conversations import Conversations, Progress
+from postroad.client.exchange import (
+    Call,
+    Came,
+    Interrupted,
+    Lost,
+    Pause,
+    Raised,
+    Request,
+    Response,
+    Returned,
+    Step,
+    Talk,
+)
+from postroad.client.retrying import Retrying
+from postroad.client.stopping import AsyncStopping
+from postroad.core.audit.history import History
+from postroad.core.model.message import Delivered, Message, PostResult
+from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector, Settlement, SettlementResult
+
+_Value = TypeVar("_Value")
+Function = Callable[[Delivered], Any]  # may be a coroutine function
+
+
+class AsyncClient:
+    """See ``Client``: every method is the same, to be awaited."""
+
+    def __init__(
+        self,
+        url: str = "",
+        key: str = "",
+        *,
+        access: Access | None = None,
+        retrying: Retrying | None = None,
+        timeout_s: float = TIMEOUT_S,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self.access = access or Access.found_in(os.environ, url=url, key=key)
+        self._timeout_s = timeout_s
+        self._http = httpx2.AsyncClient(base_url=self.access.url, verify=tls if tls is not None else True)
+        self._talks = Conversations(
+            retrying=retrying or Retrying(), jitter=random.random, fresh_key=lambda: secrets.token_hex(16)
+        )
+        self._stopping = AsyncStopping()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    # ---- messages
+
+    async def post(self, **fields: Unpack[Fields]) -> PostResult:
+        return await self.post_message(message(**fields))
+
+    async def post_message(self, prepared: Message) -> PostResult:
+        return await self._run(self._talks.post(prepared))
+
+    async def post_many(self, messages: Iterable[Message], progress: Progress = lambda done: None) -> list[Answer]:
+        return await self._run(self._talks.post_many(messages, progress))
+
+    async def poll(
+        self, most: int = 10, *, wait_s: float = 0.0, lease_s: float = 0.0, select: Selector = EVERYTHING
+    ) -> list[Delivered]:
+        return await self._run(self._talks.poll(PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select)))
+
+    async def acknowledge(self, *messages: Delivered | str) -> SettlementResult:
+        return await self._run(self._talks.settle(Settlement(tokens=tokens_of(messages))))
+
+    async def give_back(self, *messages: Delivered | str, delay_s: float = 0.0, reason: str = "") -> SettlementResult:
+        settlement = Settlement(tokens=tokens_of(messages), outcome=Outcome.NACK, delay_s=delay_s, reason=reason)
+        return await self._run(self._talks.settle(settlement))
+
+    async def reply(self, delivered: Delivered, document: Any = None) -> PostResult:
+        return await self._run(self._talks.reply(answer_to(delivered, document)))
+
+    async def handle(
+        self,
+        function: Function,
+        *,
+        most: int = 10,
+        wait_s: float = 20.0,
+        lease_s: float = 300.0,
+        select: Selector = EVERYTHING,
+    ) -> int:
+        """As the blocking one; ``function`` may be a coroutine function."""
+        polling = PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select)
+        with self._stopping.by_signals():
+            return await self._run(consume(self._talks, polling, self._stopping), function)
+
+    def stop(self) -> None:
+        self._stopping.ask()
+
+    # ---- looking and configuring
+
+    async def trace(self, session: str) -> History:
+        return await self._run(self._talks.ask(requests.trace(session), responses.history))
+
+    async def get(self, path: str, **query: str | int) -> Any:
+        return await self._run(self._talks.value(requests.read(path, **query)))
+
+    async def change(self, method: str, path: str, value: Any = None, *, version: str = "") -> Any:
+        request = requests.change(method, path, value, idempotency_key=secrets.token_hex(16), version=version)
+        return await self._run(self._talks.value(request))
+
+    async def export(self) -> dict[str, Any]:
+        return await self._run(self._talks.ask(configuration.export(), configuration.exported))
+
+    async def plan(self, desired: dict[str, Any], *, prune: bool = False) -> configuration.Plan:
+        return await self._run(self._talks.ask(configuration.plan(desired, prune), configuration.planned))
+
+    async def apply(self, desired: dict[str, Any], *, prune: bool = False, version: str = "") -> configuration.Plan:
+        return await self._run(self._talks.ask(configuration.apply(desired, prune, version), configuration.planned))
+
+    # ---- carrying it out
+
+    async def _run(self, talk: Talk[_Value], function: Function | None = None) -> _Value:
+        try:
+            step = next(talk)
+            while True:
+                try:
+                    came = await self._carry_out(step, function)
+                except Interrupted as interrupted:
+                    step = talk.throw(interrupted)
+                else:
+                    step = talk.send(came)
+        except StopIteration as end:
+            value: _Value = end.value
+            return value
+
+    async def _carry_out(self, step: Step, function: Function | None) -> Came:
+        match step:
+            case Request():
+                return await self._perhaps_interrupted(self._send(step), function, step.interruptible)
+            case Pause():
+                return await self._perhaps_interrupted(asyncio.sleep(step.seconds), function, step.interruptible)
+            case Call() if function is not None:
+                return await called(function, step.message)
+        raise TypeError(f"there is no function to call with {step!r}")
+
+    async def _perhaps_interrupted(
+        self, work: Coroutine[Any, Any, _Value], function: Function | None, interruptible: bool
+    ) -> _Value:
+        if function is not None and interruptible:
+            return await self._stopping.unless_asked(work)
+        return await work
+
+    async def _send(self, request: Request) -> Response | Lost:
+        headers = dict(requests.with_authorization(request, self.access.authorization))
+        timeout = httpx2.Timeout(self._timeout_s, read=self._timeout_s + request.wait_s)
+        try:
+            answer = await self._http.request(
+                request.method, request.path, headers=headers, content=request.body, timeout=timeout
+            )
+        except httpx2.TransportError as error:
+            return Lost(reason=type(error).__name__)
+        return Response(status=answer.status_code, headers=dict(answer.headers), body=answer.content)
+
+
+async def called(function: Function, delivered: Delivered) -> Returned | Raised:
+    try:
+        value: Awaitable[Any] | Any = function(delivered)
+        return Returned(await value if isawaitable(value) else value)
+    except Exception as error:  # the loop must outlive whatever its user's function does
+        return Raised(error)

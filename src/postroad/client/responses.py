@@ -1,0 +1,87 @@
+"""What each answer means: a value of the model, or an error that says whose turn it is.
+
+``Refused`` when the network said no for good, ``Unavailable`` when the same request may succeed later. An answer that is not
+postroad's own (a proxy's page, say) is reported with its status and never with its text.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from postroad.client.exchange import Lost, Outcome, Response
+from postroad.client.retrying import LATER
+from postroad.core.audit.history import History
+from postroad.core.codecs.bulk import decode_bulk_answer
+from postroad.core.codecs.envelope import ENVELOPES
+from postroad.core.codecs.json_form import JSON_FORM
+from postroad.core.codecs.json_shapes import JsonProblem
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.model.message import Delivered, PostResult
+from postroad.core.model.polling import SettlementResult
+from postroad.errors import PostroadError, Refused, Unavailable
+
+# The network keeps its own limits when posts come in; a client takes what it is handed.
+GENEROUS = WireLimits(body_bytes=1 << 31, json_depth=512, text_chars=1 << 20, parts=10_000, properties=10_000)
+
+_Value = TypeVar("_Value")
+
+
+def posted(outcome: Outcome) -> PostResult:
+    return JSON_FORM.decode_result(answered(outcome).body, GENEROUS)
+
+
+def posted_many(outcome: Outcome) -> list[PostResult | Refused]:
+    return decode_bulk_answer(ENVELOPES, answered(outcome).body)
+
+
+def polled(outcome: Outcome) -> list[Delivered]:
+    return JSON_FORM.decode_delivered(answered(outcome).body, GENEROUS)
+
+
+def settled(outcome: Outcome) -> SettlementResult:
+    return JSON_FORM.decode_settlement_result(answered(outcome).body, GENEROUS)
+
+
+def value(outcome: Outcome) -> Any:
+    """The JSON of a resource; None when the answer has no content."""
+    body = answered(outcome).body
+    return msgspec.json.decode(body) if body else None
+
+
+def value_as(outcome: Outcome, kind: type[_Value]) -> _Value:
+    """The JSON of a resource in the shape of one of the model's types."""
+    try:
+        return msgspec.json.decode(answered(outcome).body, type=kind, strict=False)
+    except msgspec.DecodeError as error:
+        raise Unavailable("answer.unreadable", f"The network's answer could not be read: {error}") from error
+
+
+def history(outcome: Outcome) -> History:
+    return value_as(outcome, History)
+
+
+def answered(outcome: Outcome) -> Response:
+    """The response if it reports success; raises what it reports otherwise."""
+    if isinstance(outcome, Response) and 200 <= outcome.status < 300:
+        return outcome
+    raise error_of(outcome)
+
+
+def error_of(outcome: Outcome) -> PostroadError:
+    if isinstance(outcome, Lost):
+        detail = f"No answer from the network ({outcome.reason}); check its address and that it is running"
+        return Unavailable("network.unreachable", detail)
+    problem = _problem(outcome)
+    if outcome.status in LATER or outcome.status >= 500:
+        return Unavailable(problem.code, problem.detail, retry_after_s=max(1, round(outcome.retry_after_s)))
+    return Refused(problem.code, problem.detail, pointer=problem.pointer, session=problem.session)
+
+
+def _problem(response: Response) -> JsonProblem:
+    try:
+        return msgspec.json.decode(response.body, type=JsonProblem)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        detail = f"HTTP status {response.status} without an explanation; is this the address of a postroad network?"
+        return JsonProblem("", "", response.status, detail, "answer.unreadable")

@@ -1,0 +1,144 @@
+"""The consumer's loop: what happens to a message after the user's function returned or raised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from postroad.client import Delivered, MessageType, Reply, Status
+from postroad.client.consuming import consume
+from postroad.client.exchange import Interrupted, Outcome, Request, Response
+from postroad.core.codecs.json_form import JSON_FORM
+from postroad.core.model.polling import PollRequest
+from tests.unit.client.scripted import Script, conversations, delivered, ok, problem
+
+SETTLED = ok({"settled": []})
+POSTED = ok({"session": "answer", "transaction": "t"}, 202)
+
+
+def handed_out(*messages: Delivered) -> Response:
+    return Response(status=200, body=JSON_FORM.encode_delivered(messages))
+
+
+class Day:
+    """A consumer that stops after as many questions whether to stop as it takes to handle one batch."""
+
+    def __init__(self, *outcomes: Outcome, batches: int = 1) -> None:
+        self._outcomes = outcomes
+        self._batches = batches
+        self.script: Script
+
+    def work(self, function: Any, stop_after: int | None = None) -> int:
+        handled: list[str] = []
+
+        def seen(message: Delivered) -> Any:
+            handled.append(message.session)
+            return function(message)
+
+        self.script = Script(self._outcomes, seen)
+
+        def stopped() -> bool:
+            polled = sum(request.path == "/v1/poll" for request in self.script.requests)
+            if stop_after is not None and len(handled) >= stop_after:
+                return True
+            return polled >= self._batches and len(handled) >= self._all
+
+        return self.script.play(consume(conversations(), PollRequest(), stopped))
+
+    @property
+    def _all(self) -> int:
+        return sum(len(JSON_FORM.decode_delivered(o.body)) for o in self._polls)
+
+    @property
+    def _polls(self) -> list[Response]:
+        return [o for o in self._outcomes if isinstance(o, Response) and b'"messages"' in o.body]
+
+    def sent(self, path: str) -> list[dict[str, Any]]:
+        return [msgspec.json.decode(request.body) for request in self.script.requests if request.path == path]
+
+
+@pytest.mark.req("K1")
+def test_a_message_is_acknowledged_after_the_function_returned() -> None:
+    day = Day(handed_out(delivered(1), delivered(2)), SETTLED, SETTLED)
+    assert day.work(lambda message: None) == 2
+    assert [what["tokens"] for what in day.sent("/v1/ack")] == [["token-1"], ["token-2"]]
+    kinds = [step.path if isinstance(step, Request) else type(step).__name__ for step in day.script.steps]
+    assert kinds == ["/v1/poll", "Call", "/v1/ack", "Call", "/v1/ack"]
+
+
+def test_what_the_function_returns_is_the_reply_to_a_request() -> None:
+    day = Day(handed_out(delivered(1, type=MessageType.REQUEST)), POSTED)
+    day.work(lambda message: "<Confirmed/>")
+    [reply] = day.sent("/v1/messages")
+    assert (reply["type"], reply["reference"]) == ("response", "token-1")
+    assert reply["documents"][0]["text"] == "<Confirmed/>"
+    assert day.sent("/v1/ack") == []
+
+
+def test_a_notification_is_acknowledged_whatever_the_function_returns() -> None:
+    day = Day(handed_out(delivered(1)), SETTLED)
+    day.work(lambda message: "nobody asked")
+    assert day.sent("/v1/messages") == []
+    assert len(day.sent("/v1/ack")) == 1
+
+
+def test_a_request_may_be_answered_later() -> None:
+    day = Day(handed_out(delivered(1, type=MessageType.REQUEST)), SETTLED)
+    day.work(lambda message: None)
+    assert len(day.sent("/v1/ack")) == 1
+
+
+@pytest.mark.req("K1")
+def test_a_service_in_transit_lets_a_message_go_on_changed_or_not() -> None:
+    day = Day(handed_out(delivered(1, in_transit=True), delivered(2, in_transit=True)), POSTED, POSTED)
+    day.work(lambda message: "<Changed/>" if message.session == "session-1" else None)
+    changed, unchanged = day.sent("/v1/messages")
+    assert changed["documents"][0]["text"] == "<Changed/>"
+    assert (unchanged["reference"], unchanged.get("documents")) == ("token-2", None)
+
+
+def test_a_failure_can_be_reported_as_a_status() -> None:
+    day = Day(handed_out(delivered(1, type=MessageType.REQUEST)), POSTED)
+    day.work(lambda message: Reply(status=Status("out-of-stock", "Try again on Monday")))
+    assert day.sent("/v1/messages")[0]["status"] == {"code": "out-of-stock", "text": "Try again on Monday"}
+
+
+@pytest.mark.parametrize(("attempt", "delay_s"), [(1, 1.0), (4, 8.0), (50, 300.0)])
+def test_an_exception_gives_the_message_back_later_and_later(attempt: int, delay_s: float) -> None:
+    def fail(message: Delivered) -> None:
+        raise ValueError("secret of the receiver")
+
+    day = Day(handed_out(delivered(1, attempt=attempt)), SETTLED)
+    assert day.work(fail) == 1
+    [back] = day.sent("/v1/ack")
+    assert back == {"tokens": ["token-1"], "outcome": "nack", "delaySeconds": delay_s, "reason": "ValueError"}
+
+
+def test_a_reply_that_is_refused_gives_the_message_back_and_goes_on() -> None:
+    request = delivered(1, type=MessageType.REQUEST)
+    day = Day(handed_out(request, delivered(2)), problem(413, "wire.too-large"), SETTLED, SETTLED)
+    assert day.work(lambda message: "huge") == 2
+    assert [what.get("outcome", "ack") for what in day.sent("/v1/ack")] == ["nack", "ack"]
+
+
+def test_an_acknowledgement_that_fails_does_not_end_the_loop() -> None:
+    day = Day(handed_out(delivered(1), delivered(2)), problem(404, "token.unknown"), SETTLED)
+    assert day.work(lambda message: None) == 2
+
+
+def test_what_was_not_begun_when_stopping_is_given_back_at_once() -> None:
+    day = Day(handed_out(delivered(1), delivered(2), delivered(3)), SETTLED, SETTLED)
+    assert day.work(lambda message: None, stop_after=1) == 1
+    acknowledged, back = day.sent("/v1/ack")
+    assert acknowledged["tokens"] == ["token-1"]
+    assert (back["tokens"], back["outcome"], back.get("delaySeconds", 0)) == (["token-2", "token-3"], "nack", 0)
+
+
+def test_a_wait_that_is_broken_off_ends_the_loop_with_its_count() -> None:
+    talk = consume(conversations(), PollRequest(wait_s=20), lambda: False)
+    assert isinstance(next(talk), Request)
+    with pytest.raises(StopIteration) as end:
+        talk.throw(Interrupted())
+    assert end.value.value == 0

@@ -16,8 +16,8 @@ from postroad.testing.index_contract import IndexContract
 
 class TestMemoryIndex(IndexContract):
     @pytest.fixture
-    async def index(self) -> AsyncIterator[Index]:
-        yield MemoryIndex()
+    def index(self) -> Index:
+        return MemoryIndex()
 
 
 class TestSqliteIndex(IndexContract):

@@ -20,7 +20,7 @@ from postroad.core.projection.tables import STATEMENTS, TABLES, Changes
 from postroad.ports import Head
 
 POOL_SIZE = 4
-MIGRATION_LOCK = 0x706F7374726F6164  # "postroad": who migrates holds it, in whatever schema the tables are
+MIGRATION_LOCK = 0x706F737469647820  # "postidx ": held while migrating; other locks of the network have other numbers
 
 Row = tuple[Any, ...]
 

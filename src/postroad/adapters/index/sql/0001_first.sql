@@ -122,7 +122,8 @@ CREATE TABLE access (
 
 -- A rowid table's index ends in the rowid, which is the primary key here: naming it again would store it twice.
 CREATE INDEX message_sender ON message (sender);
-CREATE INDEX delivery_waiting ON delivery (recipient) WHERE state = 0;
+-- The state is in the first one so that SQLite prefers it to the second for a mailbox.
+CREATE INDEX delivery_waiting ON delivery (recipient, state) WHERE state = 0;
 CREATE INDEX delivery_recipient ON delivery (recipient);
 CREATE INDEX refused_sender ON refused (sender);
 

@@ -1,0 +1,160 @@
+"""The index process as the server sees it: start it, tell it of news, wait for it, start it again when it dies.
+
+Kept rule: the server never waits for the index unless somebody asked something that needs it. One byte is under way at a time, and
+what was appended meanwhile is told when that one has been answered; so nothing is missed and the pipe never fills. What the
+process itself does is in ``process_main``; run as a module, this file starts it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sys
+from pathlib import Path
+
+import msgspec
+
+from postroad.adapters.index.process_main import AT_ONCE, EXIT_MISCONFIGURED, WHEN_IT_SUITS, Announcement, main
+from postroad.errors import Misconfigured, Unavailable
+
+WAIT_TIMEOUT_S = 10.0
+STOP_TIMEOUT_S = 30.0
+FIRST_BACK_OFF_S = 0.1
+LONGEST_BACK_OFF_S = 10.0
+
+log = logging.getLogger(__name__)
+read_announcement = msgspec.json.Decoder(Announcement).decode
+
+
+class IndexProcess:
+    """Supervises one index process. All methods belong to the event loop that called ``start``."""
+
+    def __init__(self, journal: Path, index: Path) -> None:
+        module = "postroad.adapters.index.process"
+        self._command = (sys.executable, "-m", module, "--journal", str(journal), "--index", str(index))
+        self._process: asyncio.subprocess.Process | None = None
+        self._supervision: asyncio.Task[None] | None = None
+        self._heard = False
+        self._faults: tuple[str, ...] = ()
+        self._position = 0  # the last entry that the index is known to have
+        self._wanted = 0  # the last entry that the journal is known to have
+        self._asked = b""  # the byte under way, if any
+        self._waiting = 0  # how many wait for the index
+        self._moved = asyncio.Event()  # a new one after each word; whoever waits holds the one that will be set
+
+    @property
+    def position(self) -> int:
+        return self._position
+
+    @property
+    def pid(self) -> int | None:
+        """The running process's id; None while it is being started again."""
+        return self._process.pid if self._process and self._process.returncode is None else None
+
+    async def start(self) -> None:
+        """Start the process and return once it is at work; Misconfigured if it cannot be."""
+        self._supervision = asyncio.get_running_loop().create_task(self._supervise(), name="index process")
+        while not self._heard and not self._faults:
+            await self._moved.wait()
+        self._raise_faults()
+
+    def notify(self, seq: int) -> None:
+        """Say that the journal now ends with this entry. Cheap: call it after every group."""
+        self._wanted = max(self._wanted, seq)
+        if not self._asked:
+            self._ask(AT_ONCE if self._waiting else WHEN_IT_SUITS)
+
+    async def wait_for(self, seq: int, timeout: float | None = WAIT_TIMEOUT_S) -> None:
+        """Return when the index has that entry of the journal; Unavailable when ``timeout`` seconds are not enough."""
+        if self._position >= seq:
+            return
+        self._wanted = max(self._wanted, seq)
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(timeout):
+                await self._until(seq)
+        except TimeoutError:
+            detail = "The index has not caught up with the journal yet; try again in a moment"
+            raise Unavailable("network.unavailable", detail) from None
+        finally:
+            self._waiting -= 1
+
+    async def stop(self) -> None:
+        """Let the process finish what the journal has, and end it."""
+        if self._supervision is not None:
+            self._supervision.cancel()
+            await asyncio.gather(self._supervision, return_exceptions=True)
+        process, self._process = self._process, None
+        if process is None or process.returncode is not None or process.stdin is None or process.stdout is None:
+            return
+        process.stdin.close()
+        try:
+            async with asyncio.timeout(STOP_TIMEOUT_S):
+                await process.stdout.read()
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+    # ---- speaking and hearing
+
+    async def _until(self, seq: int) -> None:
+        self._ask(AT_ONCE)
+        while self._position < seq:
+            self._raise_faults()
+            await self._moved.wait()
+
+    def _ask(self, what: bytes) -> None:
+        self._asked = what
+        if self._process is not None and self._process.stdin is not None and self._process.returncode is None:
+            self._process.stdin.write(what)
+
+    def _hear(self, announcement: Announcement) -> None:
+        progressed = announcement.seq > self._position
+        self._heard, self._asked, self._faults = True, b"", announcement.faults
+        self._position = max(self._position, announcement.seq)
+        if self._position < self._wanted and not self._faults:
+            # Without progress there is no hurry either: the process would only say the same again, and again.
+            self._ask(AT_ONCE if self._waiting and progressed else WHEN_IT_SUITS)
+        self._wake()
+
+    def _wake(self) -> None:
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()
+
+    def _raise_faults(self) -> None:
+        if self._faults:
+            raise Misconfigured(self._faults)
+
+    # ---- supervision
+
+    async def _supervise(self) -> None:
+        back_off_s = FIRST_BACK_OFF_S
+        while True:
+            before = self._position
+            code = await self._run()
+            if code == EXIT_MISCONFIGURED or not self._heard:
+                self._faults = self._faults or (
+                    f"the index process ended with {code} at once; see what it wrote before",
+                )
+                self._wake()
+                return
+            back_off_s = FIRST_BACK_OFF_S if self._position > before else min(back_off_s * 2, LONGEST_BACK_OFF_S)
+            log.warning("index process ended with %s after entry %d; starting it again", code, self._position)
+            await asyncio.sleep(back_off_s)
+
+    async def _run(self) -> int:
+        """One life of the process, from its start to its end. It speaks first, so nothing need be asked at its start."""
+        pipe = asyncio.subprocess.PIPE
+        self._process = await asyncio.create_subprocess_exec(*self._command, stdin=pipe, stdout=pipe)
+        self._asked = b""
+        if self._process.stdout is not None:
+            async for line in self._process.stdout:
+                with contextlib.suppress(msgspec.DecodeError):  # a line cut off by the process's end
+                    self._hear(read_announcement(line))
+        return await self._process.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""Following the journal: the index goes on where it was, and only on the journal that it was made from."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+
+from postroad.adapters.memory.index import MemoryIndex
+from postroad.adapters.memory.journal import MemoryJournal
+from postroad.errors import Misconfigured
+from postroad.flow import indexing
+from postroad.flow.indexing import catch_up, follow, rebuild
+from postroad.ports import Head
+from postroad.testing.journals import new_records, plain_posts
+
+
+async def journal_of(*groups: int, first: int = 1) -> MemoryJournal:
+    journal = MemoryJournal()
+    for count in groups:
+        await journal.append(new_records(list(plain_posts(count, first))))
+        first += count
+    return journal
+
+
+async def test_catching_up_applies_what_is_missing_and_only_that() -> None:
+    journal, index = await journal_of(3, 2), MemoryIndex()
+    progress: list[Head] = []
+    assert await catch_up(journal, index, progress.append) == await journal.head() == await index.position()
+    assert await catch_up(journal, index, progress.append) == await journal.head()
+    assert progress == [await journal.head()]
+    assert [row[0] for row in await index.rows("message")] == [1, 2, 3, 4, 5]
+
+
+async def test_a_long_journal_is_taken_in_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "BATCH_BYTES", 1)
+    progress: list[Head] = []
+    await catch_up(await journal_of(1, 4, 2), MemoryIndex(), progress.append)
+    assert [head.seq for head in progress] == [1, 5, 7]
+
+
+@pytest.mark.parametrize(
+    ("groups", "first"),
+    [
+        pytest.param((3,), 1, id="shorter: its end was lost"),
+        pytest.param((), 1, id="empty"),
+        pytest.param((3, 2), 9, id="as long, with other entries"),
+        pytest.param((5, 1), 9, id="longer, with other entries"),
+    ],
+)
+async def test_an_index_of_another_journal_is_refused(groups: tuple[int, ...], first: int) -> None:
+    index = MemoryIndex()
+    await catch_up(await journal_of(3, 2), index)
+    before = {table: await index.rows(table) for table in ("message", "delivery", "seen")}
+    with pytest.raises(Misconfigured, match="postroad index rebuild"):
+        await catch_up(await journal_of(*groups, first=first), index)
+    assert {table: await index.rows(table) for table in before} == before
+
+
+async def test_a_rebuild_takes_any_journal() -> None:
+    index = MemoryIndex()
+    await catch_up(await journal_of(3, 2), index)
+    other = await journal_of(2, first=9)
+    assert await rebuild(other, index) == await other.head()
+    assert len(await index.rows("message")) == 2
+
+
+async def test_following_goes_on_with_each_arrival_and_answers_each() -> None:
+    journal, index = await journal_of(1), MemoryIndex()
+    arrivals: asyncio.Queue[None] = asyncio.Queue()
+    answers: asyncio.Queue[Head] = asyncio.Queue()
+    following = asyncio.create_task(follow(journal, index, arrived=arrivals.get, on_progress=answers.put_nowait))
+    heads = [await answers.get()]
+    for count in (2, 0, 3):
+        if count:
+            await journal.append(new_records(list(plain_posts(count, heads[-1].seq + 1))))
+        arrivals.put_nowait(None)
+        heads.append(await answers.get())
+    following.cancel()
+    assert [head.seq for head in heads] == [1, 3, 3, 6]
+    assert all(before.seq <= after.seq for before, after in pairwise(heads))
+    assert await index.position() == await journal.head()

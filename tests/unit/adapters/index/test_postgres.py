@@ -1,0 +1,81 @@
+"""What the PostgreSQL index does beyond its contract: several followers, failed batches, characters it cannot hold."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import pytest
+
+from postroad.adapters.index.postgres import PostgresIndex
+from postroad.adapters.index.postgres_bulk import bulk_form, rounds
+from postroad.core.projection.project import project
+from postroad.core.projection.tables import TABLES
+from postroad.ports import Head
+from postroad.testing.index_story import STORY
+from postroad.testing.journals import as_records, plain_posts
+
+
+@pytest.fixture
+async def index(postgres_database: str) -> AsyncIterator[PostgresIndex]:
+    index = await PostgresIndex.open(postgres_database)
+    yield index
+    await index.close()
+
+
+async def test_several_followers_do_not_disturb_each_other(index: PostgresIndex, postgres_database: str) -> None:
+    other = await PostgresIndex.open(postgres_database)
+    records = as_records([*STORY, *plain_posts(200, 15)])
+
+    async def apply_all(follower: PostgresIndex, size: int) -> None:
+        for start in range(0, len(records), size):
+            batch = records[start : start + size]
+            await follower.apply(project(batch), Head(batch[-1].seq, bytes(32)))
+
+    await asyncio.gather(apply_all(index, 7), apply_all(other, 30))
+    together = {table: await index.rows(table) for table in TABLES}
+    await index.clear()
+    await apply_all(index, 1000)
+    assert {table: await index.rows(table) for table in TABLES} == together
+    await other.close()
+
+
+async def test_a_failed_batch_leaves_nothing_and_does_not_stop_the_next(index: PostgresIndex) -> None:
+    broken: Any = project(as_records(STORY))
+    broken["insert_trail"] = [(None, 5)]
+    with pytest.raises(asyncpg.PostgresError):
+        await index.apply(broken, Head(14, bytes(32)))
+    assert (await index.position()).seq == 0
+    await index.apply(project(as_records(STORY)), Head(14, bytes(32)))
+    assert [row[0] for row in await index.rows("message")] == [2, 7, 9, 14]
+
+
+async def test_a_nul_is_replaced_where_it_cannot_be_stored_and_kept_in_the_header(index: PostgresIndex) -> None:
+    [post] = plain_posts(1)
+    entry = type(post)(**{field: getattr(post, field) for field in post.__struct_fields__} | {"topic": "a\0b"})
+    records = as_records([entry])
+    await index.apply(project(records), Head(1, bytes(32)))
+    [row] = await index.rows("message")
+    message = dict(zip(TABLES["message"], row, strict=True))
+    assert (message["topic"], message["header"]) == ("a\ufffdb", records[0].facts)
+    assert await index.query("message", "a\0b") == []
+
+
+def test_a_delivery_is_changed_once_in_a_round() -> None:
+    assert rounds([("a", 1), ("b", 2), ("c", 1), ("d", 1)]) == [[("a", 1), ("b", 2)], [("c", 1)], [("d", 1)]]
+
+
+def test_the_bulk_form_keeps_the_statement() -> None:
+    update = bulk_form("UPDATE t SET a = $1 WHERE t.n = $2", ["int8", "text"])
+    assert (
+        update
+        == "UPDATE t SET a = change.p1 FROM unnest($1::int8[], $2::text[]) AS change (p1, p2) WHERE t.n = change.p2"
+    )
+    insert = bulk_form("INSERT INTO t (a, b) VALUES ($1, 0) ON CONFLICT DO NOTHING", ["bytea"])
+    assert insert == (
+        "INSERT INTO t (a, b) SELECT change.p1, 0 FROM unnest($1::bytea[]) AS change (p1) ON CONFLICT DO NOTHING"
+    )
+    with pytest.raises(ValueError, match="no bulk form"):
+        bulk_form("DELETE FROM t", [])

@@ -1,0 +1,111 @@
+"""What the SQLite index does beyond its contract: old libraries, failed batches, readers beside a writer."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from postroad.adapters.index.named_sql import named
+from postroad.adapters.index.sqlite import SqliteIndex, SqliteReader, SqliteWriter
+from postroad.adapters.index.sqlite_file import open_reader, refuse_old_sqlite
+from postroad.core.projection.project import project
+from postroad.errors import Misconfigured
+from postroad.ports import Head
+from postroad.testing.journals import as_records, plain_posts
+
+
+def changes_of(count: int, first_seq: int = 1) -> Any:
+    return project(as_records(list(plain_posts(count, first_seq)), first_seq))
+
+
+@pytest.mark.parametrize("version", ["3.40.1", "3.51.2"])
+def test_a_sqlite_that_can_corrupt_its_log_is_refused(version: str) -> None:
+    with pytest.raises(Misconfigured, match=r"install apsw 3\.51\.3"):
+        refuse_old_sqlite(version)
+
+
+def test_the_sqlite_in_use_is_young_enough() -> None:
+    refuse_old_sqlite("3.51.3")
+    refuse_old_sqlite(apsw.sqlite_lib_version())
+
+
+async def test_a_failed_batch_leaves_nothing_and_does_not_stop_the_next(tmp_path: Path) -> None:
+    index = SqliteIndex(tmp_path / "index.sqlite")
+    broken = changes_of(3)
+    broken["insert_trail"] = [("not a number", None)]
+    with pytest.raises(apsw.Error):
+        await index.apply(broken, Head(3, bytes(32)))
+    assert (await index.position()).seq == 0
+    assert await index.rows("message") == []
+    await index.apply(changes_of(3), Head(3, bytes(32)))
+    assert [row[3] for row in await index.rows("message")] == [f"{number:016x}" for number in (1, 2, 3)]
+    await index.close()
+
+
+async def test_readers_see_whole_batches_while_the_writer_works(tmp_path: Path) -> None:
+    writer = SqliteWriter(tmp_path / "index.sqlite")
+    reader = SqliteReader(tmp_path / "index.sqlite")
+    for first in range(1, 501, 50):
+        seen = asyncio.gather(*(reader.query("all_messages", 2**62, 1000) for _ in range(4)))
+        await asyncio.sleep(0)
+        writer.apply(changes_of(50, first), Head(first + 49, bytes(32)))
+        assert {len(rows) % 50 for rows in await seen} == {0}
+    assert writer.position() == await reader.position() == Head(500, bytes(32))
+    await reader.close()
+    writer.close()
+
+
+async def test_a_reader_cannot_write(tmp_path: Path) -> None:
+    SqliteWriter(tmp_path / "index.sqlite").close()
+    connection = open_reader(tmp_path / "index.sqlite")
+    with pytest.raises(apsw.ReadOnlyError):
+        connection.execute("DELETE FROM message")
+    connection.close()
+
+
+async def test_a_missing_file_is_said_plainly(tmp_path: Path) -> None:
+    reader = SqliteReader(tmp_path / "nothing.sqlite")
+    with pytest.raises(Misconfigured, match="cannot be opened"):
+        await reader.position()
+    await reader.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "index"),
+    [
+        ("mailbox", ("a", 0, 10), "delivery_waiting"),
+        ("received_by", ("a", 9, 10), "delivery_recipient"),
+        ("sent_by", ("a", 9, 10), "message_sender"),
+        ("message", ("s",), "message_session"),
+        ("transaction_messages", ("s",), "message_transaction"),
+        ("refused", ("s",), "refused_session"),
+        ("refused_by", ("a", 9, 10), "refused_sender"),
+        ("transaction_contents", ("s",), "content_transaction"),
+    ],
+)
+def test_a_question_is_answered_through_its_index(
+    name: str, parameters: tuple[Any, ...], index: str, tmp_path: Path
+) -> None:
+    SqliteWriter(tmp_path / "index.sqlite").close()
+    connection = open_reader(tmp_path / "index.sqlite")
+    plan = [
+        row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {named('queries.sql', 'sqlite')[name]}", parameters)
+    ]
+    connection.close()
+    assert any(index in step for step in plan)
+    assert not any(step.startswith("SCAN") or "TEMP B-TREE FOR ORDER" in step for step in plan), plan
+
+
+@pytest.mark.parametrize("name", ["transaction_deliveries", "transaction_trail", "delivery", "seen"])
+def test_no_question_about_one_thing_scans_a_table(name: str, tmp_path: Path) -> None:
+    SqliteWriter(tmp_path / "index.sqlite").close()
+    connection = open_reader(tmp_path / "index.sqlite")
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {named('queries.sql', 'sqlite')[name]}", (1,))]
+    connection.close()
+    assert not any(
+        step.startswith(f"SCAN {table}") for table in ("message", "delivery", "trail", "seen") for step in plan
+    ), plan

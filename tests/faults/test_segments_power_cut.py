@@ -1,11 +1,12 @@
 """The power goes at random moments of random runs; whatever was acknowledged must be there afterwards.
 
-The model (``postroad.testing.faulty_files.PowerCuts``) keeps what was synced and a random part of what was not. The last
+The model (``postroad.testing.power_cuts``) keeps what was synced and a random part of what was not. The last
 test shows that it notices a journal that does not sync: without it, passing would mean nothing.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from dataclasses import dataclass
@@ -15,8 +16,10 @@ from random import Random
 import pytest
 
 from postroad.adapters.journal.segments import SegmentJournal
-from postroad.errors import PostroadError
-from postroad.testing.faulty_files import Died, PowerCuts, lay_out
+from postroad.errors import PostroadError, Unavailable
+from postroad.ports import NewRecord
+from postroad.testing.faulty_files import Died
+from postroad.testing.power_cuts import PowerCuts, lay_out
 from tests.faults.segment_runs import History, faults_of, open_small, random_group
 
 RUNS = 10
@@ -102,6 +105,35 @@ async def test_a_power_cut_loses_nothing_that_was_acknowledged(tmp_path: Path, r
     recorded = await record(tmp_path / "run", chance)
     for _ in range(CUTS_A_RUN):
         await after_cut(recorded, chance.randrange(len(recorded.disk.changes) + 1), tmp_path / "cut", chance)
+
+
+class HalfAWrite(PowerCuts):
+    """One write takes half of its bytes, and the rest finds no room."""
+
+    due = False
+
+    def pwrite(self, fd: int, data: bytes | memoryview, offset: int) -> int:
+        if not self.due:
+            return super().pwrite(fd, data, offset)
+        self.due = False
+        super().pwrite(fd, data[: len(data) // 2], offset)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+async def test_an_undone_write_leaves_nothing_behind_in_a_segment_that_is_then_sealed(tmp_path: Path) -> None:
+    chance, path = Random(SEED), tmp_path / "run"
+    path.mkdir()
+    disk, history = HalfAWrite(path), History()
+    journal = open_small(path, disk)
+    await history.append(journal, random_group(chance))
+    disk.due = True
+    with pytest.raises(Unavailable):
+        await journal.append([NewRecord(b"undone", chance.randbytes(3000))])
+    await history.append(journal, [NewRecord(b"in the next segment", chance.randbytes(7900))])
+    await journal.close()
+    recorded = Recorded(disk, [(0, history)])
+    for _ in range(40):
+        await after_cut(recorded, len(disk.changes), tmp_path / "cut", chance)
 
 
 @pytest.mark.parametrize("without", ["sync", "sync_names"])

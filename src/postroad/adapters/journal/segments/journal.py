@@ -213,6 +213,7 @@ class SegmentJournal:
             write_all(self._files, self._segment.fd, bytes(length), self._end)
         except OSError as error:
             self._syncing.die(f"a failed write could not be undone: {error}")
+        self._syncing.file(self._segment.fd)  # the segment may be sealed next, and is not synced again after that
 
     def _made_durable(self, appended: Appended, end: int) -> asyncio.Future[Appended]:
         loop = asyncio.get_running_loop()

@@ -61,6 +61,7 @@ _PART = _pattern(
     rf'(?: expiration="({_VALUE})")?+>\s*+<(?P=p):(Xml|Text|Base64)>'
 )
 _PART_END = _pattern(r"</[\w.-]++:(?:Xml|Text|Base64)>\s*+</([\w.-]++):(Document|Attachment)>\s*+")
+_END = _pattern(rf"</({_PREFIX}):Post>\s*+</({_PREFIX}):Body>\s*+</\2:Envelope>\s*+")
 _ONLY_TEXT = _pattern(_TEXT)
 _XML_URIS = frozenset({"http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/"})
 # attachment?, id, content type, expiration, form, content
@@ -128,11 +129,8 @@ def _located(utf8: bytes, position: int, soap: bytes, prefix: bytes) -> list[_Lo
         found.append((kind == b"Attachment", part_id, content_type, expiration, form, utf8[part.end() : end]))
         position = after.end()
         part = _PART.match(utf8, position)
-    return found if _is_end(utf8[position:], soap, prefix) else None
-
-
-def _is_end(rest: bytes, soap: bytes, prefix: bytes) -> bool:
-    return b"".join(rest.split()) == b"</%b:Post></%b:Body></%b:Envelope>" % (prefix, soap, soap)
+    end_tags = _END.fullmatch(utf8, position)
+    return found if end_tags and end_tags.groups() == (prefix, soap) else None
 
 
 def _part(number: int, part: _Located, in_scope: dict[str, str], limits: WireLimits) -> Part:
@@ -149,7 +147,7 @@ def _part(number: int, part: _Located, in_scope: dict[str, str], limits: WireLim
 def _document(content: bytes, in_scope: dict[str, str], limits: WireLimits) -> bytes:
     """The inline document, when it is well-formed on its own and leans on nothing around it."""
     content = content.strip(b" \t\r\n")
-    if content.startswith(b"<?") or mentions(content, in_scope):
+    if content[:1] != b"<" or content[1:2] == b"?" or mentions(content, in_scope):
         raise malformed("not canonical")
     check_well_formed(content, limits)
     return content

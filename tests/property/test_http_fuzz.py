@@ -101,7 +101,7 @@ class Bench:
         reply(200, request.body, b"text/plain", [(b"x-query", request.query)])
 
     def later(self, request: Request, reply: Reply) -> None:
-        self.loop.call_soon(self.loop.call_soon, reply, 202, request.body, b"text/plain")
+        self.loop.call_soon(lambda: self.loop.call_soon(reply, 202, request.body, b"text/plain"))
 
     def fails(self, request: Request, reply: Reply) -> None:
         raise ValueError("mistake")

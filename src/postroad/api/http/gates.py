@@ -32,14 +32,20 @@ class ReadGate:
 
 
 class WriteGate:
-    __slots__ = ("_opened", "is_open")
+    """Shut while the client leaves too much unread; watches whether it reads at all."""
 
-    def __init__(self) -> None:
-        self.is_open = True
+    __slots__ = ("_opened", "_transport", "_unsent_bytes", "_watched_since_s", "is_open")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
         self._opened: asyncio.Event | None = None
+        self._unsent_bytes = 0
+        self._watched_since_s = 0.0
+        self.is_open = True
 
-    def shut(self) -> None:
+    def shut(self, now: float) -> None:
         self.is_open, self._opened = False, asyncio.Event()
+        self.watch(now)
 
     def open(self) -> None:
         self.is_open = True
@@ -49,3 +55,16 @@ class WriteGate:
     async def passed(self) -> None:
         if not self.is_open and self._opened is not None:
             await self._opened.wait()
+
+    def watch(self, now: float) -> None:
+        self._watched_since_s, self._unsent_bytes = now, self._transport.get_write_buffer_size()
+
+    @property
+    def watched_since_s(self) -> float:
+        return self._watched_since_s
+
+    def still_moves(self, now: float, bytes_per_s: int) -> bool:
+        """Whether enough of what was unsent has left since the watch began; the watch then begins anew."""
+        before, wanted = self._unsent_bytes, (now - self._watched_since_s) * bytes_per_s
+        self.watch(now)
+        return before - self._unsent_bytes >= wanted

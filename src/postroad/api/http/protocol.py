@@ -56,11 +56,9 @@ class HttpConnection(asyncio.Protocol):
         self._lingers = False
         self._waits = False  # for room for a body
         self._waits_since_s = 0.0
-        self._unsent_bytes = 0  # when the client began to leave its answers unread
         self._parked = False  # a whole head waits until the answers before it have left
         self._has_place = False
         self._heads = HeadMemory(front.limits)
-        self._writes = WriteGate()
         self.owes_continue = False
 
     # the socket speaks
@@ -71,6 +69,7 @@ class HttpConnection(asyncio.Protocol):
         peer = str(name[0]) if isinstance(name, tuple) else ""
         self._direct = Origin(peer, tls is not None, tls.getpeercert(binary_form=True) if tls is not None else None)
         self._reads = ReadGate(self._transport, front.loop)
+        self._writes = WriteGate(self._transport)
         self.outbox = Outbox(self._transport, front.capacity, front.date, self._sent)
         self._transport.set_write_buffer_limits(high=front.limits.write_buffer_bytes)
         front.enter(self)
@@ -92,8 +91,7 @@ class HttpConnection(asyncio.Protocol):
         """A client that has closed its side has left: the transport closes ours."""
 
     def pause_writing(self) -> None:
-        self._writes.shut()
-        self._watch_unsent(self._front.loop.time())
+        self._writes.shut(self._front.loop.time())
 
     def resume_writing(self) -> None:
         self._writes.open()
@@ -298,19 +296,13 @@ class HttpConnection(asyncio.Protocol):
         elif decision is Ending.ABORT and not (phase is Phase.STALLED and self._still_reads(now)):
             self.abort()
 
-    def _watch_unsent(self, now: float) -> None:
-        self._since_s, self._unsent_bytes = now, self._transport.get_write_buffer_size()
-
     def _still_reads(self, now: float) -> bool:
-        """Whether enough of what was unsent has left since; if so, the watch begins anew."""
-        before, wanted = self._unsent_bytes, (now - self._since_s) * self._front.limits.body_bytes_per_s
-        self._watch_unsent(now)
-        return before - self._unsent_bytes >= wanted
+        return self._writes.still_moves(now, self._front.limits.body_bytes_per_s)
 
     def _phase(self) -> tuple[Phase, float]:
         replies, incoming = self.outbox.replies, self._incoming
         if not self._writes.is_open or self._transport.is_closing():
-            return Phase.STALLED, self._since_s
+            return Phase.STALLED, self._writes.watched_since_s
         if self._deaf and not replies and self._exchange is None:
             return Phase.LINGERING, self._since_s
         if self._waits:
@@ -337,7 +329,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _close(self) -> None:
         """Sends what is left and closes; the clock sees to it that this ends."""
-        self._watch_unsent(self._front.loop.time())
+        self._writes.watch(self._front.loop.time())
         self._transport.close()
 
     def _become_deaf(self) -> None:

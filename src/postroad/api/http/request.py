@@ -66,7 +66,7 @@ class Reply:
     """The answer to one request: call it once, now or later."""
 
     __slots__ = ("_listeners", "_outbox", "answered", "asked_at_s", "body_bytes_held", "closed", "closes", "head_only",
-                 "says_continue", "version", "wire")  # fmt: skip
+                 "version", "wire")  # fmt: skip
 
     def __init__(self, outbox: Outbox, version: bytes, closes: bool, head_only: bool, asked_at_s: float) -> None:
         self._outbox = outbox
@@ -76,7 +76,6 @@ class Reply:
         self.head_only = head_only
         self.asked_at_s = asked_at_s
         self.body_bytes_held = 0
-        self.says_continue = False
         self.answered = False
         self.closed = False  # the client is gone: whatever is answered will not arrive
         self.wire: list[bytes] | None = None

@@ -1,8 +1,8 @@
 """The index process as the server sees it: start it, tell it of news, wait for it, start it again when it dies.
 
-Kept rule: the server never waits for the index unless somebody asked something that needs it. One byte is under way at a time, and
-what was appended meanwhile is told when that one has been answered; so nothing is missed and the pipe never fills. What the
-process itself does is in ``process_main``; run as a module, this file starts it.
+Kept rule: the server never waits for the index unless somebody asked something that needs it. One byte is under way at a
+time, and what was appended meanwhile is told when that one has been answered; so nothing is missed and the pipe never fills.
+What the process itself does is in ``process_main``; run as a module, this file starts it.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
     python -m postroad.adapters.index.process --journal DIR --index FILE
 
-It is told on its standard input that there may be something new, one byte each time: ``.`` for "when it suits", after which it
-waits a little so that a batch becomes large, or ``!`` for "somebody is waiting". It says on its standard output how far it is, one
-line of JSON per batch and at least one per byte. The end of its input means that the server is gone: it finishes and leaves.
+It is told on its standard input that there may be something new, one byte each time: ``.`` for "when it suits", after which
+it waits a little so that a batch becomes large, or ``!`` for "somebody is waiting". It says on its standard output how far
+it is, one line of JSON per batch and at least one for what it was told. The end of its input means that the server is gone:
+it finishes and leaves.
 
 Kept rule: it may be killed at any moment. What it had not committed is read from the journal again.
 """

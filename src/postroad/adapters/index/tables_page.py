@@ -1,0 +1,121 @@
+"""The reference page of the index's tables, written from the projection and the migrations.
+
+    python -m postroad.adapters.index.tables_page > docs/reference/tables.md
+
+Kept rule: a table or column that is not described here fails a test, and so does a page that is not this module's output.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from postroad.adapters.index.keys import KEYS
+from postroad.adapters.index.migrations import migrations
+from postroad.core.projection.queries import QUERIES
+from postroad.core.projection.tables import STATEMENTS, TABLES
+
+TABLE_TEXTS = {
+    "message": "One row per accepted post.",
+    "delivery": "One row per copy of a message and service on its way: waiting there, or done with it.",
+    "content": "One row per answer of an in-transit service: the message's content from there on.",
+    "seen": "One row per handle, Idempotency-Key, answer or object version ever used, by hash.",
+    "trail": "Which later entries speak of the deliveries that an entry caused.",
+    "refused": "One row per rejected post.",
+    "object": "Configuration objects as they are now.",
+    "object_version": "Configuration objects as they ever were.",
+    "access": "Logins refused, and payloads looked at.",
+}
+
+COLUMN_TEXTS = {
+    "at_us": "when, in microseconds since 1970 (UTC)",
+    "attempts": "how often it was handed out",
+    "available_at_us": "not handed out again before this time; 0 = at once",
+    "body_digest": "SHA-256 of the body",
+    "body_length": "length of the body in bytes",
+    "body_offset": "where in the segment the body begins",
+    "body_segment": "the journal segment that holds the body",
+    "by": "who: a GCID, an e-mail address, or `network`",
+    "code": "stable code of the refusal",
+    "content_seq": "the entry whose content is delivered: the message's own, or that of a row in `content`",
+    "copy": "which recipient of the message, counted from 0",
+    "detail": "in words",
+    "expires_at_us": "when it expires; 0 = never",
+    "form": "wire form: json, soap11, soap12, envelope",
+    "handle": "the sender's own name for the message",
+    "header": "the entry as the journal has it (MessagePack)",
+    "hop": "which service of the copy's route, counted from 0",
+    "key": "64-bit hash of what must not be used twice; of an object, its name",
+    "kind": "kind of object",
+    "lease_seq": "the last entry that leased it or gave it back; 0 = none",
+    "leased_at_us": "when that was",
+    "message_seq": "the message's entry",
+    "number": "the delivery's number: the causing entry's number times 65 536, plus a counter",
+    "origin_seq": "the entry that caused the deliveries",
+    "parts": "the parts' descriptions (MessagePack)",
+    "queued_at_us": "when it began to wait",
+    "reason": "why it is in this state, or why the object was changed",
+    "recipient": "GCID of the service it waits at",
+    "sender": "GCID of the sending service",
+    "seq": "number of the journal entry",
+    "session": "the session id",
+    "settle_seq": "the entry that ended it; 0 = none",
+    "settled_at_us": "when that was",
+    "size": "bytes on the wire",
+    "state": "0 queued, 1 delivered, 2 rejected, 3 failed, 4 expired, 5 cancelled",
+    "topic": "the message's topic",
+    "transaction_id": "the session that began the exchange",
+    "type": "request, response, notification, acknowledgement or cancel",
+    "value": "the object as JSON; empty = removed",
+    "version": "the object's version, counted from 1",
+    "what": "what was done or tried",
+}
+
+INTRODUCTION = """# Tables of the index
+
+<!-- Written by `python -m postroad.adapters.index.tables_page`; a test compares. Change that module, not this page. -->
+
+An index is made from the journal and nothing else: `postroad index rebuild` makes it anew. It holds no bodies, only where they lie.
+The tables below are what the projection makes and what every index shows, in memory, SQLite and PostgreSQL alike.
+
+In the databases three things are stored in less space and shown as described here: a GCID in `message` and `delivery` is the number
+of a row in `service`; the `transaction_id` of a message that begins its own transaction is NULL; and `seen` is divided into spans
+of 262 144 entries, without the session, which is that of the entry's own row. `position` has one row: the last entry applied and
+the journal's chain after it. `schema_version` lists the migrations that were applied.
+"""
+
+
+def render() -> str:
+    """The whole page."""
+    pieces = [INTRODUCTION, *(_table(table) for table in TABLES), _indexes(), _statements(), _queries()]
+    return "\n".join(pieces)
+
+
+def _table(table: str) -> str:
+    key = ", ".join(f"`{column}`" for column in KEYS[table])
+    rows = "".join(f"| `{column}` | {COLUMN_TEXTS[column]} |\n" for column in TABLES[table])
+    return f"## {table}\n\n{TABLE_TEXTS[table]} Key: {key}.\n\n| column | meaning |\n|---|---|\n{rows}"
+
+
+def _indexes() -> str:
+    lines = "".join(f"| `{name}` | {table} | {columns} |\n" for name, table, columns in sorted(_created_indexes()))
+    return f"## Database indexes\n\n| index | table | columns in PostgreSQL |\n|---|---|---|\n{lines}"
+
+
+def _created_indexes() -> Iterator[tuple[str, str, str]]:
+    for migration in migrations():
+        yield from re.findall(r"CREATE INDEX (\w+) ON (\w+) (.*);", migration.script("postgres"))
+
+
+def _statements() -> str:
+    lines = "".join(f"| `{name}` | {', '.join(columns)} |\n" for name, columns in STATEMENTS.items())
+    return f"## Changes\n\nWhat the projection may do to the tables, in this order.\n\n| change | takes |\n|---|---|\n{lines}"
+
+
+def _queries() -> str:
+    lines = "".join(f"| `{name}` | {', '.join(takes)} |\n" for name, (takes, _) in QUERIES.items())
+    return f"## Questions\n\nWhat an index can be asked by name.\n\n| question | takes |\n|---|---|\n{lines}"
+
+
+if __name__ == "__main__":
+    print(render(), end="")

@@ -69,7 +69,7 @@ class Outbox:
     def flush(self) -> None:
         """Sends every answer whose turn has come."""
         replies, parts, closes = self.replies, [], False
-        while replies and not closes and (wire := replies[0].wire) is not None:
+        while replies and (wire := replies[0].wire) is not None:
             closes = replies.popleft().closes
             parts += wire
         if not parts:

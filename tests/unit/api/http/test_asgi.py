@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import threading
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -130,18 +131,20 @@ def test_request_bodies_stream_in(witness: Witness) -> None:
 
 
 def test_an_application_that_does_not_read_slows_its_sender_and_nobody_else(witness: Witness) -> None:
-    limits = HttpLimits(stream_buffer_bytes=20_000, body_deadline_s=0.3, body_grace_s=0.1)
+    limits = HttpLimits(stream_buffer_bytes=20_000, body_deadline_s=1.0, idle_s=1.0)
     size = 9_000_000
     with serving({("GET", "/m"): echo}, app=application(witness), limits=limits) as served, Wire(served.port) as wire:
         wire.send(b"POST /slow-reader HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size)
-        sender = threading.Thread(target=wire.send, args=(b"a" * size,))
+        sender = threading.Thread(target=wire.send, args=(b"a" * (size - 1),))
         sender.start()
-        sender.join(0.8)
+        sender.join(1.2)
         assert sender.is_alive(), "the server took more than it had room for"
         assert ask(served.port, get(b"/m")).status == 200
-        witness.go_on.set()  # the time that the sender was held up is not held against it
-        assert wire.read().body == b'{"bytes":%d}' % size
+        witness.go_on.set()
         sender.join(3)
+        time.sleep(3 * limits.tick_s)  # the time that the sender was held up is not held against it
+        wire.send(b"a")
+        assert wire.read().body == b'{"bytes":%d}' % size
 
 
 @pytest.mark.parametrize(("version", "framing"), [(b"1.1", "transfer-encoding"), (b"1.0", "connection")])

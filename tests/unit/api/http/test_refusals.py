@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from postroad.api.http import HttpLimits
@@ -194,3 +196,6 @@ def test_a_refusal_waits_for_the_answers_before_it_and_is_readable_by_a_client_t
         wire.send(post(b"Content-Length: 2\r\n", b"ok") + post(b"Content-Length: 3000000\r\n", b"a" * 3_000_000))
         assert wire.read().body == b"ok"
         assert wire.read().status == 413
+        began = time.monotonic()
+        assert wire.ended()
+        assert time.monotonic() - began < 1, "the end is told at once, while what still comes is let in"

@@ -82,6 +82,10 @@ class Journal(Protocol):
 
     async def head(self) -> Head: ...
 
+    async def drop_bodies(self, before_seq: int) -> object:
+        """Forget bodies of entries before that number, as far as can be done cheaply; facts and digests stay."""
+        ...
+
     async def close(self) -> None: ...
 
 

@@ -1,8 +1,8 @@
 """The message endpoints: post, post many, poll, acknowledge, and the one SOAP address for all three.
 
-They run on the HTTP front's fast routes: plain functions on the event loop that may answer later. Kept rules: the answer comes in the
-caller's own wire form, refusals included; a post is answered when its entry is durable; a long poll ends when its client leaves,
-and what was handed to nobody goes back at once.
+They run on the HTTP front's fast routes: plain functions on the event loop that may answer later. Kept rules: the answer
+comes in the caller's own wire form, refusals included; a post is answered when its entry is durable; a long poll ends when its
+client leaves, and what was handed to nobody goes back at once.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from postroad.core.codecs.detect import answer_codec, codec_for
 from postroad.core.codecs.envelope import ENVELOPE_FORM
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.schema import MESSAGES_XSD, wsdl
 from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import Delivered, PostResult
@@ -45,11 +46,20 @@ Served = Callable[[Caller, Request, Reply, Codec], None]
 
 
 class MessageEndpoints:
-    def __init__(self, network: Network, authenticator: Authenticator, *, message_bytes: int, bulk_bytes: int) -> None:
+    def __init__(
+        self,
+        network: Network,
+        authenticator: Authenticator,
+        *,
+        message_bytes: int,
+        bulk_bytes: int,
+        public_url: str = "",
+    ) -> None:
         self._network = network
         self._authenticator = authenticator
         self._message_bytes = message_bytes
         self._bulk_bytes = bulk_bytes
+        self._public_url = public_url
         self._limits = WireLimits(body_bytes=message_bytes)
         self._bulk_limits = WireLimits(body_bytes=bulk_bytes)
         self._running: set[asyncio.Task[None]] = set()
@@ -61,6 +71,8 @@ class MessageEndpoints:
             (b"POST", b"/v1/poll"): FastRoute(self._serving(self._poll), REQUEST_BYTES),
             (b"POST", b"/v1/ack"): FastRoute(self._serving(self._settle), REQUEST_BYTES),
             (b"POST", b"/soap"): FastRoute(self._serving(self._soap), self._message_bytes),
+            (b"GET", b"/soap"): FastRoute(self._wsdl, 0),
+            (b"GET", b"/soap/messages.xsd"): FastRoute(_xsd, 0),
         }
 
     # --- who is asking, and in which form ----------------------------------------------------------------------
@@ -186,11 +198,21 @@ class MessageEndpoints:
             caller, request, reply, codec
         )
 
+    def _wsdl(self, request: Request, reply: Reply) -> None:
+        """The WSDL, for this very address unless the operator has named a public one."""
+        host = (request.header(b"host") or b"localhost").decode("latin-1")
+        base = self._public_url or f"{'https' if request.secure else 'http'}://{host}"
+        reply(200, wsdl(f"{base}/soap"), b"text/xml; charset=utf-8")
+
     def _later(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return task
+
+
+def _xsd(request: Request, reply: Reply) -> None:
+    reply(200, MESSAGES_XSD, b"text/xml; charset=utf-8")
 
 
 def _idempotency_key(request: Request) -> str:

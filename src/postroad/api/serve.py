@@ -1,17 +1,21 @@
-"""Serve a running network over HTTP until told to stop."""
+"""Serve a running network over HTTP or HTTPS until told to stop."""
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable
+from pathlib import Path
 
 from postroad.api.application import application
 from postroad.api.http.limits import HttpLimits
 from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.server import HttpServer
+from postroad.api.http.tls import TlsFront
 from postroad.api.messages import MessageEndpoints
 from postroad.api.problem import problem_bytes
 from postroad.bootstrap import RunningNetwork
+from postroad.core.model.snapshot import Directory
 
 DRAIN_S = 20.0
 
@@ -24,12 +28,14 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
         running.authenticator,
         message_bytes=settings.message_bytes,
         bulk_bytes=settings.bulk_bytes,
+        public_url=settings.public_url,
     )
     server = HttpServer(
         application(running.network, running.authenticator, running.passwords, settings),
         endpoints.routes(),
-        HttpLimits(max_body_bytes=settings.message_bytes),
+        HttpLimits(body_bytes=settings.message_bytes),
         problem_bytes,
+        ssl_context=_tls(running),
         proxies=TrustedProxies(settings.trusted_proxies),
     )
     port = await server.start(settings.host, settings.port)
@@ -39,3 +45,22 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
         await asyncio.Event().wait()
     finally:
         await server.stop(DRAIN_S)
+
+
+def _tls(running: RunningNetwork) -> ssl.SSLContext | None:
+    """TLS with the certificates that the directory knows, kept current as they come and go."""
+    settings = running.settings
+    if not settings.tls_certificate:
+        return None
+    front = TlsFront(Path(settings.tls_certificate), Path(settings.tls_key))
+    trusted: set[str] = set()
+
+    def follow(directory: Directory) -> None:
+        registered = {item.certificate for item in directory.credentials.values() if item.certificate}
+        if registered != trusted:
+            trusted.clear()
+            trusted.update(registered)
+            front.trust([ssl.PEM_cert_to_DER_cert(pem) for pem in sorted(registered)])
+
+    running.network.configuration.on_change(follow)
+    return front.context

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from postroad.adapters.system import SystemRandomness
 from postroad.core.identity import api_key
 from postroad.core.model.directory import Credential, CredentialKind, Person
 from postroad.flow.configure import saving
@@ -21,7 +22,7 @@ def token_key(data: Path, secret: str) -> bytes:
         return bytes.fromhex(secret)
     path = data / SECRET_FILE
     if not path.exists():
-        _write_private(path, os.urandom(32).hex())
+        _write_private(path, SystemRandomness().bytes(32).hex())
     return bytes.fromhex(path.read_text().strip())
 
 

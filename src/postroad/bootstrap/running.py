@@ -7,14 +7,15 @@ index memory:       everything in memory, for tests and play
 
 from __future__ import annotations
 
-
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from postroad.adapters.desk.local import LocalDesk
 from postroad.adapters.desk.shared import SharedDesk
+from postroad.adapters.index.followed import FollowedIndex
 from postroad.adapters.index.leadership import PostgresLeadership
 from postroad.adapters.index.postgres import PostgresIndex
 from postroad.adapters.index.process import IndexProcess
@@ -26,7 +27,7 @@ from postroad.adapters.memory.journal import MemoryJournal
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.adapters.system import SystemClock, SystemRandomness
 from postroad.bootstrap.first_start import ensure_operator, token_key
-from postroad.adapters.index.followed import FollowedIndex
+from postroad.bootstrap.housekeeping import follow_directory, retain
 from postroad.bootstrap.settings import Settings
 from postroad.flow.authenticate import Authenticator
 from postroad.flow.network import Network
@@ -86,6 +87,7 @@ async def open_network(
         )
         await network.configuration.load()
         operator_key = await ensure_operator(network, settings.data)
+        _keep_house(settings, network, store, stack)
         yield RunningNetwork(
             network=network,
             authenticator=Authenticator(network.configuration.directory, passwords, clock),
@@ -93,6 +95,22 @@ async def open_network(
             settings=settings,
             operator_key=operator_key,
         )
+
+
+def _keep_house(settings: Settings, network: Network, store: Store, stack: AsyncExitStack) -> None:
+    chores: list[Coroutine[Any, Any, None]] = []
+    if settings.acceptance == "shared":
+        chores.append(follow_directory(network))
+    if settings.keep_bodies_days:
+        chores.append(retain(network, store.journal, settings.keep_bodies_days))
+    for chore in chores:
+        task = asyncio.get_running_loop().create_task(chore)
+        stack.push_async_callback(_ended, task)
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 def _indexed(store: Store) -> Callable[[], Awaitable[None]]:

@@ -7,7 +7,7 @@ grows by one, and whoever changes an object says which version they have seen, s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,12 @@ class Configuration:
         self._clock = clock
         self._lock = asyncio.Lock()
         self._directory = Directory()
+        self._listeners: list[Callable[[Directory], None]] = []
+
+    def on_change(self, listener: Callable[[Directory], None]) -> None:
+        """Have somebody told of every new directory, and of the present one now."""
+        self._listeners.append(listener)
+        listener(self._directory)
 
     def directory(self) -> Directory:
         return self._directory
@@ -61,7 +67,7 @@ class Configuration:
             ObjectChange(kind, key, number, msgspec.json.decode(value) if value else None)
             for kind, key, number, value, *_ in rows
         ]
-        self._directory = Directory().changed(changes, version)
+        self._become(Directory().changed(changes, version))
 
     async def change(self, by: str, changes: Sequence[Change], reason: str = "") -> Directory:
         """Carry out all changes at once; raises Refused when one of the objects was changed by somebody else."""
@@ -70,10 +76,15 @@ class Configuration:
             keys = tuple(version_key(change.kind, change.key, change.version) for change in numbered)
             entry = ConfigurationChanged(self._clock.now_us(), by, reason, numbered)
             outcome = await committed(self._desk, Step(entry, keys=keys, reserve=True))
-            if isinstance(outcome, Conflict):
+            if isinstance(outcome, Conflict):  # on another node of a shared network
                 raise _conflict("it")
-            self._directory = self._directory.changed(numbered, outcome.seq)
+            self._become(self._directory.changed(numbered, outcome.seq))
             return self._directory
+
+    def _become(self, directory: Directory) -> None:
+        self._directory = directory
+        for listener in self._listeners:
+            listener(directory)
 
     def _numbered(self, change: Change) -> ObjectChange:
         current = self._directory.object_version(change.kind, change.key)

@@ -16,7 +16,7 @@ from postroad.ports import Outcome, Step
 
 log = logging.getLogger(__name__)
 
-GROUP_BYTES = 1 << 20
+GROUP_BYTES = 256 << 10  # larger groups cost more per record, and make everybody wait longer
 WAITING_BYTES = 64 << 20
 OVERHEAD_BYTES = 512  # what a step weighs beside its body
 

@@ -134,6 +134,11 @@ def _newest(rows: list[Row], before: int, limit: int) -> list[Row]:
     return [row for row in reversed(rows) if row[0] < before][:limit]
 
 
+def _oldest_queued(index: MemoryIndex) -> list[Row]:
+    waiting = index.all("delivery", state=State.QUEUED)
+    return [(min((row[DELIVERY["content_seq"]] for row in waiting), default=None),)]
+
+
 def _mailboxes(index: MemoryIndex) -> Iterator[Row]:
     counts: dict[str, int] = {}
     for row in index.all("delivery", state=State.QUEUED):
@@ -182,6 +187,7 @@ ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
     "objects": lambda index: index.all("object"),
     "object_versions": lambda index, kind, key: reversed(index.all("object_version", kind=kind, key=key)),
     "mailboxes": _mailboxes,
+    "oldest_queued": _oldest_queued,
     "mailbox": _mailbox,
     "delivery": lambda index, number: index.waiting(index.all("delivery", number=number)),
     "message": lambda index, session: index.all("message", session=session),

@@ -67,6 +67,8 @@ REFUSALS: dict[str, Refusal] = {
     # limits and state of the network
     "rate.exceeded": Refusal(429, "Too many requests"),
     "storage.full": Refusal(507, "The network's storage is nearly full"),
+    "storage.failed": Refusal(503, "The network's storage does not take writes"),
+    "storage.damaged": Refusal(500, "Something stored cannot be read back"),
     "network.busy": Refusal(503, "The network is too busy"),
     "network.unavailable": Refusal(503, "The network cannot do this now"),
     "request.malformed": Refusal(400, "The HTTP request is not valid"),

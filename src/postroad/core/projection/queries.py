@@ -30,6 +30,7 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mailboxes": ((), ("recipient", "waiting")),  # every service with queued deliveries
     "mailbox": (("recipient", "after_number", "limit"), WAITING),  # queued ones, oldest first
     "delivery": (("number",), WAITING),
+    "oldest_queued": ((), ("content_seq",)),  # the first entry whose body is still waited for; no row, or NULL, when none is
     # messages
     "message": (("session",), MESSAGE),
     "message_at": (("seq",), MESSAGE),

@@ -33,6 +33,9 @@ SELECT {waiting}
 FROM delivery JOIN message ON message.seq = delivery.message_seq LEFT JOIN content ON content.seq = delivery.content_seq
 WHERE delivery.number = $1
 
+-- name: oldest_queued
+SELECT min(content_seq) AS content_seq FROM delivery WHERE state = 0
+
 -- name: message
 SELECT {message} FROM message WHERE session = $1 ORDER BY seq
 

@@ -1,0 +1,122 @@
+"""Changing the directory on somebody's behalf: decide, write down, answer.
+
+Each kind of change is a pure decision beside this file (``administration_*.py``): from the directory as it is and the caller who
+asks, to the changes, or a refusal. Kept rules: decisions are taken one at a time on the newest directory, so what they check
+still holds when it is written; what a caller may not see is refused as if it did not exist.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from postroad.core.identity import api_key
+from postroad.core.model import ids
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Credential, CredentialKind, Organization, Role, Service
+from postroad.core.model.snapshot import Directory, object_key
+from postroad.errors import Refused
+from postroad.flow.configure import Change, saving
+from postroad.flow.network import Network
+from postroad.ports import Passwords
+
+Decision = Callable[[Directory], Sequence[Change]]
+NOTHING_HERE = "There is nothing of that name, or nothing that you may see; check the name, and who you are"
+
+
+class Administration:
+    """Carries out decisions, and draws what they need: ids, keys, password hashes."""
+
+    def __init__(self, network: Network, passwords: Passwords) -> None:
+        self.network = network
+        self.passwords = passwords
+        self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def directory(self) -> Directory:
+        return self.network.directory
+
+    async def carry_out(self, by: str, decide: Decision, reason: str) -> Directory:
+        """Decide on the newest directory and make the changes durable."""
+        async with self._one_at_a_time:
+            changes = decide(self.directory)
+            if not changes:
+                return self.directory
+            return await self.network.configuration.change(by, changes, reason)
+
+    def new_id(self) -> str:
+        return ids.gcid(self.network.randomness.bytes(8))
+
+    def new_key(
+        self, label: str, *, service: str = "", person: str = "", expires_at_us: int = 0
+    ) -> tuple[str, Credential]:
+        """A key's text, to be shown once, and the credential that is kept of it."""
+        key = api_key.make(self.network.randomness.bytes(api_key.RANDOM_BYTES))
+        credential = Credential(
+            id=key.id,
+            kind=CredentialKind.KEY,
+            secret=key.hash,
+            service=service,
+            person=person,
+            label=label,
+            created_at_us=self.network.clock.now_us(),
+            expires_at_us=expires_at_us,
+        )
+        return key.text, credential
+
+    async def new_password(self, password: str, label: str, *, service: str = "", person: str = "") -> Credential:
+        return Credential(
+            id=self.new_id(),
+            kind=CredentialKind.PASSWORD,
+            secret=await self.passwords.hash(password),
+            service=service,
+            person=person,
+            label=label,
+            created_at_us=self.network.clock.now_us(),
+        )
+
+
+def not_found() -> Refused:
+    return Refused("not-found", NOTHING_HERE)
+
+
+def denied(what: str) -> Refused:
+    return Refused("permission.denied", what)
+
+
+def removing(item: object, seen_version: int | None = None) -> Change:
+    kind, key = object_key(item)
+    return Change(kind=kind, key=key, value=None, seen_version=seen_version)
+
+
+def visible_organization(caller: Caller, directory: Directory, name: str) -> Organization:
+    """The organization, when the caller belongs to it or is an operator."""
+    organization = directory.organization(name)
+    if organization is None or not (caller.operator or caller.organization.casefold() == name.casefold()):
+        raise not_found()
+    return organization
+
+
+def organization_for(caller: Caller, directory: Directory, name: str, least: Role) -> Organization:
+    """The organization, when the caller may act for it in that role."""
+    organization = visible_organization(caller, directory, name)
+    if not caller.has_role(organization.name, least):
+        raise denied(f"Only a person with the role {least.value} in {organization.name} may do this")
+    return organization
+
+
+def visible_service(caller: Caller, directory: Directory, name: str) -> Service:
+    """The service, when the caller may know that it exists."""
+    service = directory.service(name)
+    if service is None or not (caller.operator or directory.visible(service, caller.organization)):
+        raise not_found()
+    return service
+
+
+def service_for(caller: Caller, directory: Directory, name: str, least: Role) -> Service:
+    """The service, when the caller may act for its organization in that role."""
+    service = visible_service(caller, directory, name)
+    if not caller.has_role(service.organization, least):
+        raise denied(f"Only a person with the role {least.value} in the service's organization may do this")
+    return service
+

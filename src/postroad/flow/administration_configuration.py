@@ -1,0 +1,149 @@
+"""Configuration as code: export what is, plan what a document would change, and apply exactly that, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+
+from postroad.core.configuration.document import CredentialEntry, Fault, NetworkDocument, pointer, read_document
+from postroad.core.configuration.plan import Plan, plan
+from postroad.core.configuration.sections import export
+from postroad.core.identity import api_key
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import CredentialKind, Role
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Refused
+from postroad.flow.administration import Administration, denied
+from postroad.flow.configure import Change
+
+PASSWORDS_MOST = 200  # each costs a slow hash
+
+
+class Contradictory(Refused):
+    """A document that cannot be applied, with everything that is wrong with it."""
+
+    def __init__(self, code: str, detail: str, faults: list[Fault]) -> None:
+        super().__init__(code, detail)
+        self.faults = faults
+
+
+def exported(caller: Caller, directory: Directory) -> dict[str, Any]:
+    """The configuration of the caller's organization; of all, for an operator. Never a secret."""
+    if caller.person is None:
+        raise denied("The configuration is read by people, not by services")
+    if caller.operator:
+        return export(directory, sorted(item.name for item in directory.organizations.values()))
+    return export(directory, [caller.organization])
+
+
+async def planned(administration: Administration, caller: Caller, content: dict[str, Any], *, prune: bool) -> Plan:
+    """What the document would change; raises Contradictory with every fault."""
+    document = _readable(caller, administration.directory, content)
+    secrets = await _stored_secrets(administration, document)
+    return _plan(administration, caller, document, administration.directory, secrets, prune=prune)
+
+
+async def apply(
+    administration: Administration, caller: Caller, content: dict[str, Any], *, prune: bool, version: str
+) -> Plan:
+    """Carry the plan out, in one entry, if it is still the one that ``version`` names."""
+    document = _readable(caller, administration.directory, content)
+    secrets = await _stored_secrets(administration, document)
+    carried_out = Plan()
+
+    def decide(directory: Directory) -> list[Change]:
+        nonlocal carried_out
+        carried_out = _plan(administration, caller, document, directory, secrets, prune=prune)
+        if carried_out.version != version:
+            raise Refused("version.conflict", "What this plan touches has changed since; plan again, look, and apply")
+        return [
+            Change(kind=step.kind, key=step.key, value=step.value, seen_version=step.seen_version)
+            for step in carried_out.steps
+        ]
+
+    await administration.carry_out(caller.name, decide, "configuration applied")
+    return carried_out
+
+
+def _readable(caller: Caller, directory: Directory, content: dict[str, Any]) -> NetworkDocument:
+    document = read_document(content)
+    if isinstance(document, list):
+        raise Contradictory("value.invalid", "The document does not have the form that is expected", document)
+    if caller.operator:
+        return document
+    foreign = [name for name in document.organizations if name.casefold() != caller.organization.casefold()]
+    if foreign or not caller.has_role(caller.organization, Role.OWNER):
+        raise denied("Owners configure their own organization, and operators all; nobody else, and no other")
+    current = directory.organization(caller.organization)
+    for name, entry in document.organizations.items():
+        if current is not None and entry.posts_per_s != current.posts_per_s:
+            place = pointer("organizations", name, "postsPerSecond")
+            raise Contradictory(
+                "configuration.conflict",
+                "The document cannot be applied",
+                [Fault(place, "is set by the network's operators")],
+            )
+    return document
+
+
+def _plan(
+    administration: Administration,
+    caller: Caller,
+    document: NetworkDocument,
+    directory: Directory,
+    secrets: dict[str, str],
+    *,
+    prune: bool,
+) -> Plan:
+    found = plan(
+        document,
+        directory,
+        secrets=secrets,
+        fresh_ids=_fresh_ids(administration),
+        now_us=administration.network.clock.now_us(),
+        prune=prune,
+        may_choose_ids=caller.operator,
+    )
+    if found.faults:
+        raise Contradictory("configuration.conflict", "The document cannot be applied", list(found.faults))
+    return found
+
+
+def _fresh_ids(administration: Administration) -> Iterator[str]:
+    while True:
+        yield administration.new_id()
+
+
+async def _stored_secrets(administration: Administration, document: NetworkDocument) -> dict[str, str]:
+    """What is kept of each secret in the document: what is kept already, where it is the same secret."""
+    secrets: dict[str, str] = {}
+    passwords = 0
+    for place, address, entry in _credential_entries(document):
+        if entry.password is not None:
+            passwords += 1
+            if passwords > PASSWORDS_MOST:
+                raise Refused(
+                    "value.invalid", f"At most {PASSWORDS_MOST} passwords a document; use keys", pointer=place
+                )
+            secrets[place] = await _password_hash(administration, address, entry.label, entry.password)
+        elif entry.key is not None and api_key.key_id(entry.key) is not None:
+            secrets[place] = sha256(entry.key.encode()).hexdigest()
+    return secrets
+
+
+async def _password_hash(administration: Administration, address: str, label: str, password: str) -> str:
+    service = administration.directory.service(address)
+    for item in administration.directory.credentials_of(service=service.gcid) if service else []:
+        same_label = item.kind is CredentialKind.PASSWORD and (item.label or item.id) == label
+        if same_label and await administration.passwords.verify(password, item.secret):
+            return item.secret
+    return await administration.passwords.hash(password)
+
+
+def _credential_entries(document: NetworkDocument) -> Iterator[tuple[str, str, CredentialEntry]]:
+    for house, organization in document.organizations.items():
+        for name, service in organization.services.items():
+            for number, entry in enumerate(service.credentials or ()):
+                place = pointer("organizations", house, "services", name, "credentials", number)
+                yield place, f"{house}/{name}", entry

@@ -1,0 +1,99 @@
+"""The people of an organization: adding, changing roles, removing.
+
+Kept rule: an organization that has people has an owner among them, whoever leaves or changes when. To hold across nodes too, a
+change that takes an owner away also saves the organization, so that two such changes at once collide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Organization, Person, Role
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Refused
+from postroad.flow.administration import Administration, not_found, organization_for, removing
+from postroad.flow.administration_accounts import INVITATION, INVITATION_US, has_password
+from postroad.flow.configure import Change, saving
+
+
+async def add(administration: Administration, caller: Caller, organization: str, member: Person) -> str:
+    """A new member; returns the key with which they set their password."""
+    until_us = administration.network.clock.now_us() + INVITATION_US
+    key, credential = administration.new_key(INVITATION, person=member.email, expires_at_us=until_us)
+
+    def decide(directory: Directory) -> list[Change]:
+        house = organization_for(caller, directory, organization, Role.OWNER)
+        if directory.person(member.email) is not None:
+            raise Refused("name.taken", "There is an account for this address; a person belongs to one organization",
+                          pointer="/email")  # fmt: skip
+        return [saving(replace(member, organization=house.name)), saving(credential)]
+
+    await administration.carry_out(caller.name, decide, "member added")
+    return key
+
+
+async def invite_again(administration: Administration, caller: Caller, organization: str, email: str) -> str:
+    """A new invitation for a member who has not set a password yet."""
+    member = _member(caller, administration.directory, organization, email, Role.OWNER)
+    until_us = administration.network.clock.now_us() + INVITATION_US
+    key, credential = administration.new_key(INVITATION, person=member.email, expires_at_us=until_us)
+
+    def decide(directory: Directory) -> list[Change]:
+        current = _member(caller, directory, organization, email, Role.OWNER)
+        if has_password(directory, current):
+            raise Refused("permission.denied", "This person has a password already, and nobody else may act for them")
+        old = [item for item in directory.credentials_of(person=current.email) if item.label == INVITATION]
+        return [saving(credential), *(removing(item) for item in old)]
+
+    await administration.carry_out(caller.name, decide, "member invited again")
+    return key
+
+
+async def change_role(
+    administration: Administration, caller: Caller, organization: str, email: str, role: Role, seen_version: int | None
+) -> None:
+    def decide(directory: Directory) -> list[Change]:
+        member = _member(caller, directory, organization, email, Role.OWNER)
+        changes = [saving(replace(member, role=role), seen_version)]
+        return changes + _owner_leaves(directory, member) if role is not Role.OWNER else changes
+
+    await administration.carry_out(caller.name, decide, "role changed")
+
+
+async def remove(
+    administration: Administration, caller: Caller, organization: str, email: str, seen_version: int | None
+) -> None:
+    def decide(directory: Directory) -> list[Change]:
+        member = _member(caller, directory, organization, email, Role.OWNER)
+        credentials = [removing(item) for item in directory.credentials_of(person=member.email)]
+        return [removing(member, seen_version), *credentials, *_owner_leaves(directory, member)]
+
+    await administration.carry_out(caller.name, decide, "member removed")
+
+
+def members(caller: Caller, directory: Directory, organization: str) -> list[Person]:
+    house = organization_for(caller, directory, organization, Role.VIEWER)
+    return sorted(directory.people_of(house.name), key=lambda person: person.email.casefold())
+
+
+def member(caller: Caller, directory: Directory, organization: str, email: str) -> Person:
+    return _member(caller, directory, organization, email, Role.VIEWER)
+
+
+def _member(caller: Caller, directory: Directory, organization: str, email: str, least: Role) -> Person:
+    house = organization_for(caller, directory, organization, least)
+    person = directory.person(email)
+    if person is None or person.organization.casefold() != house.name.casefold():
+        raise not_found()
+    return person
+
+
+def _owner_leaves(directory: Directory, leaving: Person) -> list[Change]:
+    if leaving.role is not Role.OWNER:
+        return []
+    others = [person for person in directory.people_of(leaving.organization) if person.email != leaving.email]
+    if not any(person.role is Role.OWNER for person in others):
+        raise Refused("configuration.conflict", "An organization needs an owner; make somebody else owner first")
+    house: Organization | None = directory.organization(leaving.organization)
+    return [saving(house)] if house is not None else []

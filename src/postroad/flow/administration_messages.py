@@ -1,0 +1,228 @@
+"""Reading what became of messages, for those who took part in them and for nobody else.
+
+Kept rules: an organization's people see what its services sent and received; a service sees its own; an operator sees that and
+how, everywhere. Whoever looks into a payload as a person is on record before seeing a byte of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from postroad.core.audit.history import History, MessageHistory
+from postroad.core.model.caller import Caller
+from postroad.core.model.delivery import State
+from postroad.core.model.ids import SESSION
+from postroad.core.model.journal import AccessRecorded, MessagePosted, PartFacts, decode
+from postroad.core.model.snapshot import Directory
+from postroad.core.projection.queries import QUERIES
+from postroad.flow.administration import not_found, visible_service
+from postroad.flow.administration_services import owned_services
+from postroad.flow.commit import committed
+from postroad.flow.network import Network
+from postroad.flow.posting import parts_of
+from postroad.ports import BodyAt, Step
+
+SCAN_MOST = 4_000  # rows looked at for one page, however few of them fit the filters
+PORTION = 200
+NEWEST = 1 << 62
+read_parts = msgspec.msgpack.Decoder(tuple[PartFacts, ...]).decode
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """Which messages somebody wants to see."""
+
+    box: str  # sent, received or refused
+    service: str = ""
+    type: str = ""
+    topic: str = ""
+    state: str = ""
+    before: int = NEWEST
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    rows: list[Row]
+    next_before: int | None  # where the next page begins; None at the end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartRead:
+    content_type: str
+    data: bytes
+
+
+BOXES = {"sent": ("sent_by", "seq"), "received": ("received_by", "number"), "refused": ("refused_by", "seq")}
+
+
+async def browse(network: Network, caller: Caller, wish: Wish) -> Page:
+    """One page of messages, newest first."""
+    await network.indexed()
+    services = _services(caller, network.directory, wish.service)
+    query, order = BOXES[wish.box]
+    rows: list[Row] = []
+    before, scanned = wish.before, 0
+    while len(rows) < wish.limit and scanned < SCAN_MOST:
+        portion = await _portion(network, query, order, services, before)
+        if not portion:
+            return Page(rows=rows, next_before=None)
+        for row in portion:
+            before = row[order]
+            scanned += 1
+            if _fits(row, wish):
+                rows.append(row)
+                if len(rows) == wish.limit:
+                    break
+    return Page(rows=rows, next_before=before)
+
+
+async def _portion(network: Network, query: str, order: str, services: list[str], before: int) -> list[Row]:
+    columns = QUERIES[query][1]
+    found: list[Row] = []
+    for gcid in services:
+        rows = await network.index.query(query, gcid, before, PORTION)
+        found += [_readable(dict(zip(columns, row, strict=True))) for row in rows]
+    return sorted(found, key=lambda row: row[order], reverse=True)[:PORTION]
+
+
+def _readable(row: Row) -> Row:
+    """The row with what its header says, where it has one."""
+    if "header" in row:
+        row["message"] = decode(row["header"])
+    return row
+
+
+def _services(caller: Caller, directory: Directory, named: str) -> list[str]:
+    """GCIDs of the services whose messages are wanted and may be seen."""
+    if named:
+        service = visible_service(caller, directory, named)
+        own = (
+            service.gcid == caller.service.gcid
+            if caller.service
+            else service.organization.casefold() == caller.organization.casefold()
+        )
+        if not own and not caller.operator:
+            raise not_found()
+        return [service.gcid]
+    if caller.service is not None:
+        return [caller.service.gcid]
+    return [service.gcid for service in owned_services(caller, directory)]
+
+
+def _fits(row: Row, wish: Wish) -> bool:
+    message: MessagePosted | None = row.get("message")
+    if wish.type and (message is None or message.type.value != wish.type):
+        return False
+    if wish.topic and (message is None or message.topic != wish.topic):
+        return False
+    if wish.state:
+        state = State(row["state"]).name.lower() if "state" in row else ("refused" if message is None else "accepted")
+        return state == wish.state
+    return True
+
+
+async def history(network: Network, caller: Caller, session: str) -> History:
+    """The whole transaction, as far as the caller took part in it."""
+    if not SESSION.match(session):
+        raise not_found()
+    found = await network.trace(session, None if caller.operator else caller.organization)
+    if found is None:
+        raise not_found()
+    if caller.service is not None:
+        _cut_to_service(found, caller.service.address, caller.service.gcid)
+    if not any(message.session == session for message in found.messages):
+        raise not_found()
+    return found
+
+
+def _cut_to_service(found: History, address: str, gcid: str) -> None:
+    for message in found.messages:
+        if message.sender != address:
+            for copy in message.copies:
+                copy.stops = [stop for stop in copy.stops if stop.gcid == gcid]
+                copy.route = [stop.service for stop in copy.stops]
+            message.copies = [copy for copy in message.copies if copy.stops]
+    found.messages = [message for message in found.messages if message.sender == address or message.copies]
+
+
+async def message(network: Network, caller: Caller, session: str) -> MessageHistory:
+    found = await history(network, caller, session)
+    return next(item for item in found.messages if item.session == session)
+
+
+async def refusal(network: Network, caller: Caller, session: str) -> Row:
+    """A refused post, for the one who tried."""
+    await network.indexed()
+    for row in await network.index.query("refused", session) if SESSION.match(session) else []:
+        found = dict(zip(QUERIES["refused"][1], row, strict=True))
+        if caller.operator or found["sender"] in _services(caller, network.directory, ""):
+            return found
+    raise not_found()
+
+
+async def part(network: Network, caller: Caller, session: str, part_id: str) -> PartRead:
+    """One part of a message's body, as sent (for the sender) or as it reached the caller."""
+    await network.indexed()
+    rows = await network.index.query("message", session) if SESSION.match(session) else []
+    if not rows:
+        raise not_found()
+    row = dict(zip(QUERIES["message"][1], rows[0], strict=True))
+    facts, at = await _content(network, caller, row)
+    if part_id not in [fact.id for fact in facts]:
+        raise not_found()
+    if caller.person is not None:
+        entry = AccessRecorded(network.clock.now_us(), caller.name, "payload.read", f"{session} {part_id}"[:400])
+        await committed(network.desk, Step(entry, reserve=True))
+    body = await network.journal.body(at) if at.length else b""
+    if body is None:
+        raise not_found()
+    found = next(item for item in parts_of(facts, body) if item.id == part_id)
+    return PartRead(content_type=found.content_type, data=found.data)
+
+
+async def _content(network: Network, caller: Caller, row: Row) -> tuple[tuple[PartFacts, ...], BodyAt]:
+    """What the message consisted of where the caller had to do with it."""
+    header = decode(row["header"])
+    if not isinstance(header, MessagePosted):
+        raise not_found()
+    original = header.parts, BodyAt(row["body_segment"], row["body_offset"], row["body_length"], row["body_digest"])
+    mine = _is_mine(caller, network.directory)
+    if caller.operator or mine(header.sender):
+        return original
+    for content_seq in await _received(network, row, mine):
+        if content_seq == row["seq"]:
+            return original
+        for content in await network.index.query("transaction_contents", header.transaction):
+            if content[0] == content_seq:
+                return read_parts(content[3]), BodyAt(*content[4:8])
+    raise not_found()
+
+
+async def _received(network: Network, row: Row, mine: Callable[[str], bool]) -> list[int]:
+    columns = QUERIES["transaction_deliveries"][1]
+    found = await network.index.query("transaction_deliveries", row["transaction_id"])
+    deliveries = [dict(zip(columns, item, strict=True)) for item in found]
+    return [item["content_seq"] for item in deliveries if item["message_seq"] == row["seq"] and mine(item["recipient"])]
+
+
+def _is_mine(caller: Caller, directory: Directory) -> Callable[[str], bool]:
+    if caller.service is not None:
+        own = caller.service.gcid
+        return lambda gcid: gcid == own
+    mine = {service.gcid for service in directory.services_of(caller.organization)} if caller.organization else set()
+    return lambda gcid: gcid in mine
+
+
+async def waiting(network: Network, caller: Caller) -> list[tuple[str, int]]:
+    """Addresses of the caller's services and how much waits in their mailboxes."""
+    await network.indexed()
+    counts = dict(await network.index.query("mailboxes"))
+    directory = network.directory
+    return [(directory.services[gcid].address, counts.get(gcid, 0)) for gcid in _services(caller, directory, "")]

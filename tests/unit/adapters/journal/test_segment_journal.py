@@ -60,6 +60,19 @@ async def test_appends_roll_over_into_new_segments(tmp_path: Path) -> None:
     assert faults_of(tmp_path, expected_head=journal.head_sync()) == []
 
 
+async def test_a_body_is_found_in_a_segment_that_nobody_has_read_from_yet(tmp_path: Path) -> None:
+    journal = open_small(tmp_path, settings=TINY)
+    try:
+        for number in range(40):
+            body = number.to_bytes(2, "big") * 4_096
+            appended = await journal.append([NewRecord(b"facts", body)])
+            [at] = appended.bodies
+            assert at is not None
+            assert await journal.body(at) == body
+    finally:
+        await journal.close()
+
+
 async def test_a_group_larger_than_a_segment_gets_one_of_its_own(tmp_path: Path) -> None:
     journal = open_small(tmp_path, settings=TINY)
     large = NewRecord(b"large", bytes(range(256)) * 1000)

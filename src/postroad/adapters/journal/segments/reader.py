@@ -65,6 +65,8 @@ class SegmentReads:
         return Batch(found, head) if found else None
 
     def body(self, at: BodyAt) -> bytes | None:
+        if at.segment not in self._by_first_seq:
+            self.look_again()  # the segment is newer than the last listing
         segment = self._segment_with(at.segment)
         if segment.header.without_bodies:
             return None

@@ -141,7 +141,9 @@ class Wire:
 
     def read(self, head_only: bool = False) -> Response:
         lines = self._until(b"\r\n\r\n").decode("latin-1").split("\r\n")
-        status = int(lines[0].split(" ")[1])
+        version, _, rest = lines[0].partition(" ")
+        assert version == "HTTP/1.1", f"not the start of a response: {lines[0]!r}"
+        status = int(rest[:3])
         headers = {n.lower(): v for n, _, v in (line.partition(": ") for line in lines[1:])}
         if head_only or status in (100, 204, 304):
             return Response(status, headers, b"")

@@ -133,6 +133,18 @@ def test_registering_and_removing_takes_effect_on_the_next_handshake(site: Site,
         served.unhandled.clear()
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_one_more_client_is_admitted_beside_the_others(site: Site, version: ssl.TLSVersion) -> None:
+    first, second = self_signed(site.folder, "first"), self_signed(site.folder, "second")
+    front = site.front(clients_der=[first.der])
+    with serving({("GET", "/who"): site.who}, ssl_context=front.context) as served:
+        front.admit(second.der)
+        for client in (first, second):
+            assert site.ask(served, site.context(client, version)).body == client.der
+        front.reload()
+        assert site.ask(served, site.context(second, version)).body == second.der
+
+
 def test_an_authority_of_the_operators_choice_is_accepted_too(site: Site) -> None:
     authority = trustme.CA()
     bundle = site.folder / "clients.pem"
@@ -169,6 +181,8 @@ def test_files_that_cannot_be_used_stop_the_start(site: Site) -> None:
         TlsFront(site.folder / "absent.pem", site.own.key)
     with pytest.raises(Misconfigured, match="each must be one"):
         site.front(clients_der=[b"nonsense"])
+    with pytest.raises(Misconfigured, match="authority"):
+        site.front(client_ca=site.folder / "absent.pem")
 
 
 def test_pipelined_and_large_answers_over_tls(site: Site) -> None:

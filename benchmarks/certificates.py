@@ -12,12 +12,17 @@ import trustme
 class Certificate:
     chain: Path
     key: Path
+    authority: Path  # whom a client must trust
 
 
 def make_certificate(folder: Path) -> Certificate:
     folder.mkdir(parents=True, exist_ok=True)
-    issued = trustme.CA(key_type=trustme.KeyType.ECDSA).issue_cert("localhost", "127.0.0.1", key_type=trustme.KeyType.ECDSA)
-    certificate = Certificate(chain=folder / "server.pem", key=folder / "server.key")
-    issued.private_key_pem.write_to_path(certificate.key)
+    issuer = trustme.CA(key_type=trustme.KeyType.ECDSA)
+    issued = issuer.issue_cert("localhost", "127.0.0.1", key_type=trustme.KeyType.ECDSA)
+    certificate = Certificate(
+        chain=folder / "server.pem", key=folder / "server.key", authority=folder / "authority.pem"
+    )
+    issuer.cert_pem.write_to_path(str(certificate.authority))
+    issued.private_key_pem.write_to_path(str(certificate.key))
     certificate.chain.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
     return certificate

@@ -45,7 +45,10 @@ def compile_generator(name: str, folder: Path) -> Path:
 
 def options(values: Mapping[str, object]) -> list[bytes]:
     """``name=value`` words; bytes stay as they are, since a marker need not be text."""
-    return [name.encode() + b"=" + (value if isinstance(value, bytes) else str(value).encode()) for name, value in values.items()]
+    return [
+        name.encode() + b"=" + (value if isinstance(value, bytes) else str(value).encode())
+        for name, value in values.items()
+    ]
 
 
 def generate(program: Path, values: Mapping[str, object], at_start: Callable[[], None]) -> Load:

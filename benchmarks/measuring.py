@@ -50,7 +50,9 @@ def measure(program: Path, options: Mapping[str, object], process_ids: Sequence[
 Round = Callable[[], Measurement]
 
 
-def interleaved(sides: Mapping[str, Round], rounds: int, on_round: Callable[[str, Measurement], None]) -> dict[str, list[Measurement]]:
+def interleaved(
+    sides: Mapping[str, Round], rounds: int, on_round: Callable[[str, Measurement], None]
+) -> dict[str, list[Measurement]]:
     """Every side in turn, ``rounds`` times, so that what disturbs the machine meanwhile disturbs all of them."""
     results: dict[str, list[Measurement]] = {side: [] for side in sides}
     for _ in range(rounds):

@@ -86,7 +86,9 @@ class Form:
 FORMS = {
     "soap": Form(path="/v1/messages", content_type="text/xml; charset=utf-8", body=soap_post),
     "json": Form(path="/v1/messages", content_type="application/json", body=json_post),
-    "xml-bulk": Form(path="/v1/messages/bulk", content_type=f'multipart/mixed; boundary="{BOUNDARY}"', body=xml_bulk, messages=BULK),
+    "xml-bulk": Form(
+        path="/v1/messages/bulk", content_type=f'multipart/mixed; boundary="{BOUNDARY}"', body=xml_bulk, messages=BULK
+    ),
     "envelope-bulk": Form(path="/v1/messages/bulk", content_type=ENVELOPES, body=envelope_bulk, messages=BULK),
     "ndjson-bulk": Form(path="/v1/messages/bulk", content_type="application/x-ndjson", body=ndjson_bulk, messages=BULK),
 }

@@ -77,7 +77,9 @@ def cpu_s_at_rest(roots: Iterable[int], give_up_s: float = 20.0) -> float:
     return used
 
 
-def wait_until(holds: Callable[[], bool], process: subprocess.Popen[bytes], what: str, log: Path, give_up_s: float = 60.0) -> None:
+def wait_until(
+    holds: Callable[[], bool], process: subprocess.Popen[bytes], what: str, log: Path, give_up_s: float = 60.0
+) -> None:
     until = time.monotonic() + give_up_s
     while not holds():
         if process.poll() is not None or time.monotonic() > until:

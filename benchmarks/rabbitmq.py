@@ -27,15 +27,21 @@ def missing() -> str:
         return ""
     if os.geteuid() == 0 and shutil.which("apt-get"):
         command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *PACKAGES]
-        subprocess.run(command, check=False, env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            command, check=False, env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, stdout=subprocess.DEVNULL
+        )
     if PROGRAM.exists():
         return ""
     return f"RabbitMQ is not installed; as root on Debian: apt-get install --no-install-recommends {' '.join(PACKAGES)}"
 
 
 def version() -> str:
-    shown = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "rabbitmq-server"], capture_output=True, text=True, check=False)
-    erlang = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "erlang-base"], capture_output=True, text=True, check=False)
+    shown = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Version}", "rabbitmq-server"], capture_output=True, text=True, check=False
+    )
+    erlang = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Version}", "erlang-base"], capture_output=True, text=True, check=False
+    )
     return f"{shown.stdout.partition('-')[0]} on Erlang {erlang.stdout.partition(':')[2].partition('+')[0]}"
 
 
@@ -85,12 +91,20 @@ class RabbitMq:
             mapper = ["epmd", "-port", str(self._epmd_port), "-address", "127.0.0.1"]
             self._mapper = subprocess.Popen(mapper, env=environment, stdout=log, stderr=log, start_new_session=True)
             self._server = subprocess.Popen(
-                [str(PROGRAM)], env=environment, cwd=self._folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                [str(PROGRAM)],
+                env=environment,
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
         wait_until(lambda: can_connect(self.port) and can_connect(self.tls_port), self._server, "RabbitMQ", self._log)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         stop(self._server)
         stop(self._mapper)
 

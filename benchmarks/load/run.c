@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { EVENTS = 256, QUIET_MS = 5, GRACE_S = 8 };
+enum { EVENTS = 256, QUIET_MS = 5, GRACE_S = 30 };
 
 struct run run;
 

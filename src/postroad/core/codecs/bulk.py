@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -79,18 +80,24 @@ def _multipart(boundary: bytes, body: bytes, limits: WireLimits) -> list[bytes]:
 
 
 def _decode_part(part: bytes, limits: WireLimits) -> Message:
-    line_end = part.find(b"\r\n")
-    if line_end < 0 or part[:line_end].strip(b" \t"):
-        raise malformed("a part begins on a new line after its boundary")
-    header_end = _HEADER_END.search(part, line_end, line_end + limits.part_header_bytes + 4)
+    header_end = _HEADER_END.search(part, 0, limits.part_header_bytes + 6)
     if header_end is None:
         raise malformed(f"a part has a header of at most {limits.part_header_bytes} bytes and then an empty line")
-    header = {name.lower(): value for name, value in _HEADER.findall(part[line_end : header_end.start()])}
+    content = part[header_end.end() :]
+    content_type = _content_type(part[: header_end.start()])
+    return codec_for(content_type, content).decode_post(content, limits)
+
+
+@lru_cache(maxsize=64)
+def _content_type(head: bytes) -> str:
+    """The content type in a part's header; parts of one body mostly have the same header."""
+    first_line, _, lines = head.partition(b"\n")
+    if first_line.strip(b" \t\r"):
+        raise malformed("a part begins on a new line after its boundary")
+    header: dict[bytes, bytes] = {name.lower(): value for name, value in _HEADER.findall(lines)}
     if header.get(b"content-transfer-encoding", b"").lower() not in _IDENTITY:
         raise malformed("parts are sent as they are; use the transfer encoding binary")
-    content = part[header_end.end() :]
-    content_type = header.get(b"content-type", b"").decode("latin-1")
-    return codec_for(content_type, content).decode_post(content, limits)
+    return header.get(b"content-type", b"").decode("latin-1")
 
 
 def bulk_answer_type(content_type: str) -> str:

@@ -64,6 +64,8 @@ def check_services(services: tuple[Recipient, ...], pointer: str, limits: WireLi
 
 
 def check_names(names: Collection[str], what: str, pointer: str) -> None:
+    if len(names) == 1 and 0 < len(*names) <= NAME_CHARS:
+        return
     distinct = set(names)
     if "" in distinct:
         raise malformed(f"{what} names may not be empty", pointer)

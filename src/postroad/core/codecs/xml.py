@@ -32,6 +32,14 @@ _TRANSCODED = {
 }  # fmt: skip
 _UTF_16_STARTS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"<\x00": "utf-16-le", b"\x00<": "utf-16-be"}
 
+_EMBEDDED = WireLimits(xml_depth=240)  # leaves room for the envelope's own levels
+_SHORT = 40_000
+_USUAL_URI = re.compile(
+    r"[A-Za-z][A-Za-z0-9+.-]*:(?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?=[/?#]|\Z)|(?!//))"
+    r"(?:[A-Za-z0-9._~/!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*(?:\?[A-Za-z0-9._~/?!$&'()*+,;=:@-]*)?(?:#[A-Za-z0-9._~/?!$&'()*+,;=:@-]*)?"
+    r"|[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*"
+)
+
 Tree = etree._Element
 Scanner = expat.XMLParserType
 
@@ -93,7 +101,10 @@ def run_scanner(scanner: Scanner, utf8: bytes) -> None:
 def counts_are_harmless(utf8: bytes, limits: WireLimits) -> bool:
     """Whether counting bytes alone proves that no limit on depth, elements or attributes can be passed."""
     tags = utf8.count(b"<")
-    return tags <= limits.xml_depth and tags <= limits.xml_elements and utf8.count(b"=") <= limits.xml_attributes
+    narrow = (
+        len(utf8) < 6 * limits.xml_attributes or utf8.count(b"=") <= limits.xml_attributes
+    )  # a="" and a space are 6
+    return narrow and tags <= limits.xml_depth and tags <= limits.xml_elements
 
 
 class Counter:
@@ -141,6 +152,38 @@ def check_well_formed(utf8: bytes, limits: WireLimits = DEFAULT_LIMITS) -> None:
     if not counts_are_harmless(utf8, limits):
         Counter(limits).attach(scanner)
     run_scanner(scanner, utf8)
+
+
+class _Portability(Counter):
+    """Refuses namespace names over which parsers differ, besides what is too complex."""
+
+    __slots__ = ()
+
+    def declared(self, prefix: str | None, uri: str) -> None:
+        super().declared(prefix, uri)
+        if uri and not _USUAL_URI.fullmatch(uri):
+            raise malformed("a namespace name is not a usual URI")
+
+
+def is_embeddable(data: bytes) -> bool:
+    """Whether these bytes can stand inside another XML document as they are, whatever parser the receiver has.
+
+    A document that only some parsers take would make a whole answer unreadable for the others, so it is carried as text.
+    """
+    if data[:1] != b"<" or data[-1:] != b">" or data[1:2] in (b"!", b"?"):
+        return False
+    scanner = new_scanner()
+    portability = _Portability(_EMBEDDED)
+    scanner.StartNamespaceDeclHandler = portability.declared
+    if not counts_are_harmless(data, _EMBEDDED):
+        portability.attach(scanner)
+    try:
+        run_scanner(scanner, data)
+        if len(data) > _SHORT:
+            parse(data, _EMBEDDED)  # libxml2 limits the length of names and texts
+    except Refused:
+        return False
+    return True
 
 
 def parse(body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Tree:

@@ -63,7 +63,7 @@ _PART = _pattern(
 _PART_END = _pattern(r"</[\w.-]++:(?:Xml|Text|Base64)>\s*+</([\w.-]++):(Document|Attachment)>\s*+")
 _END = _pattern(rf"</({_PREFIX}):Post>\s*+</({_PREFIX}):Body>\s*+</\2:Envelope>\s*+")
 _ONLY_TEXT = _pattern(_TEXT)
-_XML_URIS = frozenset({"http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/"})
+_RESERVED = frozenset({b"xml", b"xmlns", b"http://www.w3.org/XML/1998/namespace", b"http://www.w3.org/2000/xmlns/"})
 # attachment?, id, content type, expiration, form, content
 _Located = tuple[bool, bytes | None, bytes | None, bytes | None, bytes, bytes]
 
@@ -74,9 +74,9 @@ def read_canonical(utf8: bytes, namespace: str, limits: WireLimits) -> Message |
     if head is None or not (utf8.isascii() or _is_xml_text(utf8)):
         return None
     soap, outer, prefix, inner, sender, to, *texts, route, properties = head.groups()
-    in_scope = _namespaces(soap, outer, prefix, inner, namespace)
-    found = _located(utf8, head.end(), soap, prefix) if in_scope else None
-    if in_scope is None or found is None:
+    prefixes = _prefixes(soap, outer, prefix, inner, namespace)
+    found = _located(utf8, head.end(), soap, prefix) if prefixes else None
+    if prefixes is None or found is None:
         return None
     return assemble(
         [text.decode() if text else "" for text in (sender, *texts)],
@@ -84,7 +84,7 @@ def read_canonical(utf8: bytes, namespace: str, limits: WireLimits) -> Message |
         _recipients(route, limits) if route else (),
         _properties(properties, limits) if properties else (),
         None,
-        tuple([_part(number, part, in_scope, limits) for number, part in enumerate(found, start=1)]),
+        tuple([_part(number, part, prefixes, limits) for number, part in enumerate(found, start=1)]),
         limits,
     )
 
@@ -97,21 +97,15 @@ def _is_xml_text(utf8: bytes) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _namespaces(soap: bytes, outer: bytes, prefix: bytes, inner: bytes, namespace: str) -> dict[str, str] | None:
-    """Prefixes and what they stand for around a document, or None when the envelope's own stand for something else."""
+def _prefixes(soap: bytes, outer: bytes, prefix: bytes, inner: bytes, namespace: str) -> tuple[bytes, ...] | None:
+    """The prefixes declared around a document, or None when the envelope's own stand for something else."""
     scope = dict(_DECLARED.findall(outer))
     if scope.get(soap) != namespace.encode():
         return None
     scope.update(_DECLARED.findall(inner))
-    if scope.get(prefix) != NAMESPACE.encode():
-        return None
-    in_scope = {name.decode(): uri.decode() for name, uri in scope.items()}
-    plain = len(in_scope) == outer.count(b"xmlns:") + inner.count(b"xmlns:") and all(in_scope.values())
-    return (
-        in_scope
-        if plain and not in_scope.keys() & {"xml", "xmlns"} and _XML_URIS.isdisjoint(in_scope.values())
-        else None
-    )
+    once = len(scope) == outer.count(b"xmlns:") + inner.count(b"xmlns:")
+    usual = once and all(scope.values()) and _RESERVED.isdisjoint(scope) and _RESERVED.isdisjoint(scope.values())
+    return tuple(scope) if usual and scope.get(prefix) == NAMESPACE.encode() else None
 
 
 def _located(utf8: bytes, position: int, soap: bytes, prefix: bytes) -> list[_Located] | None:
@@ -133,21 +127,21 @@ def _located(utf8: bytes, position: int, soap: bytes, prefix: bytes) -> list[_Lo
     return found if end_tags and end_tags.groups() == (prefix, soap) else None
 
 
-def _part(number: int, part: _Located, in_scope: dict[str, str], limits: WireLimits) -> Part:
+def _part(number: int, part: _Located, prefixes: tuple[bytes, ...], limits: WireLimits) -> Part:
     attachment, part_id, content_type, expiration, form, content = part
     return Part(
         id=_text(part_id, limits) if part_id else str(number),
         content_type=_text(content_type, limits) if content_type else CONTENT_TYPES[form.decode()],
-        data=_document(content, in_scope, limits) if form == b"Xml" else _plain(form, content),
+        data=_document(content, prefixes, limits) if form == b"Xml" else _plain(form, content),
         expires_at_us=read_time(expiration.decode().strip(), "") if expiration else 0,
         attachment=attachment,
     )
 
 
-def _document(content: bytes, in_scope: dict[str, str], limits: WireLimits) -> bytes:
+def _document(content: bytes, prefixes: tuple[bytes, ...], limits: WireLimits) -> bytes:
     """The inline document, when it is well-formed on its own and leans on nothing around it."""
     content = content.strip(b" \t\r\n")
-    if content[:1] != b"<" or content[1:2] == b"?" or mentions(content, in_scope):
+    if content[:1] != b"<" or content[1:2] == b"?" or mentions(content, prefixes):
         raise malformed("not canonical")
     check_well_formed(content, limits)
     return content

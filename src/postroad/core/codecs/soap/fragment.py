@@ -8,7 +8,6 @@ the receiver.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from postroad.core.codecs.soap.escape import attribute_value
 from postroad.core.codecs.soap.names import ENVELOPES
@@ -19,7 +18,7 @@ _QNAME = re.compile(r"\s*([\w.-]+):[\w.-]+\s*\Z")
 
 def standing_alone(fragment: bytes, in_scope: dict[str, str]) -> bytes:
     """The fragment, with the declarations out of ``in_scope`` (prefix → namespace, "" the default) that it needs."""
-    if not in_scope.get("") and not mentions(fragment, in_scope):
+    if not in_scope.get("") and not mentions(fragment, tuple(prefix.encode() for prefix in in_scope if prefix)):
         return fragment
     leaning = _Leaning(in_scope)
     leaning.read(fragment)
@@ -32,12 +31,11 @@ def standing_alone(fragment: bytes, in_scope: dict[str, str]) -> bytes:
     return fragment[: leaning.root_name_end] + added.encode() + fragment[leaning.root_name_end :]
 
 
-def mentions(fragment: bytes, prefixes: Iterable[str]) -> bool:
+def mentions(fragment: bytes, prefixes: tuple[bytes, ...]) -> bool:
     """Whether one of the prefixes stands before a colon anywhere, be it in a name or in content."""
-    found = tuple(prefix.encode() for prefix in prefixes if prefix)
-    colon = fragment.find(b":") if found else -1
+    colon = fragment.find(b":") if prefixes else -1
     while colon >= 0:
-        if fragment.endswith(found, 0, colon):
+        if fragment.endswith(prefixes, 0, colon):
             return True
         colon = fragment.find(b":", colon + 1)
     return False

@@ -18,7 +18,3 @@ def shown(name: str) -> str:
     """A name for a pointer: without its namespace when it is one of the envelope's."""
     uri, found, local = name.rpartition(SEPARATOR)
     return local if not found or uri in ENVELOPES else f"{{{uri}}}{local}"
-
-
-def path_of(*names: str) -> str:
-    return "/" + "/".join(shown(name) for name in names)

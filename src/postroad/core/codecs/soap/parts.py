@@ -14,12 +14,10 @@ from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.parts import OCTETS, TEXT, XML, is_xml
 from postroad.core.codecs.soap.escape import attribute_value, text_value
 from postroad.core.codecs.soap.reader import Element
-from postroad.core.codecs.xml import check_well_formed
+from postroad.core.codecs.xml import is_embeddable
 from postroad.core.model.message import Part
-from postroad.errors import Refused
 
 CONTENT_TYPES = {"Xml": XML, "Text": TEXT, "Base64": OCTETS}
-_EMBEDDED = WireLimits(xml_depth=240)  # leaves room for the envelope's own levels in what a receiver can parse
 
 
 def read_parts(documents: Sequence[Element], attachments: Sequence[Element], limits: WireLimits) -> tuple[Part, ...]:
@@ -53,17 +51,6 @@ def _content(element: Element) -> tuple[str, bytes]:
     return form, content.text.encode() if form == "Text" else read_base64(content.text, content.path)
 
 
-def embeddable(data: bytes) -> bool:
-    """Whether these bytes can stand inside another XML document as they are."""
-    if data[:1] != b"<" or data[-1:] != b">" or data[1:2] in (b"!", b"?"):
-        return False
-    try:
-        check_well_formed(data, _EMBEDDED)
-    except Refused:
-        return False
-    return True
-
-
 def write_part(part: Part) -> bytes:
     name = b"Attachment" if part.attachment else b"Document"
     expiration = f' expiration="{write_time(part.expires_at_us)}"' if part.expires_at_us else ""
@@ -73,7 +60,7 @@ def write_part(part: Part) -> bytes:
 
 def _written(part: Part) -> bytes:
     data = part.data
-    if is_xml(part.content_type) and embeddable(data):
+    if is_xml(part.content_type) and is_embeddable(data):
         return b"<pr:Xml>%b</pr:Xml>" % data
     if is_xml(part.content_type) or part.content_type.startswith(("text/", "application/json")):
         try:

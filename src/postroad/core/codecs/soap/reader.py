@@ -10,29 +10,37 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from postroad.core.codecs.faults import malformed
+from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.soap.fragment import standing_alone
-from postroad.core.codecs.soap.names import ours, path_of, shown
-from postroad.core.codecs.xml import Counter, new_scanner, run_scanner
+from postroad.core.codecs.soap.names import ours, shown
+from postroad.core.codecs.xml import Counter, counts_are_harmless, new_scanner, run_scanner
 from postroad.errors import Refused
 
 _INLINE = ours("Xml")
+_REPEATED = frozenset(
+    ("Service", "Argument", "Property", "Document", "Attachment", "Token", "Message", "Delivery", "Recipient")
+)
 _TAG = re.compile(rb"""<[^>"']*(?:(?:"[^"]*"|'[^']*')[^>"']*)*>""")
 
 
 class Element:
     """An element of the envelope; ``document`` holds the bytes of an inline document."""
 
-    __slots__ = ("attributes", "children", "document", "name", "path", "pieces")
+    __slots__ = ("attributes", "children", "document", "name", "parent", "pieces")
 
-    def __init__(self, name: str, path: str, attributes: dict[str, str]) -> None:
+    def __init__(self, name: str, parent: Element | None, attributes: dict[str, str]) -> None:
         self.name = name
-        self.path = path
+        self.parent = parent
         self.attributes = attributes
         self.pieces: list[str] = []
         self.children: list[Element] = []
         self.document = b""
+
+    @property
+    def path(self) -> str:
+        """Where the element stands, for a refusal's pointer."""
+        return f"{self.parent.path}/{shown(self.name)}" if self.parent else ""
 
     @property
     def text(self) -> str:
@@ -60,9 +68,15 @@ class Element:
                 raise malformed(f"{local[:80]} is not known in {shown(self.name)}", child.path)
             found[local].append(child)
             if len(found[local]) > most[local]:
-                code = "wire.malformed" if most[local] == 1 else "wire.too-complex"
-                raise Refused(code, f"{local} may come at most {most[local]} times", pointer=child.path)
+                raise _too_often(child, most[local])
         return found
+
+
+def _too_often(element: Element, most: int) -> Refused:
+    local = shown(element.name)
+    if local in _REPEATED:
+        return too_complex(f"{local} may come at most {most} times", element.path)
+    return malformed(f"{local} comes twice", element.path)
 
 
 def read_tree(utf8: bytes, limits: WireLimits) -> Element:
@@ -71,13 +85,14 @@ def read_tree(utf8: bytes, limits: WireLimits) -> Element:
 
 
 class _Reader(Counter):
-    __slots__ = ("_inside", "_open", "_roots", "_scanner", "_scope", "_start_of_document", "_utf8")
+    __slots__ = ("_harmless", "_inside", "_open", "_roots", "_scanner", "_scope", "_start_of_document", "_utf8")
 
     def __init__(self, utf8: bytes, limits: WireLimits) -> None:
         super().__init__(limits)
         self._utf8 = utf8
+        self._harmless = counts_are_harmless(utf8, limits)
         self._scanner = new_scanner()
-        self._open = [Element("", "", {})]
+        self._open = [Element("", None, {})]
         self._scope: list[tuple[str, str]] = []
         self._inside = 0  # levels below and including pr:Xml; 0 outside of it
         self._roots = 0
@@ -101,12 +116,8 @@ class _Reader(Counter):
 
     def started(self, name: str, attributes: dict[str, str]) -> None:
         super().started(name, attributes)
-        if self._inside:
-            self._inside += 1
-            self._roots += self._inside == 2
-            return
         parent = self._open[-1]
-        element = Element(name, parent.path + path_of(name), attributes)
+        element = Element(name, parent, attributes)
         parent.children.append(element)
         self._open.append(element)
         if name == _INLINE:
@@ -117,24 +128,41 @@ class _Reader(Counter):
         self._start_of_document = tag.end() if tag else 0
         self._inside = 1
         self._roots = 0
+        self._scanner.StartElementHandler = self._deeper
+        self._scanner.EndElementHandler = self._shallower
+
+    def _deeper(self, name: str, attributes: dict[str, str]) -> None:
+        self._inside += 1
+        if self._inside == 2:
+            self._roots += 1
+            self._scanner.CharacterDataHandler = None  # what is written inside a document is not ours to read
+        if not self._harmless:
+            super().started(name, attributes)
+
+    def _shallower(self, name: str) -> None:
+        self._inside -= 1
+        if self._inside == 1:
+            self._scanner.CharacterDataHandler = self._text
+        if self._inside and not self._harmless:
+            super().ended(name)
+        if not self._inside:
+            self._leave_document(self._open[-1])
+            self.ended(name)
 
     def ended(self, name: str) -> None:
         super().ended(name)
-        if self._inside:
-            self._inside -= 1
-            if self._inside:
-                return
-            self._leave_document(self._open[-1])
         self._open.pop()
 
     def _leave_document(self, element: Element) -> None:
         if self._roots != 1 or element.pieces:
             raise malformed("Xml holds exactly one element, the document", element.path)
         inline = self._utf8[self._start_of_document : self._scanner.CurrentByteIndex].strip(b" \t\r\n")
+        self._scanner.StartElementHandler = self.started
+        self._scanner.EndElementHandler = self.ended
         element.document = standing_alone(inline, dict(self._scope))
 
     def _text(self, text: str) -> None:
-        if not self._inside or (self._inside == 1 and text.strip()):
+        if not self._inside or text.strip():
             self._open[-1].pieces.append(text)
 
     def _instruction(self, target: str, _data: str) -> None:

@@ -1,0 +1,223 @@
+"""JSON details, envelopes, bulk framings, and the choice of a codec."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from postroad.core.codecs.bulk import decode_bulk
+from postroad.core.codecs.codec import Codec, refusal_bytes
+from postroad.core.codecs.detect import answer_codec, codec_for
+from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
+from postroad.core.codecs.json_form import JSON_FORM
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.soap import SOAP11, SOAP12
+from postroad.core.model.message import Message, Part, PropertyType, Recipient
+from postroad.errors import Refused
+from tests.unit.core.codecs.examples import FULL, RESPONSE, SIMPLE
+
+MULTIPART = 'multipart/mixed; boundary="a b"'
+
+
+def refusal(content_type: str, body: bytes) -> Refused:
+    with pytest.raises(Refused) as refused:
+        codec_for(content_type, body).decode_post(body)
+    return refused.value
+
+
+@pytest.mark.req("M5")
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        (b'{"to":[1]}', "/to/0"),
+        (b'{"to":[{"service":"a","arguments":{"b":1}}]}', "/to/0/arguments/*"),
+        (b'{"documents":[{"text":1}]}', "/documents/0/text"),
+        (b'{"documents":[{"text":"a"},{"base64":"?"}]}', "/documents/1/base64"),
+        (b'{"expiration":"soon"}', "/expiration"),
+        (b'{"properties":{"a":{"date":"soon"}}}', "/properties/a"),
+        (b'{"status":{"code":"a","code":"b"}}', "/status/code"),
+    ],
+)
+def test_json_faults_point_at_the_place(body: bytes, pointer: str) -> None:
+    assert refusal("application/json", body).pointer == pointer
+
+
+@pytest.mark.req("M3")
+def test_json_documents_and_numbers_keep_their_digits_and_spaces() -> None:
+    message = JSON_FORM.decode_post(
+        b'{"to": ["a"], "properties": {"n": -12.500e+02}, "documents": [{"json": { "x" : 1.0,\n"y": [ ] } }]}'
+    )
+    assert message.parts == (Part(id="1", content_type="application/json", data=b'{ "x" : 1.0,\n"y": [ ] }'),)
+    assert (message.properties[0].value, message.properties[0].type) == ("-12.500e+02", PropertyType.NUMBER)
+
+
+def test_missing_ids_are_numbered_over_documents_and_attachments() -> None:
+    message = JSON_FORM.decode_post(
+        b'{"documents":[{"text":"a"},{"text":"b","id":"x"}],"attachments":[{"base64":"YQ=="}]}'
+    )
+    assert [(part.id, part.attachment) for part in message.parts] == [("1", False), ("x", False), ("3", True)]
+
+
+@pytest.mark.req("M5")
+def test_problem_details_point_to_their_page() -> None:
+    problem = msgspec.json.decode(refusal_bytes(JSON_FORM, Refused("recipient.unknown", "Nobody", pointer="/to/0")))
+    assert problem == {
+        "type": "/docs/errors#recipient.unknown",
+        "title": "No such recipient",
+        "status": 422,
+        "detail": "Nobody",
+        "code": "recipient.unknown",
+        "pointer": "/to/0",
+    }
+
+
+@pytest.mark.req("D1")
+def test_the_shortest_envelope() -> None:
+    assert decode_bulk(ENVELOPES, msgspec.msgpack.encode([["Acme/Supply", b"<a/>"]])) == [
+        Message(
+            to=(Recipient("Acme/Supply"),),
+            parts=(Part(id="1", content_type="application/octet-stream", data=b"<a/>"),),
+        )
+    ]
+
+
+@pytest.mark.req("D1")
+def test_one_bad_message_does_not_spoil_the_others() -> None:
+    good = [FULL, SIMPLE, RESPONSE]
+    lines = b'{"bad": 1}\n' + b"\n\n".join(JSON_FORM.encode_post(message) for message in good) + b"\r\n{"
+    envelopes = msgspec.msgpack.encode(
+        [[1, 2], *[msgspec.Raw(ENVELOPE_FORM.encode_post(message)) for message in good], ["a\x00", b""]]
+    )
+    parts = [
+        (b"text/plain", b"hello"),
+        *[
+            (codec.media_type.encode(), codec.encode_post(m))
+            for codec, m in zip((SOAP11, SOAP12, JSON_FORM), good, strict=True)
+        ],
+        (b"text/xml", b"<broken"),
+    ]
+    multipart = (
+        b"preamble"
+        + b"".join(b"\r\n--a b\r\nContent-Type: %b\r\n\r\n%b" % part for part in parts)
+        + b"\r\n--a b--\r\nepilogue"
+    )
+    for content_type, body in (("application/x-ndjson", lines), (ENVELOPES, envelopes), (MULTIPART, multipart)):
+        first, *messages, last = decode_bulk(content_type, body)
+        assert messages == good, content_type
+        assert isinstance(first, Refused)
+        assert isinstance(last, Refused)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "code"),
+    [
+        ("multipart/mixed", b"", "wire.malformed"),
+        (MULTIPART, b"nothing here", "wire.malformed"),
+        (MULTIPART, b"--a b\r\n\r\n{}", "wire.malformed"),
+        (ENVELOPES, b"\x93\x92", "wire.malformed"),
+        (ENVELOPES, b"{}", "wire.malformed"),
+        (ENVELOPES, b"\xdd\xff\xff\xff\xff", "wire.too-complex"),
+        ("application/x-ndjson", b"{}\n" * 10_001, "wire.too-complex"),
+        ("text/plain", b"", "wire.unsupported"),
+    ],
+)
+def test_a_broken_framing_is_refused_as_a_whole(content_type: str, body: bytes, code: str) -> None:
+    with pytest.raises(Refused) as refused:
+        decode_bulk(content_type, body)
+    assert refused.value.code == code
+
+
+def test_a_boundary_inside_a_part_only_counts_at_the_start_of_a_line() -> None:
+    body = b'--b\r\nContent-Type: application/json\r\n\r\n{"topic":"--b"}\r\n--b--'
+    assert decode_bulk("multipart/mixed; boundary=b", body) == [Message(topic="--b")]
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "codec"),
+    [
+        ("application/json; charset=utf-8", b" {}", JSON_FORM),
+        ("TEXT/XML", SOAP11.encode_post(SIMPLE), SOAP11),
+        ("text/xml", SOAP11.encode_post(SIMPLE).decode().encode("utf-16"), SOAP11),
+        ("application/soap+xml; action=x", SOAP12.encode_post(SIMPLE), SOAP12),
+        ("application/xml", SOAP12.encode_post(SIMPLE), SOAP12),
+        (ENVELOPES, ENVELOPE_FORM.encode_post(SIMPLE), ENVELOPE_FORM),
+    ],
+)
+def test_the_codec_is_found(content_type: str, body: bytes, codec: Codec) -> None:
+    assert codec_for(content_type, body) is codec
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "code", "said"),
+    [
+        ("application/json", b"<a/>", "wire.malformed", "the body is XML"),
+        ("text/xml", b"{}", "wire.malformed", "the body is JSON"),
+        ("text/xml", SOAP12.encode_post(SIMPLE), "wire.malformed", "send it as application/soap+xml"),
+        ("application/soap+xml", SOAP11.encode_post(SIMPLE), "wire.malformed", "send it as text/xml"),
+        ("application/json", b"", "wire.malformed", "the body is empty"),
+        (ENVELOPES, b"{}", "wire.malformed", "the body is JSON"),
+        ("image/png", b"", "wire.unsupported", "use one of"),
+        ("", b"{}", "wire.unsupported", "use one of"),
+    ],
+)
+def test_a_contradiction_says_what_was_found(content_type: str, body: bytes, code: str, said: str) -> None:
+    refused = refusal(content_type, body)
+    assert refused.code == code
+    assert said in refused.detail
+
+
+@pytest.mark.parametrize(
+    ("accept", "posted", "codec"),
+    [
+        ("", SOAP12, SOAP12),
+        ("*/*", SOAP11, SOAP11),
+        ("application/json;q=0.5, text/xml", JSON_FORM, SOAP11),
+        ("application/json, text/xml;q=0.5", SOAP11, JSON_FORM),
+        ("text/html, application/*;q=0.8", SOAP11, JSON_FORM),
+        ("text/*", SOAP11, SOAP11),
+        (ENVELOPES, JSON_FORM, ENVELOPE_FORM),
+    ],
+)
+def test_the_answer_comes_as_it_is_wanted(accept: str, posted: Codec, codec: Codec) -> None:
+    assert answer_codec(accept, posted) is codec
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json;q=0"])
+def test_an_answer_that_cannot_be_given_is_refused(accept: str) -> None:
+    if accept.endswith("q=0"):
+        assert answer_codec(accept, SOAP11) is SOAP11  # nothing is asked for, so the poster's own form it is
+        return
+    with pytest.raises(Refused) as refused:
+        answer_codec(accept, SOAP11)
+    assert refused.value.code == "wire.not-acceptable"
+
+
+@pytest.mark.parametrize("codec", [JSON_FORM, SOAP11, SOAP12, ENVELOPE_FORM])
+def test_an_operators_limits_hold(codec: Codec) -> None:
+    body = codec.encode_post(FULL)
+    assert (
+        codec.decode_post(body, WireLimits(body_bytes=len(body), parts=4, properties=4, recipients=2, arguments=2))
+        == FULL
+    )
+    for tighter in (
+        WireLimits(body_bytes=len(body) - 1),
+        WireLimits(parts=3),
+        WireLimits(properties=3),
+        WireLimits(recipients=1),
+        WireLimits(arguments=1),
+        WireLimits(text_chars=10),
+    ):
+        with pytest.raises(Refused, match=r"^wire\.too-"):
+            codec.decode_post(body, tighter)
+
+
+@pytest.mark.parametrize("codec", [JSON_FORM, SOAP11, SOAP12, ENVELOPE_FORM])
+def test_polls_out_of_bounds_are_refused(codec: Codec) -> None:
+    for change in ({"max": 0}, {"max": 1001}, {"wait_s": -1.0}, {"wait_s": 61.0}, {"lease_s": 1e9}):
+        request = msgspec.structs.replace(codec.decode_poll(codec.encode_poll(_POLL)), **change)
+        with pytest.raises(Refused) as refused:
+            codec.decode_poll(codec.encode_poll(request))
+        assert refused.value.code == "wire.malformed"
+
+
+_POLL = JSON_FORM.decode_poll(b'{"max": 5}')

@@ -16,7 +16,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Organization, Role, Service
 from postroad.core.model.snapshot import Directory, object_key
 from postroad.errors import Refused
-from postroad.flow.configure import Change, saving
+from postroad.flow.configure import Change
 from postroad.flow.network import Network
 from postroad.ports import Passwords
 
@@ -119,4 +119,3 @@ def service_for(caller: Caller, directory: Directory, name: str, least: Role) ->
     if not caller.has_role(service.organization, least):
         raise denied(f"Only a person with the role {least.value} in the service's organization may do this")
     return service
-

@@ -132,7 +132,7 @@ def _step(wanted: Wanted, directory: Directory) -> PlannedStep | None:
 
 def _differences(before: Any | None, after: Any) -> tuple[FieldChange, ...]:
     """What differs, field by field, under the names that people write. A secret is only said to be new."""
-    old, new = _written(before) if before is not None else _usual(after), _written(after)
+    old, new = written(before) if before is not None else _usual(after), written(after)
     changes = []
     for name, value in new.items():
         if name == "secret" and old.get(name) != value:
@@ -146,7 +146,8 @@ IDENTITY = frozenset({"gcid", "id", "createdAtUs", "expiresAtUs", "service", "pe
 UNITS = {"postsPerS": "postsPerSecond"}
 
 
-def _written(value: Any) -> dict[str, Any]:
+def written(value: Any) -> dict[str, Any]:
+    """A configuration object as people write it."""
     if isinstance(value, Service):
         return {"name": value.name, **profile_of(value)}
     camel = {to_camel(name): field for name, field in msgspec.to_builtins(value).items()}
@@ -155,11 +156,9 @@ def _written(value: Any) -> dict[str, Any]:
 
 def _usual(value: Any) -> dict[str, Any]:
     """What need not be said of something new."""
-    return (
-        {"name": value.name, **USUAL}
-        if isinstance(value, Service)
-        else {"name": "", "description": "", "suspended": ""}
-    )
+    if isinstance(value, Service):
+        return {"name": value.name, **USUAL}
+    return {name: field for name, field in written(value).items() if field in ("", 0, False)}
 
 
 def _told(change: FieldChange) -> tuple[str, Any, Any]:

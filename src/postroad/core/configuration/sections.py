@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, NamedTuple, Protocol
 
+from postroad.core.configuration import certificates
 from postroad.core.configuration.document import (
     CredentialEntry,
     Fault,
@@ -176,7 +177,8 @@ def _credential(
     if entry.password_from or entry.key_from:
         planning.fault(place, "resolve the reference before sending the document; `postroad apply` does")
         return None
-    secret = planning.secrets.get(place)
+    certificate = certificates.read(entry.certificate) if entry.certificate else None
+    secret = certificate.fingerprint if certificate else planning.secrets.get(place)
     if secret is None:
         planning.fault(place, "this secret cannot be used: a key must be one that postroad made, a certificate PEM")
         return None
@@ -195,6 +197,8 @@ def _credential(
             secret=secret,
             service=service.gcid,
             label=entry.label,
+            expires_at_us=certificate.expires_at_us if certificate else 0,
+            certificate=certificate.pem if certificate else "",
             created_at_us=planning.now_us,
         )
     ]

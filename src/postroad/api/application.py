@@ -1,0 +1,142 @@
+"""The JSON resources as one ASGI application; the HTTP front hands it everything but the message endpoints.
+
+Kept rule: every error leaves as a problem (``problem.py``), those of the framework included, and what went wrong inside is logged
+under an id and never told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from postroad.api.pagination import Cursors
+from postroad.api.problem import CONTENT_TYPE, HttpProblem, of_error, problem
+from postroad.api.resources import (
+    accounts,
+    configuration,
+    credentials,
+    members,
+    messages,
+    organizations,
+    services,
+    status,
+)
+from postroad.api.resources.context import ApiContext, answer
+from postroad.api.resources.finishing import Finishing
+from postroad.api.resources.guarded import OpenRoute
+from postroad.api.resources.openapi import FAST_PATHS, openapi_document
+from postroad.bootstrap.settings import Settings
+from postroad.core.admission.rate import RateLimiter
+from postroad.core.configuration.document import plainly, pointer
+from postroad.core.model.refusals import REFUSALS
+from postroad.errors import Refused, Unavailable
+from postroad.flow.administration import Administration
+from postroad.flow.authenticate import Authenticator
+from postroad.flow.network import Network
+from postroad.ports import Passwords
+
+REQUESTS_PER_S = 100  # for each organization; messages have a limit of their own
+ROUTERS = (
+    accounts.opened, accounts.router, organizations.router, members.router, credentials.router, services.router,
+    messages.router, messages.payloads, configuration.opened, configuration.router, status.router, status.health,
+)  # fmt: skip
+
+
+def application(
+    network: Network,
+    authenticator: Authenticator,
+    passwords: Passwords,
+    settings: Settings,
+    *,
+    requests_per_s: int = REQUESTS_PER_S,
+) -> FastAPI:
+    """The application for a running network."""
+    app = FastAPI(
+        title="postroad", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, lifespan=None
+    )
+    key = bytes.fromhex(settings.secret) if settings.secret else network.randomness.bytes(32)
+    app.state.api = ApiContext(
+        network=network,
+        authenticator=authenticator,
+        administration=Administration(network, passwords),
+        cursors=Cursors(key),
+        limiter=RateLimiter(requests_per_s),
+    )
+    for router in ROUTERS:
+        app.router.routes.extend(router.routes)
+    _serve_document(app)
+    _answer_errors(app)
+    app.add_middleware(Finishing)
+    return app
+
+
+def _serve_document(app: FastAPI) -> None:
+    document: dict[str, Any] = {}
+
+    async def openapi() -> Response:
+        """This document."""
+        if not document:
+            document.update(openapi_document(app))
+        return answer(document)
+
+    app.router.add_api_route("/openapi.json", openapi, route_class_override=OpenRoute, include_in_schema=False)
+
+
+def _answer_errors(app: FastAPI) -> None:
+    app.add_exception_handler(Refused, _answering(of_error))
+    app.add_exception_handler(Unavailable, _answering(of_error))
+    app.add_exception_handler(RequestValidationError, _answering(_of_validation))
+    app.add_exception_handler(HTTPException, _of_framework)
+
+
+def _answering(make: Callable[[Any], HttpProblem]) -> Callable[[Request, Exception], Response]:
+    def answered(request: Request, error: Exception) -> Response:
+        return _response(make(error))
+
+    return answered
+
+
+def _response(found: HttpProblem) -> Response:
+    return Response(found.body, found.status, found.headers, media_type=CONTENT_TYPE)
+
+
+def _of_validation(error: RequestValidationError) -> HttpProblem:
+    """Each fault with its place; never what was given there, since it may be a secret."""
+    faults = []
+    for fault in error.errors():
+        source, *steps = fault["loc"]
+        place = {"pointer": pointer(*steps)} if source == "body" else {"parameter": ".".join(map(str, steps))}
+        faults.append(place | {"detail": plainly(fault["msg"])})
+    first = faults[0]
+    return problem(
+        "value.invalid",
+        f"{first.get('pointer') or first.get('parameter') or 'The body'}: {first['detail']}",
+        errors=faults,
+    )
+
+
+def _of_framework(request: Request, error: Exception) -> Response:
+    """What Starlette and FastAPI refuse by themselves: no such path, no such method."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    allowed = allowed_methods(request)
+    if allowed and status in (404, 405):
+        detail = f"Here you can use {', '.join(allowed)}"
+        return _response(problem("method.not-allowed", detail, headers={"Allow": ", ".join(allowed)}))
+    if status == 404:
+        return _response(problem("not-found", "There is nothing at this address"))
+    code = next((code for code, refusal in REFUSALS.items() if refusal.status == status), "request.malformed")
+    return _response(problem(code, "The request could not be understood"))
+
+
+def allowed_methods(request: Request) -> list[str]:
+    """Every method that some route offers at this path."""
+    methods = set(FAST_PATHS.get(request.url.path, ()))
+    for route in request.app.routes:
+        pattern = getattr(route, "path_regex", None)
+        if pattern is not None and pattern.match(request.url.path):
+            methods |= route.methods
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)

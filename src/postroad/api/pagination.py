@@ -1,0 +1,97 @@
+"""Pages by cursor: opaque, signed, and good only for the question they came from.
+
+Kept rule: no offsets. A cursor says where the last page ended, so what is added or removed meanwhile shifts nothing, and a
+page costs the same wherever it lies. The signature covers who asked what, so a cursor is worth nothing to anybody else.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from hmac import compare_digest
+from typing import Annotated, Any, NamedTuple, TypeVar
+from urllib.parse import quote, urlencode
+
+from fastapi import Request
+from pydantic import BeforeValidator, Field
+
+from postroad.core.configuration.shapes import Shape
+from postroad.errors import Refused
+
+LIMIT_MOST = 200
+SIGNATURE_BYTES = 12
+
+T = TypeVar("T")
+
+
+def _digits(value: Any) -> Any:
+    if isinstance(value, str) and not (value.isascii() and value.isdigit()):
+        raise ValueError("must be a whole number")
+    return value
+
+
+Limit = Annotated[int, BeforeValidator(_digits), Field(ge=1, le=LIMIT_MOST)]
+
+
+class PageQuery(Shape):
+    limit: Limit = 50
+    cursor: Annotated[str, Field(max_length=500)] = ""
+
+
+class Page(NamedTuple):
+    items: Sequence[Any]
+    next: str | None  # the next page's cursor
+
+
+class Cursors:
+    """Makes and reads cursors with one key."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def write(self, asked: str, position: str) -> str:
+        return base64.urlsafe_b64encode(self._signature(asked, position) + position.encode()).decode().rstrip("=")
+
+    def read(self, asked: str, cursor: str) -> str:
+        """The position in a cursor; empty at the beginning."""
+        if not cursor:
+            return ""
+        try:
+            raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+            position = raw[SIGNATURE_BYTES:].decode()
+        except (binascii.Error, UnicodeError, ValueError):
+            raise _invalid() from None
+        if not compare_digest(raw[:SIGNATURE_BYTES], self._signature(asked, position)):
+            raise _invalid()
+        return position
+
+    def page(self, asked: str, query: PageQuery, items: Sequence[T], key: Callable[[T], str]) -> Page:
+        """One page of items that are sorted by their key."""
+        after = self.read(asked, query.cursor)
+        rest = [item for item in items if key(item) > after] if after else list(items)
+        shown = rest[: query.limit]
+        more = len(rest) > len(shown)
+        return Page(shown, self.write(asked, key(shown[-1])) if more else None)
+
+    def _signature(self, asked: str, position: str) -> bytes:
+        return blake2b(f"{asked}\0{position}".encode(), key=self._key[:64], digest_size=SIGNATURE_BYTES).digest()
+
+
+def asked_by(name: str, request: Request) -> str:
+    """The question without its place: who, where, and every filter."""
+    filters = sorted(
+        (key, value) for key, value in request.query_params.multi_items() if key not in ("cursor", "limit")
+    )
+    return f"{name}\0{request.url.path}\0{urlencode(filters)}"
+
+
+def link_to_next(request: Request, cursor: str) -> str:
+    """The Link field (RFC 8288) to the next page."""
+    query = [(key, value) for key, value in request.query_params.multi_items() if key != "cursor"]
+    return f'<{quote(request.url.path)}?{urlencode([*query, ("cursor", cursor)])}>; rel="next"'
+
+
+def _invalid() -> Refused:
+    return Refused("cursor.invalid", "Use the cursor of a page that you were given, with the same filters, or none")

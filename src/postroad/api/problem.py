@@ -1,0 +1,85 @@
+"""Every error as an HTTP problem (RFC 9457), from the one table of codes; no other error body leaves the server.
+
+A problem says what went wrong in words (``detail``), for programs (``code``, stable) and where (``pointer``, or ``errors`` for
+several places), and its ``type`` leads to the section of the documentation that says what to do next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from postroad.core.model.refusals import REFUSALS
+from postroad.errors import Refused, Unavailable
+from postroad.flow.administration_configuration import Contradictory
+
+CONTENT_TYPE = "application/problem+json"
+PAGE = "/docs/errors"
+CHALLENGE = 'Bearer realm="postroad", Basic realm="postroad", charset="UTF-8"'
+RETRY_AFTER_S = {"authentication.throttled": 30, "rate.exceeded": 1, "network.busy": 1, "network.unavailable": 5}
+
+
+class HttpProblem(NamedTuple):
+    status: int
+    body: bytes
+    headers: dict[str, str]
+
+
+def problem(
+    code: str,
+    detail: str,
+    *,
+    pointer: str = "",
+    session: str = "",
+    errors: Iterable[Mapping[str, str]] = (),
+    incident: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> HttpProblem:
+    """The answer for a code, with its status and the headers that belong to it."""
+    refusal = REFUSALS[code]
+    content: dict[str, Any] = {
+        "type": f"{PAGE}#{code}",
+        "title": refusal.title,
+        "status": refusal.status,
+        "detail": detail,
+        "code": code,
+    }
+    more = {"pointer": pointer, "session": session, "errors": list(errors), "incident": incident}
+    content |= {name: value for name, value in more.items() if value}
+    return HttpProblem(
+        refusal.status, msgspec.json.encode(content), _headers(code, refusal.status) | dict(headers or {})
+    )
+
+
+def of_error(error: Refused | Unavailable) -> HttpProblem:
+    if isinstance(error, Unavailable):
+        return problem(error.code, error.detail, headers={"Retry-After": str(error.retry_after_s)})
+    errors = []
+    if isinstance(error, Contradictory):
+        errors = [{"pointer": fault.pointer, "detail": fault.detail} for fault in error.faults]
+    return problem(error.code, error.detail, pointer=error.pointer, session=error.session, errors=errors)
+
+
+def problem_bytes(status: int, code: str, detail: str) -> tuple[bytes, bytes]:
+    """Content type and body, for the HTTP front's own refusals."""
+    if code not in REFUSALS:
+        code = "internal" if status >= 500 else "request.malformed"
+    content = {
+        "type": f"{PAGE}#{code}",
+        "title": REFUSALS[code].title,
+        "status": status,
+        "detail": detail,
+        "code": code,
+    }
+    return CONTENT_TYPE.encode(), msgspec.json.encode(content)
+
+
+def _headers(code: str, status: int) -> dict[str, str]:
+    headers = {"Cache-Control": "no-store"}
+    if status == 401:
+        headers["WWW-Authenticate"] = CHALLENGE
+    if code in RETRY_AFTER_S:
+        headers["Retry-After"] = str(RETRY_AFTER_S[code])
+    return headers

@@ -1,0 +1,191 @@
+"""People's own accounts: register, log in and out, name, password, and personal API keys (each shown once)."""
+
+from __future__ import annotations
+
+import base64
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field, StrictInt
+
+from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of
+from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged, time_or_none
+from postroad.api.resources.guarded import GuardedRoute, OpenRoute, peer_of, proof_of
+from postroad.api.resources.queries import Paging
+from postroad.core.configuration.shapes import Email, Line, Name, Password, RoleName, Shape, Word
+from postroad.core.identity import api_key
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Credential, CredentialKind, Person
+from postroad.errors import Refused
+from postroad.flow import administration_accounts as accounts
+from postroad.flow.authenticate import Proof
+
+DAY_US = 24 * 3_600 * 1_000_000
+
+opened = APIRouter(route_class=OpenRoute, tags=["account"])
+router = APIRouter(route_class=GuardedRoute, tags=["account"])
+
+
+class Registration(Shape):
+    organization: Name
+    email: Email
+    name: Line = ""
+    password: Annotated[Password, Field(min_length=15)]
+
+
+class Login(Shape):
+    email: Email
+    password: Password
+
+
+class AccountChange(Shape):
+    name: Line
+
+
+class PasswordChange(Shape):
+    current: Password | None = None
+    password: Annotated[Password, Field(min_length=15)]
+
+
+class NewPersonalKey(Shape):
+    label: Word
+    expires_in_days: Annotated[StrictInt, Field(ge=1, le=3_650)] = 365
+
+
+class Account(Shape):
+    email: str
+    name: str
+    organization: str
+    role: RoleName
+    operator: bool
+    version: int
+
+
+class KeyView(Shape):
+    id: str
+    label: str
+    created_at: str | None
+    expires_at: str | None
+
+
+class NewKey(KeyView):
+    key: Annotated[str, Field(description="Shown once, now; the network keeps only a hash")]
+
+
+class KeyPage(Shape):
+    items: list[KeyView]
+    next: str | None = None
+
+
+def account_view(person: Person, version: int) -> dict[str, Any]:
+    return {
+        "email": person.email,
+        "name": person.name,
+        "organization": person.organization,
+        "role": person.role.value,
+        "operator": person.operator,
+        "version": version,
+    }
+
+
+def key_view(credential: Credential) -> dict[str, Any]:
+    return {
+        "id": credential.id,
+        "label": credential.label,
+        "createdAt": time_or_none(credential.created_at_us),
+        "expiresAt": time_or_none(credential.expires_at_us),
+    }
+
+
+@opened.post("/v1/register", status_code=201, response_model=Account)
+async def register(api: Api, wish: Registration) -> Response:
+    """Register an organization and yourself as its first owner."""
+    owner = await accounts.register(api.administration, wish.organization, wish.email, wish.name, wish.password)
+    return answer(account_view(owner, 1), 201, headers={"Location": "/v1/account"})
+
+
+@opened.post("/v1/login", response_model=NewKey)
+async def login(request: Request, api: Api, wish: Login) -> Response:
+    """Exchange e-mail and password for a personal key that ends after 12 hours."""
+    caller = await _by_password(request, api, wish.email, wish.password)
+    key, credential = await accounts.log_in(api.administration, accounts.person_of(caller))
+    return answer(key_view(credential) | {"key": key})
+
+
+@router.post("/v1/logout", status_code=204)
+async def logout(request: Request, api: Api, caller: Asking) -> Response:
+    """End the key with which this is asked."""
+    key = _key_in_use(request)
+    if key:
+        await accounts.revoke(api.administration, accounts.person_of(caller), key, "logout")
+    return nothing()
+
+
+@router.get("/v1/account", response_model=Account)
+async def read_account(request: Request, api: Api, caller: Asking) -> Response:
+    """Who you are."""
+    person = accounts.person_of(caller)
+    version = api.network.directory.object_version("person", person.email.casefold())
+    return not_modified(request, tag_of(version)) or answer(account_view(person, version), tag=tag_of(version))
+
+
+@router.put("/v1/account", response_model=Account)
+async def change_account(api: Api, caller: Asking, wish: AccountChange, if_match: IfMatch = None) -> Response:
+    """Change your name."""
+    person = accounts.person_of(caller)
+    key = person.email.casefold()
+    seen = seen_version(if_match, api.network.directory.object_version("person", key))
+    await accounts.rename(api.administration, person, wish.name, seen)
+    changed, version = api.network.directory.people[key], api.network.directory.object_version("person", key)
+    return answer(account_view(changed, version), tag=tag_of(version))
+
+
+@router.put("/v1/account/password", status_code=204)
+async def change_password(request: Request, api: Api, caller: Asking, wish: PasswordChange) -> Response:
+    """Set your password; every other login ends. The current one is asked for if there is one."""
+    person = accounts.person_of(caller)
+    if accounts.has_password(api.network.directory, person):
+        await _by_password(request, api, person.email, wish.current or "")
+    await accounts.set_password(api.administration, person, wish.password, _key_in_use(request))
+    return nothing()
+
+
+@router.get("/v1/account/keys", response_model=KeyPage)
+async def list_keys(request: Request, api: Api, caller: Asking, query: Paging) -> Response:
+    """Your personal keys and logins, without the keys themselves."""
+    person = accounts.person_of(caller)
+    owned = api.network.directory.credentials_of(person=person.email)
+    keys = sorted((item for item in owned if item.kind is CredentialKind.KEY), key=lambda item: item.id)
+    page = paged(request, api, caller, query, keys, lambda item: item.id)
+    return page_answer(request, page._replace(items=[key_view(item) for item in page.items]))
+
+
+@router.post("/v1/account/keys", status_code=201, response_model=NewKey)
+async def make_key(api: Api, caller: Asking, wish: NewPersonalKey) -> Response:
+    """Make a personal key. It is shown in this answer and never again."""
+    until_us = api.network.clock.now_us() + wish.expires_in_days * DAY_US
+    person = accounts.person_of(caller)
+    key, credential = await accounts.make_key(api.administration, person, wish.label, until_us)
+    return answer(key_view(credential) | {"key": key}, 201)
+
+
+@router.delete("/v1/account/keys/{key}", status_code=204)
+async def revoke_key(api: Api, caller: Asking, key: str) -> Response:
+    """Revoke one of your keys, at once."""
+    await accounts.revoke(api.administration, accounts.person_of(caller), key, "key revoked")
+    return nothing()
+
+
+async def _by_password(request: Request, api: ApiContext, email: str, password: str) -> Caller:
+    pair = base64.b64encode(f"{email}:{password}".encode())
+    proof = Proof(b"Basic " + pair, None, proof_of(request).secure)
+    caller = await api.authenticator.authenticate(proof, peer_of(request))
+    if caller.person is None or caller.person.email.casefold() != email.casefold():
+        raise Refused("authentication.required", "E-mail or password is wrong")
+    return caller
+
+
+def _key_in_use(request: Request) -> str:
+    """The id of the key with which the request was authenticated; empty for other proofs."""
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    return (api_key.key_id(text.strip()) or "") if scheme.lower() == "bearer" else ""

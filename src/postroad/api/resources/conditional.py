@@ -1,0 +1,38 @@
+"""ETag, If-Match and If-None-Match: nobody overwrites what they have not read, and nobody reads again what has not changed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Header, Request, Response
+
+from postroad.errors import Refused
+
+IfMatch = Annotated[
+    str | None, Header(alias="If-Match", max_length=200, description="The ETag of the version that you have read")
+]
+
+
+def tag_of(version: int, view: str = "") -> str:
+    """The ETag of an object's version; ``view`` tells apart what different readers are shown of it."""
+    return f'"{version}{view}"'
+
+
+def seen_version(if_match: str | None, current: int) -> int:
+    """The version that the caller has read, when it is the current one."""
+    if not if_match:
+        raise Refused("version.required", "Send If-Match with the ETag that you got when you read it")
+    tags = {tag.strip() for tag in if_match.split(",")}
+    if not tags & {"*", tag_of(current)}:
+        raise Refused("version.conflict", "It was changed since you read it; read it again and repeat your change")
+    return current
+
+
+def not_modified(request: Request, tag: str) -> Response | None:
+    """304, when the client has this version already."""
+    known = {item.strip().removeprefix("W/") for item in request.headers.get("if-none-match", "").split(",")}
+    if not known & {"*", tag}:
+        return None
+    return Response(
+        status_code=304, headers={"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
+    )

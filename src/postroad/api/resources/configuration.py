@@ -1,0 +1,101 @@
+"""Configuration as code: export, plan, apply, and the schema for editors."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import yaml
+from fastapi import APIRouter, Request, Response
+from pydantic import Field, StrictBool, StrictStr
+
+from postroad.api.resources.context import Api, Asking, answer
+from postroad.api.resources.guarded import DocumentRoute, OpenRoute, accepted
+from postroad.core.configuration.document import document_schema
+from postroad.core.configuration.plan import Action, Plan
+from postroad.core.configuration.shapes import Shape
+from postroad.flow import administration_configuration as configuring
+
+router = APIRouter(route_class=DocumentRoute, tags=["configuration"])
+opened = APIRouter(route_class=OpenRoute, tags=["configuration"])
+
+Document = Annotated[dict[str, Any], Field(description="The document; its schema is at /v1/configuration/schema")]
+
+
+class PlanWish(Shape):
+    document: Document
+    prune: Annotated[StrictBool, Field(description="Also remove what the document does not name")] = False
+
+
+class ApplyWish(PlanWish):
+    version: Annotated[StrictStr, Field(max_length=64, description="The version of the plan that you have seen")]
+
+
+class FieldView(Shape):
+    field: str
+    before: Any
+    after: Any
+
+
+class StepView(Shape):
+    action: Literal["add", "change", "remove"]
+    kind: str
+    name: str
+    fields: list[FieldView]
+
+
+class PlanView(Shape):
+    version: str
+    add: int
+    change: int
+    remove: int
+    steps: list[StepView]
+    applied: bool
+
+
+def plan_view(plan: Plan, *, applied: bool) -> dict[str, Any]:
+    return {
+        "version": plan.version,
+        "add": plan.count(Action.ADD),
+        "change": plan.count(Action.CHANGE),
+        "remove": plan.count(Action.REMOVE),
+        "steps": [
+            {
+                "action": step.action.value,
+                "kind": step.kind,
+                "name": step.name,
+                "fields": [{"field": item.field, "before": item.before, "after": item.after} for item in step.fields],
+            }
+            for step in plan.steps
+        ],
+        "applied": applied,
+    }
+
+
+@router.get("/v1/configuration", response_model=dict[str, Any])
+async def export_configuration(request: Request, api: Api, caller: Asking) -> Response:
+    """Your organization's configuration (for operators, everybody's), as JSON or YAML; applying it changes nothing."""
+    document = configuring.exported(caller, api.network.directory)
+    if any(kind == "application/yaml" and wanted for kind, wanted in accepted(request.headers.get("accept", ""))):
+        text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120)
+        return Response(text, media_type="application/yaml")
+    return answer(document)
+
+
+@opened.get("/v1/configuration/schema")
+async def read_schema() -> dict[str, Any]:
+    """The JSON Schema of configuration documents, for editors."""
+    return document_schema()
+
+
+@router.post("/v1/configuration/plan", response_model=PlanView)
+async def plan_configuration(api: Api, caller: Asking, wish: PlanWish) -> Response:
+    """What applying a document would change. Changes nothing."""
+    plan = await configuring.planned(api.administration, caller, wish.document, prune=wish.prune)
+    return answer(plan_view(plan, applied=False))
+
+
+@router.post("/v1/configuration/apply", response_model=PlanView)
+async def apply_configuration(api: Api, caller: Asking, wish: ApplyWish) -> Response:
+    """Apply a document all at once, if the plan is still the one that ``version`` names."""
+    plan = await configuring.apply(api.administration, caller, wish.document, prune=wish.prune, version=wish.version)
+    return answer(plan_view(plan, applied=True))

@@ -1,0 +1,67 @@
+"""What every resource can reach: the network, who is asking, and the means to write answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import Depends, Request, Response
+
+from postroad.api.pagination import Cursors, Page, PageQuery, asked_by, link_to_next
+from postroad.core.admission.rate import RateLimiter
+from postroad.core.codecs.lexical import write_time
+from postroad.core.model.caller import Caller
+from postroad.flow.administration import Administration
+from postroad.flow.authenticate import Authenticator
+from postroad.flow.network import Network
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiContext:
+    network: Network
+    authenticator: Authenticator
+    administration: Administration
+    cursors: Cursors
+    limiter: RateLimiter
+
+
+def _context(request: Request) -> ApiContext:
+    found: ApiContext = request.app.state.api
+    return found
+
+
+def _caller(request: Request) -> Caller:
+    found: Caller = request.state.caller
+    return found
+
+
+Api = Annotated[ApiContext, Depends(_context)]
+Asking = Annotated[Caller, Depends(_caller)]
+
+
+def answer(content: Any, status: int = 200, *, tag: str = "", headers: Mapping[str, str] | None = None) -> Response:
+    """A JSON answer; ``tag`` is its ETag."""
+    given = dict(headers or {})
+    if tag:
+        given |= {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
+    return Response(msgspec.json.encode(content), status, given, media_type="application/json")
+
+
+def nothing() -> Response:
+    return Response(status_code=204)
+
+
+def page_answer(request: Request, page: Page) -> Response:
+    headers = {"Link": link_to_next(request, page.next)} if page.next else {}
+    content: dict[str, Any] = {"items": list(page.items)}
+    return answer(content | ({"next": page.next} if page.next else {}), headers=headers)
+
+
+def paged(request: Request, api: ApiContext, caller: Caller, query: PageQuery, items: list[Any], key: Any) -> Page:
+    return api.cursors.page(asked_by(caller.name, request), query, items, key)
+
+
+def time_or_none(microseconds: int) -> str | None:
+    return write_time(microseconds) if microseconds else None

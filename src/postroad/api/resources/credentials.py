@@ -1,0 +1,113 @@
+"""How a service proves itself: keys (shown once), passwords and certificates. Lists show no secrets."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field, StrictInt
+
+from postroad.api.resources.accounts import DAY_US, key_view
+from postroad.api.resources.context import Api, Asking, answer, nothing, page_answer, paged
+from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.queries import Paging
+from postroad.api.resources.service_path import SERVICE
+from postroad.core.configuration.shapes import Password, Pem, Shape, Word
+from postroad.core.model.directory import Credential, CredentialKind
+from postroad.flow import administration_services as directory_changes
+
+WARN_US = 30 * DAY_US
+
+router = APIRouter(route_class=GuardedRoute, tags=["credentials"])
+
+
+class NewServiceKey(Shape):
+    kind: Literal["key"]
+    label: Word
+    expires_in_days: Annotated[StrictInt, Field(ge=0, le=3_650, description="0: never")] = 0
+
+
+class NewServicePassword(Shape):
+    kind: Literal["password"]
+    label: Word
+    password: Annotated[Password, Field(min_length=15)]
+
+
+class NewServiceCertificate(Shape):
+    kind: Literal["certificate"]
+    label: Word
+    certificate: Pem
+
+
+class CredentialView(Shape):
+    id: str
+    kind: CredentialKind
+    label: str
+    created_at: str | None
+    expires_at: str | None
+    warning: Annotated[str, Field(description="What needs attention soon; empty when nothing does")]
+    fingerprint: Annotated[str, Field(description="Of a certificate: SHA-256 of its DER form")]
+
+
+class NewCredential(CredentialView):
+    key: Annotated[str | None, Field(description="Of a key: shown once, now")] = None
+
+
+class CredentialPage(Shape):
+    items: list[CredentialView]
+    next: str | None = None
+
+
+def credential_view(credential: Credential, now_us: int) -> dict[str, Any]:
+    fingerprint = credential.secret if credential.kind is CredentialKind.CERTIFICATE else ""
+    view = key_view(credential) | {"kind": credential.kind.value, "fingerprint": fingerprint}
+    return view | {"warning": expiry_warning(credential.expires_at_us, now_us)}
+
+
+def expiry_warning(expires_at_us: int, now_us: int) -> str:
+    if not expires_at_us or expires_at_us - now_us > WARN_US:
+        return ""
+    if expires_at_us <= now_us:
+        return "It has expired and is no longer accepted; replace it"
+    return f"It expires in {(expires_at_us - now_us) // DAY_US} days; add its successor now and remove this one later"
+
+
+@router.get(SERVICE + "/credentials", response_model=CredentialPage)
+async def list_credentials(request: Request, api: Api, caller: Asking, service: str, query: Paging) -> Response:
+    """A service's credentials, without secrets."""
+    _, found = directory_changes.credentials(caller, api.network.directory, service)
+    found.sort(key=lambda item: item.id)
+    page = paged(request, api, caller, query, found, lambda item: item.id)
+    now_us = api.network.clock.now_us()
+    return page_answer(request, page._replace(items=[credential_view(item, now_us) for item in page.items]))
+
+
+@router.post(SERVICE + "/credentials", status_code=201, response_model=NewCredential)
+async def add_credential(
+    api: Api,
+    caller: Asking,
+    service: str,
+    wish: Annotated[NewServiceKey | NewServicePassword | NewServiceCertificate, Field(discriminator="kind")],
+) -> Response:
+    """Add a key (made here, shown once), a password, or a client certificate in PEM."""
+    shown: dict[str, str] = {}
+    match wish:
+        case NewServiceKey():
+            until_us = api.network.clock.now_us() + wish.expires_in_days * DAY_US if wish.expires_in_days else 0
+            shown["key"], made = await directory_changes.add_key(
+                api.administration, caller, service, wish.label, until_us
+            )
+        case NewServicePassword():
+            made = await directory_changes.add_password(api.administration, caller, service, wish.label, wish.password)
+        case NewServiceCertificate():
+            made = await directory_changes.add_certificate(
+                api.administration, caller, service, wish.label, wish.certificate
+            )
+    return answer(credential_view(made, api.network.clock.now_us()) | shown, 201)
+
+
+@router.delete(SERVICE + "/credentials/{credential}", status_code=204)
+async def remove_credential(api: Api, caller: Asking, service: str, credential: str) -> Response:
+    """Remove a credential; it is refused from now on."""
+    await directory_changes.remove_credential(api.administration, caller, service, credential)
+    return nothing()

@@ -1,0 +1,138 @@
+"""What is checked before a resource sees a request, in the order in which a stranger may learn about it.
+
+First who is asking, then how often, then whether the answer's and the body's form are ones we speak, and only then what the body
+says. So whoever may not ask learns nothing about how to ask.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import msgspec
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+
+from postroad.core.admission.rate import RateState
+from postroad.errors import Refused
+from postroad.flow.authenticate import Proof
+
+BODY_BYTES = 1 << 20
+DOCUMENT_BYTES = 8 << 20  # configuration documents
+NEVER = re.compile(r"q=0(\.0*)?")
+WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+
+Served = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class OpenRoute(APIRoute):
+    """Anybody may ask."""
+
+    offered: tuple[str, ...] = ("application/json",)
+    body_bytes = BODY_BYTES
+
+    def get_route_handler(self) -> Served:
+        served = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            await self.admit(request)
+            check_accept(request, self.offered)
+            if request.method in WITH_BODY:
+                await check_body(request, self.body_bytes)
+            return await served(request)
+
+        return guarded
+
+    async def admit(self, request: Request) -> None:
+        limit(request, f"peer {peer_of(request)}")
+
+
+class HealthRoute(OpenRoute):
+    """Asked by machines, often and in no particular form."""
+
+    offered = ("application/json", "text/plain")
+
+    async def admit(self, request: Request) -> None:
+        """Never limited: whoever watches the network must not be told to watch less."""
+
+
+class GuardedRoute(OpenRoute):
+    """Only somebody who has proved who they are may ask."""
+
+    async def admit(self, request: Request) -> None:
+        api = request.app.state.api
+        caller = await api.authenticator.authenticate(proof_of(request), peer_of(request))
+        request.state.caller = caller
+        limit(request, caller.organization.casefold() or caller.name)
+
+
+class DocumentRoute(GuardedRoute):
+    """Takes and gives whole configuration documents."""
+
+    offered = ("application/json", "application/yaml")
+    body_bytes = DOCUMENT_BYTES
+
+
+class PayloadRoute(GuardedRoute):
+    """Gives bytes as they are."""
+
+    offered = ("text/plain", "application/octet-stream")
+
+
+def proof_of(request: Request) -> Proof:
+    """What the request brought along, as the HTTP front hands it on."""
+    tls = request.scope.get("extensions", {}).get("tls") or {}
+    authorization = request.headers.get("authorization", "").encode("latin-1")
+    return Proof(authorization, tls.get("client_cert_der"), request.scope.get("scheme") == "https")
+
+
+def peer_of(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def limit(request: Request, who: str) -> None:
+    """Count the request; the answer says how many are left."""
+    api = request.app.state.api
+    state: RateState = api.limiter.take(who, api.network.clock.monotonic())
+    request.state.rate = state
+    if not state.allowed:
+        raise Refused("rate.exceeded", f"Too many requests; try again in {state.retry_after_s} s")
+
+
+def check_accept(request: Request, offered: tuple[str, ...]) -> None:
+    """Refuse when none of the forms we offer is one that the client takes."""
+    ranges = {kind for kind, wanted in accepted(request.headers.get("accept", "*/*")) if wanted}
+    mains = {f"{kind.partition('/')[0]}/*" for kind in offered}
+    if not ranges & {"*/*", *mains, *offered}:
+        raise Refused("wire.not-acceptable", f"This is answered as {' or '.join(offered)}; correct the Accept header")
+
+
+def accepted(header: str) -> list[tuple[str, bool]]:
+    """The media ranges of an Accept header, and whether each is wanted (``q=0`` means it is not)."""
+    found = []
+    for item in header.lower().split(",") if header.strip() else ["*/*"]:
+        kind, *parameters = [part.strip() for part in item.split(";")]
+        found.append((kind, not any(NEVER.fullmatch(parameter.replace(" ", "")) for parameter in parameters)))
+    return found
+
+
+async def check_body(request: Request, most_bytes: int) -> None:
+    """Read the body within its limit, and make sure that it is JSON and nothing else."""
+    pieces, size = [], 0
+    async for piece in request.stream():
+        size += len(piece)
+        if size > most_bytes:
+            raise Refused("wire.too-large", f"A body here has at most {most_bytes} bytes")
+        pieces.append(piece)
+    body = b"".join(pieces)
+    request._body = body  # where Starlette keeps it once read; FastAPI reads it from there
+    if not body:
+        return
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refused("wire.unsupported", "Send application/json here")
+    try:
+        msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        raise Refused("request.malformed", f"The body is not JSON: {str(error)[:200]}") from None

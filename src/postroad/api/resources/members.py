@@ -1,0 +1,111 @@
+"""The people of an organization and their roles; owners decide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of
+from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged
+from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.queries import Paging
+from postroad.core.configuration.shapes import Email, Line, RoleName, Shape
+from postroad.core.model.directory import Person, Role
+from postroad.flow import administration_members as membership
+from postroad.flow.administration import organization_for
+
+router = APIRouter(route_class=GuardedRoute, tags=["members"])
+
+
+class NewMember(Shape):
+    email: Email
+    name: Line = ""
+    role: RoleName = "viewer"
+
+
+class MemberChange(Shape):
+    role: RoleName
+
+
+class MemberView(Shape):
+    email: str
+    name: str
+    role: RoleName
+    version: int
+
+
+class Invited(MemberView):
+    key: str
+
+
+class InvitationKey(Shape):
+    key: str
+
+
+class MemberPage(Shape):
+    items: list[MemberView]
+    next: str | None = None
+
+
+def member_view(api: ApiContext, person: Person) -> dict[str, Any]:
+    version = api.network.directory.object_version("person", person.email.casefold())
+    return {"email": person.email, "name": person.name, "role": person.role.value, "version": version}
+
+
+@router.get("/v1/organizations/{organization}/members", response_model=MemberPage)
+async def list_members(request: Request, api: Api, caller: Asking, organization: str, query: Paging) -> Response:
+    """The people of an organization."""
+    found = membership.members(caller, api.network.directory, organization)
+    page = paged(request, api, caller, query, found, lambda person: person.email.casefold())
+    return page_answer(request, page._replace(items=[member_view(api, person) for person in page.items]))
+
+
+@router.post("/v1/organizations/{organization}/members", status_code=201, response_model=Invited)
+async def add_member(api: Api, caller: Asking, organization: str, wish: NewMember) -> Response:
+    """Add a person. The answer holds a key, shown once, with which they set their password within 7 days."""
+    person = Person(email=wish.email, name=wish.name, role=Role(wish.role))
+    key = await membership.add(api.administration, caller, organization, person)
+    view = member_view(api, api.network.directory.people[wish.email.casefold()])
+    return answer(view | {"key": key}, 201)
+
+
+@router.get("/v1/organizations/{organization}/members/{email}", response_model=MemberView)
+async def read_member(request: Request, api: Api, caller: Asking, organization: str, email: str) -> Response:
+    """One person of an organization."""
+    view = member_view(api, membership.member(caller, api.network.directory, organization, email))
+    tag = tag_of(view["version"])
+    return not_modified(request, tag) or answer(view, tag=tag)
+
+
+@router.put("/v1/organizations/{organization}/members/{email}", response_model=MemberView)
+async def change_member(
+    api: Api, caller: Asking, organization: str, email: str, wish: MemberChange, if_match: IfMatch = None
+) -> Response:
+    """Change a person's role; an organization keeps at least one owner."""
+    seen = _seen(api, caller, organization, email, if_match)
+    await membership.change_role(api.administration, caller, organization, email, Role(wish.role), seen)
+    view = member_view(api, membership.member(caller, api.network.directory, organization, email))
+    return answer(view, tag=tag_of(view["version"]))
+
+
+@router.delete("/v1/organizations/{organization}/members/{email}", status_code=204)
+async def remove_member(api: Api, caller: Asking, organization: str, email: str, if_match: IfMatch = None) -> Response:
+    """Remove a person; their keys and logins end at once."""
+    seen = _seen(api, caller, organization, email, if_match)
+    await membership.remove(api.administration, caller, organization, email, seen)
+    return nothing()
+
+
+@router.post(
+    "/v1/organizations/{organization}/members/{email}/invitation", status_code=201, response_model=InvitationKey
+)
+async def invite_again(api: Api, caller: Asking, organization: str, email: str) -> Response:
+    """A new key for a person who has not set a password yet; the old one ends."""
+    return answer({"key": await membership.invite_again(api.administration, caller, organization, email)}, 201)
+
+
+def _seen(api: ApiContext, caller: Asking, organization: str, email: str, if_match: str | None) -> int:
+    organization_for(caller, api.network.directory, organization, Role.OWNER)
+    person = membership.member(caller, api.network.directory, organization, email)
+    return seen_version(if_match, api.network.directory.object_version("person", person.email.casefold()))

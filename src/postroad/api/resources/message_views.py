@@ -1,0 +1,146 @@
+"""How messages, their states and their histories are written in answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroad.core.audit.history import CopyHistory, History, MessageHistory, Stop
+from postroad.core.codecs.lexical import write_time
+from postroad.core.model.delivery import State
+from postroad.core.model.journal import MessagePosted
+from postroad.core.model.snapshot import Directory
+
+IN_WORDS = {
+    "queued": "waiting in the mailbox of {service}",
+    "delivered": "taken over by {service}",
+    "rejected": "rejected at {service}",
+    "failed": "given up at {service} and kept as a dead letter",
+    "expired": "expired before {service} took it",
+    "cancelled": "withdrawn before {service} took it",
+}
+
+
+def summary(box: str, row: dict[str, Any], directory: Directory) -> dict[str, Any]:
+    message: MessagePosted | None = row.get("message")
+    if message is None:
+        return _refused_summary(row, directory)
+    return {
+        "session": message.session,
+        "box": box,
+        "at": write_time(message.at_us),
+        "from": _address(message.sender, directory),
+        "recipients": [_address(row["recipient"], directory)] if box == "received" else _recipients(message, directory),
+        "type": message.type.value,
+        "topic": message.topic,
+        "handle": message.handle,
+        "size": message.size,
+        "state": State(row["state"]).name.lower() if box == "received" else "accepted",
+        "code": "",
+    }
+
+
+def _refused_summary(row: dict[str, Any], directory: Directory) -> dict[str, Any]:
+    return {
+        "session": row["session"],
+        "box": "refused",
+        "at": write_time(row["at_us"]),
+        "from": _address(row["sender"], directory),
+        "recipients": [],
+        "type": "",
+        "topic": "",
+        "handle": row["handle"],
+        "size": row["size"],
+        "state": "refused",
+        "code": row["code"],
+    }
+
+
+def _recipients(message: MessagePosted, directory: Directory) -> list[str]:
+    return [_address(copy.hops[-1].service, directory) if copy.hops else copy.named for copy in message.copies]
+
+
+def _address(gcid: str, directory: Directory) -> str:
+    service = directory.services.get(gcid)
+    return service.address if service is not None else gcid
+
+
+def status_view(message: MessageHistory) -> dict[str, Any]:
+    return {
+        "session": message.session,
+        "state": "accepted",
+        "at": write_time(message.at_us),
+        "from": message.sender,
+        "type": message.type,
+        "topic": message.topic,
+        "handle": message.handle,
+        "size": message.size,
+        "recipients": [_recipient_status(copy) for copy in message.copies],
+        "code": "",
+        "detail": "",
+    }
+
+
+def refused_view(row: dict[str, Any], directory: Directory) -> dict[str, Any]:
+    known = _refused_summary(row, directory)
+    names = ("session", "state", "at", "from", "type", "topic", "handle", "size", "recipients", "code")
+    return {name: known[name] for name in names} | {"detail": row["detail"]}
+
+
+def _recipient_status(copy: CopyHistory) -> dict[str, Any]:
+    if copy.code or not copy.stops:
+        return {
+            "recipient": copy.recipient,
+            "state": "refused",
+            "inWords": f"never queued: {copy.detail}",
+            "code": copy.code,
+            "route": copy.route,
+        }
+    last = copy.stops[-1]
+    words = IN_WORDS.get(last.state, last.state).format(service=last.service)
+    if last.state == "queued" and last.events:
+        words += f"; last {last.events[-1].what}"
+    return {"recipient": copy.recipient, "state": last.state, "inWords": words, "code": "", "route": copy.route}
+
+
+def trace_view(history: History) -> dict[str, Any]:
+    return {"transaction": history.transaction, "messages": [_message_view(item) for item in history.messages]}
+
+
+def _message_view(message: MessageHistory) -> dict[str, Any]:
+    return {
+        "seq": message.seq,
+        "session": message.session,
+        "at": write_time(message.at_us),
+        "type": message.type,
+        "from": message.sender,
+        "topic": message.topic,
+        "handle": message.handle,
+        "size": message.size,
+        "form": message.form,
+        "directory": message.directory,
+        "answers": message.answers,
+        "copies": [
+            {
+                "recipient": copy.recipient,
+                "code": copy.code,
+                "detail": copy.detail,
+                "route": copy.route,
+                "stops": [_stop_view(stop) for stop in copy.stops],
+            }
+            for copy in message.copies
+        ],
+    }
+
+
+def _stop_view(stop: Stop) -> dict[str, Any]:
+    return {
+        "service": stop.service,
+        "gcid": stop.gcid,
+        "inTransit": stop.in_transit,
+        "state": stop.state,
+        "size": stop.size,
+        "events": [
+            {"seq": item.seq, "at": write_time(item.at_us), "what": item.what, "by": item.by, "detail": item.detail}
+            for item in stop.events
+        ],
+    }

@@ -1,0 +1,187 @@
+"""Messages as their parties see them afterwards: lists, what became of each, its whole history, and its parts.
+
+Posting and polling are not here: they are served on the HTTP front's fast routes (``api/messages.py``).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from postroad.api.pagination import Page, PageQuery, asked_by
+from postroad.api.resources.context import Api, Asking, answer, page_answer
+from postroad.api.resources.guarded import GuardedRoute, PayloadRoute
+from postroad.api.resources.message_views import refused_view, status_view, summary, trace_view
+from postroad.core.configuration.shapes import Line, Shape
+from postroad.errors import Refused
+from postroad.flow import administration_messages as reading
+
+router = APIRouter(route_class=GuardedRoute, tags=["messages"])
+payloads = APIRouter(route_class=PayloadRoute, tags=["messages"])
+
+Box = Literal["sent", "received", "refused"]
+Kind = Literal["", "request", "response", "notification", "acknowledgement", "cancel"]
+StateName = Literal["", "queued", "delivered", "rejected", "failed", "expired", "cancelled"]
+
+
+class MessageQuery(PageQuery):
+    box: Box = "sent"
+    service: Annotated[Line, Field(description="GCID or address; all of your services when left out")] = ""
+    type: Kind = ""
+    topic: Line = ""
+    state: Annotated[StateName, Field(description="Of received messages")] = ""
+
+
+class MessageSummary(Shape):
+    session: str
+    box: Box
+    at: str
+    sender: str = Field(alias="from")
+    recipients: list[str]
+    type: str
+    topic: str
+    handle: str
+    size: int
+    state: str
+    code: str
+
+
+class MessagePage(Shape):
+    items: list[MessageSummary]
+    next: str | None = None
+
+
+class RecipientStatus(Shape):
+    recipient: str
+    state: str
+    in_words: str
+    code: str
+    route: list[str]
+
+
+class MessageStatus(Shape):
+    session: str
+    state: Literal["accepted", "refused"]
+    at: str
+    sender: str = Field(alias="from")
+    type: str
+    topic: str
+    handle: str
+    size: int
+    recipients: list[RecipientStatus]
+    code: str
+    detail: str
+
+
+class EventView(Shape):
+    seq: int
+    at: str
+    what: str
+    by: str
+    detail: str
+
+
+class StopView(Shape):
+    service: str
+    gcid: str
+    in_transit: bool
+    state: str
+    size: int
+    events: list[EventView]
+
+
+class CopyView(Shape):
+    recipient: str
+    code: str
+    detail: str
+    route: list[str]
+    stops: list[StopView]
+
+
+class MessageView(Shape):
+    seq: int
+    session: str
+    at: str
+    type: str
+    sender: str = Field(alias="from")
+    topic: str
+    handle: str
+    size: int
+    form: str
+    directory: int
+    answers: str
+    copies: list[CopyView]
+
+
+class Trace(Shape):
+    transaction: str
+    messages: list[MessageView]
+
+
+@router.get("/v1/messages", response_model=MessagePage)
+async def list_messages(
+    request: Request, api: Api, caller: Asking, query: Annotated[MessageQuery, Query()]
+) -> Response:
+    """Messages that your services sent, received, or were refused; newest first."""
+    asked = asked_by(caller.name, request)
+    position = api.cursors.read(asked, query.cursor)
+    wish = reading.Wish(
+        box=query.box,
+        service=query.service,
+        type=query.type,
+        topic=query.topic,
+        state=query.state,
+        before=int(position) if position else reading.NEWEST,
+        limit=query.limit,
+    )
+    found = await reading.browse(api.network, caller, wish)
+    following = api.cursors.write(asked, str(found.next_before)) if found.next_before is not None else None
+    views = [summary(query.box, row, api.network.directory) for row in found.rows]
+    return page_answer(request, Page(views, following))
+
+
+@router.get("/v1/messages/{session}", response_model=MessageStatus)
+async def read_message(api: Api, caller: Asking, session: str) -> Response:
+    """What became of a message, for each recipient and in plain words."""
+    try:
+        return answer(status_view(await reading.message(api.network, caller, session)))
+    except Refused as refusal:
+        if refusal.code != "not-found":
+            raise
+    row = await reading.refusal(api.network, caller, session)
+    return answer(refused_view(row, api.network.directory))
+
+
+@router.get("/v1/messages/{session}/trace", response_model=Trace)
+async def trace_message(api: Api, caller: Asking, session: str) -> Response:
+    """The history of the whole transaction that a message belongs to."""
+    return answer(trace_view(await reading.history(api.network, caller, session)))
+
+
+@payloads.get("/v1/messages/{session}/parts/{part:path}", response_class=Response)
+async def read_part(api: Api, caller: Asking, session: str, part: str) -> Response:
+    """The bytes of one part, as a file. When a person asks, that is on record."""
+    found = await reading.part(api.network, caller, session, part)
+    name = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "_" for letter in part)
+    headers = {
+        "Content-Disposition": f'attachment; filename="{name[:100] or "part"}"',
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+        "X-Content-Type": found.content_type
+        if found.content_type.isascii() and found.content_type.isprintable()
+        else "",
+    }
+    return Response(found.data, headers=headers, media_type=safe_type(found.content_type, found.data))
+
+
+def safe_type(content_type: str, data: bytes) -> str:
+    """Text that no browser runs, or just bytes."""
+    kind = content_type.partition(";")[0].strip().lower()
+    if not (kind.startswith("text/") or kind.endswith(("json", "xml"))):
+        return "application/octet-stream"
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return "application/octet-stream"
+    return "text/plain; charset=utf-8"

@@ -1,0 +1,115 @@
+"""Organizations, and their suspension by operators."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field
+
+from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of
+from postroad.api.resources.context import Api, Asking, answer, nothing, page_answer, paged
+from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.queries import Paging
+from postroad.api.resources.versions import VersionPage, version_answer
+from postroad.core.configuration.shapes import Prose, Rate, Shape, Word
+from postroad.core.model.directory import Organization, Role
+from postroad.flow import administration_services as directory_changes
+from postroad.flow.administration import organization_for, visible_organization
+
+router = APIRouter(route_class=GuardedRoute, tags=["organizations"])
+
+
+class OrganizationChange(Shape):
+    description: Prose = ""
+    posts_per_s: Annotated[Rate, Field(alias="postsPerSecond")] = 0
+
+
+class OrganizationView(Shape):
+    name: str
+    description: str
+    suspended: str
+    posts_per_s: Annotated[int, Field(alias="postsPerSecond")]
+    version: int
+
+
+class OrganizationPage(Shape):
+    items: list[OrganizationView]
+    next: str | None = None
+
+
+class Suspension(Shape):
+    reason: Word
+
+
+def organization_view(item: Organization, version: int) -> dict[str, Any]:
+    return {
+        "name": item.name,
+        "description": item.description,
+        "suspended": item.suspended,
+        "postsPerSecond": item.posts_per_s,
+        "version": version,
+    }
+
+
+@router.get("/v1/organizations", response_model=OrganizationPage)
+async def list_organizations(request: Request, api: Api, caller: Asking, query: Paging) -> Response:
+    """Your organization; for operators, all of them."""
+    directory = api.network.directory
+    own = directory.organization(caller.organization)
+    found = list(directory.organizations.values()) if caller.operator else [own] if own else []
+    found.sort(key=lambda item: item.name.casefold())
+    page = paged(request, api, caller, query, found, lambda item: item.name.casefold())
+    views = [
+        organization_view(item, directory.object_version("organization", item.name.casefold())) for item in page.items
+    ]
+    return page_answer(request, page._replace(items=views))
+
+
+@router.get("/v1/organizations/{organization}", response_model=OrganizationView)
+async def read_organization(request: Request, api: Api, caller: Asking, organization: str) -> Response:
+    """One organization."""
+    found = visible_organization(caller, api.network.directory, organization)
+    version = api.network.directory.object_version("organization", found.name.casefold())
+    return not_modified(request, tag_of(version)) or answer(organization_view(found, version), tag=tag_of(version))
+
+
+@router.put("/v1/organizations/{organization}", response_model=OrganizationView)
+async def replace_organization(
+    api: Api, caller: Asking, organization: str, wish: OrganizationChange, if_match: IfMatch = None
+) -> Response:
+    """Replace what an organization says about itself."""
+    found = organization_for(caller, api.network.directory, organization, Role.OWNER)
+    key = found.name.casefold()
+    seen = seen_version(if_match, api.network.directory.object_version("organization", key))
+    await directory_changes.change_organization(
+        api.administration, caller, found.name, wish.description, wish.posts_per_s, seen
+    )
+    directory = api.network.directory
+    version = directory.object_version("organization", key)
+    return answer(organization_view(directory.organizations[key], version), tag=tag_of(version))
+
+
+@router.get("/v1/organizations/{organization}/versions", response_model=VersionPage)
+async def list_organization_versions(
+    request: Request, api: Api, caller: Asking, organization: str, query: Paging
+) -> Response:
+    """Every version of an organization, newest first: when, by whom, why, and what it was."""
+    found = visible_organization(caller, api.network.directory, organization)
+    return await version_answer(request, api, caller, query, "organization", found.name.casefold())
+
+
+@router.put("/v1/organizations/{organization}/suspension", status_code=204)
+async def suspend_organization(api: Api, caller: Asking, organization: str, wish: Suspension) -> Response:
+    """Suspend an organization: nothing passes through its services until it ends. For operators."""
+    find = directory_changes.organization_named(caller, organization)
+    await directory_changes.suspend(api.administration, caller, find, wish.reason)
+    return nothing()
+
+
+@router.delete("/v1/organizations/{organization}/suspension", status_code=204)
+async def end_organization_suspension(api: Api, caller: Asking, organization: str) -> Response:
+    """End an organization's suspension. For operators."""
+    find = directory_changes.organization_named(caller, organization)
+    await directory_changes.suspend(api.administration, caller, find, "")
+    return nothing()

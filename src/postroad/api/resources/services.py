@@ -1,0 +1,207 @@
+"""Services: made with a GCID that the network draws, replaced whole, removed, suspended, and looked up by others.
+
+Others see a public service as the directory shows it, and of a private one nothing at all.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from postroad.api.pagination import PageQuery
+from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of
+from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged
+from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.organizations import Suspension
+from postroad.api.resources.queries import Paging
+from postroad.api.resources.service_path import SERVICE
+from postroad.api.resources.versions import VersionPage, version_answer
+from postroad.core.configuration.profile import ServiceProfile, profile_of
+from postroad.core.configuration.shapes import Line, Name, Shape
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Role, Service
+from postroad.flow import administration_services as directory_changes
+from postroad.flow.administration import service_for, visible_service
+
+router = APIRouter(route_class=GuardedRoute, tags=["services"])
+
+# Fields that everybody sees of a public service; the rest is between it and the network.
+SHOWN = (
+    "description", "category", "operations", "visibility", "format", "documentationUrl", "arguments", "provisioningUrl",
+    "policy", "accepts",
+)  # fmt: skip
+
+
+class NewService(ServiceProfile):
+    organization: Name
+    name: Name
+
+
+class ServiceChange(ServiceProfile):
+    name: Name
+
+
+class PublicService(Shape):
+    """A service as the directory shows it."""
+
+    gcid: str
+    address: str
+    organization: str
+    name: str
+    description: str
+    category: str
+    operations: list[str]
+    visibility: str
+    format: str
+    documentation_url: str
+    arguments: list[dict[str, Any]]
+    provisioning_url: str
+    policy: dict[str, str]
+    accepts: str
+
+
+class ServiceView(ServiceProfile):
+    """A service as its own organization sees it."""
+
+    gcid: str
+    address: str
+    organization: str
+    name: str
+    suspended: str
+    version: int
+
+
+class ServicePage(Shape):
+    items: list[ServiceView]
+    next: str | None = None
+
+
+class DirectoryPage(Shape):
+    items: list[PublicService]
+    next: str | None = None
+
+
+class ServiceQuery(PageQuery):
+    organization: Annotated[Line, Field(description="For operators: whose services")] = ""
+
+
+class DirectoryQuery(PageQuery):
+    text: Annotated[Line, Field(description="Words that all occur in address, description, category or operations")] = (
+        ""
+    )
+    category: Line = ""
+    format: Line = ""
+    operation: Line = ""
+
+
+def service_view(api: ApiContext, service: Service) -> dict[str, Any]:
+    version = api.network.directory.object_version("service", service.gcid)
+    return _identity(service) | profile_of(service) | {"suspended": service.suspended, "version": version}
+
+
+def public_view(service: Service) -> dict[str, Any]:
+    profile = profile_of(service)
+    return _identity(service) | {name: profile[name] for name in SHOWN}
+
+
+def _identity(service: Service) -> dict[str, Any]:
+    return {
+        "gcid": service.gcid,
+        "address": service.address,
+        "organization": service.organization,
+        "name": service.name,
+    }
+
+
+def is_own(caller: Caller, service: Service) -> bool:
+    return caller.operator or caller.organization.casefold() == service.organization.casefold()
+
+
+@router.get("/v1/directory", response_model=DirectoryPage, tags=["directory"])
+async def search_directory(
+    request: Request, api: Api, caller: Asking, query: Annotated[DirectoryQuery, Query()]
+) -> Response:
+    """Find services: public ones, and your own."""
+    found = directory_changes.listed(
+        caller,
+        api.network.directory,
+        text=query.text,
+        category=query.category,
+        format_=query.format,
+        operation=query.operation,
+    )
+    page = paged(request, api, caller, query, found, lambda service: service.gcid)
+    return page_answer(request, page._replace(items=[public_view(service) for service in page.items]))
+
+
+@router.get("/v1/services", response_model=ServicePage)
+async def list_services(
+    request: Request, api: Api, caller: Asking, query: Annotated[ServiceQuery, Query()]
+) -> Response:
+    """The services of your organization."""
+    found = directory_changes.owned_services(caller, api.network.directory, query.organization)
+    page = paged(request, api, caller, query, found, lambda service: service.gcid)
+    return page_answer(request, page._replace(items=[service_view(api, service) for service in page.items]))
+
+
+@router.post("/v1/services", status_code=201, response_model=ServiceView)
+async def create_service(api: Api, caller: Asking, wish: NewService) -> Response:
+    """Make a service; the network draws its GCID."""
+    service = await directory_changes.create(api.administration, caller, wish.organization, wish.name, wish)
+    view = service_view(api, service)
+    return answer(view, 201, tag=tag_of(view["version"]), headers={"Location": f"/v1/services/{service.gcid}"})
+
+
+@router.get(SERVICE + "/versions", response_model=VersionPage)
+async def list_service_versions(request: Request, api: Api, caller: Asking, service: str, query: Paging) -> Response:
+    """Every version of a service, newest first: when, by whom, why, and what it was."""
+    found = service_for(caller, api.network.directory, service, Role.VIEWER)
+    return await version_answer(request, api, caller, query, "service", found.gcid)
+
+
+@router.put(SERVICE + "/suspension", status_code=204)
+async def suspend_service(api: Api, caller: Asking, service: str, wish: Suspension) -> Response:
+    """Suspend a service: routes through it are invalid until it ends. For operators."""
+    find = directory_changes.service_named(caller, service)
+    await directory_changes.suspend(api.administration, caller, find, wish.reason)
+    return nothing()
+
+
+@router.delete(SERVICE + "/suspension", status_code=204)
+async def end_service_suspension(api: Api, caller: Asking, service: str) -> Response:
+    """End a service's suspension. For operators."""
+    find = directory_changes.service_named(caller, service)
+    await directory_changes.suspend(api.administration, caller, find, "")
+    return nothing()
+
+
+@router.get(SERVICE, response_model=ServiceView | PublicService)
+async def read_service(request: Request, api: Api, caller: Asking, service: str) -> Response:
+    """One service by GCID or address: whole for its own organization, as in the directory for others."""
+    found = visible_service(caller, api.network.directory, service)
+    own = is_own(caller, found)
+    tag = tag_of(api.network.directory.object_version("service", found.gcid), "" if own else "p")
+    return not_modified(request, tag) or answer(service_view(api, found) if own else public_view(found), tag=tag)
+
+
+@router.put(SERVICE, response_model=ServiceView)
+async def replace_service(
+    api: Api, caller: Asking, service: str, wish: ServiceChange, if_match: IfMatch = None
+) -> Response:
+    """Replace a service's profile; what is left out goes back to its usual value."""
+    found = service_for(caller, api.network.directory, service, Role.DEVELOPER)
+    seen = seen_version(if_match, api.network.directory.object_version("service", found.gcid))
+    changed = await directory_changes.replace_service(api.administration, caller, found.gcid, wish.name, wish, seen)
+    view = service_view(api, changed)
+    return answer(view, tag=tag_of(view["version"]))
+
+
+@router.delete(SERVICE, status_code=204)
+async def remove_service(api: Api, caller: Asking, service: str, if_match: IfMatch = None) -> Response:
+    """Remove a service and its credentials; its history stays."""
+    found = service_for(caller, api.network.directory, service, Role.DEVELOPER)
+    seen = seen_version(if_match, api.network.directory.object_version("service", found.gcid))
+    await directory_changes.remove(api.administration, caller, found.gcid, seen)
+    return nothing()

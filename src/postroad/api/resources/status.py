@@ -1,0 +1,87 @@
+"""Is the network well? For those who watch it (no credentials needed, nothing told), and for its users."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal
+
+from fastapi import APIRouter, Response
+
+from postroad.api.resources.context import Api, ApiContext, Asking, answer
+from postroad.api.resources.guarded import GuardedRoute, HealthRoute
+from postroad.core.configuration.shapes import Shape
+from postroad.errors import Unavailable
+from postroad.flow import administration_messages as reading
+
+BEHIND_MOST = 100_000  # entries that the index may lag before new work should go elsewhere
+ANSWER_S = 5.0
+
+router = APIRouter(route_class=GuardedRoute, tags=["status"])
+health = APIRouter(route_class=HealthRoute, tags=["status"])
+
+
+class Health(Shape):
+    status: Literal["ok"]
+
+
+class Queue(Shape):
+    service: str
+    waiting: int
+
+
+class NetworkStatus(Shape):
+    journal: int
+    index: int
+    behind: int
+    directory: int
+    queues: list[Queue]
+
+
+@health.get("/livez", response_model=Health)
+async def live() -> Response:
+    """The process answers."""
+    return answer({"status": "ok"})
+
+
+@health.get("/startupz", response_model=Health)
+async def started(api: Api) -> Response:
+    """The network has started: it has a directory to serve from."""
+    if api.network.directory.version == 0:
+        raise Unavailable("network.unavailable", "The network is starting")
+    return answer({"status": "ok"})
+
+
+@health.get("/readyz", response_model=Health)
+async def ready(api: Api) -> Response:
+    """The journal answers, and the index is not far behind it."""
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            journal, index = await positions(api)
+    except (OSError, TimeoutError):
+        raise Unavailable("network.unavailable", "The store does not answer") from None
+    if journal - index > BEHIND_MOST:
+        raise Unavailable("network.busy", "The index is catching up with the journal")
+    return answer({"status": "ok"})
+
+
+@router.get("/v1/status", response_model=NetworkStatus)
+async def read_status(api: Api, caller: Asking) -> Response:
+    """How much waits in the mailboxes of your services, and how far the index is behind the journal."""
+    queues = await reading.waiting(api.network, caller)
+    journal, index = await positions(api)
+    return answer(
+        {
+            "journal": journal,
+            "index": index,
+            "behind": max(0, journal - index),
+            "directory": api.network.directory.version,
+            "queues": [{"service": address, "waiting": count} for address, count in queues],
+        }
+    )
+
+
+async def positions(api: ApiContext) -> tuple[int, int]:
+    """The last entry of the journal, and the last one that the index knows."""
+    head = await api.network.journal.head()
+    position = await api.network.index.position()
+    return head.seq, position.seq

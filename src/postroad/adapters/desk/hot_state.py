@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from postroad.adapters.desk.keys import SeenKeys
 from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox
@@ -43,6 +44,15 @@ class HotState:
         self._recent: OrderedDict[int, Found] = OrderedDict()
         self._arrivals: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)
         self._warm_bytes = 0
+        # By type rather than by isinstance: this runs for every entry there is.
+        self._effects: dict[type, Callable[[Any, int, BodyAt | None, bytes | None], None]] = {
+            MessagePosted: self._apply_post,
+            InvocationReturned: self._apply_return,
+            DeliveriesReturned: self._apply_give_back,
+            DeliveriesAcknowledged: self._apply_acknowledgement,
+            DeliveriesEnded: self._apply_end,
+            ConfigurationChanged: self._apply_configuration,
+        }
         self._loads = 0
         self._closed_while_loading: set[int] = set()
 
@@ -109,8 +119,10 @@ class HotState:
 
     def hold(self, entry: Entry) -> list[tuple[Mailbox, Queued]]:
         """Take deliveries that the entry will settle out of their mailboxes, so that nobody is handed them meanwhile."""
+        settles = SETTLES.get(type(entry))
+        numbers = settles(entry) if settles is not None else ()
         held = []
-        for number in _settles(entry):
+        for number in numbers:
             box = self._open.get(number)
             queued = box.close(number) if box is not None else None
             if box is not None and queued is not None:
@@ -127,20 +139,9 @@ class HotState:
 
     def apply(self, entry: Entry, seq: int, body: BodyAt | None, data: bytes | None) -> None:
         """An entry is durable: let it take effect."""
-        if isinstance(entry, MessagePosted):
-            self._apply_post(entry, seq, body, data)
-        elif isinstance(entry, InvocationReturned):
-            self._apply_return(entry, seq, body, data)
-        elif isinstance(entry, DeliveriesReturned):
-            self._apply_give_back(entry)
-        elif isinstance(entry, DeliveriesAcknowledged):
-            for number in entry.deliveries:
-                self._close(number, State.DELIVERED)
-        elif isinstance(entry, DeliveriesEnded):
-            for number in entry.deliveries:
-                self._close(number, FINAL[entry.state])
-        elif isinstance(entry, ConfigurationChanged):
-            self.keys.remember(unique_keys(entry), seq, "")
+        take_effect = self._effects.get(type(entry))
+        if take_effect is not None:
+            take_effect(entry, seq, body, data)
         self.applied_seq = seq
 
     def _apply_post(self, entry: MessagePosted, seq: int, body: BodyAt | None, data: bytes | None) -> None:
@@ -183,7 +184,18 @@ class HotState:
         )
         self._offer(queued, data)
 
-    def _apply_give_back(self, entry: DeliveriesReturned) -> None:
+    def _apply_acknowledgement(self, entry: DeliveriesAcknowledged, *_: object) -> None:
+        for number in entry.deliveries:
+            self._close(number, State.DELIVERED)
+
+    def _apply_end(self, entry: DeliveriesEnded, *_: object) -> None:
+        for number in entry.deliveries:
+            self._close(number, FINAL[entry.state])
+
+    def _apply_configuration(self, entry: ConfigurationChanged, seq: int, *_: object) -> None:
+        self.keys.remember(unique_keys(entry), seq, "")
+
+    def _apply_give_back(self, entry: DeliveriesReturned, *_: object) -> None:
         available_at = self._clock.monotonic() + entry.delay_s
         for number in entry.deliveries:
             if (box := self._open.get(number)) is not None:
@@ -215,11 +227,13 @@ class HotState:
             self._recent.popitem(last=False)
 
 
-def _settles(entry: Entry) -> tuple[int, ...]:
-    if isinstance(entry, DeliveriesAcknowledged | DeliveriesEnded):
-        return entry.deliveries
-    if isinstance(entry, InvocationReturned):
-        return (entry.delivery,)
-    if isinstance(entry, MessagePosted) and entry.answers is not None:
-        return (entry.answers.delivery,)
-    return ()
+def _settled_by_post(entry: MessagePosted) -> tuple[int, ...]:
+    return (entry.answers.delivery,) if entry.answers is not None else ()
+
+
+SETTLES: dict[type, Callable[[Any], tuple[int, ...]]] = {
+    MessagePosted: _settled_by_post,
+    InvocationReturned: lambda entry: (entry.delivery,),
+    DeliveriesAcknowledged: lambda entry: entry.deliveries,
+    DeliveriesEnded: lambda entry: entry.deliveries,
+}

@@ -26,7 +26,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
 To = str | Recipient | Iterable[str | Recipient]
-PropertyValue = str | bool | int | float | Decimal | date | datetime
+PropertyValue = str | bool | int | float | Decimal | date | datetime | Property
 
 
 class Fields(TypedDict, total=False):
@@ -80,6 +80,8 @@ def response(
 
 
 def typed_property(name: str, value: PropertyValue) -> Property:
+    if isinstance(value, Property):
+        return value
     if isinstance(value, bool):
         return Property(name, "true" if value else "false", PropertyType.BOOLEAN)
     if isinstance(value, int | float | Decimal):

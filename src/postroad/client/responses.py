@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 
+from postroad.client import histories
 from postroad.client.exchange import Lost, Outcome, Response
 from postroad.client.retrying import LATER
 from postroad.core.audit.history import History
 from postroad.core.codecs.bulk import decode_bulk_answer
 from postroad.core.codecs.envelope import ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
-from postroad.core.codecs.json_shapes import JsonProblem
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.model.message import Delivered, PostResult
 from postroad.core.model.polling import SettlementResult
@@ -59,7 +60,7 @@ def value_as(outcome: Outcome, kind: type[_Value]) -> _Value:
 
 
 def history(outcome: Outcome) -> History:
-    return value_as(outcome, History)
+    return histories.history(value_as(outcome, histories.HistoryShape))
 
 
 def answered(outcome: Outcome) -> Response:
@@ -75,13 +76,35 @@ def error_of(outcome: Outcome) -> PostroadError:
         return Unavailable("network.unreachable", detail)
     problem = _problem(outcome)
     if outcome.status in LATER or outcome.status >= 500:
-        return Unavailable(problem.code, problem.detail, retry_after_s=max(1, round(outcome.retry_after_s)))
-    return Refused(problem.code, problem.detail, pointer=problem.pointer, session=problem.session)
+        return Unavailable(problem.code, problem.words, retry_after_s=max(1, round(outcome.retry_after_s)))
+    return Refused(problem.code, problem.words, pointer=problem.pointer, session=problem.session)
 
 
-def _problem(response: Response) -> JsonProblem:
+class _Place(Struct):
+    detail: str
+    pointer: str = ""
+    parameter: str = ""
+
+
+class _Problem(Struct):
+    """What a client needs of an RFC 9457 problem."""
+
+    detail: str
+    code: str
+    pointer: str = ""
+    session: str = ""
+    errors: tuple[_Place, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The detail, and every place that is at fault on a line of its own when there are several."""
+        places = [f"{place.pointer or place.parameter}: {place.detail}" for place in self.errors]
+        return self.detail if places in ([], [self.detail]) else "\n  ".join([self.detail, *places])
+
+
+def _problem(response: Response) -> _Problem:
     try:
-        return msgspec.json.decode(response.body, type=JsonProblem)
+        return msgspec.json.decode(response.body, type=_Problem)
     except (msgspec.DecodeError, UnicodeDecodeError):
         detail = f"HTTP status {response.status} without an explanation; is this the address of a postroad network?"
-        return JsonProblem("", "", response.status, detail, "answer.unreadable")
+        return _Problem(detail, "answer.unreadable")

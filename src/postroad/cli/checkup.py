@@ -1,0 +1,135 @@
+"""What ``postroad doctor`` looks at: one function for each thing, each with one finding that says what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from postroad.bootstrap.settings import Settings
+from postroad.errors import PostroadError
+
+CERTIFICATE_WARNING_DAYS = 30
+EARLIEST_YEAR = 2026
+
+
+class Finding(NamedTuple):
+    what: str
+    state: Literal["ok", "warning", "fault"]
+    detail: str
+
+
+def check_all(settings: Settings) -> list[Finding]:
+    checks: list[Callable[[Settings], Finding]] = [python, sqlite, folder, disk, clock, certificate, port, store]
+    return [check(settings) for check in checks]
+
+
+def python(settings: Settings) -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Finding("python", "ok" if sys.version_info >= (3, 11) else "fault", f"{version} (3.11 or newer is needed)")
+
+
+def sqlite(settings: Settings) -> Finding:
+    import apsw
+
+    from postroad.adapters.index.sqlite_file import refuse_old_sqlite
+
+    version = apsw.sqlite_lib_version()
+    try:
+        refuse_old_sqlite(version)
+    except PostroadError as error:
+        return Finding("sqlite", "fault", str(error))
+    return Finding("sqlite", "ok", version)
+
+
+def folder(settings: Settings) -> Finding:
+    existing = _existing(settings.data)
+    try:
+        probe = existing / f".postroad-doctor-{time.monotonic_ns()}"
+        probe.touch(exist_ok=False)
+        probe.unlink()
+    except OSError as error:
+        return Finding("data folder", "fault", f"{existing} cannot be written to: {error.strerror}")
+    return Finding("data folder", "ok", f"{settings.data}" + ("" if existing == settings.data else " (will be made)"))
+
+
+def disk(settings: Settings) -> Finding:
+    free = shutil.disk_usage(_existing(settings.data)).free
+    words = f"{free >> 20} MiB free; posts are refused below {settings.least_free_bytes >> 20}"
+    if free < settings.least_free_bytes:
+        return Finding("disk", "fault", words + "; make room, or lower least_free_bytes")
+    return Finding("disk", "warning" if free < 4 * settings.least_free_bytes else "ok", words)
+
+
+def clock(settings: Settings) -> Finding:
+    now = datetime.now(UTC)
+    if now.year < EARLIEST_YEAR:
+        return Finding("clock", "fault", f"{now.isoformat()} lies in the past; set the clock, expirations depend on it")
+    return Finding("clock", "ok", now.isoformat(timespec="seconds"))
+
+
+def certificate(settings: Settings) -> Finding:
+    if not settings.tls_certificate:
+        local = settings.host in ("127.0.0.1", "::1", "localhost")
+        words = "no certificate, so connections are not encrypted"
+        return Finding(
+            "tls", "ok" if local else "warning", words + (" (only this machine can connect)" if local else "")
+        )
+    from cryptography.x509 import load_pem_x509_certificate
+
+    try:
+        pem = Path(settings.tls_certificate).read_bytes()
+        days = (load_pem_x509_certificate(pem).not_valid_after_utc - datetime.now(UTC)).days
+    except (OSError, ValueError) as error:
+        return Finding("tls", "fault", f"{settings.tls_certificate} cannot be used: {error}")
+    state: Literal["ok", "warning", "fault"] = (
+        "fault" if days < 0 else "warning" if days < CERTIFICATE_WARNING_DAYS else "ok"
+    )
+    return Finding("tls", state, f"the certificate ends in {days} days" if days >= 0 else "the certificate has expired")
+
+
+def port(settings: Settings) -> Finding:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            words = f"{settings.host}:{settings.port}: {error.strerror}; a server may be running there already"
+            return Finding("port", "warning", words)
+    return Finding("port", "ok", f"{settings.host}:{settings.port} is free")
+
+
+def store(settings: Settings) -> Finding:
+    """Whether journal and index can be read, and how far apart they are."""
+    if settings.index == "memory":
+        return Finding("store", "warning", "in memory: everything is lost when the server stops")
+    if settings.acceptance == "local" and not (settings.data / "journal").is_dir():
+        return Finding("store", "ok", f"no network in {settings.data} yet")
+    try:
+        journal, index = asyncio.run(_heads(settings))
+    except (PostroadError, OSError) as error:
+        return Finding("store", "fault", str(error))
+    state: Literal["ok", "fault"] = "ok" if index <= journal else "fault"
+    return Finding("store", state, f"journal at entry {journal}, index at {index}")
+
+
+async def _heads(settings: Settings) -> tuple[int, int]:
+    from postroad.cli.stores import index_position, journal_head, reading_journal
+
+    position = await index_position(settings)
+    async with reading_journal(settings) as journal:
+        return (await journal_head(journal)).seq, position.seq if position else 0
+
+
+def _existing(path: Path) -> Path:
+    """The folder itself, or the nearest one above it that is there."""
+    path = path.absolute()
+    while not path.exists():
+        path = path.parent
+    return path

@@ -1,0 +1,44 @@
+"""``postroad serve``: a network in this process, until SIGINT or SIGTERM."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import click
+
+from postroad.bootstrap.settings import Settings
+from postroad.cli.command import command
+from postroad.cli.configuring import configured
+from postroad.cli.output import Output
+from postroad.cli.running import OPERATOR_KEY, leave_address, until_signalled
+
+
+@command
+@configured
+def serve(out: Output, settings: Settings) -> None:
+    """Run a network until interrupted.
+
+    Settings come from postroad.toml, POSTROAD_* variables and --set; `postroad doctor --settings` lists them.
+    """
+    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    until_signalled(_run(out, settings))
+
+
+async def _run(out: Output, settings: Settings) -> None:
+    from postroad.api.serve import serve as serve_http
+    from postroad.bootstrap import open_network
+
+    async with open_network(settings) as running:
+        await serve_http(running, _announcer(out, settings, new=running.operator_key is not None))
+
+
+def _announcer(out: Output, settings: Settings, *, new: bool) -> Callable[[str], None]:
+    def listening(url: str) -> None:
+        leave_address(settings.data, url)
+        out.value({"url": url, "data": str(settings.data), "operator_key_file": str(settings.data / OPERATOR_KEY)})
+        out.say(f"postroad listens on {click.style(url, bold=True)} (data in {settings.data}; stop with Ctrl-C)")
+        if new:
+            out.say(f"this is a new network; its operator's key is in {settings.data / OPERATOR_KEY}")
+
+    return listening

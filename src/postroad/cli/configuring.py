@@ -1,0 +1,47 @@
+"""The settings of a network on this machine, for commands that run one or look at its stores."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from postroad.bootstrap.settings import Settings, read_settings
+from postroad.errors import Misconfigured
+
+
+def configured(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that change settings; the command gets the ``settings`` that hold."""
+
+    @functools.wraps(function)
+    def run(*arguments: Any, config: Path | None, data: str, changes: tuple[str, ...], **options: Any) -> Any:
+        return function(*arguments, settings=settings_from(config, data, changes), **options)
+
+    for option in (
+        click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change one setting; repeatable."),
+        click.option("--data", default="", help="Where journal, index and keys lie.", metavar="FOLDER"),
+        click.option(
+            "--config", type=click.Path(path_type=Path), help="Settings in TOML (postroad.toml, where there is one)."
+        ),
+    ):
+        run = option(run)
+    return run
+
+
+def settings_from(config: Path | None, data: str, changes: tuple[str, ...]) -> Settings:
+    overrides: dict[str, Any] = {"data": data} if data else {}
+    for change in changes:
+        name, equals, value = change.partition("=")
+        if not equals:
+            raise Misconfigured([f"--set {change}: write it as NAME=VALUE"])
+        overrides[name.strip().replace("-", "_")] = value
+    unknown = [name for name in overrides if name not in Settings.__dataclass_fields__]
+    if unknown:
+        raise Misconfigured(
+            [f"--set {name}: there is no such setting; see `postroad doctor --settings`" for name in unknown]
+        )
+    return read_settings(file=config, environment=os.environ, overrides=overrides)

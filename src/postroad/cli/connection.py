@@ -1,0 +1,104 @@
+"""Which network a command talks to, and with which key: options, then the environment, then a network on this machine.
+
+A network that runs here leaves its address in its data folder (``url``) beside the first operator's key, so that whoever may read
+that folder needs to say nothing at all.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from postroad.errors import Misconfigured
+
+if TYPE_CHECKING:
+    from postroad.client import Access, AsyncClient, Client
+
+URL_FILE = "url"
+OPERATOR_KEY_FILE = "operator.key"
+DATA = Path("var/postroad")
+DEFAULT_URL = "http://127.0.0.1:8470"
+
+
+class Connection(NamedTuple):
+    """What was said on the command line."""
+
+    url: str = ""
+    key: str = ""
+    key_file: str = ""
+    data: str = ""
+
+    def access(self, environment: Mapping[str, str] | None = None) -> Access:
+        """The operator's key of this machine's network is sent to that network only, never to an address given otherwise."""
+        from postroad.client import Access
+
+        environment = os.environ if environment is None else environment
+        data = Path(self.data) if self.data else local_data(environment)
+        known = {} if self.data else dict(environment)
+        here = _text(data / URL_FILE) or DEFAULT_URL
+        url = self.url or known.get("POSTROAD_URL", "") or here
+        if self.key_file:
+            known = {"POSTROAD_KEY_FILE": self.key_file}
+        found = Access.found_in(known, url=url, key=self.key)
+        if found.authorization:
+            return found
+        return Access.with_key(url, (_text(data / OPERATOR_KEY_FILE) if url == here else "") or _no_key(data))
+
+    def client(self) -> Client:
+        from postroad.client import Client
+
+        return Client(access=self.access())
+
+    def async_client(self) -> AsyncClient:
+        from postroad.client import AsyncClient
+
+        return AsyncClient(access=self.access())
+
+
+def local_data(environment: Mapping[str, str]) -> Path:
+    """The data folder of a network on this machine, as its settings would say."""
+    if named := environment.get("POSTROAD_DATA"):
+        return Path(named)
+    try:
+        return Path(tomllib.loads(Path("postroad.toml").read_text()).get("data", DATA))
+    except (OSError, tomllib.TOMLDecodeError):
+        return DATA
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _no_key(data: Path) -> str:
+    raise Misconfigured(
+        [
+            "no key: give --key-file, set POSTROAD_KEY_FILE, or run this where a network's data folder can be read "
+            f"(there is no {OPERATOR_KEY_FILE} in {data}; --data names another folder)"
+        ]
+    )
+
+
+def connected(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that say which network, handed to the command as ``connection``."""
+
+    @functools.wraps(function)
+    def run(*arguments: Any, url: str, key: str, key_file: str, data: str, **options: Any) -> Any:
+        return function(*arguments, connection=Connection(url, key, key_file, data), **options)
+
+    for option in (
+        click.option("--data", default="", help="Data folder of a network on this machine.", metavar="FOLDER"),
+        click.option("--key-file", default="", help="File that holds the API key.", metavar="FILE"),
+        click.option("--key", default="", help="API key; a file is safer, since others can see command lines."),
+        click.option("--url", default="", help="Address of the network."),
+    ):
+        run = option(run)
+    return run

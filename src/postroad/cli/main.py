@@ -1,0 +1,46 @@
+"""The program ``postroad``: the list of its commands, in the order in which one meets them."""
+
+from __future__ import annotations
+
+import click
+
+from postroad import __version__
+from postroad.cli.lazy import Entry, LazyGroup
+
+COMMANDS = "postroad.cli.commands."
+
+ENTRIES = {
+    "demo": Entry(COMMANDS + "demo", "Show a network at work: a purchase order travels, with its trace."),
+    "serve": Entry(COMMANDS + "serve", "Run a network until interrupted."),
+    "apply": Entry(COMMANDS + "apply", "Make the network's configuration what the files say."),
+    "export": Entry(COMMANDS + "export", "Print the network's configuration as YAML."),
+    "post": Entry(COMMANDS + "post", "Post a message."),
+    "poll": Entry(COMMANDS + "poll", "Take messages that wait for a service."),
+    "ack": Entry(COMMANDS + "ack", "Acknowledge polled messages, or give them back."),
+    "tail": Entry(COMMANDS + "tail", "Follow messages as they are posted."),
+    "trace": Entry(COMMANDS + "trace", "Show the whole history of a message's transaction."),
+    "keys": Entry(COMMANDS + "keys", "Make API keys."),
+    "verify": Entry(COMMANDS + "verify", "Check that the journal is complete and unchanged."),
+    "index": Entry(COMMANDS + "index", "Look after the index, which is made from the journal."),
+    "bodies": Entry(COMMANDS + "bodies", "Look after stored message bodies."),
+    "doctor": Entry(COMMANDS + "doctor", "Check this machine and its settings."),
+    "bench": Entry(COMMANDS + "bench", "Measure a running network with a quick load."),
+}
+
+
+class Postroad(LazyGroup):
+    entries = ENTRIES
+
+
+@click.group(cls=Postroad, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="postroad")
+def postroad() -> None:
+    """An open message interchange network.
+
+    Start with `postroad demo`. Commands that talk to a network find it by --url and --key-file, by POSTROAD_URL and
+    POSTROAD_KEY_FILE, or by the data folder of a network on this machine.
+    """
+
+
+def main() -> None:
+    postroad(prog_name="postroad")

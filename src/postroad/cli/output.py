@@ -1,0 +1,85 @@
+"""What a command prints: words and colours for people, JSON for scripts, and never both.
+
+Results go to standard output and everything else (progress, errors) to standard error, so that output can be piped. In JSON mode
+each value is one line.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Advance = Callable[[float], None]  # told the new total of what is done
+
+
+class Output:
+    def __init__(self, as_json: bool = False) -> None:
+        self.as_json = as_json
+
+    @cached_property
+    def console(self) -> Console:
+        """Rich takes a while to import, so only those who draw do."""
+        from rich.console import Console
+
+        return Console(highlight=False)
+
+    def value(self, value: Any) -> None:
+        """One line of JSON; nothing for people."""
+        if self.as_json:
+            import msgspec
+
+            click.echo(msgspec.json.encode(value).decode())
+
+    def show(self, *drawn: Any) -> None:
+        """Something for people: text with markup, a table, a tree. Nothing in JSON mode."""
+        if not self.as_json:
+            self.console.print(*drawn)
+
+    def say(self, text: str) -> None:
+        """A plain line for people, printed exactly so."""
+        if not self.as_json:
+            click.echo(text)
+
+    def error(self, code: str, detail: str, **more: Any) -> None:
+        given = {name: value for name, value in more.items() if value}
+        if self.as_json:
+            import msgspec
+
+            click.echo(msgspec.json.encode({"code": code, "detail": detail} | given).decode(), err=True)
+        else:
+            session = f" (session {given['session']})" if "session" in given else ""
+            click.echo(f"{click.style('error', fg='red')}: {detail} [{code}]{session}", err=True)
+
+    @contextmanager
+    def progress(self, what: str, total: float | None = None) -> Iterator[Advance]:
+        """A bar on standard error while a terminal looks at it, and nothing otherwise."""
+        if self.as_json or not sys.stderr.isatty():
+            yield lambda done: None
+            return
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(what, total=total)
+            yield lambda done: bar.update(task, completed=done)
+
+    def table(self, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+        if self.as_json:
+            return
+        from rich.table import Table
+        from rich.text import Text
+
+        drawn = Table(box=None, pad_edge=False)
+        for column in columns:
+            drawn.add_column(column, overflow="fold")
+        for row in rows:
+            drawn.add_row(*(Text(cell) for cell in row))
+        self.console.print(drawn)

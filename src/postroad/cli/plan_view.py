@@ -1,0 +1,42 @@
+"""A plan as people read it: + for what is new, ~ for what changes and how, - for what goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from rich.text import Text
+
+from postroad.client.configuration import FieldChange, Plan, PlannedStep
+
+SIGNS = {"add": ("+", "green"), "change": ("~", "yellow"), "remove": ("-", "red")}
+
+
+def plan_lines(plan: Plan) -> Iterator[Text]:
+    if not plan.steps:
+        yield Text("Nothing to change: the network is as the files say.")
+        return
+    for step in plan.steps:
+        yield from _step_lines(step)
+    counts = {action: sum(step.action == action for step in plan.steps) for action in SIGNS}
+    yield Text(f"{counts['add']} to add, {counts['change']} to change, {counts['remove']} to remove.")
+
+
+def _step_lines(step: PlannedStep) -> Iterator[Text]:
+    sign, colour = SIGNS[step.action]
+    yield Text(f"{sign} {step.kind} {step.name}", style=colour)
+    for change in step.fields:
+        yield _field_line(step.action, change)
+
+
+def _field_line(action: str, change: FieldChange) -> Text:
+    line = Text(f"    {change.field}: ")
+    if action == "change":
+        line.append(_short(change.before), "red").append(" → ")
+    return line.append(_short(change.after), "green")
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return text if len(text) <= 200 else text[:199] + "…"

@@ -1,0 +1,84 @@
+"""Configuration files as they are sent: several joined into one document, and secrets put in where the files only point to them.
+
+Kept rule: a secret never stands in a file under version control. ``passwordFrom: env:NAME`` and ``keyFrom: file:PATH`` are
+resolved here, where the files are; a relative path counts from the folder of the file that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from postroad.errors import Misconfigured
+
+RESOLVED = {"passwordFrom": "password", "keyFrom": "key"}
+Resolve = Callable[[str], str]
+
+
+def read_documents(files: Iterable[str], stdin: Callable[[], str], environment: Mapping[str, str]) -> dict[str, Any]:
+    """One document out of all files (``-`` is standard input), ready to be sent."""
+    faults: list[str] = []
+    joined: dict[str, Any] = {}
+    for file in files:
+        content = _parsed(file, stdin, faults)
+        folder = Path() if file == "-" else Path(file).parent
+        _join(joined, _with_secrets(content, _resolver(folder, environment, file, faults)), file, faults)
+    if faults:
+        raise Misconfigured(faults)
+    return joined
+
+
+def _parsed(file: str, stdin: Callable[[], str], faults: list[str]) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(stdin() if file == "-" else Path(file).read_text())
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        faults.append(f"{file}: cannot be read: {error}")
+        return {}
+    if not isinstance(content, dict):
+        faults.append(f"{file}: this is not a configuration; it begins with `postroad: 1` and lists organizations")
+        return {}
+    return content
+
+
+def _join(joined: dict[str, Any], content: dict[str, Any], file: str, faults: list[str]) -> None:
+    for name, value in content.items():
+        known = joined.get(name)
+        if known is None:
+            joined[name] = value
+        elif isinstance(known, dict) and isinstance(value, dict):
+            twice = sorted(set(known) & set(value))
+            faults += [f"{file}: {name}: {one} stands in another file too; keep it in one place" for one in twice]
+            joined[name] = known | value
+        elif known != value:
+            faults.append(f"{file}: {name}: the files disagree about it")
+
+
+def _with_secrets(value: Any, resolve: Resolve) -> Any:
+    if isinstance(value, dict):
+        return {
+            RESOLVED.get(name, name): resolve(item) if name in RESOLVED and isinstance(item, str) else
+            _with_secrets(item, resolve)
+            for name, item in value.items()
+        }  # fmt: skip
+    return [_with_secrets(item, resolve) for item in value] if isinstance(value, list) else value
+
+
+def _resolver(folder: Path, environment: Mapping[str, str], file: str, faults: list[str]) -> Resolve:
+    def resolve(reference: str) -> str:
+        kind, _, name = reference.partition(":")
+        if kind == "env" and name in environment:
+            return environment[name]
+        if kind == "file":
+            try:
+                return (folder / Path(name).expanduser()).read_text().strip()
+            except OSError as error:
+                faults.append(f"{file}: {reference}: {error}")
+                return ""
+        what = f"the variable {name} is not set" if kind == "env" else "write it as env:NAME or file:PATH"
+        faults.append(f"{file}: {reference}: {what}")
+        return ""
+
+    return resolve

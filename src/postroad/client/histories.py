@@ -1,0 +1,101 @@
+"""A transaction's history as the network writes it, and its way back into the model's ``History``."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from postroad.core.audit.history import CopyHistory, Event, History, MessageHistory, Stop
+from postroad.core.codecs.lexical import read_time
+
+
+class Shape(Struct, rename="camel", kw_only=True):
+    """Fields that a newer network adds are ignored."""
+
+
+class EventShape(Shape):
+    seq: int
+    at: str
+    what: str
+    by: str
+    detail: str = ""
+
+
+class StopShape(Shape):
+    service: str
+    gcid: str
+    in_transit: bool
+    state: str
+    size: int
+    events: tuple[EventShape, ...] = ()
+
+
+class CopyShape(Shape):
+    recipient: str
+    code: str = ""
+    detail: str = ""
+    route: tuple[str, ...] = ()
+    stops: tuple[StopShape, ...] = ()
+
+
+class MessageShape(Shape):
+    seq: int
+    session: str
+    at: str
+    type: str
+    sender: str = field(name="from")
+    topic: str = ""
+    handle: str = ""
+    size: int = 0
+    form: str = ""
+    directory: int = 0
+    answers: str = ""
+    copies: tuple[CopyShape, ...] = ()
+
+
+class HistoryShape(Shape):
+    transaction: str
+    messages: tuple[MessageShape, ...] = ()
+
+
+def history(shape: HistoryShape) -> History:
+    return History(transaction=shape.transaction, messages=[_message(item) for item in shape.messages])
+
+
+def _message(shape: MessageShape) -> MessageHistory:
+    return MessageHistory(
+        seq=shape.seq,
+        session=shape.session,
+        at_us=read_time(shape.at, "/at"),
+        type=shape.type,
+        sender=shape.sender,
+        topic=shape.topic,
+        handle=shape.handle,
+        size=shape.size,
+        form=shape.form,
+        directory=shape.directory,
+        answers=shape.answers,
+        copies=[_copy(item) for item in shape.copies],
+    )
+
+
+def _copy(shape: CopyShape) -> CopyHistory:
+    stops = [_stop(item) for item in shape.stops]
+    return CopyHistory(
+        recipient=shape.recipient, code=shape.code, detail=shape.detail, route=list(shape.route), stops=stops
+    )
+
+
+def _stop(shape: StopShape) -> Stop:
+    return Stop(
+        delivery=0,  # the network's own number, which it does not tell
+        service=shape.service,
+        gcid=shape.gcid,
+        in_transit=shape.in_transit,
+        state=shape.state,
+        size=shape.size,
+        events=[_event(item) for item in shape.events],
+    )
+
+
+def _event(shape: EventShape) -> Event:
+    return Event(seq=shape.seq, at_us=read_time(shape.at, "/at"), what=shape.what, by=shape.by, detail=shape.detail)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from postroad.api.http.request import Reply
+from postroad.core.admission.rate import RateState, rate_fields
 from postroad.core.codecs.codec import Codec, refusal_bytes
 from postroad.core.codecs.soap import SOAP11, SoapCodec
 from postroad.core.model.refusals import REFUSALS
@@ -21,6 +22,20 @@ def answer_unavailable(reply: Reply, codec: Codec, unavailable: Unavailable) -> 
     headers = ((b"retry-after", str(unavailable.retry_after_s).encode()),)
     status = http_status(codec, unavailable.code)
     reply(status, refusal_bytes(codec, refusal), codec.refusal_media_type.encode(), headers)
+
+
+def answer_limited(reply: Reply, codec: Codec, rate: RateState) -> None:
+    """More than the organization's allowance: nothing was posted."""
+    seconds = rate.retry_after_s
+    refusal = Refused("rate.exceeded", f"Your organization's allowance is used up; try again in {seconds} seconds")
+    body = refusal_bytes(codec, refusal)
+    reply(http_status(codec, refusal.code), body, codec.refusal_media_type.encode(), rate_headers(rate))
+
+
+def rate_headers(rate: RateState) -> tuple[tuple[bytes, bytes], ...]:
+    if not rate.quota:
+        return ()
+    return tuple((name.lower().encode(), value.encode()) for name, value in rate_fields(rate).items())
 
 
 def http_status(codec: Codec, code: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroad.api.http.request import Reply
+from postroad.api.http.request import Headers, Reply
 from postroad.core.codecs.bulk import bulk_answer_type, encode_bulk_answer
 from postroad.core.model.message import PostResult
 from postroad.errors import Refused, Unavailable
@@ -10,8 +10,9 @@ from postroad.flow.posting import Answer, Answered
 
 
 class BulkAnswer:
-    def __init__(self, reply: Reply, content_type: str, messages: int) -> None:
+    def __init__(self, reply: Reply, content_type: str, messages: int, headers: Headers = ()) -> None:
         self._reply = reply
+        self._headers = headers
         self._answer_type = bulk_answer_type(content_type)
         self._answers: list[PostResult | Refused | None] = [None] * messages
         self._missing = messages
@@ -33,4 +34,4 @@ class BulkAnswer:
 
     def _send(self) -> None:
         answers = [answer for answer in self._answers if answer is not None]
-        self._reply(200, encode_bulk_answer(self._answer_type, answers), self._answer_type.encode())
+        self._reply(200, encode_bulk_answer(self._answer_type, answers), self._answer_type.encode(), self._headers)

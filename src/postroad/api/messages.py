@@ -12,9 +12,10 @@ import re
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from postroad.api.answers import answer_refused, answer_unavailable
+from postroad.api.answers import answer_limited, answer_refused, answer_unavailable, rate_headers
 from postroad.api.bulk import BulkAnswer
 from postroad.api.http.request import FastHandler, FastRoute, FastRoutes, Reply, Request
+from postroad.core.admission.rate import UNLIMITED, RateLimiter, RateState
 from postroad.core.codecs.bulk import decode_bulk
 from postroad.core.codecs.codec import Codec
 from postroad.core.codecs.detect import answer_codec, codec_for
@@ -54,12 +55,14 @@ class MessageEndpoints:
         message_bytes: int,
         bulk_bytes: int,
         public_url: str = "",
+        posts_per_s: int = 0,
     ) -> None:
         self._network = network
         self._authenticator = authenticator
         self._message_bytes = message_bytes
         self._bulk_bytes = bulk_bytes
         self._public_url = public_url
+        self._limiter = RateLimiter(posts_per_s)
         self._limits = WireLimits(body_bytes=message_bytes)
         self._bulk_limits = WireLimits(body_bytes=bulk_bytes)
         self._running: set[asyncio.Task[None]] = set()
@@ -111,8 +114,13 @@ class MessageEndpoints:
     # --- posting -----------------------------------------------------------------------------------------------
 
     def _post(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+        rate = self._rate(caller, 1)
+        if not rate.allowed:
+            answer_limited(reply, codec, rate)
+            return
+
         def answered(answer: Answer) -> None:
-            _answer_post(reply, codec, answer)
+            _answer_post(reply, codec, answer, rate)
 
         body = request.body
         try:
@@ -133,13 +141,23 @@ class MessageEndpoints:
                 caller, refusal, len(request.body), lambda answer: _answer_post(reply, JSON_FORM, answer)
             )
             return
-        answer = BulkAnswer(reply, content_type, len(posts))
+        rate = self._rate(caller, len(posts))
+        if not rate.allowed:
+            answer_limited(reply, JSON_FORM, rate)
+            return
+        answer = BulkAnswer(reply, content_type, len(posts), rate_headers(rate))
         for place, message in enumerate(posts):
             if isinstance(message, Refused):
                 self._network.refuse(caller, message, 0, answer.place(place))
             else:
                 size = sum([len(part.data) for part in message.parts])
                 self._network.submit(caller, Posting(message, size, "bulk"), answer.place(place))
+
+    def _rate(self, caller: Caller, posts: int) -> RateState:
+        """What is left of the organization's allowance after these posts."""
+        organization = self._network.directory.organization(caller.organization)
+        own = organization.posts_per_s if organization is not None else 0
+        return self._limiter.take(caller.organization, self._network.clock.monotonic(), per_s=own, count=posts)
 
     # --- receiving ---------------------------------------------------------------------------------------------
 
@@ -220,9 +238,11 @@ def _idempotency_key(request: Request) -> str:
     return check_idempotency_key(given.decode("latin-1").strip('"')) if given is not None else ""
 
 
-def _answer_post(reply: Reply, codec: Codec, answer: Answer) -> None:
+def _answer_post(reply: Reply, codec: Codec, answer: Answer, rate: RateState) -> None:
     if isinstance(answer, PostResult):
-        headers = ((b"idempotency-replayed", b"true"),) if isinstance(answer, Replayed) else ()
+        headers = rate_headers(rate)
+        if isinstance(answer, Replayed):
+            headers += ((b"idempotency-replayed", b"true"),)
         status = 200 if isinstance(codec, SoapCodec) else 202  # stock SOAP clients take a 202 for "no answer"
         reply(status, codec.encode_result(answer), codec.media_type.encode(), headers)
     elif isinstance(answer, Refused):

@@ -30,6 +30,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
         message_bytes=settings.message_bytes,
         bulk_bytes=settings.bulk_bytes,
         public_url=settings.public_url,
+        posts_per_s=settings.posts_per_s,
     )
     server = HttpServer(
         application(running.network, running.authenticator, running.passwords, settings),

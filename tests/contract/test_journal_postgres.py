@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroad.adapters.journal.postgres import PACKAGE, PostgresJournal
-from postroad.adapters.journal.postgres_group import group_from_row, pack
+from postroad.adapters.journal.postgres_group import group_from_row, group_records, pack
 from postroad.adapters.journal.postgres_schema import migrate
 from postroad.adapters.journal.postgres_verification import verify
 from postroad.adapters.journal.segments import frame
@@ -204,7 +204,7 @@ def test_a_packed_group_gives_its_records_back(given_records: list[NewRecord]) -
     chain = frame.link(bytes(32), 7, len(given_records), packed.entries, packed.facts)
     row = (7, 6 + len(given_records), chain, packed.entries, packed.facts, True, len(packed.bodies))
     group = group_from_row(row)
-    found = list(frame.records(group, 7))
+    found = list(group_records(group))
     assert [record.facts for record in found] == [record.facts for record in given_records]
     assert [record.body for record in found] == [place.body(7) for place in packed.places]
     for (_, body), record in zip(given_records, found, strict=True):

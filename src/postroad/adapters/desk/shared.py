@@ -23,6 +23,7 @@ from postroad.core.delivery.waiting import found_from_row
 from postroad.core.model.delivery import Found, Queued, State
 from postroad.core.model.journal import decode
 from postroad.core.model.selector import Selector
+from postroad.errors import Unavailable
 from postroad.ports import BodyAt, Clock, Committed, Conflict, Index, Outcome, Step
 
 PACKAGE = "postroad.adapters.desk"
@@ -121,12 +122,18 @@ class SharedDesk:
 
     async def arrival(self, mailbox: str, timeout_s: float) -> None:
         before = self._arrivals.count(mailbox)
+        due_s = await self._next_due_s(mailbox)
+        if before == self._arrivals.count(mailbox):
+            await self._arrivals.wait(mailbox, min(timeout_s, due_s))
+
+    async def _next_due_s(self, mailbox: str) -> float:
+        """In how many seconds something that is leased or delayed comes again, as far as that can be known."""
         now_us = self._clock.now_us()
-        [row] = await self._connections.fetch(SQL["next_due"], mailbox, now_us)
-        if before != self._arrivals.count(mailbox):
-            return
-        due_s = LOOK_AGAIN_S if row[0] is None else max(0.001, (row[0] - now_us) / 1_000_000)
-        await self._arrivals.wait(mailbox, min(timeout_s, due_s, LOOK_AGAIN_S))
+        try:
+            [row] = await self._connections.fetch(SQL["next_due"], mailbox, now_us)
+        except Unavailable:  # waiting needs no database; the claim that follows will say that it is away
+            return LOOK_AGAIN_S
+        return LOOK_AGAIN_S if row[0] is None else min(LOOK_AGAIN_S, max(0.001, (row[0] - now_us) / 1_000_000))
 
     # --- looking up ----------------------------------------------------------------------------------------------
 

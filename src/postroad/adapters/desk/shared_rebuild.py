@@ -10,7 +10,8 @@ from typing import Any
 
 from postroad.adapters.desk.shared_effects import ABOUT_DELIVERIES, SETTLING, answered, queued_copies, touch
 from postroad.adapters.journal.postgres import PostgresJournal
-from postroad.adapters.journal.segments.frame import Group, records
+from postroad.adapters.journal.postgres_group import group_records
+from postroad.adapters.journal.segments.frame import Group
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import Entry, InvocationReturned, MessagePosted, decode
 from postroad.core.projection.project import unique_keys
@@ -28,13 +29,11 @@ class Replay:
         self._itinerant: dict[int, FactsPlace] = {}  # messages that have more hops to go through
 
     def add(self, group: Group) -> None:
-        facts_at = body_at = 0
-        for seq, facts, body in records(group, group.first_seq):
+        facts_at = 0
+        for seq, facts, body in group_records(group):
             place = (group.first_seq, facts_at, len(facts))
-            body_place = (None, 0) if body is None else (body_at, body.length)
-            self._apply(seq, decode(facts), place, body_place)
+            self._apply(seq, decode(facts), place, (None, 0) if body is None else (body.offset, body.length))
             facts_at += len(facts)
-            body_at += body.length if body is not None else 0
 
     def _apply(self, seq: int, entry: Entry, place: FactsPlace, body: tuple[int | None, int]) -> None:
         if isinstance(entry, MessagePosted):

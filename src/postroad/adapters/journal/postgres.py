@@ -10,9 +10,9 @@ import hashlib
 from collections.abc import AsyncIterator, Sequence
 
 from postroad.adapters.journal.postgres_connections import Connections
-from postroad.adapters.journal.postgres_group import group_from_row, pack
+from postroad.adapters.journal.postgres_group import group_from_row, group_records, pack
 from postroad.adapters.journal.postgres_schema import migrate, named_statements
-from postroad.adapters.journal.segments.frame import Group, records
+from postroad.adapters.journal.segments.frame import Group
 from postroad.errors import Unavailable
 from postroad.ports import Appended, Batch, BodyAt, Head, NewRecord
 
@@ -53,9 +53,7 @@ class PostgresJournal:
         groups = await self._groups(after_seq, limit_bytes)
         if not groups:
             return Batch([], await self.head())
-        found = [record for group in groups for record in records(group, group.first_seq)]
-        if found[0].seq <= after_seq:
-            found = [record for record in found if record.seq > after_seq]
+        found = [record for group in groups for record in group_records(group, after_seq)]
         return Batch(found, groups[-1].head)
 
     async def body(self, at: BodyAt) -> bytes | None:

@@ -47,6 +47,8 @@ AWAY = (
     asyncpg.ReadOnlySQLTransactionError,
 )
 
+WRONG_ADDRESS = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
+
 
 class Pause:
     """How long to leave a failing database alone."""
@@ -80,19 +82,21 @@ class Connections:
     @classmethod
     async def open(cls, dsn: str, *, most: int = 8, durable: bool = True) -> Connections:
         """``durable=False`` is for what may be forgotten in a crash: its commits do not wait for the disk."""
+        pool = await asyncpg.create_pool(
+            dsn,
+            min_size=0,  # made when needed: nothing knocks in the background while the database is away
+            max_size=most,
+            max_queries=1 << 30,
+            max_inactive_connection_lifetime=0,
+            timeout=CONNECT_TIMEOUT_S,
+            command_timeout=COMMAND_TIMEOUT_S,
+            server_settings=SETTINGS | {"synchronous_commit": "on" if durable else "off"},
+            reset=_nothing_to_reset,
+        )
         try:
-            pool = await asyncpg.create_pool(
-                dsn,
-                min_size=1,
-                max_size=most,
-                max_queries=1 << 30,
-                max_inactive_connection_lifetime=0,
-                timeout=CONNECT_TIMEOUT_S,
-                command_timeout=COMMAND_TIMEOUT_S,
-                server_settings=SETTINGS | {"synchronous_commit": "on" if durable else "off"},
-                reset=_nothing_to_reset,
-            )
-        except (*AWAY, asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError) as error:
+            await pool.execute("SELECT 1")
+        except (*AWAY, *WRONG_ADDRESS) as error:
+            pool.terminate()
             raise Misconfigured(
                 [f"database: cannot connect ({error}); check that PostgreSQL runs and that the address is right"]
             ) from error

@@ -7,11 +7,11 @@ covers lengths and digests and none of the bodies' bytes, so ``verify`` reads bo
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from postroad.adapters.journal.segments.frame import ENTRY, NO_BODY, NO_DIGEST, Group
-from postroad.ports import BodyAt, NewRecord
+from postroad.ports import BodyAt, NewRecord, Record
 
 _sha256 = hashlib.sha256
 
@@ -72,3 +72,14 @@ def group_from_row(row: Sequence[Any]) -> Group:
         bodies_bytes=bodies_bytes,
         end=0,
     )
+
+
+def group_records(group: Group, after_seq: int = 0) -> Iterator[Record]:
+    """The group's records after ``after_seq``; a body keeps its place, length and digest when it was dropped."""
+    facts_at = body_at = 0
+    for seq, (facts_bytes, body_bytes, digest) in enumerate(ENTRY.iter_unpack(group.table), group.first_seq):
+        at = None if body_bytes == NO_BODY else BodyAt(group.first_seq, body_at, body_bytes, digest)
+        if seq > after_seq:
+            yield Record(seq, group.facts[facts_at : facts_at + facts_bytes], at)
+        facts_at += facts_bytes
+        body_at += at.length if at is not None else 0

@@ -6,10 +6,11 @@ found against ``journal_head`` and against the head that the index knows.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncIterator, Iterator
-from typing import NamedTuple
 
 from postroad.adapters.journal.postgres import PostgresJournal
+from postroad.adapters.journal.postgres_group import group_records
 from postroad.adapters.journal.segments import frame
 from postroad.adapters.journal.segments.frame import EMPTY, ENTRY, Group
 from postroad.adapters.journal.segments.verification import Fault, Progress
@@ -18,18 +19,7 @@ from postroad.ports import Head
 TABLE = "journal_group"
 PROGRESS_EVERY_GROUPS = 200
 
-
-class _Blob(NamedTuple):
-    """Bodies of one group, read like a file."""
-
-    data: bytes
-
-    @property
-    def size(self) -> int:
-        return len(self.data)
-
-    def at(self, offset: int, length: int) -> bytes:
-        return self.data[offset : offset + length]
+_sha256 = hashlib.sha256
 
 
 async def verify(journal: PostgresJournal, expected_head: Head | None = None) -> AsyncIterator[Progress | Fault]:
@@ -72,8 +62,10 @@ class _Walk:
         if len(group.table) != ENTRY.size * group.record_count or not frame.lengths_agree(group):
             yield _fault("changed", group.first_seq, "the group's lengths do not add up")
         elif bodies is not None:
-            for record in frame.broken_bodies(_Blob(bodies), group, group.first_seq):
-                yield _fault("changed", record.seq, "the body is not the one that was written")
+            for record in group_records(group):
+                at = record.body
+                if at is not None and _sha256(bodies[at.offset : at.offset + at.length]).digest() != at.digest:
+                    yield _fault("changed", record.seq, "the body is not the one that was written")
 
     def end(self, written: Head) -> Iterator[Fault]:
         """Compare the end with what the database and the index say it was."""

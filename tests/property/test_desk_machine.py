@@ -1,0 +1,294 @@
+"""Any order of posts, polls, acknowledgements, returns, answers, time and restarts: a desk does what a plain model does."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+
+from postroad.adapters.desk.local import LocalDesk
+from postroad.adapters.desk.shared import SharedDesk
+from postroad.adapters.journal.postgres import PostgresJournal
+from postroad.adapters.memory.index import MemoryIndex
+from postroad.adapters.memory.journal import MemoryJournal
+from postroad.core.model.delivery import Queued, State
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.journal import MessagePosted
+from postroad.core.model.selector import EVERYTHING, Selector
+from postroad.core.projection.project import unique_keys
+from postroad.ports import Committed, Conflict, Desk, Step
+from postroad.testing.desk_network import BUYER, CARRIER, SELLER, Network, VirtualClock, catch_up
+from postroad.testing.postgres import PostgresServer
+
+ATTEMPTS_MOST = 3
+MAILBOXES = (SELLER, CARRIER)
+SELECTORS = (EVERYTHING, EVERYTHING, Selector(topic="bills"), Selector(topic="none"), Selector(sender=BUYER))
+Result = TypeVar("Result")
+
+
+@dataclass(slots=True)
+class Expected:
+    """A delivery as the model has it; ``queued`` is what the desk handed out last."""
+
+    number: int
+    mailbox: str
+    message: MessagePosted
+    hop: int
+    body: bytes
+    state: State = State.QUEUED
+    attempts: int = 0
+    available_at: float = 0.0
+    leased: bool = False
+    again: bool = False  # was handed out since the last restart
+    queued: Queued | None = None
+
+    def is_expired(self, now_us: int) -> bool:
+        return 0 < self.message.expires_at_us <= now_us
+
+
+class DeskMachine(RuleBasedStateMachine):
+    """The model is two dictionaries; subclasses say which desk is compared with it."""
+
+    leases_survive: ClassVar[bool] = False
+    retries_first: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.clock = VirtualClock()
+        self.deliveries: dict[int, Expected] = {}
+        self.handles: dict[str, tuple[int, str]] = {}
+
+    async def open(self) -> Desk:
+        raise NotImplementedError
+
+    async def restart_desk(self, desk: Desk) -> Desk:
+        raise NotImplementedError
+
+    async def shut(self, desk: Desk) -> None:
+        raise NotImplementedError
+
+    def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
+        return self.runner.run(coroutine)
+
+    @initialize()
+    def begin(self) -> None:
+        self.network = Network(self.run(self.open()), self.clock)
+
+    def teardown(self) -> None:
+        if hasattr(self, "network"):
+            self.run(self.shut(self.network.desk))
+        self.runner.close()
+
+    # --- what users do -------------------------------------------------------------------------------------------
+
+    @rule(
+        handle=st.sampled_from(["", "", "", "a", "b", "c"]),
+        topic=st.sampled_from(["orders", "bills"]),
+        to=st.sampled_from([(SELLER,), (CARRIER,), (SELLER, "?", CARRIER)]),
+        via=st.sampled_from(["", "", CARRIER]),
+        expires_in_s=st.sampled_from([0, 0, 40]),
+        body=st.binary(max_size=4),
+    )
+    def post(self, handle: str, topic: str, to: tuple[str, ...], via: str, expires_in_s: float, body: bytes) -> None:
+        message = self.network.message(handle=handle, topic=topic, to=to, via=via, expires_in_s=expires_in_s)
+        outcome = self.run(self.network.submit(Step(message, body, tuple(unique_keys(message)))))
+        if handle in self.handles:
+            assert outcome == Conflict(unique_keys(message)[0], *self.handles[handle])
+            return
+        assert isinstance(outcome, Committed)
+        if handle:
+            self.handles[handle] = (outcome.seq, message.session)
+        self._queue(message, outcome.seq, body)
+
+    @rule(
+        mailbox=st.sampled_from(MAILBOXES),
+        selector=st.sampled_from(SELECTORS),
+        most=st.sampled_from([1, 2, 100]),
+        lease_s=st.sampled_from([10.0, 30.0]),
+    )
+    def poll(self, mailbox: str, selector: Selector, most: int, lease_s: float) -> None:
+        expected = self._take(mailbox, selector, most, self.clock.monotonic() + lease_s)
+        got = self.run(self.network.poll(mailbox, selector, most, lease_s))
+        assert [queued.number for queued in got] == [one.number for one in expected]
+        for one, queued in zip(expected, got, strict=True):
+            assert (queued.attempt, queued.message, queued.hop) == (one.attempts, one.message, one.hop)
+            assert self.run(self.network.desk.body(queued)) == one.body
+            one.queued = queued
+
+    @rule(data=st.data())
+    @precondition(lambda self: self.deliveries)
+    def acknowledge(self, data: st.DataObject) -> None:
+        numbers = data.draw(st.lists(st.sampled_from(sorted(self.deliveries)), min_size=1, max_size=3, unique=True))
+        assert isinstance(self.run(self.network.acknowledge(*numbers)), Committed)
+        for number in numbers:
+            self._settle(number, State.DELIVERED)
+
+    @rule(data=st.data(), state=st.sampled_from([State.CANCELLED, State.FAILED, State.REJECTED]))
+    @precondition(lambda self: self._waiting())
+    def end(self, data: st.DataObject, state: State) -> None:
+        number = data.draw(st.sampled_from(self._waiting()))
+        assert isinstance(self.run(self.network.end(state.name.lower(), number)), Committed)
+        self._settle(number, state)
+
+    @rule(data=st.data(), delay_s=st.sampled_from([0.0, 20.0]))
+    @precondition(lambda self: self._leased())
+    def give_back(self, data: st.DataObject, delay_s: float) -> None:
+        number = data.draw(st.sampled_from(self._leased()))
+        one = self.deliveries[number]
+        assert isinstance(self.run(self.network.give_back(number, delay_s=delay_s, by=one.mailbox)), Committed)
+        one.available_at, one.leased = self.clock.monotonic() + delay_s, False
+
+    @rule(data=st.data())
+    @precondition(lambda self: self._handed_out())
+    def answer(self, data: st.DataObject) -> None:
+        """Respond, or pass the message on where the service is in transit."""
+        one = self.deliveries[data.draw(st.sampled_from(self._handed_out()))]
+        assert one.queued is not None
+        hops = one.message.copies[one.queued.copy].hops
+        if one.hop + 1 < len(hops):
+            outcome = self.run(self.network.pass_on(one.queued, b"changed"))
+            assert isinstance(outcome, Committed)
+            self._expect(outcome.seq, 0, hops[one.hop + 1].service, one.message, one.hop + 1, b"changed")
+        else:
+            reply = self.network.message(sender=one.mailbox, to=(BUYER,), answers=one.number)
+            outcome = self.run(self.network.submit(Step(reply, b"", tuple(unique_keys(reply)))))
+            assert isinstance(outcome, Committed)
+        self._settle(one.number, State.DELIVERED)
+
+    @rule(seconds=st.sampled_from([5.0, 11.0, 31.0]))
+    def time_passes(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+
+    @rule()
+    def restart(self) -> None:
+        self.network.desk = self.run(self.restart_desk(self.network.desk))
+        for one in self.deliveries.values():
+            one.again = False
+            if one.leased and not self.leases_survive:
+                one.available_at, one.leased = 0.0, False
+
+    @rule(data=st.data())
+    @precondition(lambda self: self.deliveries)
+    def look_up(self, data: st.DataObject) -> None:
+        one = self.deliveries[data.draw(st.sampled_from(sorted(self.deliveries)))]
+        found = self.run(self.network.desk.find(one.number))
+        assert found is not None
+        assert (found.state, found.queued.attempt, found.queued.message) == (one.state, one.attempts, one.message)
+
+    # --- the model -----------------------------------------------------------------------------------------------
+
+    def _waiting(self) -> list[int]:
+        return [number for number, one in self.deliveries.items() if one.state == State.QUEUED]
+
+    def _leased(self) -> list[int]:
+        now = self.clock.monotonic()
+        return [number for number in self._waiting() if self.deliveries[number].available_at > now]
+
+    def _handed_out(self) -> list[int]:
+        return [number for number in self._waiting() if self.deliveries[number].queued is not None]
+
+    def _queue(self, message: MessagePosted, seq: int, body: bytes) -> None:
+        for ordinal, copy in enumerate(message.copies):
+            if not copy.code:
+                self._expect(seq, ordinal, copy.hops[0].service, message, 0, body)
+
+    def _expect(self, seq: int, ordinal: int, mailbox: str, message: MessagePosted, hop: int, body: bytes) -> None:
+        number = delivery_number(seq, ordinal)
+        self.deliveries[number] = Expected(number, mailbox, message, hop, body)
+
+    def _settle(self, number: int, state: State) -> None:
+        one = self.deliveries[number]
+        if one.state == State.QUEUED:
+            one.state = state
+
+    def _turn(self, one: Expected) -> tuple[bool, int]:
+        return self.retries_first and not one.again, one.number
+
+    def _take(self, mailbox: str, selector: Selector, most: int, until: float) -> list[Expected]:
+        now, now_us, taken = self.clock.monotonic(), self.clock.now_us(), []
+        for one in sorted((self.deliveries[number] for number in self._waiting()), key=self._turn):
+            if one.mailbox != mailbox or one.available_at > now or not selector.matches(one.message):
+                continue
+            if len(taken) == most:
+                break
+            if one.is_expired(now_us):
+                one.state = State.EXPIRED
+            elif one.attempts >= ATTEMPTS_MOST:
+                one.state = State.FAILED
+            else:
+                one.attempts, one.available_at, one.leased, one.again = one.attempts + 1, until, True, True
+                taken.append(one)
+        return taken
+
+
+class LocalMachine(DeskMachine):
+    retries_first = True  # what comes again leaves before what never left, even if a selector had chosen it out of turn
+
+    async def open(self) -> Desk:
+        self.journal, self.index = MemoryJournal(), MemoryIndex()
+        return await self._desk()
+
+    async def restart_desk(self, desk: Desk) -> Desk:
+        await desk.close()
+        await catch_up(self.journal, self.index)
+        return await self._desk()
+
+    async def shut(self, desk: Desk) -> None:
+        await desk.close()
+
+    async def _desk(self) -> Desk:
+        desk = LocalDesk(self.journal, self.index, self.clock, indexed=self._indexed, attempts_most=ATTEMPTS_MOST)
+        await desk.open()
+        return desk
+
+    async def _indexed(self, seq: int) -> None:
+        await catch_up(self.journal, self.index)
+
+
+class SharedMachine(DeskMachine):
+    leases_survive = True
+    server: ClassVar[PostgresServer]
+    _numbers = itertools.count(1)
+
+    async def open(self) -> Desk:
+        self.database = f"machine_{next(self._numbers)}"
+        self.dsn = self.server.create_database(self.database)
+        return await self._desk()
+
+    async def restart_desk(self, desk: Desk) -> Desk:
+        await desk.close()
+        await self.journal.close()
+        return await self._desk()
+
+    async def shut(self, desk: Desk) -> None:
+        await desk.close()
+        await self.journal.close()
+        self.server.drop_database(self.database)
+
+    async def _desk(self) -> Desk:
+        self.journal, self.index = await PostgresJournal.open(self.dsn), MemoryIndex()
+        desk = SharedDesk(self.journal, self.index, self.clock, indexed=self._indexed, attempts_most=ATTEMPTS_MOST)
+        await desk.open()
+        return desk
+
+    async def _indexed(self, seq: int) -> None:
+        await catch_up(self.journal, self.index)
+
+
+@pytest.mark.req("D2", "D6")
+def test_the_local_desk_does_what_the_model_does() -> None:
+    run_state_machine_as_test(LocalMachine, settings=settings(max_examples=300, stateful_step_count=40))
+
+
+@pytest.mark.req("D2", "D6", "O3")
+def test_the_shared_desk_does_what_the_model_does(postgres: PostgresServer) -> None:
+    machine = type("Machine", (SharedMachine,), {"server": postgres})
+    run_state_machine_as_test(machine, settings=settings(max_examples=25, stateful_step_count=30))

@@ -138,7 +138,7 @@ class MessageEndpoints:
             posts = decode_bulk(content_type, request.body, self._bulk_limits)
         except Refused as refusal:
             self._network.refuse(
-                caller, refusal, len(request.body), lambda answer: _answer_post(reply, JSON_FORM, answer)
+                caller, refusal, len(request.body), lambda answer: _answer_post(reply, JSON_FORM, answer, UNLIMITED)
             )
             return
         rate = self._rate(caller, len(posts))

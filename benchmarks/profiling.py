@@ -36,6 +36,7 @@ def record(side: OurSide, process_id: int, duration: Duration, folded: Path, *, 
         "--output",
         str(folded),
         "--subprocesses",
+        "--function",
     ]
     command = [str(PROGRAM), "record", "--pid", str(process_id), *how, *(["--native"] if native else ["--nonblocking"])]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as recorder:
@@ -76,11 +77,12 @@ def print_top(stacks: Stacks, console: Console, most: int = 30) -> None:
     for stack, samples in stacks.items():
         own[stack[-1]] += samples
         for frame in set(stack):
-            whole[frame] += samples
+            if not frame.startswith("process "):
+                whole[frame] += samples
     for title, counted in (("self", own), ("with callees", whole)):
         table = Table(title=f"{title}, {total} samples", title_justify="left", box=None)
-        table.add_column("%", justify="right")
-        table.add_column("function", no_wrap=True, overflow="fold")
+        table.add_column("%", justify="right", width=6)
+        table.add_column("function", no_wrap=True, overflow="ellipsis")
         for frame, samples in counted.most_common(most):
             table.add_row(f"{samples / total * 100:.1f}", frame)
         console.print(table)

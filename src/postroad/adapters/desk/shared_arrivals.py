@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
 
 from postroad.adapters.desk.shared_group import EVERYBODY
 from postroad.adapters.journal.postgres_connections import (
@@ -92,7 +91,7 @@ class Arrivals:
         ended = asyncio.Event()
         connection.add_termination_listener(lambda _: ended.set())
         try:
-            await connection.add_listener(CHANNEL, self._notified)
+            await connection.add_listener(CHANNEL, lambda *heard: self.notified(heard[3]))
             self.wake_all()
             listening.set()
             await ended.wait()
@@ -101,10 +100,12 @@ class Arrivals:
         finally:
             connection.terminate()
 
-    def _notified(self, connection: Any, process: int, channel: str, payload: str) -> None:
-        seq, *mailboxes = payload.split(" ")
+    def notified(self, payload: str) -> None:
+        """A group was committed: its last number, then the mailboxes in which something may have become available."""
+        seq, *mailboxes = payload.split()
         if EVERYBODY in mailboxes:
             self.wake_all()
-        for mailbox in mailboxes:
-            self.wake(mailbox)
+        else:
+            for mailbox in mailboxes:
+                self.wake(mailbox)
         self._on_committed(int(seq))

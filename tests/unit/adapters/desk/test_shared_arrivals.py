@@ -1,0 +1,64 @@
+"""Waking whoever waits, and leaving a failing database alone for a while."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+import pytest
+
+from postroad.adapters.desk.shared_arrivals import Arrivals
+from postroad.adapters.journal.postgres_connections import LONGEST_PAUSE_S, Connections, Pause
+
+
+@pytest.fixture
+def told() -> list[int]:
+    return []
+
+
+@pytest.fixture
+def arrivals(told: list[int]) -> Arrivals:
+    return Arrivals(cast(Connections, None), told.append)
+
+
+async def test_a_notification_wakes_its_mailboxes_and_no_other(arrivals: Arrivals, told: list[int]) -> None:
+    waiting = [asyncio.ensure_future(arrivals.wait(mailbox, 30)) for mailbox in ("a", "a", "b", "c")]
+    await asyncio.sleep(0)
+    arrivals.notified("17 a b")
+    await asyncio.sleep(0.01)
+    assert [task.done() for task in waiting] == [True, True, True, False]
+    assert told == [17]
+    waiting[3].cancel()
+
+
+async def test_a_notification_for_everybody_wakes_everybody(arrivals: Arrivals) -> None:
+    waiting = [asyncio.ensure_future(arrivals.wait(mailbox, 30)) for mailbox in ("a", "b")]
+    before = arrivals.count("never asked")
+    await asyncio.sleep(0)
+    arrivals.notified("17 *")
+    await asyncio.wait_for(asyncio.gather(*waiting), 1)
+    assert arrivals.count("never asked") > before
+
+
+async def test_a_group_without_new_deliveries_is_heard_of_and_wakes_nobody(arrivals: Arrivals, told: list[int]) -> None:
+    before = arrivals.count("a")
+    arrivals.notified("17 ")
+    assert arrivals.count("a") == before
+    assert told == [17]
+
+
+def test_a_pause_doubles_up_to_a_limit_and_ends_with_success() -> None:
+    now = 100.0
+    pause = Pause(lambda: now)
+    lengths = []
+    for _ in range(8):
+        pause.failed()
+        pause.failed()  # the same moment counts once
+        lengths.append(round(pause.remaining_s, 3))
+        now += pause.remaining_s
+    assert lengths == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, LONGEST_PAUSE_S, LONGEST_PAUSE_S]
+    pause.failed()
+    pause.succeeded()
+    assert pause.remaining_s == 0
+    pause.failed()
+    assert round(pause.remaining_s, 3) == 0.05

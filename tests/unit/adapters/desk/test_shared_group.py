@@ -1,0 +1,179 @@
+"""What a group of steps would write, and what it would do to the shared desk's tables, without any database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroad.adapters.desk.shared_group import EVERYBODY, GroupPlan, Nothing, Used, Written
+from postroad.adapters.desk.shared_rebuild import Replay
+from postroad.adapters.journal.postgres_group import group_from_row, pack
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.journal import (
+    DeliveriesAcknowledged,
+    DeliveriesLeased,
+    DeliveriesReturned,
+    Entry,
+    InvocationReturned,
+    MessagePosted,
+)
+from postroad.core.projection.project import unique_keys
+from postroad.ports import NewRecord, Step
+from postroad.testing.journals import cuts, journals, new_records, plain_posts
+
+NAMES = (
+    "entries", "facts", "bodies", "checked", "keys", "key_records", "required", "settled",
+    "touched", "touched_attempts", "touched_available",
+    "records", "ordinals", "mailboxes", "expires", "at", "bytes", "body_at", "body_bytes",
+    "returned", "deliveries", "returned_mailboxes", "messages", "copies", "hops", "returned_expires",
+    "returned_at", "returned_bytes", "returned_body_at", "returned_body_bytes", "woken",
+)  # fmt: skip
+
+
+def plan(*steps: Step, seen: dict[int, int] | None = None, gone: set[int] | None = None) -> GroupPlan:
+    return GroupPlan(steps, seen or {}, gone or set())
+
+
+def parameters(group: GroupPlan) -> dict[str, Any]:
+    return dict(zip(NAMES, group.parameters(), strict=True))
+
+
+def post(number: int = 1) -> Step:
+    [message] = plain_posts(1, first_seq=number)
+    return Step(message, b"body", tuple(unique_keys(message)))
+
+
+def test_a_post_brings_its_key_and_its_delivery() -> None:
+    step = post()
+    group = plan(step)
+    found = parameters(group)
+    assert group.verdicts == [Written(0)]
+    assert (found["checked"], found["keys"], found["key_records"]) == ([*step.keys], [*step.keys], [0])
+    assert (found["records"], found["ordinals"], found["body_at"], found["body_bytes"]) == ([0], [0], [0], [4])
+    assert found["woken"] == found["mailboxes"][0]
+
+
+def test_a_key_that_was_seen_and_one_used_in_the_group_are_told_apart() -> None:
+    old, first, twin = post(1), post(2), post(2)
+    group = plan(old, first, twin, seen={old.keys[0]: 17})
+    assert group.verdicts == [Used(old.keys[0], seq=17), Written(0), Used(first.keys[0], record=0)]
+    assert group.record_count == 1
+
+
+def test_what_is_gone_is_left_out_of_the_entry() -> None:
+    group = plan(
+        Step(DeliveriesAcknowledged(1, "x", (5, 6))),
+        Step(DeliveriesAcknowledged(2, "x", (5,))),
+        Step(DeliveriesLeased(3, "x", 1.0, (5, 7))),
+        gone={5},
+    )
+    assert group.verdicts == [Written(0), Nothing(), Written(1)]
+    assert group.dropped == {5}
+    found = parameters(group)
+    assert (sorted(found["required"]), found["settled"], found["touched"]) == ([6, 7], [6], [7])
+
+
+def test_what_a_step_settles_is_gone_for_the_next_one() -> None:
+    group = plan(
+        Step(DeliveriesReturned(1, "x", "later", 2.0, (5,))),
+        Step(DeliveriesAcknowledged(2, "x", (5,))),
+        Step(DeliveriesAcknowledged(3, "x", (5,))),
+        Step(DeliveriesReturned(4, "x", "later", 2.0, (5,))),
+    )
+    assert group.verdicts == [Written(0), Written(1), Nothing(), Nothing()]
+
+
+def test_hand_outs_and_returns_of_one_delivery_add_up() -> None:
+    group = plan(
+        Step(DeliveriesLeased(1_000_000, "x", 30.0, (5,))),
+        Step(DeliveriesReturned(2_000_000, "x", "later", 60.0, (5,))),
+    )
+    found = parameters(group)
+    assert (found["touched"], found["touched_attempts"], found["touched_available"]) == ([5], [1], [62_000_000])
+
+
+def test_when_all_is_gone_nothing_is_left_to_write() -> None:
+    assert plan(Step(DeliveriesAcknowledged(1, "x", (5,))), gone={5}).is_empty
+
+
+def test_more_mailboxes_than_a_notification_holds_wake_everybody() -> None:
+    steps = [Step(message) for message in plain_posts(600, services=600)]
+    assert parameters(plan(*steps))["woken"] == EVERYBODY
+
+
+class Tables:
+    """The statement ``desk_commit`` in a few lines, as a second opinion on the arrays that it is given."""
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self.seen: dict[int, int] = {}
+        self.queue: dict[int, list[Any]] = {}
+
+    def commit(self, given: dict[str, Any]) -> None:
+        first = self.seq + 1
+        for key, record in zip(given["keys"], given["key_records"], strict=True):
+            self.seen.setdefault(key, first + record)
+        for row in zip(*(given[name] for name in NAMES[19:30]), strict=True):
+            record, delivery, mailbox, message, copy, hop, expires, *place = row
+            number = delivery_number(first + record, 0)
+            message_place = self.queue[delivery][8:11]
+            where = [*message_place, first, place[0], place[1], place[2], place[3]]
+            self.queue[number] = [number, mailbox, message, copy, hop, expires, 0, 0, *where]
+        for number in given["settled"]:
+            self.queue.pop(number, None)
+        for number, more, available in zip(*(given[name] for name in NAMES[8:11]), strict=True):
+            if number in self.queue:
+                self.queue[number][6] += more
+                self.queue[number][7] = available
+        for record, ordinal, mailbox, expires, at, size, body_at, body_bytes in zip(
+            *(given[name] for name in NAMES[11:19]), strict=True
+        ):
+            number = delivery_number(first + record, ordinal)
+            where = [first, at, size, first, at, size, body_at, body_bytes]
+            self.queue[number] = [number, mailbox, first + record, ordinal, 0, expires, 0, 0, *where]
+        self.seq += len(given["entries"]) // 40
+
+
+@given(journals(), st.data())
+def test_tables_replayed_from_the_journal_equal_those_its_groups_made(
+    entries: list[Entry], data: st.DataObject
+) -> None:
+    live, replay = Tables(), Replay()
+    start = 0
+    for end in data.draw(cuts(len(entries))):
+        records = new_records(entries[start:end])
+        for lone in _groups_without_references(entries[start:end], records, live.seq):
+            group = plan(*(Step(entry, record.body) for entry, record in lone))
+            assert all(isinstance(verdict, Written) for verdict in group.verdicts)
+            packed = pack([record for _, record in lone])
+            first = live.seq + 1
+            row = (first, live.seq + len(lone), bytes(32), packed.entries, packed.facts, True, len(packed.bodies))
+            replay.add(group_from_row(row))
+            live.commit(parameters(group))
+        start = end
+    assert replay.seen == live.seen
+    assert replay.queue == live.queue
+
+
+def _groups_without_references(
+    entries: list[Entry], records: list[NewRecord], before_seq: int
+) -> list[list[tuple[Entry, NewRecord]]]:
+    """Cut where an entry speaks of a delivery that the same group queues: a number is known only after its commit."""
+    groups: list[list[tuple[Entry, NewRecord]]] = [[]]
+    first_seq = before_seq + 1
+    for seq, pair in enumerate(zip(entries, records, strict=True), first_seq):
+        if any(number >> 16 >= first_seq for number in _speaks_of(pair[0])):
+            groups.append([])
+            first_seq = seq
+        groups[-1].append(pair)
+    return [group for group in groups if group]
+
+
+def _speaks_of(entry: Entry) -> tuple[int, ...]:
+    if isinstance(entry, InvocationReturned):
+        return (entry.delivery,)
+    if isinstance(entry, MessagePosted):
+        return (entry.answers.delivery,) if entry.answers else ()
+    return getattr(entry, "deliveries", ())

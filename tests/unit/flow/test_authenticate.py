@@ -1,0 +1,135 @@
+"""Authentication: each kind of proof, the same answer to every failure, and patience that runs out."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+
+from postroad.core.identity import api_key
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import AuthenticationLevel, Credential, CredentialKind, Person
+from postroad.errors import Refused
+from postroad.flow.authenticate import Proof
+from postroad.flow.configure import Change, saving
+from postroad.testing.network import MemoryNetwork, memory_network
+
+KEY = api_key.make(bytes(range(32)))
+CERTIFICATE = b"a certificate in DER"
+
+
+def basic(name: str, password: str) -> Proof:
+    return Proof(b"Basic " + base64.b64encode(f"{name}:{password}".encode()))
+
+
+def bearer(text: str) -> Proof:
+    return Proof(b"Bearer " + text.encode())
+
+
+@pytest.fixture
+async def running() -> AsyncIterator[MemoryNetwork]:
+    async with memory_network() as network:
+        caller = await network.register("MyBiz/Purchasing")
+        assert caller.service is not None
+        gcid = caller.service.gcid
+        password = await network.passwords.hash("correct horse battery")
+        person = Person(email="ann@mybiz.example", organization="MyBiz")
+        await network.network.configuration.change(
+            "test",
+            [
+                saving(Credential(id=KEY.id, kind=CredentialKind.KEY, secret=KEY.hash, service=gcid)),
+                saving(Credential(id="p", kind=CredentialKind.PASSWORD, secret=password, service=gcid)),
+                saving(Credential(id="q", kind=CredentialKind.PASSWORD, secret=password, person=person.email)),
+                saving(
+                    Credential(
+                        id="c",
+                        kind=CredentialKind.CERTIFICATE,
+                        secret=sha256(CERTIFICATE).hexdigest(),
+                        service=gcid,
+                    )
+                ),
+                saving(person),
+            ],
+        )
+        yield network
+
+
+async def who(running: MemoryNetwork, proof: Proof, peer: str = "192.0.2.1") -> Caller:
+    return await running.authenticator.authenticate(proof, peer)
+
+
+async def fails(running: MemoryNetwork, proof: Proof, peer: str = "192.0.2.1") -> Refused:
+    with pytest.raises(Refused) as refused:
+        await who(running, proof, peer)
+    return refused.value
+
+
+@pytest.mark.req("N4")
+async def test_a_service_proves_itself_by_key_password_or_certificate(running: MemoryNetwork) -> None:
+    for proof, level in (
+        (bearer(KEY.text), AuthenticationLevel.KEY),
+        (basic("MyBiz/Purchasing", "correct horse battery"), AuthenticationLevel.PASSWORD),
+        (basic("anything", KEY.text), AuthenticationLevel.KEY),
+        (Proof(certificate_der=CERTIFICATE, secure=True), AuthenticationLevel.CERTIFICATE),
+    ):
+        caller = await who(running, proof)
+        assert caller.service is not None
+        assert (caller.service.address, caller.level) == ("MyBiz/Purchasing", level)
+
+
+@pytest.mark.req("N1")
+async def test_a_person_logs_in_with_their_address(running: MemoryNetwork) -> None:
+    caller = await who(running, basic("Ann@mybiz.example", "correct horse battery"))
+    assert caller.person is not None
+    assert caller.name == "ann@mybiz.example"
+
+
+async def test_every_failure_has_the_same_answer(running: MemoryNetwork) -> None:
+    answers = set()
+    for number, proof in enumerate(
+        (
+            Proof(),
+            Proof(b"Basic !!!"),
+            Proof(b"Negotiate abc"),
+            basic("MyBiz/Purchasing", "wrong"),
+            basic("Nobody/Nowhere", "wrong"),
+            bearer(api_key.make(b"x" * 32).text),
+            bearer("pr_nonsense"),
+            Proof(certificate_der=b"another"),
+        )
+    ):
+        refusal = await fails(running, proof, f"192.0.2.{number}")
+        answers.add((refusal.code, refusal.detail))
+    assert len(answers) == 1
+
+
+async def test_a_kind_that_the_profile_does_not_allow_is_refused(running: MemoryNetwork) -> None:
+    service = running.network.directory.service("MyBiz/Purchasing")
+    assert service is not None
+    only_keys = replace(service, authentication=(CredentialKind.KEY,))
+    await running.network.configuration.change("test", [saving(only_keys)])
+    await who(running, bearer(KEY.text))
+    await fails(running, basic("MyBiz/Purchasing", "correct horse battery"))
+
+
+async def test_a_revoked_or_expired_credential_is_refused_at_once(running: MemoryNetwork) -> None:
+    proof = bearer(KEY.text)
+    await who(running, proof)
+    assert running.authenticator.remembered(proof) is not None
+    await running.network.configuration.change("test", [Change(kind="credential", key=KEY.id, value=None)])
+    assert running.authenticator.remembered(proof) is None
+    await fails(running, proof)
+    old = Credential(id=KEY.id, kind=CredentialKind.KEY, secret=KEY.hash, person="ann@mybiz.example", expires_at_us=1)
+    await running.network.configuration.change("test", [saving(old)])
+    await fails(running, proof)
+
+
+@pytest.mark.req("Z6")
+async def test_whoever_keeps_failing_is_slowed_down_and_others_are_not(running: MemoryNetwork) -> None:
+    codes = [(await fails(running, bearer("pr_guess"))).code for _ in range(12)]
+    assert codes[0] == "authentication.required"
+    assert codes[-1] == "authentication.throttled"
+    await who(running, bearer(KEY.text), "192.0.2.99")

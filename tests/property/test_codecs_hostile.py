@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -144,3 +145,12 @@ def general(body: bytes) -> Message:
 def test_what_is_put_inline_can_be_parsed_by_other_parsers(document: bytes) -> None:
     if is_embeddable(document):
         etree.fromstring(b"<around>%b</around>" % document)
+
+
+@given(pairs=st.lists(st.tuples(st.text('a":,{\\ é', max_size=3), st.text('a":,{\\ ', max_size=3)), max_size=6))
+@settings(max_examples=500, deadline=None)
+def test_a_json_name_that_comes_twice_is_always_found(pairs: list[tuple[str, str]]) -> None:
+    inside = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {json.dumps(value)}" for name, value in pairs)
+    names = [name for name, _ in pairs]
+    read = outcome(lambda: JSON_FORM.decode_post(b'{"properties": {%b}}' % inside.encode()))
+    assert (read is None) == (len(set(names)) < len(names) or "" in names)

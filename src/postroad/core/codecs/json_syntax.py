@@ -14,15 +14,14 @@ import msgspec
 
 from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.lexical import check_size
-from postroad.core.codecs.limits import NAME_CHARS, WireLimits
+from postroad.core.codecs.limits import WireLimits
 
 _Shape = TypeVar("_Shape")
 
 _STRING = rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
-# Takes no closing quote, so that no name can hide behind another. Longer names are refused by check_names.
-_NAME = re.compile(rb'"([^"\\]{0,%d}+)(?="\s*+:)' % NAME_CHARS)
-_NAME_OF_ANY_LENGTH = re.compile(rb'"([^"\\]*+)(?="\s*+:)')
-_ESCAPED_NAME = re.compile(rb'\\.[^"\\]*+"\s*+:', re.DOTALL)
+# A name follows a brace or comma. Nothing behind that is consumed, so that no name can hide behind another. Two patterns,
+# since a search for one plain character is several times as fast as a search for one of two.
+_FIRST_NAME, _NEXT_NAME = (re.compile(before + rb'(?=\s*+"([^"\\]*+)(?:"\s*+:|(\\)))') for before in (rb"\{", rb","))
 _BRACKETS = re.compile(_STRING + rb"|([\[{])|[\]}]", re.DOTALL)
 _PLACE = re.compile(r"(.*) - at `(?:key in )?\$(.*)`\Z", re.DOTALL)
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+|\.\.\.)\]")
@@ -70,9 +69,12 @@ def _check_depth(body: bytes, limits: WireLimits) -> None:
 
 
 def _check_names(body: bytes) -> None:
-    """Refuse an object with a name twice. Mostly no name at all comes twice, which one search shows."""
-    names = (_NAME if body.isascii() else _NAME_OF_ANY_LENGTH).findall(body)
-    if len(set(names)) < len(names) or (b"\\" in body and _ESCAPED_NAME.search(body)):
+    """Refuse an object with a name twice. Mostly no name at all comes twice, which one search shows.
+
+    The search gives up at a backslash and reports it, since only a decoder can tell what an escaped name says.
+    """
+    names = _FIRST_NAME.findall(body) + _NEXT_NAME.findall(body)
+    if len(set(names)) < len(names) or any(escaped for _, escaped in names):
         _check_object(json.loads(body, object_pairs_hook=_Object, parse_int=str, parse_float=str), "")
 
 

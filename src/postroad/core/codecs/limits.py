@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NAME_CHARS = 128  # of the name of a property or an argument; the same for everyone, so that codecs can count on it
+NAME_CHARS = 128  # of the name of a property or an argument; part of the format, so no operator changes it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,6 +94,9 @@ XML_ATTACKS: dict[str, tuple[bytes, str]] = {
 JSON_ATTACKS: dict[str, tuple[bytes, str]] = {
     "a name twice": (b'{"to":["a"],"to":["b"]}', "wire.malformed"),
     "a name twice, once escaped": (b'{"to":["a"],"t\\u006f":["b"]}', "wire.malformed"),
+    "a name behind a comma": (b'{"properties":{"x":"a,",":k":1,":k":2}}', "wire.malformed"),
+    "a name with a quote twice": (b'{"properties":{"a\\"b":1,"a\\"b":2}}', "wire.malformed"),
+    "a spaced name twice": (b'{ "topic" : "a" ,\n "topic"\t: "b" }', "wire.malformed"),
     "a property twice": (b'{"properties":{"a":1,"a":2}}', "wire.malformed"),
     "an argument twice": (b'{"to":[{"service":"x","arguments":{":k":"1",":k":"2"}}]}', "wire.malformed"),
     "a name of text twice": (b'{"properties":{"\xc3\xbc":1,"\xc3\xbc":2}}', "wire.malformed"),

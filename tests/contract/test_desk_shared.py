@@ -14,6 +14,7 @@ from postroad.adapters.desk.shared_rebuild import rebuild_desk
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.core.projection.project import unique_keys
+from postroad.errors import Unavailable
 from postroad.ports import Clock, Committed, Conflict, Desk, Step
 from postroad.testing.desk_contract import DeskContract
 from postroad.testing.desk_network import CARRIER, LEASE_S, SELLER, Network, VirtualClock, catch_up, numbers
@@ -186,4 +187,38 @@ async def test_the_journal_of_a_desk_is_the_same_whoever_reads_it(postgres_datab
     assert [record.seq for record in batch.records] == sorted(seqs)
     bodies = [await node.journal.body(record.body) for record in batch.records if record.body]
     assert sorted(bodies) == sorted(post.session.encode() for post in posts)
+    await node.stop()
+
+
+async def test_a_hand_out_that_cannot_be_recorded_is_given_up_at_once(postgres_database: str) -> None:
+    clock = VirtualClock()
+    node = await Node.start(postgres_database, clock)
+    network = Network(node.desk, clock)
+    await network.post(network.message())
+    connection = await asyncpg.connect(postgres_database)
+    await connection.execute("ALTER FUNCTION journal_append RENAME TO journal_append_away")
+    with pytest.raises(Unavailable):
+        await network.poll(lease_s=1000)
+    await connection.execute("ALTER FUNCTION journal_append_away RENAME TO journal_append")
+    await connection.close()
+    assert [queued.attempt for queued in await network.poll()] == [1]
+    await node.stop()
+
+
+async def test_what_is_settled_between_reservation_and_record_is_not_handed_out(postgres_database: str) -> None:
+    clock = VirtualClock()
+    node = await Node.start(postgres_database, clock)
+    network = Network(node.desk, clock)
+    for _ in range(3):
+        await network.post(network.message())
+    first = numbers(await network.poll())
+    clock.advance(LEASE_S + 1)
+    async with stalled(postgres_database):
+        acknowledging = asyncio.ensure_future(network.acknowledge(first[0]))
+        await asyncio.sleep(0.05)  # its group is waiting for the lock, the next one will record the hand-out
+        polling = asyncio.ensure_future(network.poll())
+        await asyncio.sleep(0.2)
+        assert not polling.done()
+    assert isinstance(await acknowledging, Committed)
+    assert numbers(await polling) == first[1:]
     await node.stop()

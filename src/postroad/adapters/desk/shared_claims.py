@@ -49,11 +49,12 @@ class Claims:
     async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float) -> list[Queued]:
         lease = Lease(mailbox, self._clock.now_us(), lease_s, self._clock.monotonic() + lease_s)
         leased: list[Queued] = []
-        while len(leased) < most:
-            reserved = await self._reserve(lease, selector, most - len(leased))
-            if not reserved:
+        while (wanted := most - len(leased)) > 0:
+            reserved = await self._reserve(lease, selector, wanted)
+            if reserved:
+                leased += await self._record(lease, reserved)
+            if not reserved or (len(reserved) < wanted and selector == EVERYTHING):  # that was all there is
                 break
-            leased += await self._record(lease, reserved)
         return leased
 
     def dropped(self, numbers: Collection[int]) -> None:

@@ -23,7 +23,11 @@ JOIN journal_group AS content ON content.first_seq = content_group
 ORDER BY number
 
 -- name: give_up_reservation
-UPDATE desk_queue SET available_at_us = 0 WHERE number = ANY ($1::bigint[]) AND available_at_us = $2
+UPDATE desk_queue SET available_at_us = 0
+FROM (
+    SELECT number FROM desk_queue WHERE number = ANY ($1::bigint[]) AND available_at_us = $2 FOR UPDATE SKIP LOCKED
+) AS mine
+WHERE desk_queue.number = mine.number
 
 -- name: candidates
 SELECT number, substring(facts FROM message_at + 1 FOR message_bytes)
@@ -49,6 +53,3 @@ WHERE number = $1
 
 -- name: seen
 SELECT seq FROM desk_seen WHERE key = $1
-
--- name: head
-SELECT seq FROM journal_head

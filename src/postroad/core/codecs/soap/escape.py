@@ -1,4 +1,4 @@
-"""Text into XML: escaped only where a character asks for it, so that most values pass with one search."""
+"""Text into XML: escaped only where a character asks for it, so that most values pass with one look."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def _reference(found: re.Match[str]) -> str:
 
 
 def text_value(text: str) -> str:
-    return _IN_TEXT.sub(_reference, text) if _IN_TEXT.search(text) else text
+    return text if text.isalnum() or not _IN_TEXT.search(text) else _IN_TEXT.sub(_reference, text)
 
 
 def attribute_value(text: str) -> str:
-    return _IN_ATTRIBUTE.sub(_reference, text) if _IN_ATTRIBUTE.search(text) else text
+    return text if text.isalnum() or not _IN_ATTRIBUTE.search(text) else _IN_ATTRIBUTE.sub(_reference, text)

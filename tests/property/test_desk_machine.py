@@ -58,6 +58,7 @@ class DeskMachine(RuleBasedStateMachine):
 
     leases_survive: ClassVar[bool] = False
     retries_first: ClassVar[bool] = False
+    polls_after_restart: ClassVar[bool] = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -174,6 +175,8 @@ class DeskMachine(RuleBasedStateMachine):
             one.again = False
             if one.leased and not self.leases_survive:
                 one.available_at, one.leased = 0.0, False
+        for mailbox in MAILBOXES if self.polls_after_restart else ():
+            self.poll(mailbox=mailbox, selector=EVERYTHING, most=100, lease_s=10.0)
 
     @rule(data=st.data())
     @precondition(lambda self: self.deliveries)
@@ -231,6 +234,7 @@ class DeskMachine(RuleBasedStateMachine):
 
 class LocalMachine(DeskMachine):
     retries_first = True  # what comes again leaves before what never left, even if a selector had chosen it out of turn
+    polls_after_restart = True  # a selector looks into the index until a plain poll has brought the queue into memory
 
     async def open(self) -> Desk:
         self.journal, self.index = MemoryJournal(), MemoryIndex()

@@ -26,7 +26,7 @@ from postroad.cli.commands.keys import write_private
 from postroad.cli.connection import OPERATOR_KEY_FILE
 from postroad.cli.output import Output
 from postroad.cli.references import read_documents
-from postroad.cli.running import leave_address
+from postroad.cli.running import address_left_in
 from postroad.cli.trace_view import trace_tree
 from postroad.client import AsyncClient, Delivered
 from postroad.core.identity import api_key
@@ -41,20 +41,28 @@ PATIENCE_S = 10.0
 async def demonstrated(out: Output, settings: Settings, *, once: bool) -> None:
     begun = time.monotonic()
     async with listening(_on_a_free_port(settings)) as (url, server):
-        keys = made_keys(settings.data)
-        out.show(f"[bold]network on {url}[/] (data in {settings.data})")
-        out.say(await configured(url, settings.data, keys))
-        session = await played(out, url, keys)
-        await traced(out, url, settings.data, session)
-        out.value({"url": url, "session": session, "seconds": round(time.monotonic() - begun, 2)})
-        out.say(f"\nThat took {time.monotonic() - begun:.1f} s. Try next:")
-        for line in next_commands(settings.data, session):
-            out.say(f"  {line}")
-        if once:
-            out.say(f"\nThe network has stopped; `{program()} serve --data {settings.data}` starts it again.")
-        else:
-            out.say("\nThe network keeps running; stop it with Ctrl-C.")
-            await server
+        with address_left_in(settings.data) as leave_address:
+            leave_address(url)
+            session = await shown(out, settings, url)
+            out.value({"url": url, "session": session, "seconds": round(time.monotonic() - begun, 2)})
+            out.say(f"\nThat took {time.monotonic() - begun:.1f} s. Try next:")
+            for line in next_commands(settings.data, session):
+                out.say(f"  {line}")
+            if once:
+                out.say(f"\nThe network stops here; `{program()} serve --data {settings.data}` starts it again.")
+            else:
+                out.say("\nThe network keeps running; stop it with Ctrl-C.")
+                await server
+
+
+async def shown(out: Output, settings: Settings, url: str) -> str:
+    """The play from the curtain to the trace; returns the order's session."""
+    keys = made_keys(settings.data)
+    out.show(f"[bold]network on {url}[/] (data in {settings.data})")
+    out.say(await configured(url, settings.data, keys))
+    session = await played(out, url, keys)
+    await traced(out, url, settings.data, session)
+    return session
 
 
 @asynccontextmanager
@@ -67,7 +75,6 @@ async def listening(settings: Settings) -> AsyncIterator[tuple[str, asyncio.Task
             await asyncio.wait((server, address), return_when=asyncio.FIRST_COMPLETED)
             if server.done():
                 await server
-            leave_address(settings.data, address.result())
             yield address.result(), server
         finally:
             server.cancel()

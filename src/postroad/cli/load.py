@@ -10,6 +10,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from postroad.client import Access, AsyncClient, Message, Refused, message
 from postroad.core.identity import api_key
@@ -79,7 +80,7 @@ async def registered(access: Access) -> dict[str, str]:
 
 async def post_some(sender: AsyncClient, load: Load, shares: Iterator[int], clocks: Clocks) -> None:
     """Take messages from the common heap until it is empty."""
-    while share := [number for number, _ in zip(shares, range(CHUNK if load.bulk else 1), strict=False)]:
+    while share := list(islice(shares, CHUNK if load.bulk else 1)):
         begun = time.monotonic()
         if load.bulk:
             answers = await sender.post_many([timed(load) for _ in share])

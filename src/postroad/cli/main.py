@@ -44,3 +44,7 @@ def postroad() -> None:
 
 def main() -> None:
     postroad(prog_name="postroad")
+
+
+if __name__ == "__main__":
+    main()

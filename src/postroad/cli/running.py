@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
-from postroad.cli.connection import OPERATOR_KEY_FILE, URL_FILE
-
-OPERATOR_KEY = OPERATOR_KEY_FILE
+from postroad.cli.connection import URL_FILE
 
 
 def until_signalled(work: Coroutine[Any, Any, None]) -> None:
@@ -30,7 +28,17 @@ async def _cancelled_by_signals(work: Coroutine[Any, Any, None]) -> None:
         await task
 
 
-def leave_address(data: Path, url: str) -> None:
-    """A network whose stores are all elsewhere or in memory may have no data folder yet."""
-    data.mkdir(parents=True, exist_ok=True)
-    (data / URL_FILE).write_text(url + "\n")
+@contextlib.contextmanager
+def address_left_in(data: Path) -> Iterator[Callable[[str], None]]:
+    """Gives a function that leaves the address in the data folder; it is gone again when the network is."""
+    file = data / URL_FILE
+    file.unlink(missing_ok=True)
+
+    def leave(url: str) -> None:
+        data.mkdir(parents=True, exist_ok=True)
+        file.write_text(url + "\n")
+
+    try:
+        yield leave
+    finally:
+        file.unlink(missing_ok=True)

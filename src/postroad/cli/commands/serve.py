@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 
 import click
 
 from postroad.bootstrap.settings import Settings
 from postroad.cli.command import command
 from postroad.cli.configuring import configured
+from postroad.cli.connection import OPERATOR_KEY_FILE
 from postroad.cli.output import Output
-from postroad.cli.running import OPERATOR_KEY, leave_address, until_signalled
+from postroad.cli.running import address_left_in, until_signalled
 
 
 @command
@@ -30,15 +30,18 @@ async def _run(out: Output, settings: Settings) -> None:
     from postroad.bootstrap import open_network
 
     async with open_network(settings) as running:
-        await serve_http(running, _announcer(out, settings, new=running.operator_key is not None))
+        with address_left_in(settings.data) as leave_address:
+
+            def listening(url: str) -> None:
+                leave_address(url)
+                _announce(out, settings, url, new=running.operator_key is not None)
+
+            await serve_http(running, listening)
 
 
-def _announcer(out: Output, settings: Settings, *, new: bool) -> Callable[[str], None]:
-    def listening(url: str) -> None:
-        leave_address(settings.data, url)
-        out.value({"url": url, "data": str(settings.data), "operator_key_file": str(settings.data / OPERATOR_KEY)})
-        out.say(f"postroad listens on {click.style(url, bold=True)} (data in {settings.data}; stop with Ctrl-C)")
-        if new:
-            out.say(f"this is a new network; its operator's key is in {settings.data / OPERATOR_KEY}")
-
-    return listening
+def _announce(out: Output, settings: Settings, url: str, *, new: bool) -> None:
+    key_file = settings.data / OPERATOR_KEY_FILE
+    out.value({"url": url, "data": str(settings.data), "operator_key_file": str(key_file)})
+    out.say(f"postroad listens on {click.style(url, bold=True)} (data in {settings.data}; stop with Ctrl-C)")
+    if new:
+        out.say(f"this is a new network; its operator's key is in {key_file}")

@@ -1,0 +1,53 @@
+"""The reference of the command line, made from the commands themselves: ``python -m postroad.cli.reference`` prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from postroad.cli.exits import Exit
+from postroad.cli.main import postroad
+
+HEAD = """# The command line
+
+Made from the program by `python -m postroad.cli.reference > docs/reference/cli.md`; a test compares.
+
+Every command has `--json`, which prints one JSON value a line on standard output and errors as JSON on standard error. Commands
+that talk to a network find it by `--url` and `--key-file` (or `--key`), then by `POSTROAD_URL` and `POSTROAD_KEY_FILE` (or
+`POSTROAD_KEY`), then by the data folder of a network on this machine (`--data`, else `POSTROAD_DATA`, else `data` in
+`postroad.toml`, else `var/postroad`), where a running network leaves its address and its first operator's key.
+
+## Exit codes
+
+| Code | Meaning |
+|---|---|
+"""
+
+MEANINGS = {
+    Exit.OK: "Done.",
+    Exit.ERROR: "Settings or files are wrong, a check found faults, or something unexpected happened.",
+    Exit.CHANGES: "`apply --dry-run` found changes. Also: the command line itself was wrong.",
+    Exit.REFUSED: "The network refused; trying again the same way will not help.",
+    Exit.UNAVAILABLE: "The network cannot be reached or is too busy; try again later.",
+}
+
+
+def reference() -> str:
+    codes = "".join(f"| {code.value} | {meaning} |\n" for code, meaning in MEANINGS.items())
+    return HEAD + codes + "".join(_sections(postroad, "postroad", None))
+
+
+def _sections(command: click.Command, path: str, parent: click.Context | None) -> Iterator[str]:
+    context = click.Context(command, info_name=path.rpartition(" ")[2], parent=parent, **command.context_settings)
+    help_text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
+    yield f"\n## {path}\n\n```text\n{help_text}\n```\n"
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            if below is not None:
+                yield from _sections(below, f"{path} {name}", context)
+
+
+if __name__ == "__main__":
+    click.echo(reference(), nl=False)

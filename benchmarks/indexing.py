@@ -2,7 +2,8 @@
 
     python -m benchmarks.indexing [--posts 100000] [--group 1000] [--index sqlite|postgres|memory]
 
-Every message has a handle and one recipient. All are posted, then leased and acknowledged, in entries of 100 deliveries. For
+Every message has a handle and one recipient. First all are posted, then all leased, then all acknowledged ("post", "lease",
+"ack"); then others are posted, leased and acknowledged within one group ("prompt"). A lease or acknowledgement is of 100. For
 PostgreSQL the server's CPU time is added from /proc, so that figure needs Linux.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -98,6 +100,7 @@ def children_cpu(parent: int) -> float:
 
 
 async def run(kind: str, posts: int, group: int) -> None:
+    gc.set_threshold(100_000, 20, 100)  # as in the index process
     print(f"{kind}: {posts:,} messages, groups of {group:,}")
     async with opened(kind) as (index, cpu):
         seq = 1
@@ -106,7 +109,19 @@ async def run(kind: str, posts: int, group: int) -> None:
         leases = handed_out(posts, 1)
         groups = max(1, group // PER_ENTRY)
         await measure(index, cpu, "lease", leases, seq, groups, posts)
-        await measure(index, cpu, "ack", acknowledged(posts, 1), seq + len(leases), groups, posts)
+        seq += len(leases)
+        await measure(index, cpu, "ack", acknowledged(posts, 1), seq, groups, posts)
+        seq += len(leases)
+        await measure(index, cpu, "prompt", prompt(posts, seq, group), seq, group + 2 * groups, posts)
+
+
+def prompt(count: int, first_seq: int, group: int) -> list[Entry]:
+    """Groups of messages, each group followed by its leases and acknowledgements."""
+    entries: list[Entry] = []
+    for _ in range(0, count, group):
+        seq = first_seq + len(entries)
+        entries += [*plain_posts(group, seq), *handed_out(group, seq), *acknowledged(group, seq)]
+    return entries
 
 
 def main() -> None:

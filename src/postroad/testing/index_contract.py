@@ -98,6 +98,20 @@ class IndexContract:
             numbers += [row[0] for row in page]
         assert numbers == [delivery_number(seq, 0) for seq in range(1, 251)]
 
+    async def test_pages_go_back_over_long_stretches_without_the_service(self, index: Index) -> None:
+        seqs = [1, 4095, 4096, 4097, 20_000, 3_000_000]
+        [post] = plain_posts(1)
+        for seq in seqs:
+            await apply(index, as_records([post], first_seq=seq))
+        await apply(index, as_records(list(plain_posts(50, 30_001)), first_seq=30_001))
+        recipient = post.copies[0].hops[0].service
+        for service, question, unit in ((post.sender, "sent_by", 1), (recipient, "received_by", 1 << 16)):
+            found: list[int] = []
+            while page := await index.query(question, service, (found[-1] if found else 2**46) * unit, 2):
+                found += [row[0] // unit for row in page]
+            assert [seq for seq in found if seq in seqs] == seqs[::-1]
+            assert found == sorted(found, reverse=True)
+
     # ---- repeating and cutting
 
     @random_journals

@@ -92,6 +92,7 @@ QUESTIONS = [
     Question("mailbox", (BANK, WAITING, 10), "number", []),
     Question("mailbox", (BANK, 0, 0), "number", []),
     Question("mailbox", ("unknown", 0, 10), "number", []),
+    Question("oldest_queued", (), "content_seq", [(7,)]),
     Question("delivery", (AT_BANK,), _LIFE, [(AT_BANK, BANK, State.DELIVERED, 2, 6000, 0, 7000, "answered", 6, 7)]),
     Question("delivery", (STAMPED,), _LIFE, [(STAMPED, SELLER, State.DELIVERED, 0, 0, 0, 8000, "acknowledged", 0, 8)]),
     Question("delivery", (EXPIRED,), _LIFE, [(EXPIRED, BANK, State.EXPIRED, 0, 0, 0, 10_000, "too late", 0, 10)]),

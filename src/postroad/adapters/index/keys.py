@@ -12,4 +12,5 @@ _OTHER_KEYS = {
 }
 
 KEYS: dict[str, tuple[str, ...]] = {table: _OTHER_KEYS.get(table, columns[:1]) for table, columns in TABLES.items()}
-SPAN_BITS = 18  # a key is remembered once in every span of 262 144 entries; its first use is the one that counts
+ACTIVITY_BITS = 12  # a service is noted once in every span of 4096 entries in which it sent or was sent something
+SPAN_BITS = 14  # a key is remembered once in every span of 16 384 entries; its first use is the one that counts

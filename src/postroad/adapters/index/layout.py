@@ -1,20 +1,27 @@
 """How projected rows lie in a database: the few places where that is not how the projection made them.
 
-Kept rule: nothing is lost; ``named_sql`` has for each of these columns the expression that gives the projected value back. What
-is written for every message is what an index costs, so services are stored by small numbers, a transaction only where it is
-not the message's own session, and keys (hashes, in no order) span by span and sorted.
+Kept rule: nothing is lost; ``named_sql`` has for each of these columns the expression that gives the projected value back.
+What is written for every message is what an index costs, so services are stored by small numbers, a transaction only where
+it is not the message's own session, and keys (hashes, in no order) span by span and sorted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any
 
-from postroad.adapters.index.keys import SPAN_BITS
+from postroad.adapters.index.keys import ACTIVITY_BITS, SPAN_BITS
+from postroad.core.projection.tables import STATEMENTS, TABLES, Changes
 from postroad.ports import Head
 
 Row = tuple[Any, ...]
 NOTHING_APPLIED = Head(0, bytes(32))
+DATABASE_TABLES = ("service", "activity", *TABLES)
+DATABASE_STATEMENTS = ("insert_changed_delivery", *STATEMENTS)  # in this order
+BLANK_DELIVERY = (
+    "number", "message_seq", "copy", "hop", "content_seq", "recipient", "sender", "queued_at_us", "expires_at_us",
+)  # fmt: skip
 
 
 class ServiceNumbers(dict[str, int]):
@@ -43,6 +50,14 @@ def stored(name: str, rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
     return lay_out(rows, numbers) if lay_out else rows
 
 
+def activity(changes: Changes, numbers: ServiceNumbers) -> list[Row]:
+    """In which spans of entries which services sent (part 0) or were sent (part 1) something."""
+    sent = {(numbers[row[3]], 0, row[0] >> ACTIVITY_BITS) for row in changes.get("insert_message", ())}
+    deliveries = chain(changes.get("insert_delivery", ()), changes.get("insert_changed_delivery", ()))
+    received = {(numbers[row[5]], 1, row[0] >> ACTIVITY_BITS + 16) for row in deliveries}
+    return sorted(sent | received)
+
+
 def _messages(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
     return [
         (seq, session, None if transaction == session else transaction, numbers[sender], *rest)
@@ -51,12 +66,16 @@ def _messages(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
 
 
 def _deliveries(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
-    # Everything else of a new delivery is zero or empty: the statement says so itself, which saves binding eight values.
+    # Everything else of a new delivery is zero or empty, which are the columns' defaults: eight values need not be bound.
     return [
         (number, message_seq, copy, hop, content_seq, numbers[recipient], numbers[sender], queued_at_us, expires_at_us)
         for (number, message_seq, copy, hop, content_seq, recipient, sender, _, _, queued_at_us, _, _, _, expires_at_us,
              _, _, _) in rows
     ]  # fmt: skip
+
+
+def _changed_deliveries(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
+    return [(*row[:5], numbers[row[5]], numbers[row[6]], *row[7:]) for row in rows]
 
 
 def _keys(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
@@ -67,5 +86,6 @@ def _keys(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
 _LAYOUTS: dict[str, Callable[[list[Row], ServiceNumbers], list[Row]]] = {
     "insert_message": _messages,
     "insert_delivery": _deliveries,
+    "insert_changed_delivery": _changed_deliveries,
     "insert_seen": _keys,
 }

@@ -11,12 +11,22 @@ from typing import Any, Self
 
 import asyncpg  # type: ignore[import-untyped]
 
+from postroad.adapters.index.folding import fold
 from postroad.adapters.index.keys import KEYS
-from postroad.adapters.index.layout import NOTHING_APPLIED, ServiceNumbers, stored
+from postroad.adapters.index.layout import (
+    BLANK_DELIVERY,
+    DATABASE_STATEMENTS,
+    DATABASE_TABLES,
+    NOTHING_APPLIED,
+    ServiceNumbers,
+    activity,
+    stored,
+)
 from postroad.adapters.index.migrations import VERSION_TABLE, Migration, pending
 from postroad.adapters.index.named_sql import named, whole_table
 from postroad.adapters.index.postgres_bulk import rounds, run_bulk, without_nul
-from postroad.core.projection.tables import STATEMENTS, TABLES, Changes
+from postroad.core.model.ids import delivery_origin
+from postroad.core.projection.tables import TABLES, Changes
 from postroad.ports import Head
 
 POOL_SIZE = 4
@@ -24,12 +34,14 @@ MIGRATION_LOCK = 0x706F737469647820  # "postidx ": held while migrating; other l
 
 Row = tuple[Any, ...]
 
-# Tables whose rows are new whenever the batch is. Not so keys and objects; and a delivery's statement fills columns itself.
+# Tables and columns whose rows are new whenever the batch is, which is not so for keys and objects.
 _COPIED = {
-    "insert_message": "message",
-    "insert_content": "content",
-    "insert_trail": "trail",
-    "insert_refused": "refused",
+    "insert_message": ("message", TABLES["message"]),
+    "insert_delivery": ("delivery", BLANK_DELIVERY),
+    "insert_changed_delivery": ("delivery", TABLES["delivery"]),
+    "insert_content": ("content", TABLES["content"]),
+    "insert_trail": ("trail", TABLES["trail"]),
+    "insert_refused": ("refused", TABLES["refused"]),
 }
 _ROW_BY_ROW = {"save_object"}  # the same object may be saved twice in a batch
 
@@ -74,7 +86,7 @@ class PostgresIndex:
 
     async def clear(self) -> None:
         async with self._pool.acquire() as connection, connection.transaction():
-            await connection.execute(f"TRUNCATE {', '.join(('service', *TABLES))}")
+            await connection.execute(f"TRUNCATE {', '.join(DATABASE_TABLES)}")
             await connection.execute(self._statements["reset_position"], *NOTHING_APPLIED)
 
     async def close(self) -> None:
@@ -85,9 +97,12 @@ class PostgresIndex:
             await connection.execute("SET LOCAL synchronous_commit = off")
             position: int = await connection.fetchval("SELECT seq FROM position FOR UPDATE")
             await self._know_services(connection)
-            for name in STATEMENTS:
+            changes = fold(changes, position)
+            for name in DATABASE_STATEMENTS:
                 if rows := changes.get(name):
                     await self._run(connection, name, stored(name, rows, self._numbers), position)
+            if active := activity(changes, self._numbers):
+                await run_bulk(connection, self._statements["insert_activity"], active)
             if new := self._numbers.take_new():
                 await connection.executemany(self._statements["insert_service"], new)
             await connection.execute(self._statements["move_position"], *head)
@@ -100,7 +115,8 @@ class PostgresIndex:
             for turn in rounds(rows):
                 await run_bulk(connection, statement, turn)
         elif name in _COPIED and min(_entry(name, row) for row in rows) > position:
-            await connection.copy_records_to_table(_COPIED[name], records=rows, columns=TABLES[_COPIED[name]])
+            table, columns = _COPIED[name]
+            await connection.copy_records_to_table(table, records=rows, columns=columns)
         else:
             await run_bulk(connection, statement, rows)
 
@@ -112,6 +128,8 @@ class PostgresIndex:
 
 def _entry(name: str, row: Row) -> int:
     """The number of the entry that causes this row."""
+    if name.endswith("_delivery"):
+        return delivery_origin(row[0])[0]
     seq: int = row[1] if name == "insert_trail" else row[0]
     return seq
 

@@ -29,7 +29,7 @@ from postroad.errors import Misconfigured
 from postroad.flow.indexing import catch_up, follow
 from postroad.ports import Head
 
-PATIENCE_S = 0.05  # entries that arrive meanwhile share a transaction: at 20 000 a second a batch of 1000
+PATIENCE_S = 0.2  # entries that arrive meanwhile share a transaction, and its cost: at 10 000 a second there are 2000
 WHEN_IT_SUITS = b"."
 AT_ONCE = b"!"
 EXIT_MISCONFIGURED = 78

@@ -15,11 +15,19 @@ from typing import Any
 
 import apsw
 
+from postroad.adapters.index.folding import fold
 from postroad.adapters.index.keys import KEYS
-from postroad.adapters.index.layout import NOTHING_APPLIED, ServiceNumbers, stored
+from postroad.adapters.index.layout import (
+    DATABASE_STATEMENTS,
+    DATABASE_TABLES,
+    NOTHING_APPLIED,
+    ServiceNumbers,
+    activity,
+    stored,
+)
 from postroad.adapters.index.named_sql import named, whole_table
 from postroad.adapters.index.sqlite_file import open_reader, open_writer, writing
-from postroad.core.projection.tables import STATEMENTS, TABLES, Changes
+from postroad.core.projection.tables import Changes
 from postroad.errors import Unavailable
 from postroad.ports import Head
 
@@ -44,15 +52,17 @@ class SqliteWriter:
     def apply(self, changes: Changes, head: Head) -> None:
         with writing(self._connection):
             self._know_services()
-            for name in STATEMENTS:
+            changes = fold(changes, self.position().seq)
+            for name in DATABASE_STATEMENTS:
                 if rows := changes.get(name):
                     self._connection.executemany(self._statements[name], stored(name, rows, self._numbers))
+            self._connection.executemany(self._statements["insert_activity"], activity(changes, self._numbers))
             self._connection.executemany(self._statements["insert_service"], self._numbers.take_new())
             self._connection.execute(self._statements["move_position"], head)
 
     def clear(self) -> None:
         with writing(self._connection):
-            for table in ("service", *TABLES):
+            for table in DATABASE_TABLES:
                 self._connection.execute(f"DELETE FROM {table}")  # noqa: S608 - a name from TABLES
             self._connection.execute(self._statements["reset_position"], NOTHING_APPLIED)
 

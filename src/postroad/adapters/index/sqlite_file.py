@@ -28,7 +28,7 @@ def open_writer(path: Path) -> apsw.Connection:
         connection.pragma("journal_mode", "wal")
         connection.pragma("synchronous", "normal")
         connection.pragma("cache_size", -65_536)  # KiB
-        connection.pragma("wal_autocheckpoint", 2_000)  # pages: fewer copies of the pages that every batch changes
+        connection.pragma("wal_autocheckpoint", 4_000)  # pages: fewer copies of the pages that every batch changes
         connection.pragma("journal_size_limit", 64 << 20)
         migrate(connection, path)
     except BaseException:

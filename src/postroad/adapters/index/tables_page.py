@@ -75,13 +75,14 @@ INTRODUCTION = """# Tables of the index
 
 <!-- Written by `python -m postroad.adapters.index.tables_page`; a test compares. Change that module, not this page. -->
 
-An index is made from the journal and nothing else: `postroad index rebuild` makes it anew. It holds no bodies, only where they lie.
-The tables below are what the projection makes and what every index shows, in memory, SQLite and PostgreSQL alike.
+An index is made from the journal and nothing else: `postroad index rebuild` makes it anew. It holds no bodies, only where
+they lie. The tables below are what the projection makes and what every index shows, in memory, SQLite and PostgreSQL alike.
 
-In the databases three things are stored in less space and shown as described here: a GCID in `message` and `delivery` is the number
-of a row in `service`; the `transaction_id` of a message that begins its own transaction is NULL; and `seen` is divided into spans
-of 262 144 entries, without the session, which is that of the entry's own row. `position` has one row: the last entry applied and
-the journal's chain after it. `schema_version` lists the migrations that were applied.
+In the databases three things are stored in less space and shown as described here: a GCID in `message` and `delivery` is the
+number of a row in `service`; the `transaction_id` of a message that begins its own transaction is NULL; and `seen` is divided
+into spans of 16 384 entries, without the session, which is that of the entry's own row. `activity` says in
+which spans of 4096 entries a service sent (part 0) or was sent (part 1) something. `position` has one row: the last entry
+applied and the journal's chain after it. `schema_version` lists the migrations that were applied.
 """
 
 

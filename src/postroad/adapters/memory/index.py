@@ -7,8 +7,10 @@ mistakes in either.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
+from postroad.adapters.index.folding import hand_out, settle
 from postroad.adapters.index.keys import KEYS, SPAN_BITS
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import delivery_origin
@@ -60,7 +62,11 @@ class MemoryIndex:
     # ---- changes
 
     def _statement(self, name: str) -> Callable[[Row], None]:
-        others = {"save_object": self._save_object, "hand_out": self._hand_out, "settle": self._settle}
+        others: dict[str, Callable[[Row], None]] = {
+            "save_object": self._save_object,
+            "hand_out": partial(self._change, hand_out),
+            "settle": partial(self._change, settle),
+        }
         if name in others:
             return others[name]
         table = name.removeprefix("insert_")
@@ -76,28 +82,12 @@ class MemoryIndex:
         if old is None or (seq, version) > (old[-1], old[2]):
             self._tables["object"][kind, key] = row
 
-    def _hand_out(self, row: Row) -> None:
-        attempts, leased_at_us, available_at_us, reason, seq, number = row
-        delivery = self._delivery(number)
-        if delivery is None or delivery["lease_seq"] >= seq:
-            return
-        delivery.update(leased_at_us=leased_at_us, available_at_us=available_at_us, lease_seq=seq)
-        delivery["attempts"] += attempts
-        if not delivery["settle_seq"]:
-            delivery["reason"] = reason
-        self._tables["delivery"][number] = tuple(delivery.values())
-
-    def _settle(self, row: Row) -> None:
-        state, settled_at_us, reason, seq, number = row
-        delivery = self._delivery(number)
-        if delivery is None or delivery["settle_seq"]:
-            return
-        delivery.update(state=state, settled_at_us=settled_at_us, reason=reason, settle_seq=seq)
-        self._tables["delivery"][number] = tuple(delivery.values())
-
-    def _delivery(self, number: int) -> dict[str, Any] | None:
-        row = self._tables["delivery"].get(number)
-        return None if row is None else dict(zip(TABLES["delivery"], row, strict=True))
+    def _change(self, happen: Callable[[list[Any], Row], None], change: Row) -> None:
+        row = self._tables["delivery"].get(change[-1])
+        if row is not None:
+            delivery = list(row)
+            happen(delivery, change)
+            self._tables["delivery"][change[-1]] = tuple(delivery)
 
     # ---- what the answers are made of
 

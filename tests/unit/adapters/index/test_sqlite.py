@@ -78,8 +78,8 @@ async def test_a_missing_file_is_said_plainly(tmp_path: Path) -> None:
     ("name", "parameters", "index"),
     [
         ("mailbox", ("a", 0, 10), "delivery_waiting"),
-        ("received_by", ("a", 9, 10), "delivery_recipient"),
-        ("sent_by", ("a", 9, 10), "message_sender"),
+        ("received_by", ("a", 9, 10), "activity"),
+        ("sent_by", ("a", 9, 10), "activity"),
         ("message", ("s",), "message_session"),
         ("transaction_messages", ("s",), "message_transaction"),
         ("refused", ("s",), "refused_session"),

@@ -14,6 +14,15 @@ CREATE TABLE service (
   gcid TEXT NOT NULL UNIQUE
 ) STRICT;
 
+-- In which spans of entries a service sent (part 0) or was sent (part 1) something. It takes the place of indexes by sender and by
+-- recipient: those put every message on another page for each service, this a service into a span once.
+CREATE TABLE activity (
+  service INTEGER NOT NULL,
+  part INTEGER NOT NULL,
+  span INTEGER NOT NULL,
+  PRIMARY KEY (service, part, span)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE message (
   seq INTEGER PRIMARY KEY,
   session TEXT NOT NULL,
@@ -39,16 +48,16 @@ CREATE TABLE delivery (
   content_seq INTEGER NOT NULL,
   recipient INTEGER NOT NULL,
   sender INTEGER NOT NULL,
-  state INTEGER NOT NULL,
-  attempts INTEGER NOT NULL,
+  state INTEGER NOT NULL DEFAULT 0,
+  attempts INTEGER NOT NULL DEFAULT 0,
   queued_at_us INTEGER NOT NULL,
-  leased_at_us INTEGER NOT NULL,
-  available_at_us INTEGER NOT NULL,
-  settled_at_us INTEGER NOT NULL,
+  leased_at_us INTEGER NOT NULL DEFAULT 0,
+  available_at_us INTEGER NOT NULL DEFAULT 0,
+  settled_at_us INTEGER NOT NULL DEFAULT 0,
   expires_at_us INTEGER NOT NULL,
-  reason TEXT NOT NULL,
-  lease_seq INTEGER NOT NULL,
-  settle_seq INTEGER NOT NULL
+  reason TEXT NOT NULL DEFAULT '',
+  lease_seq INTEGER NOT NULL DEFAULT 0,
+  settle_seq INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE content (
@@ -121,10 +130,7 @@ CREATE TABLE access (
 ) STRICT;
 
 -- A rowid table's index ends in the rowid, which is the primary key here: naming it again would store it twice.
-CREATE INDEX message_sender ON message (sender);
--- The state is in the first one so that SQLite prefers it to the second for a mailbox.
-CREATE INDEX delivery_waiting ON delivery (recipient, state) WHERE state = 0;
-CREATE INDEX delivery_recipient ON delivery (recipient);
+CREATE INDEX delivery_waiting ON delivery (recipient) WHERE state = 0;
 CREATE INDEX refused_sender ON refused (sender);
 
 INSERT INTO position (one, seq, chain) VALUES (1, 0, zeroblob(32));
@@ -139,6 +145,13 @@ CREATE TABLE position (
 CREATE TABLE service (
   number bigint PRIMARY KEY,
   gcid text COLLATE "C" NOT NULL UNIQUE
+);
+
+CREATE TABLE activity (
+  service bigint NOT NULL,
+  part bigint NOT NULL,
+  span bigint NOT NULL,
+  PRIMARY KEY (service, part, span)
 );
 
 CREATE TABLE message (
@@ -167,16 +180,16 @@ CREATE TABLE delivery (
   content_seq bigint NOT NULL,
   recipient bigint NOT NULL,
   sender bigint NOT NULL,
-  state bigint NOT NULL,
-  attempts bigint NOT NULL,
+  state bigint NOT NULL DEFAULT 0,
+  attempts bigint NOT NULL DEFAULT 0,
   queued_at_us bigint NOT NULL,
-  leased_at_us bigint NOT NULL,
-  available_at_us bigint NOT NULL,
-  settled_at_us bigint NOT NULL,
+  leased_at_us bigint NOT NULL DEFAULT 0,
+  available_at_us bigint NOT NULL DEFAULT 0,
+  settled_at_us bigint NOT NULL DEFAULT 0,
   expires_at_us bigint NOT NULL,
-  reason text COLLATE "C" NOT NULL,
-  lease_seq bigint NOT NULL,
-  settle_seq bigint NOT NULL
+  reason text COLLATE "C" NOT NULL DEFAULT '',
+  lease_seq bigint NOT NULL DEFAULT 0,
+  settle_seq bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 70);
 
 CREATE TABLE content (
@@ -247,9 +260,7 @@ CREATE TABLE access (
   detail text COLLATE "C" NOT NULL
 );
 
-CREATE INDEX message_sender ON message (sender, seq);
 CREATE INDEX delivery_waiting ON delivery (recipient, number) WHERE state = 0;
-CREATE INDEX delivery_recipient ON delivery (recipient, number);
 CREATE INDEX refused_sender ON refused (sender, seq);
 
 INSERT INTO position (one, seq, chain) VALUES (1, 0, decode(repeat('00', 32), 'hex'));

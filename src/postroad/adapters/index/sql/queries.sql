@@ -42,14 +42,26 @@ SELECT {message} FROM message WHERE session = $1 ORDER BY seq
 -- name: message_at
 SELECT {message} FROM message WHERE seq = $1
 
+-- The spans in which the service was active, newest first, and of each the messages that are its own: 4096 entries are read to
+-- find them, and only until the page is full.
 -- name: sent_by
-SELECT {message} FROM message WHERE message.sender = (SELECT service.number FROM service WHERE service.gcid = $1) AND message.seq < $2 ORDER BY seq DESC LIMIT $3
+SELECT {message} FROM activity CROSS JOIN message
+WHERE activity.service = (SELECT service.number FROM service WHERE service.gcid = $1) AND activity.part = 0
+  AND activity.span <= CAST($2 AS bigint) / 4096
+  AND message.seq >= activity.span * 4096 AND message.seq < (activity.span + 1) * 4096
+  AND message.sender = activity.service AND message.seq < $2
+ORDER BY activity.span DESC, message.seq DESC LIMIT $3
 
+-- A delivery's number is that of its entry times 65536, so a span of 4096 entries has 268435456 numbers.
 -- name: received_by
 SELECT {waiting}
-FROM delivery JOIN message ON message.seq = delivery.message_seq LEFT JOIN content ON content.seq = delivery.content_seq
-WHERE delivery.recipient = (SELECT service.number FROM service WHERE service.gcid = $1) AND delivery.number < $2
-ORDER BY delivery.number DESC LIMIT $3
+FROM activity CROSS JOIN delivery
+JOIN message ON message.seq = delivery.message_seq LEFT JOIN content ON content.seq = delivery.content_seq
+WHERE activity.service = (SELECT service.number FROM service WHERE service.gcid = $1) AND activity.part = 1
+  AND activity.span <= CAST($2 AS bigint) / 268435456
+  AND delivery.number >= activity.span * 268435456 AND delivery.number < (activity.span + 1) * 268435456
+  AND delivery.recipient = activity.service AND delivery.number < $2
+ORDER BY activity.span DESC, delivery.number DESC LIMIT $3
 
 -- name: all_messages
 SELECT {message} FROM message WHERE seq < $1 ORDER BY seq DESC LIMIT $2

@@ -5,12 +5,19 @@
 -- name: insert_service
 INSERT INTO service (number, gcid) VALUES ($1, $2)
 
+-- name: insert_activity
+INSERT INTO activity (service, part, span) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
+
 -- name: insert_message
 INSERT INTO message ({message}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING
 
 -- name: insert_delivery
+INSERT INTO delivery (number, message_seq, copy, hop, content_seq, recipient, sender, queued_at_us, expires_at_us)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING
+
+-- name: insert_changed_delivery
 INSERT INTO delivery ({delivery})
-VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, 0, 0, 0, $9, '', 0, 0) ON CONFLICT DO NOTHING
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ON CONFLICT DO NOTHING
 
 -- name: insert_content
 INSERT INTO content ({content}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING

@@ -1,6 +1,7 @@
 CREATE TABLE access ( seq INTEGER PRIMARY KEY, at_us INTEGER NOT NULL, by TEXT NOT NULL, what TEXT NOT NULL, detail TEXT NOT NULL ) STRICT;
+CREATE TABLE activity ( service INTEGER NOT NULL, part INTEGER NOT NULL, span INTEGER NOT NULL, PRIMARY KEY (service, part, span) ) STRICT, WITHOUT ROWID;
 CREATE TABLE content ( seq INTEGER PRIMARY KEY, transaction_id TEXT NOT NULL, session TEXT NOT NULL, parts BLOB NOT NULL, body_segment INTEGER NOT NULL, body_offset INTEGER NOT NULL, body_length INTEGER NOT NULL, body_digest BLOB NOT NULL ) STRICT;
-CREATE TABLE delivery ( number INTEGER PRIMARY KEY, message_seq INTEGER NOT NULL, copy INTEGER NOT NULL, hop INTEGER NOT NULL, content_seq INTEGER NOT NULL, recipient INTEGER NOT NULL, sender INTEGER NOT NULL, state INTEGER NOT NULL, attempts INTEGER NOT NULL, queued_at_us INTEGER NOT NULL, leased_at_us INTEGER NOT NULL, available_at_us INTEGER NOT NULL, settled_at_us INTEGER NOT NULL, expires_at_us INTEGER NOT NULL, reason TEXT NOT NULL, lease_seq INTEGER NOT NULL, settle_seq INTEGER NOT NULL ) STRICT;
+CREATE TABLE delivery ( number INTEGER PRIMARY KEY, message_seq INTEGER NOT NULL, copy INTEGER NOT NULL, hop INTEGER NOT NULL, content_seq INTEGER NOT NULL, recipient INTEGER NOT NULL, sender INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0, queued_at_us INTEGER NOT NULL, leased_at_us INTEGER NOT NULL DEFAULT 0, available_at_us INTEGER NOT NULL DEFAULT 0, settled_at_us INTEGER NOT NULL DEFAULT 0, expires_at_us INTEGER NOT NULL, reason TEXT NOT NULL DEFAULT '', lease_seq INTEGER NOT NULL DEFAULT 0, settle_seq INTEGER NOT NULL DEFAULT 0 ) STRICT;
 CREATE TABLE message ( seq INTEGER PRIMARY KEY, session TEXT NOT NULL, transaction_id TEXT, sender INTEGER NOT NULL, type TEXT NOT NULL, topic TEXT NOT NULL, handle TEXT NOT NULL, at_us INTEGER NOT NULL, size INTEGER NOT NULL, header BLOB NOT NULL, body_segment INTEGER NOT NULL, body_offset INTEGER NOT NULL, body_length INTEGER NOT NULL, body_digest BLOB NOT NULL ) STRICT;
 CREATE TABLE object ( kind TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, value BLOB NOT NULL, at_us INTEGER NOT NULL, by TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (kind, key) ) STRICT;
 CREATE TABLE object_version ( kind TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, value BLOB NOT NULL, at_us INTEGER NOT NULL, by TEXT NOT NULL, reason TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (kind, key, version) ) STRICT;
@@ -11,9 +12,7 @@ CREATE TABLE seen ( span INTEGER NOT NULL, key INTEGER NOT NULL, seq INTEGER NOT
 CREATE TABLE service ( number INTEGER PRIMARY KEY, gcid TEXT NOT NULL UNIQUE ) STRICT;
 CREATE TABLE trail ( origin_seq INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (origin_seq, seq) ) STRICT, WITHOUT ROWID;
 CREATE INDEX content_transaction ON content (transaction_id);
-CREATE INDEX delivery_recipient ON delivery (recipient);
-CREATE INDEX delivery_waiting ON delivery (recipient, state) WHERE state = 0;
-CREATE INDEX message_sender ON message (sender);
+CREATE INDEX delivery_waiting ON delivery (recipient) WHERE state = 0;
 CREATE INDEX message_session ON message (session);
 CREATE INDEX message_transaction ON message (transaction_id) WHERE transaction_id IS NOT NULL;
 CREATE INDEX refused_sender ON refused (sender);

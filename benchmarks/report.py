@@ -20,9 +20,16 @@ PAGE = ROOT / "docs" / "explanation" / "performance.md"
 BEGIN, END = "<!-- results: written by `python -m benchmarks`, do not edit -->", "<!-- end of results -->"
 
 HEADINGS = (
-    "scenario", "msg/s", "RabbitMQ", "×", "CPU µs", "RabbitMQ", "× per CPU",
-    "post p50/p99 ms", "RabbitMQ", "end to end p50/p99 ms", "RabbitMQ", "× p99", "floors",
-)  # fmt: skip
+    "scenario",
+    "side",
+    "msg/s",
+    "CPU µs",
+    "post p50 ms",
+    "post p99 ms",
+    "end to end p50 ms",
+    "end to end p99 ms",
+)
+TEXT_COLUMNS = 2  # the first ones; the others are numbers
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,40 +42,43 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     texts: dict[str, str]  # what the small benchmarks printed
 
 
-def _latency(figures: Figures | None, which: str) -> str:
-    if figures is None:
+def _ms(value: float) -> str:
+    return f"{value:.3g}" if value else ""
+
+
+def _side(first: str, name: str, figures: Figures) -> list[str]:
+    times = (figures.post_p50_ms, figures.post_p99_ms, figures.end_to_end_p50_ms, figures.end_to_end_p99_ms)
+    return [first, name, f"{figures.messages_per_s:,.0f}", f"{figures.cpu_us:.1f}", *map(_ms, times)]
+
+
+def _ratio(value: float | None, verdict: Verdict | None = None) -> str:
+    """``2.10×``, with the floor and whether it holds where there is one: ``2.10× ✓ (≥ 1.3)``."""
+    if value is None:
         return ""
-    middle, high = getattr(figures, f"{which}_p50_ms"), getattr(figures, f"{which}_p99_ms")
-    return f"{middle:.2g} / {high:.3g}" if high else ""
+    if verdict is None:
+        return f"{value:.2f}×"
+    return f"{value:.2f}× {'✓' if verdict.holds else '✗'} ({'≤' if verdict.at_most else '≥'} {verdict.floor:g})"
 
 
-def _ratio(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
-
-
-def _verdict(verdict: Verdict) -> str:
-    sign = "≤" if verdict.at_most else "≥"
-    return f"{'✓' if verdict.holds else '✗'} {verdict.what} {sign} {verdict.floor:g}"
-
-
-def cells(row: Row) -> list[str]:
-    """One row of the table, the same on the screen and in the documentation."""
-    ours, peer, ratios = row.ours, row.peer, row.ratios
-    return [
-        BY_NAME[row.scenario].title,
-        f"{ours.messages_per_s:,.0f}",
-        f"{peer.messages_per_s:,.0f}" if peer else "",
-        _ratio(ratios.messages if ratios else None),
-        f"{ours.cpu_us:.1f}",
-        f"{peer.cpu_us:.1f}" if peer else "",
-        _ratio(ratios.per_cpu if ratios else None),
-        _latency(ours, "post"),
-        _latency(peer, "post"),
-        _latency(ours, "end_to_end"),
-        _latency(peer, "end_to_end"),
-        _ratio(ratios.end_to_end_p99 if ratios else None),
-        ", ".join(_verdict(verdict) for verdict in row.verdicts),
-    ]
+def lines_of(row: Row) -> list[list[str]]:
+    """The table's lines for one scenario, the same on the screen and in the documentation: ours, the peer's, the ratio."""
+    lines = [_side(BY_NAME[row.scenario].title, "postroad", row.ours)]
+    if row.peer is not None and row.ratios is not None:
+        floors = {verdict.what: verdict for verdict in row.verdicts}
+        lines.append(_side("", "RabbitMQ", row.peer))
+        lines.append(
+            [
+                "",
+                "ratio",
+                _ratio(row.ratios.messages, floors.get("messages")),
+                _ratio(row.ratios.per_cpu, floors.get("per CPU")),
+                "",
+                _ratio(row.ratios.post_p99),
+                "",
+                _ratio(row.ratios.end_to_end_p99, floors.get("end-to-end p99")),
+            ]
+        )
+    return lines
 
 
 def grouped(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
@@ -90,9 +100,13 @@ def print_tables(run: Run, console: Console) -> None:
     for heading, rows in grouped(run.rows):
         table = Table(title=heading, title_justify="left")
         for number, name in enumerate(HEADINGS):
-            table.add_column(name, justify="left" if number in (0, len(HEADINGS) - 1) else "right")
+            table.add_column(name, justify="left" if number < TEXT_COLUMNS else "right")
         for row in rows:
-            table.add_row(*cells(row), style="red" if any(not verdict.holds for verdict in row.verdicts) else None)
+            missed = any(not verdict.holds for verdict in row.verdicts)
+            for line in lines_of(row):
+                table.add_row(
+                    *line, style="red" if missed and line[1] == "ratio" else None, end_section=line[1] == "ratio"
+                )
         console.print(table)
     if warning := disturbed(run.rows):
         console.print(warning, style="yellow")
@@ -110,8 +124,8 @@ def markdown(run: Run) -> str:
     lines += [f"- **Disturbed.** {warning}"] if (warning := disturbed(run.rows)) else []
     for heading, rows in grouped(run.rows):
         lines += ["", f"### {heading}", "", "| " + " | ".join(HEADINGS) + " |"]
-        lines += ["|---|" + "--:|" * (len(HEADINGS) - 2) + "---|"]
-        lines += ["| " + " | ".join(cells(row)) + " |" for row in rows]
+        lines += ["|" + "---|" * TEXT_COLUMNS + "--:|" * (len(HEADINGS) - TEXT_COLUMNS)]
+        lines += ["| " + " | ".join(line) + " |" for row in rows for line in lines_of(row)]
     for name, text in run.texts.items():
         lines += ["", f"### {name}", "", "```", text.rstrip(), "```"]
     return "\n".join(lines)

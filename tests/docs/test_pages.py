@@ -1,0 +1,82 @@
+"""Everything that the pages ask their readers to do is done here, in order, against a real network: nothing shown is untried."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.source_tree import ROOT
+from tests.docs.printed import Printed
+from tests.docs.shell import Shell
+from tests.docs.snippets import RunPython, Save, Step, Type, steps_of, unrun
+
+pytestmark = pytest.mark.docs
+
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs" / "tutorial").glob("*.md")),
+    *sorted((ROOT / "docs" / "howto").glob("*.md")),
+]
+RUNNABLE = [page for page in PAGES if steps_of(page)]
+ADDRESS = "127.0.0.1:8470"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def reader(folder: Path, port: int, **more: str) -> dict[str, str]:
+    """The environment of somebody who has activated the virtual environment and has nothing else of ours."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("POSTROAD_", "PYTEST_"))}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{kept.get('PATH', '')}"
+    return kept | {"PATH": path, "HOME": str(folder), "COLUMNS": "120", "POSTROAD_PORT": str(port)} | more
+
+
+def carry_out(step: Step, folder: Path, shell: Shell, printed: Printed) -> str:
+    """Empty when all went as the page says, else what did not."""
+    match step:
+        case Save():
+            (folder / step.name).write_text(printed.told(step.text))
+            return ""
+        case RunPython():
+            (folder / "snippet.py").write_text(printed.told(step.text))
+            code, output = shell.run("python snippet.py")
+            return f"exit code {code}:\n{output}" if code else ""
+        case Type():
+            code, output = shell.run(printed.told(step.command))
+            fault = f"exit code {code}:\n{output}" if code else printed.differs(step.printed, output)
+            return f"$ {step.command}\n{fault}" if fault else ""
+
+
+def follow(page: Path, folder: Path, **more: str) -> None:
+    port = free_port()
+    printed = Printed({ADDRESS: f"127.0.0.1:{port}"})
+    with Shell(folder, reader(folder, port, **more)) as shell:
+        for step in steps_of(page):
+            fault = carry_out(step, folder, shell, printed)
+            assert not fault, f"{step.place}: {fault}"
+
+
+@pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_reader_can_follow_the_page(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    more: dict[str, str] = {}
+    text = page.read_text()
+    if "$POSTGRES" in text:
+        more["POSTGRES"] = request.getfixturevalue("postgres_database")
+    if "openssl " in text and not shutil.which("openssl"):
+        pytest.skip("this page makes certificates with openssl, which this machine does not have")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    follow(page, tmp_path, **more)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_page_shows_nothing_untried(page: Path) -> None:
+    assert unrun(page.read_text()) == [], "use a console or python block, or say why it is not run"

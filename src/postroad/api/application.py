@@ -12,6 +12,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute
 
 from postroad.api.pagination import Cursors
 from postroad.api.problem import CONTENT_TYPE, HttpProblem, of_error, problem
@@ -46,6 +47,9 @@ ROUTERS = (
 )  # fmt: skip
 
 
+ROUTES: tuple[BaseRoute, ...] = tuple(route for router in ROUTERS for route in router.routes)
+
+
 def application(
     network: Network,
     authenticator: Authenticator,
@@ -66,8 +70,7 @@ def application(
         cursors=Cursors(key),
         limiter=RateLimiter(requests_per_s),
     )
-    for router in ROUTERS:
-        app.router.routes.extend(router.routes)
+    app.router.routes.extend(ROUTES)
     _serve_document(app)
     _answer_errors(app)
     app.add_middleware(Finishing)
@@ -80,7 +83,7 @@ def _serve_document(app: FastAPI) -> None:
     async def openapi() -> Response:
         """This document."""
         if not document:
-            document.update(openapi_document(app))
+            document.update(openapi_document(ROUTES))
         return answer(document)
 
     app.router.add_api_route("/openapi.json", openapi, route_class_override=OpenRoute, include_in_schema=False)

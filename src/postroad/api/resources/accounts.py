@@ -169,10 +169,10 @@ async def make_key(api: Api, caller: Asking, wish: NewPersonalKey) -> Response:
     return answer(key_view(credential) | {"key": key}, 201)
 
 
-@router.delete("/v1/account/keys/{key}", status_code=204)
-async def revoke_key(api: Api, caller: Asking, key: str) -> Response:
+@router.delete("/v1/account/keys/{key_id}", status_code=204)
+async def revoke_key(api: Api, caller: Asking, key_id: str) -> Response:
     """Revoke one of your keys, at once."""
-    await accounts.revoke(api.administration, accounts.person_of(caller), key, "key revoked")
+    await accounts.revoke(api.administration, accounts.person_of(caller), key_id, "key revoked")
     return nothing()
 
 

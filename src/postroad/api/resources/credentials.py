@@ -10,8 +10,8 @@ from pydantic import Field, StrictInt
 from postroad.api.resources.accounts import DAY_US, key_view
 from postroad.api.resources.context import Api, Asking, answer, nothing, page_answer, paged
 from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.queries import Paging
-from postroad.api.resources.service_path import SERVICE
 from postroad.core.configuration.shapes import Password, Pem, Shape, Word
 from postroad.core.model.directory import Credential, CredentialKind
 from postroad.flow import administration_services as directory_changes

@@ -16,7 +16,7 @@ from fastapi.routing import APIRoute
 
 from postroad.core.admission.rate import RateState
 from postroad.errors import Refused
-from postroad.flow.authenticate import Proof
+from postroad.flow.authenticate import REQUIRED, Proof
 
 BODY_BYTES = 1 << 20
 DOCUMENT_BYTES = 8 << 20  # configuration documents
@@ -62,7 +62,10 @@ class GuardedRoute(OpenRoute):
 
     async def admit(self, request: Request) -> None:
         api = request.app.state.api
-        caller = await api.authenticator.authenticate(proof_of(request), peer_of(request))
+        proof = proof_of(request)
+        if not proof.authorization and proof.certificate_der is None:
+            raise Refused(REQUIRED.code, REQUIRED.detail)  # nothing was guessed, so nobody is slowed down for it
+        caller = await api.authenticator.authenticate(proof, peer_of(request))
         request.state.caller = caller
         limit(request, caller.organization.casefold() or caller.name)
 

@@ -14,6 +14,7 @@ from postroad.api.pagination import Page, PageQuery, asked_by
 from postroad.api.resources.context import Api, Asking, answer, page_answer
 from postroad.api.resources.guarded import GuardedRoute, PayloadRoute
 from postroad.api.resources.message_views import refused_view, status_view, summary, trace_view
+from postroad.api.resources.paths import SESSION
 from postroad.core.configuration.shapes import Line, Shape
 from postroad.errors import Refused
 from postroad.flow import administration_messages as reading
@@ -142,7 +143,7 @@ async def list_messages(
     return page_answer(request, Page(views, following))
 
 
-@router.get("/v1/messages/{session}", response_model=MessageStatus)
+@router.get(SESSION, response_model=MessageStatus)
 async def read_message(api: Api, caller: Asking, session: str) -> Response:
     """What became of a message, for each recipient and in plain words."""
     try:
@@ -154,13 +155,13 @@ async def read_message(api: Api, caller: Asking, session: str) -> Response:
     return answer(refused_view(row, api.network.directory))
 
 
-@router.get("/v1/messages/{session}/trace", response_model=Trace)
+@router.get(SESSION + "/trace", response_model=Trace)
 async def trace_message(api: Api, caller: Asking, session: str) -> Response:
     """The history of the whole transaction that a message belongs to."""
     return answer(trace_view(await reading.history(api.network, caller, session)))
 
 
-@payloads.get("/v1/messages/{session}/parts/{part:path}", response_class=Response)
+@payloads.get(SESSION + "/parts/{part:path}", response_class=Response)
 async def read_part(api: Api, caller: Asking, session: str, part: str) -> Response:
     """The bytes of one part, as a file. When a person asks, that is on record."""
     found = await reading.part(api.network, caller, session, part)

@@ -5,12 +5,13 @@ The message endpoints run outside FastAPI, so their items are written here, from
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
+from starlette.routing import BaseRoute
 
 from postroad import __version__
 from postroad.api.problem import CONTENT_TYPE
@@ -23,6 +24,7 @@ from postroad.core.codecs.json_shapes import (
     JsonSettlement,
     JsonSettlementResult,
 )
+from postroad.core.model.polling import LEASE_MAX_S, POLL_MAX, TOKENS_MAX, WAIT_MAX_S
 from postroad.core.model.refusals import REFUSALS
 
 FAST_PATHS: dict[str, tuple[str, ...]] = {
@@ -34,12 +36,25 @@ FAST_PATHS: dict[str, tuple[str, ...]] = {
     "/soap/messages.xsd": ("GET",),
 }
 SHAPES = (JsonPost, JsonResult, JsonPoll, JsonDeliveries, JsonSettlement, JsonSettlementResult)
+# What the codecs check beyond the shapes.
+BOUNDS: dict[str, dict[str, dict[str, float]]] = {
+    "JsonSettlement": {
+        "tokens": {"minItems": 1, "maxItems": TOKENS_MAX},
+        "delaySeconds": {"minimum": 0, "maximum": LEASE_MAX_S},
+    },
+    "JsonPoll": {
+        "max": {"minimum": 1, "maximum": POLL_MAX},
+        "waitSeconds": {"minimum": 0, "maximum": WAIT_MAX_S},
+        "leaseSeconds": {"minimum": 0, "maximum": LEASE_MAX_S},
+    },
+}
 SECURITY: list[dict[str, list[str]]] = [{"key": []}, {"password": []}, {"certificate": []}]
 SCHEMES = {
     "key": {"type": "http", "scheme": "bearer", "description": "An API key of a service or a person: pr_…"},
     "password": {"type": "http", "scheme": "basic", "description": "GCID, address or e-mail, and a password or key"},
     "certificate": {"type": "mutualTLS", "description": "A registered client certificate of a service"},
 }
+XML = {"text/xml": {"schema": {"type": "string"}}, "application/soap+xml": {"schema": {"type": "string"}}}
 ALWAYS = (400, 406, 429, 500, 503)
 WITH_BODY = (413, 415, 422, 507)
 GUARDED = (401, 403, 404)
@@ -74,14 +89,14 @@ PROBLEM: dict[str, Any] = {
 }
 
 
-def openapi_document(app: FastAPI) -> dict[str, Any]:
+def openapi_document(routes: Sequence[BaseRoute]) -> dict[str, Any]:
     """The whole document, OpenAPI 3.1."""
     document = get_openapi(
         title="postroad",
         version=__version__,
         summary="An open message interchange network",
         description="Post, route, poll and follow business messages. Every error is a problem with a stable code.",
-        routes=app.routes,
+        routes=routes,
     )
     components = document.setdefault("components", {})
     components["securitySchemes"] = SCHEMES
@@ -92,7 +107,7 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
     schemas["Problem"] = PROBLEM
     kinds = {
         (route.path_format, method.lower()): route
-        for route in app.routes
+        for route in routes
         if isinstance(route, APIRoute)
         for method in route.methods or ()
     }
@@ -138,12 +153,21 @@ def _problem_responses() -> dict[str, Any]:
     return {f"Problem{status}": {"description": "; ".join(_titles(status)), "content": content} for status in statuses}
 
 
+def _spoken_problems(statuses: set[int]) -> dict[str, Any]:
+    """Problems of endpoints that answer in the caller's own form: SOAP faults for SOAP."""
+    content = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}} | XML
+    return {str(status): {"description": "; ".join(_titles(status)), "content": content} for status in sorted(statuses)}
+
+
 def _titles(status: int) -> list[str]:
     return [refusal.title for refusal in REFUSALS.values() if refusal.status == status][:6]
 
 
 def _add_messages(document: dict[str, Any]) -> None:
     found, components = msgspec.json.schema_components(SHAPES, ref_template="#/components/schemas/{name}")
+    for shape, bounds in BOUNDS.items():
+        for name, bound in bounds.items():
+            components[shape]["properties"][name] |= bound
     document["components"]["schemas"] |= components
     shapes = dict(zip((shape.__name__ for shape in SHAPES), found, strict=True))
     for path, item in _message_items(shapes).items():
@@ -152,10 +176,10 @@ def _add_messages(document: dict[str, Any]) -> None:
 
 def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
     json_post = {"application/json": {"schema": shapes["JsonPost"]}}
-    xml = {"text/xml": {"schema": {"type": "string"}}, "application/soap+xml": {"schema": {"type": "string"}}}
     result = {"application/json": {"schema": shapes["JsonResult"]}}
     envelopes = {"application/vnd.postroad.envelopes+msgpack": {"schema": {"type": "string", "format": "binary"}}}
     lines = {"application/x-ndjson": {"schema": {"type": "string"}}, "multipart/mixed": {"schema": {"type": "string"}}}
+    each = {"application/json": {"schema": {"type": "array", "items": {"type": "object"}}}}
     key = {
         "name": "Idempotency-Key",
         "in": "header",
@@ -164,12 +188,12 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
     }
     return {
         "/v1/messages": {
-            "post": _operation("post_message", "Post a message; answered once it is durable.", json_post | xml,
-                               202, result, [key])
+            "post": _operation("post_message", "Post a message; answered once it is durable.", json_post | XML, 202,
+                               result, [key])
         },
         "/v1/messages/bulk": {
-            "post": _operation("post_messages", "Post many messages in one call; each gets its own answer.", envelopes | lines,
-                               200, envelopes | lines)
+            "post": _operation("post_messages", "Post many messages in one call; each gets its own answer.",
+                               envelopes | lines, 200, envelopes | lines | each)
         },
         "/v1/poll": {
             "post": _operation("poll_messages", "Lease what waits in your mailbox, waiting for the first if asked to.",
@@ -181,8 +205,23 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
                                {"application/json": {"schema": shapes["JsonSettlement"]}}, 200,
                                {"application/json": {"schema": shapes["JsonSettlementResult"]}})
         },
-        "/soap": {"post": _operation("soap", "Post, poll and acknowledge in SOAP 1.1 or 1.2.", xml, 200, xml)},
+        "/soap/messages.xsd": {"get": _published("read_message_schema", "The XML Schema of messages.")},
+        "/soap": {
+            "get": _published("read_wsdl", "The WSDL of the SOAP address."),
+            "post": _operation("soap", "Post, poll and acknowledge in SOAP 1.1 or 1.2.", XML, 200, XML),
+        },
     }  # fmt: skip
+
+
+def _published(name: str, text: str) -> dict[str, Any]:
+    return {
+        "operationId": name,
+        "summary": text.rstrip("."),
+        "tags": ["messages"],
+        "security": [],
+        "responses": {"200": {"description": text, "content": {"text/xml": {"schema": {"type": "string"}}}}}
+        | _problems({400, 500, 503}),
+    }
 
 
 def _operation(
@@ -193,7 +232,8 @@ def _operation(
     answer: dict[str, Any],
     parameters: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    problems = _problems({*ALWAYS, *WITH_BODY, 401, 403, 404, 409})
+    statuses = {*ALWAYS, *WITH_BODY, 401, 403, 404, 409}
+    problems = _spoken_problems(statuses) if "text/xml" in body else _problems(statuses)
     return {
         "operationId": name,
         "summary": text.rstrip("."),

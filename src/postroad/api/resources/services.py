@@ -15,8 +15,8 @@ from postroad.api.resources.conditional import IfMatch, not_modified, seen_versi
 from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged
 from postroad.api.resources.guarded import GuardedRoute
 from postroad.api.resources.organizations import Suspension
+from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.queries import Paging
-from postroad.api.resources.service_path import SERVICE
 from postroad.api.resources.versions import VersionPage, version_answer
 from postroad.core.configuration.profile import ServiceProfile, profile_of
 from postroad.core.configuration.shapes import Line, Name, Shape

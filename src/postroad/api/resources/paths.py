@@ -1,0 +1,30 @@
+"""How services and messages are named in paths, so that no path can be understood in two ways.
+
+A service is named by GCID, or by its address with the slash as it is; a service whose name is one of the words that follow a
+service in a path is named by its GCID.
+"""
+
+from __future__ import annotations
+
+from starlette.convertors import Convertor, register_url_convertor
+
+
+class ServiceName(Convertor[str]):
+    regex = "[^/]+/(?!(?:versions|suspension|credentials)(?:/|$))[^/]+|[^/]+"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+class SessionName(ServiceName):
+    regex = "(?!bulk$)[^/]+"
+
+
+register_url_convertor("service", ServiceName())
+register_url_convertor("session", SessionName())
+
+SERVICE = "/v1/services/{service:service}"
+SESSION = "/v1/messages/{session:session}"

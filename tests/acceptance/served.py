@@ -1,0 +1,80 @@
+"""A whole server in memory for acceptance tests: the real application and message endpoints on a real loopback socket."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from postroad.api.application import application
+from postroad.api.http import HttpLimits, HttpServer
+from postroad.api.messages import MessageEndpoints
+from postroad.api.problem import problem_bytes
+from postroad.bootstrap.settings import Settings
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Role, Visibility
+from postroad.flow import throttle
+from postroad.testing.network import MemoryNetwork, memory_network
+
+
+@dataclass(slots=True, kw_only=True)
+class Served:
+    """Where the server listens, and keys of those who may ask."""
+
+    url: str = ""
+    keys: dict[str, str] = field(default_factory=dict)
+
+    def headers(self, who: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.keys[who]}"} if who != "anonymous" else {}
+
+
+async def populate(running: MemoryNetwork) -> dict[str, str]:
+    """Two organizations with a public and a private service each, people of every role, and an operator."""
+    callers: dict[str, Caller] = {
+        "service of A": await running.register("Aster/Private"),
+        "service of B": await running.register("Birch/Private"),
+    }
+    await running.register("Aster/Public", visibility=Visibility.PUBLIC)
+    await running.register("Birch/Public", visibility=Visibility.PUBLIC)
+    callers |= {
+        "owner of A": await running.enroll("owner@aster.example", organization="Aster"),
+        "developer of A": await running.enroll("developer@aster.example", organization="Aster", role=Role.DEVELOPER),
+        "viewer of A": await running.enroll("viewer@aster.example", organization="Aster", role=Role.VIEWER),
+        "owner of B": await running.enroll("owner@birch.example", organization="Birch"),
+        "operator": await running.enroll("operator@network.example", operator=True),
+    }
+    return {who: await running.key_for(caller) for who, caller in callers.items()}
+
+
+@contextmanager
+def served_network() -> Iterator[Served]:
+    """A server in a thread of its own, populated; it limits no rates and slows nobody down who fails to authenticate."""
+    free_failures, throttle.FREE_FAILURES = throttle.FREE_FAILURES, 1 << 30
+    served, started, loop = Served(), threading.Event(), asyncio.new_event_loop()
+    ended = asyncio.Event()
+
+    async def run() -> None:
+        async with memory_network() as running:
+            served.keys = await populate(running)
+            app = application(running.network, running.authenticator, running.passwords, Settings(), requests_per_s=0)
+            endpoints = MessageEndpoints(
+                running.network, running.authenticator, message_bytes=1 << 20, bulk_bytes=1 << 20
+            )
+            server = HttpServer(app, endpoints.routes(), HttpLimits(), problem_bytes)
+            served.url = f"http://127.0.0.1:{await server.start('127.0.0.1', 0)}"
+            started.set()
+            await ended.wait()
+            await server.stop(1.0)
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(run()), name="served network")
+    thread.start()
+    try:
+        assert started.wait(20), "the server did not start"
+        yield served
+    finally:
+        loop.call_soon_threadsafe(ended.set)
+        thread.join(20)
+        loop.close()
+        throttle.FREE_FAILURES = free_failures

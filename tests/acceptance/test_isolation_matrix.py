@@ -1,0 +1,315 @@
+"""Every route × everybody × own, foreign and absent objects: nobody learns, changes or guesses what is not theirs.
+
+The matrix is made from the application's routes, so a new route without an entry below fails here until it has one.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi.routing import APIRoute
+
+from postroad.api.application import ROUTES
+from postroad.api.resources.guarded import GuardedRoute
+from postroad.core.model.directory import CredentialKind
+from postroad.core.model.message import Message, Part, Recipient
+from tests.acceptance.asking import Asked, asked_network
+
+pytestmark = pytest.mark.req("Z5", "N3", "N1")
+
+INSIDERS = ("service of A", "viewer of A", "developer of A", "owner of A")
+EVERYBODY = (*INSIDERS, "service of B", "owner of B", "operator")
+OWN_ACCOUNT = re.compile(r"^/v1/(account|logout)")  # what everybody may change: themselves
+PASSWORD = "seven quiet herons wading"
+
+BODIES: dict[tuple[str, str], Any] = {
+    ("POST", "/v1/register"): {"organization": "Cedar", "email": "c@cedar.example", "password": PASSWORD},
+    ("POST", "/v1/login"): {"email": "owner@aster.example", "password": PASSWORD},
+    ("POST", "/v1/logout"): None,
+    ("PUT", "/v1/account"): {"name": "New Name"},
+    ("PUT", "/v1/account/password"): {"password": PASSWORD},
+    ("POST", "/v1/account/keys"): {"label": "mine"},
+    ("PUT", "/v1/organizations/{organization}"): {"description": "changed"},
+    ("PUT", "/v1/organizations/{organization}/suspension"): {"reason": "unpaid"},
+    ("POST", "/v1/organizations/{organization}/members"): {"email": "new@aster.example"},
+    ("PUT", "/v1/organizations/{organization}/members/{email}"): {"role": "viewer"},
+    ("POST", "/v1/organizations/{organization}/members/{email}/invitation"): None,
+    ("POST", "/v1/services"): {"organization": "{organization}", "name": "Fresh"},
+    ("PUT", "/v1/services/{service}"): {"name": "Renamed", "visibility": "public"},
+    ("PUT", "/v1/services/{service}/suspension"): {"reason": "abuse"},
+    ("POST", "/v1/services/{service}/credentials"): {"kind": "key", "label": "extra"},
+    ("POST", "/v1/configuration/plan"): {"document": {"postroad": 1, "organizations": {"{organization}": {}}}},
+    ("POST", "/v1/configuration/apply"): {
+        "document": {"postroad": 1, "organizations": {"{organization}": {}}},
+        "version": "0" * 32,
+    },
+}
+ROUTED = [
+    (method, route.path_format, route)
+    for route in ROUTES
+    if isinstance(route, APIRoute)
+    for method in sorted(route.methods or ())
+]
+NAMES = [f"{method} {path}" for method, path, _ in ROUTED]
+GUARDED = [(method, path) for method, path, route in ROUTED if isinstance(route, GuardedRoute)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objects:
+    """The names of one set of things: those of A, those of B, or none at all."""
+
+    organization: str
+    service: str
+    address: str
+    email: str
+    session: str
+    part: str
+    key_id: str
+    credential: str
+
+    def values(self) -> dict[str, str]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def fill(self, template: Any) -> Any:
+        match template:
+            case str():
+                return re.sub(r"\{(\w+)\}", lambda found: str(getattr(self, found[1])), template)
+            case dict():
+                return {self.fill(name): self.fill(value) for name, value in template.items()}
+        return template
+
+
+ABSENT = Objects(
+    organization="Nobody",
+    service="0123456789abcdef",
+    address="Nobody/Nothing",
+    email="nobody@nowhere.example",
+    session="0" * 32,
+    part="1",
+    key_id="0123456789abcdef",
+    credential="0123456789abcdef",
+)
+
+
+@pytest.fixture
+async def asked() -> AsyncIterator[Asked]:
+    async with asked_network() as network:
+        yield network
+
+
+async def objects_of(asked: Asked, house: str, who: str) -> Objects:
+    """A private service with a credential, a message between two services of the house, a person's key."""
+    directory = asked.running.network.directory
+    service = directory.service(f"{house}/Private")
+    assert service is not None
+    sender = await asked.running.authenticator.authenticate(_proof(asked, who), "test")
+    part = Part(id="1", content_type="text/plain", data=f"payload of {house}".encode())
+    posted = await asked.running.network.post(sender, Message(to=(Recipient(f"{house}/Public"),), parts=(part,)))
+    person = f"owner@{house.casefold()}.example"
+    return Objects(
+        organization=house,
+        service=service.gcid,
+        address=service.address,
+        email=person,
+        session=posted.session,
+        part="1",
+        key_id=directory.credentials_of(person=person)[0].id,
+        credential=directory.credentials_of(service=service.gcid)[0].id,
+    )
+
+
+def _proof(asked: Asked, who: str) -> Any:
+    from postroad.flow.authenticate import Proof
+
+    return Proof(f"Bearer {asked.keys[who]}".encode())
+
+
+async def put(asked: Asked, who: str, method: str, path: str, things: Objects) -> httpx2.Response:
+    body = things.fill(BODIES[method, path]) if (method, path) in BODIES else None
+    match = "*" if method in ("PUT", "DELETE") else None
+    return await asked.ask(who, method, things.fill(path), body, match=match)
+
+
+def answered(response: httpx2.Response, things: Objects) -> tuple[int, str, dict[str, str]]:
+    """Status, body and headers, with the names that the client itself gave replaced."""
+    text = response.text
+    for name, value in sorted(things.values().items(), key=lambda item: -len(item[1])):
+        if len(value) > 1:
+            text = text.replace(value, f"<{name}>")
+    headers = {name: value for name, value in response.headers.items() if name not in ("content-length", "date")}
+    return response.status_code, text, headers
+
+
+def state(asked: Asked) -> Any:
+    directory = asked.running.network.directory
+    return directory.organizations, directory.people, directory.services, directory.credentials
+
+
+def test_every_route_that_takes_a_body_is_in_the_matrix() -> None:
+    writes = {(method, path) for method, path, _ in ROUTED if method in ("POST", "PUT", "PATCH")}
+    assert writes == set(BODIES)
+
+
+@pytest.mark.parametrize("who", INSIDERS)
+async def test_what_belongs_to_others_is_as_if_it_did_not_exist(asked: Asked, who: str) -> None:
+    foreign = await objects_of(asked, "Birch", "service of B")
+    before = state(asked)
+    leaks = []
+    for method, path in GUARDED:
+        if "{" not in path and "{organization}" not in str(BODIES.get((method, path))):
+            continue
+        for template in {path, path.replace("{service}", "{address}")}:
+            one = await asked.ask(
+                who, method, foreign.fill(template), _body(method, path, foreign), match=_match(method)
+            )
+            other = await asked.ask(
+                who, method, ABSENT.fill(template), _body(method, path, ABSENT), match=_match(method)
+            )
+            if answered(one, foreign) != answered(other, ABSENT) or one.status_code < 400:
+                leaks.append((method, template, one.status_code, other.status_code, one.text[:200], other.text[:200]))
+    assert leaks == []
+    assert state(asked) == before
+
+
+def _body(method: str, path: str, things: Objects) -> Any:
+    return things.fill(BODIES.get((method, path)))
+
+
+def _match(method: str) -> str | None:
+    return "*" if method in ("PUT", "DELETE") else None
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["/v1/services?organization={organization}", "/v1/messages?service={service}", "/v1/messages?service={address}",
+     "/v1/messages?box=received&service={service}", "/v1/messages?box=refused&service={address}"],
+)  # fmt: skip
+@pytest.mark.parametrize("who", INSIDERS)
+async def test_filters_find_nothing_of_others_either(asked: Asked, who: str, query: str) -> None:
+    foreign = await objects_of(asked, "Birch", "service of B")
+    one = await asked.ask(who, "GET", foreign.fill(query))
+    other = await asked.ask(who, "GET", ABSENT.fill(query))
+    assert answered(one, foreign) == answered(other, ABSENT)
+    assert one.status_code == 404
+
+
+@pytest.mark.parametrize("who", INSIDERS)
+async def test_lists_hold_nothing_private_of_others(asked: Asked, who: str) -> None:
+    foreign = await objects_of(asked, "Birch", "service of B")
+    hidden = [foreign.service, foreign.session, foreign.email, foreign.key_id, foreign.credential, "payload of Birch"]
+    for method, path in GUARDED:
+        if method == "GET" and "{" not in path:
+            response = await asked.ask(who, method, path)
+            found = [name for name in hidden if name in response.text]
+            assert found == [], (path, found)
+
+
+async def test_strangers_get_the_same_answer_everywhere(asked: Asked) -> None:
+    own = await objects_of(asked, "Aster", "service of A")
+    before = state(asked)
+    seen = set()
+    for method, path in GUARDED:
+        for things in (own, ABSENT):
+            response = await put(asked, "anonymous", method, path, things)
+            assert response.headers["www-authenticate"].startswith("Bearer")
+            seen.add((response.status_code, response.text))
+    assert len(seen) == 1
+    assert next(iter(seen))[0] == 401
+    assert state(asked) == before
+
+
+@pytest.mark.parametrize("who", ["viewer of A", "service of A"])
+async def test_those_who_may_only_look_change_nothing(asked: Asked, who: str) -> None:
+    own = await objects_of(asked, "Aster", "service of A")
+    before = state(asked)
+    for method, path in GUARDED:
+        if method == "GET" or OWN_ACCOUNT.match(path):
+            continue
+        response = await put(asked, who, method, path, own)
+        assert response.status_code == 403, (method, path, response.text)
+    assert state(asked) == before
+
+
+async def test_a_developer_changes_services_and_nothing_else(asked: Asked) -> None:
+    own = await objects_of(asked, "Aster", "service of A")
+    for method, path in GUARDED:
+        if method == "GET" or OWN_ACCOUNT.match(path):
+            continue
+        response = await put(asked, "developer of A", method, path, own)
+        is_theirs = path.startswith("/v1/services") and "suspension" not in path
+        assert (response.status_code != 403) is is_theirs, (method, path, response.text)
+
+
+@pytest.mark.parametrize("who", ["owner of A", "developer of A", "viewer of A", "service of A"])
+async def test_only_operators_suspend(asked: Asked, who: str) -> None:
+    own = await objects_of(asked, "Aster", "service of A")
+    for method in ("PUT", "DELETE"):
+        for path in ("/v1/organizations/{organization}/suspension", "/v1/services/{service}/suspension"):
+            assert (await put(asked, who, method, path, own)).status_code == 403
+            assert (await put(asked, "operator", method, path, own)).status_code == 204
+
+
+@pytest.mark.parametrize(("method", "path"), [key for key, body in BODIES.items() if isinstance(body, dict)])
+async def test_fields_that_are_not_offered_are_refused(asked: Asked, method: str, path: str) -> None:
+    own = await objects_of(asked, "Aster", "service of A")
+    before = state(asked)
+    for smuggled in ("operator", "gcid", "suspended", "version", "id", "secret", "createdAt", "__class__"):
+        if smuggled in BODIES[method, path]:
+            continue
+        body = own.fill(BODIES[method, path]) | {smuggled: "0123456789abcdef"}
+        response = await asked.ask("owner of A", method, own.fill(path), body, match=_match(method))
+        assert response.status_code == 422, (smuggled, response.text)
+        assert any(smuggled in fault["pointer"] for fault in response.json()["errors"])
+    assert state(asked) == before
+
+
+async def test_a_payload_is_for_parties_and_reading_it_is_on_record(asked: Asked) -> None:
+    own = await objects_of(asked, "Aster", "service of A")
+    path = f"/v1/messages/{own.session}/parts/1"
+    for who in ("owner of A", "viewer of A", "service of A", "operator"):
+        assert (await asked.ask(who, "GET", path)).text == "payload of Aster"
+    for who in ("owner of B", "service of B"):
+        assert (await asked.ask(who, "GET", path)).status_code == 404
+    await asked.running.network.indexed()
+    rows = await asked.running.network.index.rows("access")
+    readers = [row[2] for row in rows if row[3] == "payload.read"]
+    assert readers == ["owner@aster.example", "viewer@aster.example", "operator@network.example"]
+
+
+async def test_secrets_are_in_no_answer_and_in_no_log(asked: Asked, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    canary = "canary sings a long song"
+    shown: list[str] = []
+    await asked.ask(
+        "anonymous", "POST", "/v1/register", {"organization": "Cedar", "email": "c@c.example", "password": canary}
+    )
+    asked.keys["owner of C"] = (
+        await asked.ask("anonymous", "POST", "/v1/login", {"email": "c@c.example", "password": canary})
+    ).json()["key"]
+    shown.append(asked.keys["owner of C"])
+    made = await asked.ask("owner of C", "POST", "/v1/services", {"organization": "Cedar", "name": "In"})
+    here = f"/v1/services/{made.json()['gcid']}/credentials"
+    shown.append((await asked.ask("owner of C", "POST", here, {"kind": "key", "label": "k"})).json()["key"])
+    await asked.ask("owner of C", "POST", here, {"kind": "password", "label": "p", "password": canary})
+    await asked.ask("owner of C", "POST", here, {"kind": "password", "label": "p", "password": canary, "extra": canary})
+    await asked.ask("anonymous", "POST", "/v1/login", {"email": "c@c.example", "password": canary + "!"})
+    asked.seen.clear()
+    own = await objects_of(asked, "Aster", "service of A")
+    for who in (*EVERYBODY, "owner of C"):
+        for method, path in GUARDED:
+            if method == "GET":
+                await put(asked, who, method, path, own)
+        await asked.ask(who, "GET", here)
+        await asked.ask(who, "GET", "/v1/configuration", Accept="application/yaml")
+    credentials = asked.running.network.directory.credentials.values()
+    kept = [item.secret for item in credentials if item.kind is not CredentialKind.CERTIFICATE]
+    secrets = [canary, *shown, *asked.keys.values(), *kept]
+    told = "\n".join(response.text for response in asked.seen)
+    assert [secret for secret in secrets if secret in told] == []
+    assert [secret for secret in secrets if secret in caplog.text] == []

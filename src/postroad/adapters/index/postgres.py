@@ -24,7 +24,7 @@ from postroad.adapters.index.layout import (
 )
 from postroad.adapters.index.migrations import VERSION_TABLE, Migration, pending
 from postroad.adapters.index.named_sql import named, whole_table
-from postroad.adapters.index.postgres_bulk import rounds, run_bulk, without_nul
+from postroad.adapters.index.postgres_bulk import Bulk, rounds, without_nul
 from postroad.core.model.ids import delivery_origin
 from postroad.core.projection.tables import TABLES, Changes
 from postroad.ports import Head
@@ -54,6 +54,7 @@ class PostgresIndex:
         self._statements = named("statements.sql", "postgres")
         self._queries = named("queries.sql", "postgres")
         self._numbers = ServiceNumbers()
+        self._bulk = Bulk()
 
     @classmethod
     async def open(cls, dsn: str, size: int = POOL_SIZE) -> Self:
@@ -86,6 +87,7 @@ class PostgresIndex:
 
     async def clear(self) -> None:
         async with self._pool.acquire() as connection, connection.transaction():
+            await connection.execute("SET LOCAL synchronous_commit = off")
             await connection.execute(f"TRUNCATE {', '.join(DATABASE_TABLES)}")
             await connection.execute(self._statements["reset_position"], *NOTHING_APPLIED)
 
@@ -102,7 +104,7 @@ class PostgresIndex:
                 if rows := changes.get(name):
                     await self._run(connection, name, stored(name, rows, self._numbers), position)
             if active := activity(changes, self._numbers):
-                await run_bulk(connection, self._statements["insert_activity"], active)
+                await self._bulk.run(connection, self._statements["insert_activity"], active)
             if new := self._numbers.take_new():
                 await connection.executemany(self._statements["insert_service"], new)
             await connection.execute(self._statements["move_position"], *head)
@@ -113,12 +115,12 @@ class PostgresIndex:
             await connection.executemany(statement, rows)
         elif statement.startswith("UPDATE"):
             for turn in rounds(rows):
-                await run_bulk(connection, statement, turn)
+                await self._bulk.run(connection, statement, turn)
         elif name in _COPIED and min(_entry(name, row) for row in rows) > position:
             table, columns = _COPIED[name]
             await connection.copy_records_to_table(table, records=rows, columns=columns)
         else:
-            await run_bulk(connection, statement, rows)
+            await self._bulk.run(connection, statement, rows)
 
     async def _know_services(self, connection: Any) -> None:
         """Read the services' numbers again unless those in memory are the stored ones (a batch failed, another node wrote)."""

@@ -34,11 +34,17 @@ def _over_rows(sql: str) -> str:
     return _PARAMETER.sub(r"change.p\1", sql)
 
 
-async def run_bulk(connection: Any, statement: str, rows: list[Row]) -> None:
-    """Run an insert or update for all rows; PostgreSQL itself says of which type each parameter is."""
-    prepared = await connection.prepare(statement)
-    types = [parameter.name for parameter in prepared.get_parameters()]
-    await connection.execute(bulk_form(statement, types), *map(list, zip(*rows, strict=True)))
+class Bulk:
+    """Runs inserts and updates for many rows. PostgreSQL itself says, once, of which type each parameter is."""
+
+    def __init__(self) -> None:
+        self._forms: dict[str, str] = {}
+
+    async def run(self, connection: Any, statement: str, rows: list[Row]) -> None:
+        if statement not in self._forms:
+            parameters = (await connection.prepare(statement)).get_parameters()
+            self._forms[statement] = bulk_form(statement, [parameter.name for parameter in parameters])
+        await connection.execute(self._forms[statement], *map(list, zip(*rows, strict=True)))
 
 
 def rounds(rows: Iterable[Row]) -> list[list[Row]]:

@@ -11,10 +11,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.lexical import NOT_XML, read_base64, read_text, read_time
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.codecs.parts import check_lists
 from postroad.core.codecs.soap.fragment import mentions
+from postroad.core.codecs.soap.heads import Head, KnownHeads, cut_head
 from postroad.core.codecs.soap.names import NAMESPACE
 from postroad.core.codecs.soap.parts import CONTENT_TYPES
 from postroad.core.codecs.soap.posting import FIELDS, assemble, make_property
@@ -64,29 +68,57 @@ _PART_END = _pattern(r"</[\w.-]++:(?:Xml|Text|Base64)>\s*+</([\w.-]++):(Document
 _END = _pattern(rf"</({_PREFIX}):Post>\s*+</({_PREFIX}):Body>\s*+</\2:Envelope>\s*+")
 _ONLY_TEXT = _pattern(_TEXT)
 _RESERVED = frozenset({b"xml", b"xmlns", b"http://www.w3.org/XML/1998/namespace", b"http://www.w3.org/2000/xmlns/"})
+_HEADS = KnownHeads()
 # attachment?, id, content type, expiration, form, content
 _Located = tuple[bool, bytes | None, bytes | None, bytes | None, bytes, bytes]
 
 
 def read_canonical(utf8: bytes, namespace: str, limits: WireLimits) -> Message | None:
     """The message in a canonically spelled post, or None when the general reader has to look at it."""
-    head = _HEAD.match(utf8)
-    if head is None or not (utf8.isascii() or _is_xml_text(utf8)):
+    if not (utf8.isascii() or _is_xml_text(utf8)):
         return None
-    soap, outer, prefix, inner, sender, to, *texts, route, properties = head.groups()
+    cut = cut_head(utf8)
+    head = _HEADS.get(cut, namespace, limits) if cut else None
+    if cut is not None and head is not None and _is_handle(cut.handle, limits):
+        handle, end = cut.handle.decode(), cut.end
+    else:
+        head = _read_head(utf8, namespace, limits)
+        if head is None:
+            return None
+        handle, end = head.message.handle, head.end
+        if cut is not None and cut.fits(head):
+            _HEADS.keep(cut, namespace, head)
+    found = _located(utf8, end, head.soap, head.prefix)
+    if found is None:
+        return None
+    parts = tuple([_part(number, part, head.prefixes, limits) for number, part in enumerate(found, start=1)])
+    message = replace(head.message, handle=handle, parts=parts)
+    check_lists(message, limits)
+    return message
+
+
+def _is_handle(text: bytes, limits: WireLimits) -> bool:
+    return len(text) <= limits.text_chars and _ONLY_TEXT.fullmatch(text) is not None
+
+
+def _read_head(utf8: bytes, namespace: str, limits: WireLimits) -> Head | None:
+    found = _HEAD.match(utf8)
+    if found is None:
+        return None
+    soap, outer, prefix, inner, sender, to, *texts, route, properties = found.groups()
     prefixes = _prefixes(soap, outer, prefix, inner, namespace)
-    found = _located(utf8, head.end(), soap, prefix) if prefixes else None
-    if prefixes is None or found is None:
+    if prefixes is None:
         return None
-    return assemble(
+    message = assemble(
         [text.decode() if text else "" for text in (sender, *texts)],
         _recipients(to, limits) if to else (),
         _recipients(route, limits) if route else (),
         _properties(properties, limits) if properties else (),
         None,
-        tuple([_part(number, part, prefixes, limits) for number, part in enumerate(found, start=1)]),
+        (),
         limits,
     )
+    return Head(message, prefixes, soap, prefix, found.end(), limits)
 
 
 def _is_xml_text(utf8: bytes) -> bool:

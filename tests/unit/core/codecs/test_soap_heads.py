@@ -1,0 +1,56 @@
+"""Heads that repeat: reading one from memory gives what reading it anew would."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.soap import SOAP11, SOAP12
+from postroad.core.codecs.soap.heads import HEADS_MOST, cut_head
+from postroad.core.model.message import Argument, Message, Part, Recipient
+from postroad.errors import Refused
+
+ORDER = Part(id="1", content_type="application/xml", data=b"<order/>")
+
+
+def post(**fields: object) -> Message:
+    return Message(**({"to": (Recipient("Acme/Supply"),), "parts": (ORDER,)} | fields))  # type: ignore[arg-type]
+
+
+@given(st.lists(st.text("ab<>&\":/ Handle", max_size=12), min_size=2, max_size=6))
+def test_posts_that_differ_in_their_handle_keep_it(handles: list[str]) -> None:
+    for handle in handles:
+        message = post(handle=handle)
+        assert SOAP11.decode_post(SOAP11.encode_post(message)) == message
+        assert SOAP12.decode_post(SOAP12.encode_post(message)) == message
+
+
+@pytest.mark.parametrize("tricky", [":Handle>", "a:Handle>b", "x:Handle&gt;", ":Document", "<pr:Handle>"])
+def test_a_handles_tag_inside_a_value_is_not_a_handle(tricky: str) -> None:
+    for other in ("first", "second"):
+        message = post(to=(Recipient("Acme/Supply", (Argument(tricky, other),)),), topic=tricky + other, handle=other)
+        assert SOAP11.decode_post(SOAP11.encode_post(message)) == message
+
+
+def test_more_heads_than_are_kept_change_nothing() -> None:
+    for number in range(HEADS_MOST * 2 + 3):
+        message = post(topic=f"topic {number}", handle="h")
+        assert SOAP11.decode_post(SOAP11.encode_post(message)) == message
+
+
+def test_limits_hold_for_a_head_that_was_read_under_others() -> None:
+    wire = SOAP11.encode_post(post(topic="t" * 50, handle="h"))
+    SOAP11.decode_post(wire, WireLimits())
+    with pytest.raises(Refused):
+        SOAP11.decode_post(wire, WireLimits(text_chars=10))
+    narrow = WireLimits(text_chars=60)
+    SOAP11.decode_post(wire, narrow)
+    with pytest.raises(Refused):
+        SOAP11.decode_post(wire.replace(b">h<", b">" + b"h" * 61 + b"<"), narrow)
+
+
+def test_a_post_without_parts_or_with_a_long_head_is_not_cut() -> None:
+    assert cut_head(SOAP11.encode_post(post(parts=()))) is None
+    assert cut_head(SOAP11.encode_post(post(topic="t" * 4_096))) is None

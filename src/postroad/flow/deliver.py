@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from postroad.core.admission.permission import check_connection
 from postroad.core.model import ids
 from postroad.core.model.caller import Caller
@@ -99,14 +101,7 @@ class DeliverStage:
         sender = self._directory().service(wanted.sender) if wanted.sender else None
         if wanted.sender and sender is None:
             return None
-        return Selector(
-            sender=sender.gcid if sender else "",
-            type=wanted.type.value if wanted.type else "",
-            topic=wanted.topic,
-            session=wanted.session,
-            transaction=wanted.transaction,
-            properties=wanted.properties,
-        )
+        return replace(wanted, sender=sender.gcid) if sender else wanted
 
     async def _delivered(self, queued: Queued, directory: Directory) -> Delivered:
         message = queued.message

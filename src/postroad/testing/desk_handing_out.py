@@ -93,7 +93,7 @@ class HandingOut(DeskUnderTest):
             await network.post(message)
         selectors = [
             Selector(sender=CARRIER),
-            Selector(type="notification"),
+            Selector(type=MessageType.NOTIFICATION),
             Selector(topic="bills"),
             Selector(properties=(("colour", "red"),)),
             Selector(session=messages[4].session),

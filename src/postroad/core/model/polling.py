@@ -10,30 +10,12 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from postroad.core.model.message import MessageType
+from postroad.core.model.selector import EVERYTHING, Selector
 
 POLL_MAX = 1000
 WAIT_MAX_S = 60.0
 LEASE_MAX_S = 43_200.0  # 12 hours
 TOKENS_MAX = 10_000
-
-
-class Selector(Struct, frozen=True, kw_only=True):
-    """Which messages a poll wants; an empty field does not select, and all that are given must hold."""
-
-    sender: str = ""
-    type: MessageType | None = None
-    topic: str = ""
-    session: str = ""
-    transaction: str = ""
-    properties: tuple[tuple[str, str], ...] = ()  # name equals value, compared as text
-
-    @property
-    def selects_all(self) -> bool:
-        return self == EVERYTHING
-
-
-EVERYTHING = Selector()
 
 
 class PollRequest(Struct, frozen=True, kw_only=True):
@@ -69,3 +51,18 @@ class Settled(Struct, frozen=True, kw_only=True):
 
 class SettlementResult(Struct, frozen=True, kw_only=True):
     settled: tuple[Settled, ...] = ()
+
+
+__all__ = [
+    "EVERYTHING",
+    "LEASE_MAX_S",
+    "POLL_MAX",
+    "TOKENS_MAX",
+    "WAIT_MAX_S",
+    "Outcome",
+    "PollRequest",
+    "Selector",
+    "Settled",
+    "Settlement",
+    "SettlementResult",
+]

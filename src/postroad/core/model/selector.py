@@ -5,22 +5,30 @@ from __future__ import annotations
 from msgspec import Struct
 
 from postroad.core.model.journal import MessagePosted
+from postroad.core.model.message import MessageType
 
 
 class Selector(Struct, frozen=True, kw_only=True):
-    """Every field that is set must match; an empty selector matches everything. ``sender`` is a GCID by the time it gets here."""
+    """An empty field does not select; all that are given must hold.
+
+    ``sender`` is any name of a service when it comes in a poll, and its GCID by the time messages are compared with it.
+    """
 
     sender: str = ""
-    type: str = ""
+    type: MessageType | None = None
     topic: str = ""
     session: str = ""
     transaction: str = ""
-    properties: tuple[tuple[str, str], ...] = ()
+    properties: tuple[tuple[str, str], ...] = ()  # name equals value, compared as text
+
+    @property
+    def selects_all(self) -> bool:
+        return self == EVERYTHING
 
     def matches(self, message: MessagePosted) -> bool:
         return (
             (not self.sender or message.sender == self.sender)
-            and (not self.type or message.type == self.type)
+            and (self.type is None or message.type is self.type)
             and (not self.topic or message.topic == self.topic)
             and (not self.session or message.session == self.session)
             and (not self.transaction or message.transaction == self.transaction)

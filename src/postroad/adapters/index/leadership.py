@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncpg
+import asyncpg  # type: ignore[import-untyped]
 
 LOCK = 0x706F7374726F6164  # "postroad"
 

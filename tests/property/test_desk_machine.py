@@ -46,7 +46,8 @@ class Expected:
     attempts: int = 0
     available_at: float = 0.0
     leased: bool = False
-    again: bool = False  # was handed out since the last restart
+    delayed: bool = False
+    again: bool = False  # was handed out since the last restart, or waits for the end of a delay
     queued: Queued | None = None
 
     def is_expired(self, now_us: int) -> bool:
@@ -145,7 +146,7 @@ class DeskMachine(RuleBasedStateMachine):
         number = data.draw(st.sampled_from(self._leased()))
         one = self.deliveries[number]
         assert isinstance(self.run(self.network.give_back(number, delay_s=delay_s, by=one.mailbox)), Committed)
-        one.available_at, one.leased = self.clock.monotonic() + delay_s, False
+        one.available_at, one.leased, one.delayed = self.clock.monotonic() + delay_s, False, delay_s > 0
 
     @rule(data=st.data())
     @precondition(lambda self: self._handed_out())
@@ -172,7 +173,7 @@ class DeskMachine(RuleBasedStateMachine):
     def restart(self) -> None:
         self.network.desk = self.run(self.restart_desk(self.network.desk))
         for one in self.deliveries.values():
-            one.again = False
+            one.again = one.delayed
             if one.leased and not self.leases_survive:
                 one.available_at, one.leased = 0.0, False
         for mailbox in MAILBOXES if self.polls_after_restart else ():
@@ -227,7 +228,8 @@ class DeskMachine(RuleBasedStateMachine):
             elif one.attempts >= ATTEMPTS_MOST:
                 one.state = State.FAILED
             else:
-                one.attempts, one.available_at, one.leased, one.again = one.attempts + 1, until, True, True
+                one.attempts, one.available_at = one.attempts + 1, until
+                one.leased, one.again, one.delayed = True, True, False
                 taken.append(one)
         return taken
 

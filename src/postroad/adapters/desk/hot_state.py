@@ -146,7 +146,7 @@ class HotState:
 
     def _apply_post(self, entry: MessagePosted, seq: int, body: BodyAt | None, data: bytes | None) -> None:
         if keys := unique_keys(entry):
-            self.keys.remember(keys, seq, entry.session)
+            self.keys.remember(keys, seq)
         content = Content(entry.parts, body)
         for ordinal, copy in enumerate(entry.copies):
             if not copy.code:
@@ -165,7 +165,7 @@ class HotState:
             self._close(entry.answers.delivery, State.DELIVERED)
 
     def _apply_return(self, entry: InvocationReturned, seq: int, body: BodyAt | None, data: bytes | None) -> None:
-        self.keys.remember(unique_keys(entry), seq, entry.session)
+        self.keys.remember(unique_keys(entry), seq)
         found = self.find(entry.delivery)
         self._close(entry.delivery, State.DELIVERED)
         if found is None:  # answered long after it was handed out: the next hop will be read from the index
@@ -193,7 +193,7 @@ class HotState:
             self._close(number, FINAL[entry.state])
 
     def _apply_configuration(self, entry: ConfigurationChanged, seq: int, *_: object) -> None:
-        self.keys.remember(unique_keys(entry), seq, "")
+        self.keys.remember(unique_keys(entry), seq)
 
     def _apply_give_back(self, entry: DeliveriesReturned, *_: object) -> None:
         available_at = self._clock.monotonic() + entry.delay_s

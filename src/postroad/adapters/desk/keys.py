@@ -1,47 +1,49 @@
 """Keys that have been used (handles, Idempotency-Keys, answers), kept in memory as far back as room allows.
 
 Kept rule: a key that is not found here may be called new only while nothing has been forgotten; otherwise the index is asked.
+Two generations are kept: when the younger is full it becomes the older, and the older is forgotten whole, which costs nothing
+for each key.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-
 from postroad.ports import IndexReader
 
-KEYS_MOST = 1_000_000
-OLD = (0, "")  # known to have been used; by whom is in the index
+GENERATION_MOST = 300_000
 
 
 class SeenKeys:
-    def __init__(self, most: int = KEYS_MOST) -> None:
-        self._most = most
-        self._seen: OrderedDict[int, tuple[int, str]] = OrderedDict()
+    def __init__(self, generation_most: int = GENERATION_MOST) -> None:
+        self._most = generation_most
+        # key → number of the entry that used it; negative when an earlier one may have been forgotten
+        self._young: dict[int, int] = {}
+        self._old: dict[int, int] = {}
         self._complete = True
 
     async def load(self, index: IndexReader) -> None:
         """Remember the keys of earlier runs."""
         rows = await index.query("recent_keys", self._most)
         self._complete = len(rows) < self._most
-        for (key,) in reversed(rows):
-            self._seen[key] = OLD
+        self._old = dict.fromkeys((key for (key,) in rows), 0)  # 0: used, by which entry is in the index
 
-    def get(self, key: int) -> tuple[int, str] | None:
-        return self._seen.get(key)
+    def has(self, key: int) -> bool:
+        return key in self._young or key in self._old
 
-    def remember(self, keys: list[int], seq: int, session: str) -> None:
+    def remember(self, keys: list[int], seq: int) -> None:
+        young, old = self._young, self._old
         for key in keys:
-            self._seen.setdefault(key, (seq, session))
-        while len(self._seen) > self._most:
-            self._seen.popitem(last=False)
-            self._complete = False
+            if key not in old:
+                young.setdefault(key, seq if self._complete else -seq)
+        if len(young) >= self._most:
+            self._complete = self._complete and not old
+            self._young, self._old = {}, young
 
-    async def find(self, key: int, index: IndexReader) -> tuple[int, str] | None:
-        """Entry number and session of the first use, or None for a new key."""
-        first = self._seen.get(key)
-        if first is None and self._complete:
+    async def find(self, key: int, index: IndexReader) -> int | None:
+        """Number of the entry that used the key first, or None for a new key."""
+        seq = self._young.get(key) or self._old.get(key) or 0
+        if seq > 0:
+            return seq
+        if self._complete and not self.has(key):
             return None
-        if first is not None and first is not OLD:
-            return first
         rows = await index.query("seen", key)
-        return (rows[0][2], rows[0][1]) if rows else None
+        return rows[0][2] if rows else -seq or None

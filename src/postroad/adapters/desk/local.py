@@ -16,7 +16,7 @@ from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox
 from postroad.core.delivery.waiting import found_from_row
 from postroad.core.model.delivery import Found, Queued
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased, encode
+from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased, decode, encode
 from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.errors import Unavailable
 from postroad.ports import BodyAt, Clock, Committed, Conflict, IndexReader, Journal, NewRecord, Outcome, Step
@@ -101,7 +101,7 @@ class LocalDesk:
         outcomes: list[Outcome | None] = []
         in_group: set[int] = set()
         for step in steps:
-            taken = [key for key in step.keys if key in in_group or self._hot.keys.get(key) is not None]
+            taken = [key for key in step.keys if key in in_group or self._hot.keys.has(key)]
             outcomes.append(Conflict(taken[0], 0, "") if taken else None)
             in_group.update(step.keys)
         return outcomes
@@ -230,7 +230,11 @@ class LocalDesk:
         return found_from_row(rows[0], now=self._clock.monotonic(), now_us=self._clock.now_us()) if rows else None
 
     async def seen(self, key: int) -> tuple[int, str] | None:
-        return await self._hot.keys.find(key, self._index)
+        seq = await self._hot.keys.find(key, self._index)
+        if seq is None:
+            return None
+        batch = await self._journal.read(seq - 1, 1)
+        return seq, getattr(decode(batch.records[0].facts), "session", "")
 
     async def body(self, queued: Queued) -> bytes | None:
         if queued.data is not None:

@@ -39,6 +39,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int
     seconds_a_round: float
     rows: list[Row]
+    failures: dict[str, str]  # scenarios that did not come to their end, and why
     texts: dict[str, str]  # what the small benchmarks printed
 
 
@@ -108,6 +109,10 @@ def print_tables(run: Run, console: Console) -> None:
                     *line, style="red" if missed and line[1] == "ratio" else None, end_section=line[1] == "ratio"
                 )
         console.print(table)
+    for title, text in run.texts.items():
+        console.print(f"\n{title}\n{text}", highlight=False, markup=False)
+    for name, reason in run.failures.items():
+        console.print(f"{name} failed: {reason}", style="red", markup=False)
     if warning := disturbed(run.rows):
         console.print(warning, style="yellow")
 
@@ -121,6 +126,7 @@ def markdown(run: Run) -> str:
     facts = {"Command": f"`{run.command}`", "Date": run.date, **run.machine}
     facts["Rounds"] = f"{run.rounds} of {run.seconds_a_round:g} s for each side, taking turns; figures are medians"
     lines = [f"- {name}: {value}" for name, value in facts.items()]
+    lines += [f"- **Failed**: {', '.join(run.failures)}"] if run.failures else []
     lines += [f"- **Disturbed.** {warning}"] if (warning := disturbed(run.rows)) else []
     for heading, rows in grouped(run.rows):
         lines += ["", f"### {heading}", "", "| " + " | ".join(HEADINGS) + " |"]

@@ -68,7 +68,17 @@ class Served:
 
     def start(self) -> None:
         port = self.url.rpartition(":")[2] if self.url else "0"
-        command = [*PROGRAM, "serve", "--json", "--data", str(self.data), "--set", f"port={port}", *SMALL, *self.arguments]
+        command = [
+            *PROGRAM,
+            "serve",
+            "--json",
+            "--data",
+            str(self.data),
+            "--set",
+            f"port={port}",
+            *SMALL,
+            *self.arguments,
+        ]
         with (self.data.parent / f"{self.data.name}.log").open("a") as log:
             self.process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=log, text=True, env=clean_environment()
@@ -101,7 +111,7 @@ class Served:
             succeeded("keys", "make", "--output", self.key(address))
             credential = {"label": "test", "keyFrom": f"file:{self.key(address)}"}
             services = organizations.setdefault(organization, {"services": {}})["services"]
-            services[service] = {"credentials": [credential]}
+            services[service] = {"visibility": "public", "credentials": [credential]}
         file = self.data.parent / "registered.yaml"
         file.write_text(json.dumps({"postroad": 1, "organizations": organizations}))  # JSON is YAML too
         succeeded("apply", file, "--yes", "--data", self.data)

@@ -24,7 +24,9 @@ SHELL_BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 def test_the_demo_shows_an_order_that_is_answered(tmp_path: Path) -> None:
     begun = time.monotonic()
     shown = succeeded("demo", "--once", "--data", tmp_path / "demo")
-    assert time.monotonic() - begun < 30  # takes about two seconds; the promise of ten is for a machine that is not busy
+    assert (
+        time.monotonic() - begun < 30
+    )  # takes about two seconds; the promise of ten is for a machine that is not busy
     assert "5 organizations with 6 services are registered" in shown
     assert "request MyBiz/Purchasing → TheAcmeCompany/Supply" in shown
     assert "response TheAcmeCompany/Supply → MyBiz/Purchasing" in shown

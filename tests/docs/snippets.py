@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 BLOCK = re.compile(
@@ -73,7 +74,7 @@ def _until(page: Path, anchor: str) -> list[Step]:
     text = page.read_text()
     headings = list(HEADING.finditer(re.sub(r"```.*?```", lambda block: " " * len(block[0]), text, flags=re.DOTALL)))
     ends = [
-        after.start() for heading, after in zip(headings, headings[1:], strict=False) if _anchor(heading[1]) == anchor
+        after.start() for heading, after in pairwise(headings) if _anchor(heading[1]) == anchor
     ]
     if not ends:
         raise ValueError(f"{page.name} has no section {anchor} with another one after it")

@@ -18,7 +18,7 @@ from postroad.flow.administration_configuration import Contradictory
 CONTENT_TYPE = "application/problem+json"
 PAGE = "/docs/errors"
 CHALLENGE = 'Bearer realm="postroad", Basic realm="postroad", charset="UTF-8"'
-RETRY_AFTER_S = {"authentication.throttled": 30, "rate.exceeded": 1, "network.busy": 1, "network.unavailable": 5}
+RETRY_AFTER_S = {"authentication.throttled": 30, "rate.exceeded": 1, "network.busy": 1}  # others: 5
 
 
 class HttpProblem(NamedTuple):
@@ -80,6 +80,6 @@ def _headers(code: str, status: int) -> dict[str, str]:
     headers = {"Cache-Control": "no-store"}
     if status == 401:
         headers["WWW-Authenticate"] = CHALLENGE
-    if code in RETRY_AFTER_S:
-        headers["Retry-After"] = str(RETRY_AFTER_S[code])
+    if status in (429, 503):
+        headers["Retry-After"] = str(RETRY_AFTER_S.get(code, 5))
     return headers

@@ -1,0 +1,147 @@
+"""Planning, against plain directories: round trips, field by field, ids and secrets as arguments."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroad.core.configuration.document import Fault, NetworkDocument, read_document
+from postroad.core.configuration.plan import Action, Plan, plan
+from postroad.core.configuration.sections import export
+from postroad.core.model.journal import ObjectChange
+from postroad.core.model.snapshot import Directory
+
+pytestmark = pytest.mark.req("N13")
+
+
+def numbers() -> Iterator[str]:
+    return (f"{number:016x}" for number in itertools.count(1))
+
+
+def planned(content: dict[str, Any], directory: Directory, **options: Any) -> Plan:
+    document = read_document(content)
+    assert isinstance(document, NetworkDocument), document
+    given_secrets = {"secrets": {}, "fresh_ids": numbers(), "now_us": 1} | options
+    return plan(document, directory, **given_secrets)
+
+
+def applied(found: Plan, directory: Directory) -> Directory:
+    changes = [
+        ObjectChange(step.kind, step.key, step.seen_version + 1, msgspec.to_builtins(step.value))
+        for step in found.steps
+    ]
+    return directory.changed(changes, directory.version + 1)
+
+
+names = st.from_regex(r"[A-Z][a-z]{0,8}", fullmatch=True)
+services = st.fixed_dictionaries(
+    {},
+    optional={
+        "description": st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=20),
+        "visibility": st.sampled_from(["public", "private"]),
+        "operations": st.lists(names, max_size=3, unique=True),
+        "windows": st.lists(
+            st.builds(lambda days: {"days": days, "opens": "22:00", "closes": "06:00"},
+                      st.lists(st.sampled_from(["mon", "sun"]), min_size=1, unique=True)), max_size=2),
+        "push": st.none() | st.just({"url": "https://a.example/", "tries": 3}),
+        "defaultExpirationSeconds": st.integers(1, 1_000),
+        "acceptsFrom": st.lists(names, max_size=3, unique=True),
+    },
+)  # fmt: skip
+organizations = st.fixed_dictionaries(
+    {"services": st.dictionaries(names, services, max_size=4)},
+    optional={"description": st.just("words"), "people": st.just({"a@b.example": {"role": "owner", "name": "A"}})},
+)
+
+
+@given(organization=organizations)
+def test_what_was_applied_is_exported_and_applying_that_changes_nothing(organization: dict[str, Any]) -> None:
+    content = {"postroad": 1, "organizations": {"House": organization}}
+    directory = applied(planned(content, Directory()), Directory())
+    assert planned(content, directory, prune=True).steps == ()
+    exported = export(directory, ["House"])
+    assert planned(exported, directory, prune=True).steps == ()
+    elsewhere = planned(exported, Directory(), may_choose_ids=True)
+    assert export(applied(elsewhere, Directory()), ["House"]) == exported
+
+
+def test_a_plan_is_pure() -> None:
+    content = {"postroad": 1, "organizations": {"House": {"services": {"In": {}, "Out": {}}}}}
+    one, other = planned(content, Directory()), planned(content, Directory())
+    assert one == other
+    assert one.version == other.version
+
+
+def test_the_version_of_a_plan_follows_what_it_touches() -> None:
+    content = {"postroad": 1, "organizations": {"House": {"services": {"In": {}}}}}
+    directory = applied(planned(content, Directory()), Directory())
+    content["organizations"]["House"]["services"]["In"]["category"] = "x"  # type: ignore[index]
+    before = planned(content, directory)
+    service = directory.service("House/In")
+    assert service is not None
+    touched = directory.changed([ObjectChange("service", service.gcid, 2, msgspec.to_builtins(service))], 9)
+    assert planned(content, touched).version != before.version
+    other = directory.changed([ObjectChange("organization", "other", 1, {"name": "Other"})], 9)
+    assert planned(content, other).version == before.version
+
+
+def test_names_that_differ_in_case_only_are_one() -> None:
+    content = {"postroad": 1, "organizations": {"House": {"services": {"In": {}, "IN": {}}}, "HOUSE": {}}}
+    places = {fault.pointer for fault in planned(content, Directory()).faults}
+    assert places == {"/organizations/HOUSE", "/organizations/House/services/IN"}
+
+
+def test_a_name_in_another_case_finds_what_exists() -> None:
+    directory = applied(
+        planned({"postroad": 1, "organizations": {"House": {"services": {"In": {}}}}}, Directory()), Directory()
+    )
+    assert planned({"postroad": 1, "organizations": {"HOUSE": {"services": {"IN": {}}}}}, directory).steps == ()
+
+
+def test_suspension_is_not_configuration() -> None:
+    content = {"postroad": 1, "organizations": {"House": {"services": {"In": {}}}}}
+    directory = applied(planned(content, Directory()), Directory())
+    service = directory.service("House/In")
+    assert service is not None
+    value = msgspec.to_builtins(service) | {"suspended": "unpaid"}
+    suspended = directory.changed([ObjectChange("service", service.gcid, 2, value)], 9)
+    assert planned(content, suspended).steps == ()
+
+
+def test_credentials_left_out_stay_even_when_pruning() -> None:
+    place = "/organizations/House/services/In/credentials/0"
+    content: dict[str, Any] = {
+        "postroad": 1,
+        "organizations": {"House": {"services": {"In": {"credentials": [{"label": "p", "password": "x"}]}}}},
+    }
+    directory = applied(planned(content, Directory(), secrets={place: "hash"}), Directory())
+    del content["organizations"]["House"]["services"]["In"]["credentials"]
+    assert planned(content, directory, prune=True).steps == ()
+    content["organizations"]["House"]["services"]["In"]["credentials"] = []
+    assert planned(content, directory).steps == ()
+    [removal] = planned(content, directory, prune=True).steps
+    assert (removal.action, removal.kind, removal.name) == (Action.REMOVE, "credential", "House/In: p")
+
+
+@pytest.mark.parametrize(
+    ("credential", "detail"),
+    [
+        ({"label": "x"}, "exactly one"),
+        ({"label": "x", "kept": True}, "says its kind"),
+        ({"label": "x", "passwordFrom": "env:A", "keyFrom": "env:B"}, "exactly one"),
+        ({"label": "x", "passwordFrom": "env:A", "kind": "key"}, "its kind is password"),
+        ({"label": "x", "passwordFrom": "plain secret"}, "pattern"),
+    ],
+)
+def test_a_credential_that_says_too_little_or_too_much(credential: dict[str, Any], detail: str) -> None:
+    content = {"postroad": 1, "organizations": {"H": {"services": {"In": {"credentials": [credential]}}}}}
+    found = read_document(content)
+    assert isinstance(found, list)
+    assert all(isinstance(fault, Fault) for fault in found)
+    assert detail in " ".join(fault.detail for fault in found)

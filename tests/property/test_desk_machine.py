@@ -46,8 +46,6 @@ class Expected:
     attempts: int = 0
     available_at: float = 0.0
     leased: bool = False
-    delayed: bool = False
-    again: bool = False  # was handed out since the last restart, or waits for the end of a delay
     queued: Queued | None = None
 
     def is_expired(self, now_us: int) -> bool:
@@ -58,8 +56,6 @@ class DeskMachine(RuleBasedStateMachine):
     """The model is two dictionaries; subclasses say which desk is compared with it."""
 
     leases_survive: ClassVar[bool] = False
-    retries_first: ClassVar[bool] = False
-    polls_after_restart: ClassVar[bool] = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -146,7 +142,7 @@ class DeskMachine(RuleBasedStateMachine):
         number = data.draw(st.sampled_from(self._leased()))
         one = self.deliveries[number]
         assert isinstance(self.run(self.network.give_back(number, delay_s=delay_s, by=one.mailbox)), Committed)
-        one.available_at, one.leased, one.delayed = self.clock.monotonic() + delay_s, False, delay_s > 0
+        one.available_at, one.leased = self.clock.monotonic() + delay_s, False
 
     @rule(data=st.data())
     @precondition(lambda self: self._handed_out())
@@ -173,11 +169,8 @@ class DeskMachine(RuleBasedStateMachine):
     def restart(self) -> None:
         self.network.desk = self.run(self.restart_desk(self.network.desk))
         for one in self.deliveries.values():
-            one.again = one.delayed
             if one.leased and not self.leases_survive:
                 one.available_at, one.leased = 0.0, False
-        for mailbox in MAILBOXES if self.polls_after_restart else ():
-            self.poll(mailbox=mailbox, selector=EVERYTHING, most=100, lease_s=10.0)
 
     @rule(data=st.data())
     @precondition(lambda self: self.deliveries)
@@ -213,12 +206,9 @@ class DeskMachine(RuleBasedStateMachine):
         if one.state == State.QUEUED:
             one.state = state
 
-    def _turn(self, one: Expected) -> tuple[bool, int]:
-        return self.retries_first and not one.again, one.number
-
     def _take(self, mailbox: str, selector: Selector, most: int, until: float) -> list[Expected]:
         now, now_us, taken = self.clock.monotonic(), self.clock.now_us(), []
-        for one in sorted((self.deliveries[number] for number in self._waiting()), key=self._turn):
+        for one in (self.deliveries[number] for number in sorted(self._waiting())):
             if one.mailbox != mailbox or one.available_at > now or not selector.matches(one.message):
                 continue
             if len(taken) == most:
@@ -229,15 +219,12 @@ class DeskMachine(RuleBasedStateMachine):
                 one.state = State.FAILED
             else:
                 one.attempts, one.available_at = one.attempts + 1, until
-                one.leased, one.again, one.delayed = True, True, False
+                one.leased = True
                 taken.append(one)
         return taken
 
 
 class LocalMachine(DeskMachine):
-    retries_first = True  # what comes again leaves before what never left, even if a selector had chosen it out of turn
-    polls_after_restart = True  # a selector looks into the index until a plain poll has brought the queue into memory
-
     async def open(self) -> Desk:
         self.journal, self.index = MemoryJournal(), MemoryIndex()
         return await self._desk()

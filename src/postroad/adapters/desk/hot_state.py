@@ -102,10 +102,11 @@ class HotState:
             box.load(queued)
             self._open[queued.number] = box
 
-    def adopt(self, box: Mailbox, queued: Queued, until: float) -> None:
-        """A waiting delivery was found in the index and is handed out at once."""
-        box.adopt(queued, until)
-        self._open[queued.number] = box
+    def adopt(self, box: Mailbox, queued: Queued) -> None:
+        """A waiting delivery behind the head was found in the index; it comes again from memory from now on."""
+        if not self.known(queued.number):
+            box.adopt(queued)
+            self._open[queued.number] = box
 
     def arrivals(self, recipient: str) -> set[asyncio.Future[None]]:
         return self._arrivals[recipient]

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from postroad.adapters.desk.group_commit import Done, GroupCommit
 from postroad.adapters.desk.hot_state import HotState
-from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox
+from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox, Taken
 from postroad.core.delivery.waiting import found_from_row
 from postroad.core.model.delivery import Found, Queued
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased, decode, encode
-from postroad.core.model.selector import EVERYTHING, Selector
+from postroad.core.model.selector import Selector
 from postroad.errors import Unavailable
 from postroad.ports import BodyAt, Clock, Committed, Conflict, IndexReader, Journal, NewRecord, Outcome, Step
 
@@ -136,12 +137,11 @@ class LocalDesk:
         box = self._hot.mailbox(mailbox)
         until = self._clock.monotonic() + lease_s
         leased = await self._take(box, selector, most, until)
-        if box.spilled_to and len(leased) < most:
-            if selector == EVERYTHING:
-                await self._refill(mailbox, box)
-                leased += await self._take(box, selector, most - len(leased), until)
-            else:
-                leased += await self._take_from_index(mailbox, box, selector, most - len(leased), until)
+        if box.spilled_to and len(leased) < most and not selector.selects_all:
+            leased += await self._take_from_index(mailbox, box, selector, most - len(leased), until)
+        while box.spilled_to and len(leased) < most and selector.selects_all:
+            await self._refill(mailbox, box)
+            leased += await self._take(box, selector, most - len(leased), until)
         if leased:
             await self._record_lease(box, mailbox, leased, lease_s)
         # One may have been acknowledged under an earlier lease while this one was being recorded.
@@ -162,12 +162,15 @@ class LocalDesk:
     async def _take(self, box: Mailbox, selector: Selector, most: int, until: float) -> list[Queued]:
         now, now_us = self._clock.monotonic(), self._clock.now_us()
         taken = box.take(selector, most, now, now_us, until, self._attempts_most)
+        await self._end_taken(box, taken)
+        return taken.leased
+
+    async def _end_taken(self, box: Mailbox, taken: Taken) -> None:
         if taken.expired:
             await self._end(box, taken.expired, "expired", "not fetched before it expired")
         if taken.exhausted:
             tries = f"handed out {self._attempts_most} times without being acknowledged"
             await self._end(box, taken.exhausted, "failed", tries)
-        return taken.leased
 
     async def _end(self, box: Mailbox, ended: list[Queued], state: str, reason: str) -> None:
         numbers = tuple(queued.number for queued in ended)
@@ -198,6 +201,7 @@ class LocalDesk:
                 now, now_us = self._clock.monotonic(), self._clock.now_us()
                 for row in rows:
                     self._hot.load(box, found_from_row(row, now=now, now_us=now_us).queued)
+                    box.loaded_to = max(box.loaded_to, row[0])
             if len(rows) < REFILL and box.spilled_to >> 16 <= reach:
                 box.spilled_to = 0
 
@@ -205,20 +209,27 @@ class LocalDesk:
         self, mailbox: str, box: Mailbox, selector: Selector, most: int, until: float
     ) -> list[Queued]:
         """Matching deliveries behind the head in memory, without loading all that lies between."""
-        leased: list[Queued] = []
+        taken = Taken([], [], [])
         after = box.loaded_to
-        now, now_us = self._clock.monotonic(), self._clock.now_us()
         with self._hot.loading():
             await self._indexed(self._hot.applied_seq)
-            while len(leased) < most and (rows := await self._index.query("mailbox", mailbox, after, REFILL)):
+            while len(taken.leased) < most and (rows := await self._index.query("mailbox", mailbox, after, REFILL)):
                 after = rows[-1][0]
-                candidates = (found_from_row(row, now=now, now_us=now_us).queued for row in rows)
-                for queued in candidates:
-                    usable = not self._hot.known(queued.number) and not 0 < queued.expires_at_us <= now_us
-                    if usable and len(leased) < most and selector.matches(queued.message):
-                        self._hot.adopt(box, queued, until)
-                        leased.append(queued)
-        return leased
+                self._sort_rows(rows, box, selector, most, until, taken)
+        await self._end_taken(box, taken)
+        return taken.leased
+
+    def _sort_rows(
+        self, rows: list[Any], box: Mailbox, selector: Selector, most: int, until: float, taken: Taken
+    ) -> None:
+        now, now_us = self._clock.monotonic(), self._clock.now_us()
+        for row in rows:
+            queued = found_from_row(row, now=now, now_us=now_us).queued
+            if len(taken.leased) == most:
+                return
+            if queued.available_at <= now and selector.matches(queued.message):
+                self._hot.adopt(box, queued)
+                box.take_one(queued.number, now_us, until, self._attempts_most, taken)
 
     # --- looking up ----------------------------------------------------------------------------------------------
 

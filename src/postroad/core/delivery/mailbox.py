@@ -8,15 +8,15 @@ Only the head of a long queue is kept here; ``spilled_to`` tells that more lies 
 from __future__ import annotations
 
 import heapq
-from bisect import insort
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from postroad.core.model.delivery import Queued
-from postroad.core.model.selector import EVERYTHING, Selector
+from postroad.core.model.selector import Selector
 
 HEAD_MOST = 20_000  # deliveries of one mailbox kept in memory
+EVERY_NUMBER = 1 << 63
 
 
 class Taken(NamedTuple):
@@ -36,7 +36,7 @@ class Mailbox:
         self.spilled_to = 0  # highest number that was left to the index; 0 = all of the queue is here
         self._open: dict[int, Queued] = {}
         self._waiting: OrderedDict[int, None] = OrderedDict()
-        self._again: list[int] = []  # sorted numbers that come again, all before those in _waiting
+        self._again: list[int] = []  # a heap of numbers that come again; some may have been taken out since
         self._due: list[tuple[float, int]] = []  # when leased or delayed ones become available
 
     def __len__(self) -> int:
@@ -63,34 +63,43 @@ class Mailbox:
             self._waiting[queued.number] = None
         self.loaded_to = max(self.loaded_to, queued.number)
 
-    def adopt(self, queued: Queued, until: float) -> None:
-        """Add a delivery from the middle of the index that is handed out at once."""
+    def adopt(self, queued: Queued) -> None:
+        """Add a delivery from behind the head, because a selector asks for it."""
         self._open[queued.number] = queued
-        self._hand_out(queued, until)
+        heapq.heappush(self._again, queued.number)
 
     def take(self, selector: Selector, most: int, now: float, now_us: int, until: float, attempts_most: int) -> Taken:
         """Lease up to ``most`` matching deliveries until ``until``; expired and exhausted ones are taken out for good."""
         self._lapse(now)
         taken = Taken([], [], [])
         for number in self._candidates(selector):
-            queued = self._open[number]
-            if queued.expires_at_us and queued.expires_at_us <= now_us:
-                self.close(number)
-                taken.expired.append(queued)
-            elif queued.attempt >= attempts_most:
-                self.close(number)
-                taken.exhausted.append(queued)
-            else:
-                self._hand_out(queued, until)
-                taken.leased.append(queued)
+            self._sort(self._open[number], now_us, until, attempts_most, taken)
             if len(taken.leased) == most:
                 break
         return taken
+
+    def take_one(self, number: int, now_us: int, until: float, attempts_most: int, taken: Taken) -> None:
+        """Lease this one if it is available; for deliveries behind the head that a selector had brought here before."""
+        if self._is_available(number):
+            self._sort(self._open[number], now_us, until, attempts_most, taken)
+
+    def _sort(self, queued: Queued, now_us: int, until: float, attempts_most: int, taken: Taken) -> None:
+        if queued.expires_at_us and queued.expires_at_us <= now_us:
+            self.close(queued.number)
+            taken.expired.append(queued)
+        elif queued.attempt >= attempts_most:
+            self.close(queued.number)
+            taken.exhausted.append(queued)
+        else:
+            self._hand_out(queued, until)
+            taken.leased.append(queued)
 
     def give_back(self, number: int, available_at: float) -> None:
         """A leased delivery is not wanted now; it comes again at ``available_at``."""
         queued = self._open.get(number)
         if queued is not None:
+            self._waiting.pop(number, None)
+            queued.leased = True
             queued.available_at = available_at
             heapq.heappush(self._due, (available_at, number))
 
@@ -105,7 +114,7 @@ class Mailbox:
         """Undo ``close``: settling it failed, so it comes again."""
         queued.leased = False
         self._open[queued.number] = queued
-        insort(self._again, queued.number)
+        heapq.heappush(self._again, queued.number)
 
     def next_due(self) -> float | None:
         """When the next leased or delayed delivery becomes available again."""
@@ -124,25 +133,24 @@ class Mailbox:
             queued = self._open.get(number)
             if queued is not None and queued.leased and queued.available_at <= now:
                 queued.leased = False
-                insort(self._again, number)
+                heapq.heappush(self._again, number)
 
     def _candidates(self, selector: Selector) -> Iterator[int]:
-        everything = selector is EVERYTHING or selector == EVERYTHING
-        again, self._again = self._again, []
-        try:
-            while again:
-                number = again.pop(0)
-                queued = self._open.get(number)
-                if queued is None:
-                    continue
-                if everything or selector.matches(queued.message):
+        """What may be handed out now, in the order of numbers; nothing beyond what may still lie in the index before it."""
+        reach = self.loaded_to if self.spilled_to else EVERY_NUMBER
+        if not selector.selects_all:
+            both = heapq.merge(sorted(set(self._again)), self._waiting)
+            available = [number for number in both if number <= reach and self._is_available(number)]
+            yield from [number for number in available if selector.matches(self._open[number].message)]
+            return
+        while self._waiting or (self._again and self._again[0] <= reach):
+            if self._again and (not self._waiting or self._again[0] < next(iter(self._waiting))):
+                number = heapq.heappop(self._again)
+                if self._is_available(number):
                     yield number
-                else:
-                    self._again.append(number)
-        finally:
-            self._again += again
-        if everything:
-            while self._waiting:
+            else:
                 yield self._waiting.popitem(last=False)[0]
-        else:
-            yield from [n for n in self._waiting if selector.matches(self._open[n].message)]
+
+    def _is_available(self, number: int) -> bool:
+        queued = self._open.get(number)
+        return queued is not None and not queued.leased

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import settings
@@ -95,7 +95,6 @@ class Model:
     number: int
     topic: str
     available_at: float = 0.0
-    fresh: bool = field(default=True)
 
 
 class MailboxMachine(RuleBasedStateMachine):
@@ -119,11 +118,10 @@ class MailboxMachine(RuleBasedStateMachine):
         until = self.now + lease_s
         got = taken(self.box, now=self.now, most=most, selector=Selector(topic=topic), until=until)
         waiting = [m for m in self.model.values() if m.available_at <= self.now and (not topic or m.topic == topic)]
-        waiting.sort(key=lambda item: (item.fresh, item.number))
+        waiting.sort(key=lambda item: item.number)
         assert got == [item.number for item in waiting[:most]]
         for number in got:
             self.model[number].available_at = until
-            self.model[number].fresh = False
 
     @rule(seconds=st.sampled_from([0.5, 1.0, 5.0]))
     def wait(self, seconds: float) -> None:

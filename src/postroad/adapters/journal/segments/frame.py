@@ -178,7 +178,7 @@ def records(group: Group, segment: int, after_seq: int = 0) -> Iterator[Record]:
         else:
             if seq > after_seq:
                 yield Record(seq, group.facts[facts_at:facts_end], BodyAt(segment, body_at, body_bytes, digest))
-            body_at += body_bytes if group.bodies_at else 0
+            body_at += body_bytes if group.bodies_at is not None else 0
         facts_at = facts_end
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncpg  # type: ignore[import-untyped]
 
-LOCK = 0x706F7374726F6164  # "postroad"
+LOCK = 0x706F73746C656164  # "postlead"; not the lock under which tables are migrated, which a node starting later needs
 
 
 class PostgresLeadership:

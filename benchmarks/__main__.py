@@ -30,7 +30,7 @@ from benchmarks.sides import Duration, OurSide
 SMALL = {"codecs": "Codecs", "indexing": "Index"}  # benchmarks of single parts, each a module of its own
 PROFILE_S = 8
 
-console = Console()
+console = Console(width=None if sys.stdout.isatty() else 140)
 
 
 def run_all(names: Sequence[str], pace: Pace) -> report.Run:
@@ -55,7 +55,7 @@ def small_benchmark(name: str) -> str:
     return done.stdout if done.returncode == 0 else f"failed: {done.stderr.strip()[-500:]}"
 
 
-def profile(name: str, *, native: bool) -> None:
+def profile_scenario(name: str, *, native: bool) -> None:
     scenario = BY_NAME[name]
     kept = report.LATEST.parent
     kept.mkdir(exist_ok=True)
@@ -66,9 +66,10 @@ def profile(name: str, *, native: bool) -> None:
             side = OurSide(network, scenario, folder / "load")
             duration = Duration(warmup_ms=WARMUP_MS, measure_ms=PROFILE_S * 1000)
             folded = kept / f"{name}.folded.txt"
-            stacks = profiling.record(side, network.server_process_id, duration, folded, native=native)
-    profiling.write_speedscope(stacks, name, kept / f"{name}.speedscope.json")
-    profiling.print_top(stacks, console)
+            profiles = profiling.record(side, network.server_process_id, duration, folded, native=native)
+    profiling.write_speedscope(profiles, kept / f"{name}.speedscope.json")
+    for profile in profiles:
+        profiling.print_top(profile, console)
     console.print(f"Kept in benchmarks/results: {name}.folded.txt, {name}.speedscope.json")
 
 
@@ -127,7 +128,7 @@ def main() -> int:
         return 2
     if chosen.names[:1] == ["profile"]:
         for name in chosen.names[1:]:
-            profile(name, native=chosen.native)
+            profile_scenario(name, native=chosen.native)
         return 0
     run = run_all(chosen.names or [*BY_NAME, *SMALL], Pace(rounds=chosen.rounds, seconds=chosen.seconds))
     return finish(run, publishes=chosen.publish or not (chosen.names or chosen.quick))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from benchmarks.generator import compile_generator, generate, options
+from benchmarks.generator import Load, compile_generator, generate, options
 from benchmarks.measuring import Measurement, measure
 from benchmarks.network import NetworkServer
 from benchmarks.payload import BULK, TOKEN_MARKER, acknowledge_head, poll_request, post_request, purchase_order
+from benchmarks.processes import cpu_s_at_rest
 from benchmarks.rabbitmq import RabbitMq
 from benchmarks.scenarios import PEER_CONSUMERS, POLLERS, Scenario
 
@@ -59,11 +61,12 @@ class OurSide:
         measured = measure(self._program, self.load_options(duration), self._network.process_ids)
         if not self._scenario.consumes:
             self.drain()
+        cpu_s_at_rest(self._network.process_ids)  # or the peer's round would pay for what is left to do
         return measured
 
-    def load(self, duration: Duration) -> None:
+    def load(self, duration: Duration, at_start: Callable[[], None]) -> Load:
         """The load alone, for a profiler."""
-        generate(self._program, self.load_options(duration), lambda: None)
+        return generate(self._program, self.load_options(duration), at_start)
 
     def drain(self) -> None:
         generate(
@@ -98,6 +101,7 @@ class PeerSide:
         }  # fmt: skip
         measured = measure(self._program, load, self._rabbitmq.process_ids)
         subprocess.run([bytes(self._program), *options(self._common(queue) | {"delete": 1})], check=True)
+        cpu_s_at_rest(self._rabbitmq.process_ids)
         return measured
 
     def _common(self, queue: str) -> dict[str, object]:

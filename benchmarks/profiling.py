@@ -14,7 +14,6 @@ from pathlib import Path
 
 import msgspec
 from rich.console import Console
-from rich.table import Table
 
 from benchmarks.processes import all_processes, cpu_s_at_rest, tree_of
 from benchmarks.sides import Duration, OurSide
@@ -69,19 +68,23 @@ def read_folded(text: str) -> Stacks:
 
 
 def by_process(stacks: Stacks, cpu_us: dict[int, float]) -> list[ProcessProfile]:
-    """Split by the outermost frame, which py-spy writes as ``process 123:"command"``."""
+    """Split by the innermost frame that py-spy writes as ``process 123:"command"``: children stand below their parents."""
     split: dict[str, Stacks] = {}
-    for (process, *stack), samples in stacks.items():
-        if stack:
-            split.setdefault(process, {})[tuple(stack)] = samples
+    for stack, samples in stacks.items():
+        last = max((place for place, frame in enumerate(stack) if frame.startswith("process ")), default=-1)
+        if last + 1 < len(stack):
+            split.setdefault(stack[last] if last >= 0 else "process", {})[stack[last + 1 :]] = samples
     return [
         ProcessProfile(
-            command=process.partition(":")[2].strip('"'),
-            cpu_us=cpu_us.get(int(process.removeprefix("process ").partition(":")[0]), 0.0),
-            stacks=own,
+            command=process.partition(":")[2].strip('"'), cpu_us=cpu_us.get(_process_id(process), 0.0), stacks=own
         )
         for process, own in split.items()
     ]
+
+
+def _process_id(frame: str) -> int:
+    number = frame.removeprefix("process ").partition(":")[0]
+    return int(number) if number.isdigit() else 0
 
 
 def write_speedscope(profiles: list[ProcessProfile], path: Path) -> None:
@@ -115,9 +118,6 @@ def print_top(profile: ProcessProfile, console: Console, most: int = 30) -> None
         whole.update(dict.fromkeys(stack, samples))
     console.print(f"\n{profile.command[:100]}: {profile.cpu_us:.1f} µs CPU a message, {total} samples", markup=False)
     for title, counted in (("self", own), ("with callees", whole)):
-        table = Table(title=title, title_justify="left", box=None)
-        table.add_column("%", justify="right", width=6)
-        table.add_column("function", no_wrap=True, overflow="ellipsis")
+        console.print(f"  {title}", style="bold")
         for frame, samples in counted.most_common(most):
-            table.add_row(f"{samples / total * 100:.1f}", frame)
-        console.print(table)
+            console.print(f"  {samples / total * 100:5.1f} %  {frame}", markup=False, highlight=False, no_wrap=True)

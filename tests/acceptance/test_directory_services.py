@@ -11,8 +11,12 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from postroad.core.model.directory import Service
 from postroad.core.model.ids import GCID
+from postroad.errors import Refused
+from postroad.flow.administration import address_claims
 from postroad.flow.authenticate import Proof
+from postroad.flow.configure import Configuration, saving
 from tests.acceptance.asking import Asked, asked_network
 
 PROFILE = {
@@ -250,3 +254,20 @@ async def test_rates_are_limited_by_operators_alone(asked: Asked) -> None:
     assert (await asked.ask("owner of A", "PUT", path, wish, match="*")).status_code == 200
     versions = (await asked.ask("owner of A", "GET", f"{path}/versions")).json()["items"]
     assert [item["value"]["postsPerSecond"] for item in versions] == [1000, 1000, 0]
+
+
+@pytest.mark.req("N2", "O3")
+async def test_two_nodes_cannot_give_one_address_to_two_services(asked: Asked) -> None:
+    network = asked.running.network
+    elsewhere = Configuration(network.desk, network.index, network.clock)  # another node, as up to date as this one
+    await network.indexed()
+    await elsewhere.load()
+    made = await asked.ask("owner of A", "POST", "/v1/services", {"organization": "Aster", "name": "Fresh"})
+    assert made.status_code == 201
+    twin = Service(gcid="00000000000000ff", organization="Aster", name="FRESH")
+    with pytest.raises(Refused) as refused:
+        await elsewhere.change("node 2", [saving(twin), *address_claims(None, twin)])
+    assert refused.value.code == "version.conflict"
+    gone = await asked.ask("owner of A", "DELETE", "/v1/services/Aster/Fresh", match="*")
+    again = await asked.ask("owner of A", "POST", "/v1/services", {"organization": "Aster", "name": "Fresh"})
+    assert (gone.status_code, again.status_code) == (204, 201), "an address that was left can be taken again"

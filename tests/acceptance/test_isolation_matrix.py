@@ -19,6 +19,8 @@ from postroad.api.application import ROUTES
 from postroad.api.resources.guarded import GuardedRoute
 from postroad.core.model.directory import CredentialKind
 from postroad.core.model.message import Message, Part, Recipient
+from postroad.errors import Refused
+from postroad.flow.authenticate import Proof
 from tests.acceptance.asking import Asked, asked_network
 
 pytestmark = pytest.mark.req("Z5", "N3", "N1")
@@ -124,9 +126,7 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
     )
 
 
-def _proof(asked: Asked, who: str) -> Any:
-    from postroad.flow.authenticate import Proof
-
+def _proof(asked: Asked, who: str) -> Proof:
     return Proof(f"Bearer {asked.keys[who]}".encode())
 
 
@@ -280,6 +280,26 @@ async def test_a_payload_is_for_parties_and_reading_it_is_on_record(asked: Asked
     rows = await asked.running.network.index.rows("access")
     readers = [row[2] for row in rows if row[3] == "payload.read"]
     assert readers == ["owner@aster.example", "viewer@aster.example", "operator@network.example"]
+
+
+@pytest.mark.req("M5")
+@pytest.mark.parametrize("named", ["service", "address"])
+async def test_posting_to_what_is_hidden_is_as_posting_to_nobody(asked: Asked, named: str) -> None:
+    foreign = await objects_of(asked, "Birch", "service of B")
+    sender = await asked.running.authenticator.authenticate(_proof(asked, "service of A"), "test")
+    answers = []
+    for things in (foreign, ABSENT):
+        recipient = getattr(things, named)
+        for message in (
+            Message(to=(Recipient(recipient),)),
+            Message(to=(Recipient("Birch/Public"),), route=(Recipient(recipient),)),
+        ):
+            with pytest.raises(Refused) as refused:
+                await asked.running.network.post(sender, message)
+            answers.append(
+                (refused.value.code, refused.value.detail.replace(recipient, "<name>"), refused.value.pointer)
+            )
+    assert answers[:2] == answers[2:]
 
 
 async def test_secrets_are_in_no_answer_and_in_no_log(asked: Asked, caplog: pytest.LogCaptureFixture) -> None:

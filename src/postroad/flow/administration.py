@@ -21,6 +21,7 @@ from postroad.flow.network import Network
 from postroad.ports import Passwords
 
 Decision = Callable[[Directory], Sequence[Change]]
+ADDRESS = "address"
 NOTHING_HERE = "There is nothing of that name, or nothing that you may see; check the name, and who you are"
 
 
@@ -119,3 +120,17 @@ def service_for(caller: Caller, directory: Directory, name: str, least: Role) ->
     if not caller.has_role(service.organization, least):
         raise denied(f"Only a person with the role {least.value} in the service's organization may do this")
     return service
+
+
+def address_claims(before: Service | None, after: Service | None) -> list[Change]:
+    """Leave the old address and take the new one.
+
+    Services are saved by GCID, so two nodes could give one address to two services at the same moment. Taking an address is
+    therefore a change of an object of its own, and the second of two such changes collides with the first.
+    """
+    old = before.address.casefold() if before is not None else ""
+    new = after.address.casefold() if after is not None else ""
+    if old == new:
+        return []
+    left = [Change(kind=ADDRESS, key=old, value=None)] if old else []
+    return left + ([Change(kind=ADDRESS, key=new, value={"service": after.gcid})] if after is not None else [])

@@ -14,7 +14,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import CredentialKind, Role
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
-from postroad.flow.administration import Administration, denied
+from postroad.flow.administration import Administration, address_claims, denied
 from postroad.flow.configure import Change
 
 PASSWORDS_MOST = 200  # each costs a slow hash
@@ -57,13 +57,19 @@ async def apply(
         carried_out = _plan(administration, caller, document, directory, secrets, prune=prune)
         if carried_out.version != version:
             raise Refused("version.conflict", "What this plan touches has changed since; plan again, look, and apply")
-        return [
-            Change(kind=step.kind, key=step.key, value=step.value, seen_version=step.seen_version)
-            for step in carried_out.steps
-        ]
+        return _changes(carried_out, directory)
 
     await administration.carry_out(caller.name, decide, "configuration applied")
     return carried_out
+
+
+def _changes(carried_out: Plan, directory: Directory) -> list[Change]:
+    changes = []
+    for step in carried_out.steps:
+        changes.append(Change(kind=step.kind, key=step.key, value=step.value, seen_version=step.seen_version))
+        if step.kind == "service":
+            changes += address_claims(directory.services.get(step.key), step.value)
+    return changes
 
 
 def _readable(caller: Caller, directory: Directory, content: dict[str, Any]) -> NetworkDocument:

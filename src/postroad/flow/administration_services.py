@@ -15,6 +15,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration import (
     Administration,
+    address_claims,
     denied,
     not_found,
     organization_for,
@@ -39,7 +40,8 @@ async def create(
         house = organization_for(caller, directory, organization, Role.DEVELOPER)
         if directory.service(f"{house.name}/{name}") is not None:
             raise _taken(house.name)
-        return [saving(profile.service(gcid=gcid, organization=house.name, name=name))]
+        made = profile.service(gcid=gcid, organization=house.name, name=name)
+        return [saving(made), *address_claims(None, made)]
 
     directory = await administration.carry_out(caller.name, decide, "service made")
     return directory.services[gcid]
@@ -60,14 +62,10 @@ async def replace_service(
         other = directory.service(f"{service.organization}/{name}")
         if other is not None and other.gcid != service.gcid:
             raise _taken(service.organization)
-        return [
-            saving(
-                profile.service(
-                    gcid=service.gcid, organization=service.organization, name=name, suspended=service.suspended
-                ),
-                seen_version,
-            )
-        ]
+        changed = profile.service(
+            gcid=service.gcid, organization=service.organization, name=name, suspended=service.suspended
+        )
+        return [saving(changed, seen_version), *address_claims(service, changed)]
 
     gcid = service_for(caller, administration.directory, named, Role.DEVELOPER).gcid
     directory = await administration.carry_out(caller.name, decide, "service changed")
@@ -80,7 +78,7 @@ async def remove(administration: Administration, caller: Caller, named: str, see
     def decide(directory: Directory) -> list[Change]:
         service = service_for(caller, directory, named, Role.DEVELOPER)
         credentials = [removing(item) for item in directory.credentials_of(service=service.gcid)]
-        return [removing(service, seen_version), *credentials]
+        return [removing(service, seen_version), *credentials, *address_claims(service, None)]
 
     await administration.carry_out(caller.name, decide, "service removed")
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -145,3 +147,12 @@ def test_a_credential_that_says_too_little_or_too_much(credential: dict[str, Any
     assert isinstance(found, list)
     assert all(isinstance(fault, Fault) for fault in found)
     assert detail in " ".join(fault.detail for fault in found)
+
+
+@pytest.mark.docs
+def test_the_document_in_the_guide_is_a_document() -> None:
+    guide = Path(__file__).parents[4] / "docs" / "howto" / "configuration-as-code.md"
+    text = guide.read_text().partition("```yaml\n")[2].partition("```")[0]
+    document = read_document(yaml.safe_load(text))
+    assert isinstance(document, NetworkDocument), document
+    assert set(document.organizations["MyBiz"].services) == {"Purchasing", "Archive"}

@@ -1,0 +1,74 @@
+"""``postroad serve`` with one deliberate mistake, to show that the fault tests would notice it.
+
+python broken_server.py late-journal serve     posts are answered before their group is written
+python broken_server.py forgotten-acks serve   acknowledgements are answered and never written
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+from postroad.adapters.journal.segments import files, journal
+from postroad.cli.main import main
+from postroad.flow import deliver
+
+LATE_S = 0.1
+
+
+class LateJournal:
+    """Keeps what was written in memory for a moment, as a disk's cache does, and the durable mark with it."""
+
+    def __init__(self) -> None:
+        self._held: list[Callable[[], object]] = []
+        self._lock = threading.RLock()
+
+    def install(self) -> None:
+        write_all, set_mark, close = files.write_all, files.MappedCounter.set, files.RealFiles.close
+
+        def close_flushed(seam: files.RealFiles, fd: int) -> None:
+            self.write(len(self._held))
+            close(seam, fd)
+
+        def late(work: Callable[..., object]) -> Callable[..., None]:
+            return lambda *arguments: self.hold(lambda: work(*arguments))
+
+        patch.object(journal, "write_all", late(write_all)).start()
+        patch.object(files.MappedCounter, "set", late(set_mark)).start()
+        patch.object(files.RealFiles, "close", close_flushed).start()
+        threading.Thread(target=self._write_late, daemon=True).start()
+
+    def hold(self, work: Callable[[], object]) -> None:
+        with self._lock:
+            self._held.append(work)
+
+    def write(self, count: int) -> None:
+        with self._lock:
+            due, self._held = self._held[:count], self._held[count:]
+            for work in due:
+                work()
+
+    def _write_late(self) -> None:
+        while True:
+            count = len(self._held)
+            time.sleep(LATE_S)
+            self.write(min(count, len(self._held)))
+
+
+async def forget(*arguments: Any) -> None:
+    """In place of writing it down."""
+
+
+if __name__ == "__main__":
+    mistake = sys.argv.pop(1)
+    if mistake == "late-journal":
+        LateJournal().install()
+    elif mistake == "forgotten-acks":
+        patch.object(deliver, "committed", forget).start()
+    else:
+        sys.exit(f"no such mistake: {mistake}")
+    main()

@@ -1,0 +1,171 @@
+"""kill -9 on the running server, large groups and short rounds: what it answered is true after any number of deaths."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from postroad.core.model.message import Delivered
+from postroad.testing.load import Connection
+from postroad.testing.postgres import PostgresServer
+from postroad.testing.server import ServerProcess
+from tests.faults.aftermath import require_whole, require_whole_in_postgres
+from tests.faults.parties import enroll
+from tests.faults.server_load import RECEIVER, SENDER, Load
+
+KILLS = int(os.environ.get("POSTROAD_TEST_SERVER_KILLS", "1"))  # multiplies the rounds of every test here
+SEED = int(os.environ.get("POSTROAD_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
+SETTINGS = {"segment_bytes": 4 << 20, "attempts_most": 10_000}
+SHARED = {"acceptance": "shared", "index": "postgres", "secret": "5e" * 32, "attempts_most": 10_000}
+BROKEN = Path(__file__).with_name("broken_server.py")
+
+
+@pytest.fixture
+def chance() -> Random:
+    print(f"seed {SEED}: repeat with POSTROAD_TEST_SEED={SEED}")
+    return Random(SEED)
+
+
+async def load_on(server: ServerProcess, chance: Random, lease_s: float = 60.0) -> Load:
+    keys = await enroll(server, SENDER, RECEIVER)
+    return Load(port=server.port, keys=keys, chance=chance, lease_s=lease_s)
+
+
+async def one_life(server: ServerProcess, load: Load, *, kill_index_too: bool = False) -> None:
+    """From a start to a death under load; now and then the death comes while it is still recovering."""
+    if load.chance.random() < 0.1:
+        server.launch()
+        await asyncio.sleep(load.chance.uniform(0.1, 1.0))
+        server.kill()
+    await asyncio.to_thread(server.start)
+    await load.run(load.chance.uniform(0.05, 0.6))
+    if kill_index_too:
+        kill_children(server)
+    server.kill()
+    await load.ended()
+
+
+async def after_the_last_life(server: ServerProcess, load: Load, quiet_s: float = 0.5) -> None:
+    """Start once more, empty the network, and see that everybody got what was promised."""
+    await asyncio.to_thread(server.start)
+    await load.drain(quiet_s)
+    await load.post_again(200)
+    print(
+        f"{len(load.ledger.sessions)} accepted, {load.ledger.hand_outs} hand-outs, {load.ledger.duplicates} duplicates"
+    )
+    assert await asyncio.to_thread(server.stop) == 0
+    await asyncio.to_thread(server.start)
+    assert [message.handle for message in await nothing_left(load)] == []
+    assert await asyncio.to_thread(server.stop) == 0
+    assert load.ledger.close()[:5] == []
+
+
+async def nothing_left(load: Load) -> list[Delivered]:
+    async with Connection(load.port, load.keys[RECEIVER]) as receiving:
+        return await load.polled(receiving, 10, wait_s=0.2)
+
+
+@pytest.mark.req("A3", "M6", "M7")
+async def test_a_killed_server_keeps_every_promise(tmp_path: Path, chance: Random) -> None:
+    server = ServerProcess(tmp_path / "data", SETTINGS)
+    load = await load_on(server, chance)
+    try:
+        for _ in range(16 * KILLS):
+            await one_life(server, load)
+        await after_the_last_life(server, load)
+    finally:
+        server.kill()
+    assert len(load.ledger.sessions) > 2_000
+    await require_whole(server.data)
+
+
+@pytest.mark.req("A3")
+async def test_the_index_process_may_die_with_the_server_or_alone(tmp_path: Path, chance: Random) -> None:
+    server = ServerProcess(tmp_path / "data", SETTINGS)
+    load = await load_on(server, chance)
+    try:
+        for _ in range(8 * KILLS):
+            await one_life(server, load, kill_index_too=True)
+        await asyncio.to_thread(server.start)
+        for _ in range(3 * KILLS):  # the server lives on, and starts another
+            await load.run(0.3)
+            kill_children(server)
+            await asyncio.sleep(0.3)
+            await load.ended()
+        await after_the_last_life(server, load)
+    finally:
+        server.kill()
+    await require_whole(server.data)
+
+
+@pytest.mark.req("A3", "M6")
+async def test_a_killed_server_keeps_every_promise_in_postgres(
+    tmp_path: Path, chance: Random, database: tuple[PostgresServer, str]
+) -> None:
+    server = ServerProcess(tmp_path / "data", {**SHARED, "postgres": database[1]})
+    load = await load_on(server, chance, lease_s=1.0)  # a shared lease outlives the node that gave it
+    try:
+        for _ in range(8 * KILLS):
+            await one_life(server, load)
+        await after_the_last_life(server, load, quiet_s=1.5)
+    finally:
+        server.kill()
+    await require_whole_in_postgres(database[1])
+
+
+@pytest.mark.req("A3")
+async def test_postgres_may_stop_at_once_under_load(
+    tmp_path: Path, chance: Random, database: tuple[PostgresServer, str]
+) -> None:
+    postgres, dsn = database
+    server = ServerProcess(tmp_path / "data", {**SHARED, "postgres": dsn})
+    load = await load_on(server, chance, lease_s=1.0)
+    try:
+        await asyncio.to_thread(server.start)
+        for _ in range(8 * KILLS):
+            await load.run(chance.uniform(0.1, 0.6))
+            await asyncio.to_thread(postgres.stop, immediate=True)
+            await asyncio.sleep(chance.uniform(0.0, 0.3))  # clients are answered all the same, with 503
+            await asyncio.to_thread(postgres.start)
+            await load.ended()
+        assert server.is_running
+        await after_the_last_life(server, load, quiet_s=1.5)
+    finally:
+        server.kill()
+    await require_whole_in_postgres(dsn)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "found"),
+    [("late-journal", "accepted and never handed out"), ("forgotten-acks", "acknowledgement had been answered")],
+)
+async def test_a_broken_server_is_found_out(tmp_path: Path, chance: Random, mistake: str, found: str) -> None:
+    server = ServerProcess(tmp_path / "data", SETTINGS, command=(sys.executable, str(BROKEN), mistake, "serve"))
+    load = await load_on(server, chance)
+    try:
+        for _ in range(3):
+            await one_life(server, load)
+        await asyncio.to_thread(server.start)
+        await load.drain(0.3)
+    finally:
+        server.kill()
+    assert any(found in fault for fault in load.ledger.close())
+
+
+@pytest.fixture
+def database() -> Iterator[tuple[PostgresServer, str]]:
+    """A PostgreSQL of the test's own, since it is stopped."""
+    with PostgresServer() as postgres:
+        yield postgres, postgres.create_database("postroad")
+
+
+def kill_children(server: ServerProcess) -> None:
+    for child in server.children:
+        os.kill(child, signal.SIGKILL)

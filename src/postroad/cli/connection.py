@@ -18,11 +18,12 @@ import click
 from postroad.errors import Misconfigured
 
 if TYPE_CHECKING:
-    from postroad.client import Access, AsyncClient, Client
+    from postroad.client import Access, Client
 
 URL_FILE = "url"
 OPERATOR_KEY_FILE = "operator.key"
 DATA = Path("var/postroad")
+TRIES = 3  # somebody waits at the terminal, and scripts have the exit code
 DEFAULT_URL = "http://127.0.0.1:8470"
 
 
@@ -50,15 +51,10 @@ class Connection(NamedTuple):
             return found
         return Access.with_key(url, (_text(data / OPERATOR_KEY_FILE) if url == here else "") or _no_key(data))
 
-    def client(self) -> Client:
-        from postroad.client import Client
+    def client(self, tries: int = TRIES) -> Client:
+        from postroad.client import Client, Retrying
 
-        return Client(access=self.access())
-
-    def async_client(self) -> AsyncClient:
-        from postroad.client import AsyncClient
-
-        return AsyncClient(access=self.access())
+        return Client(access=self.access(), retrying=Retrying(tries=tries))
 
 
 def local_data(environment: Mapping[str, str]) -> Path:

@@ -22,8 +22,15 @@ def recipients(names: Iterable[str], arguments: Mapping[str, str]) -> list[Recip
 def document(file: str, content_type: str, number: int) -> Part:
     """A file's bytes; its content type as given, else by its name, else by a look at it."""
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    guessed = content_type or mimetypes.guess_type(file)[0] or part(data).content_type
+    guessed = content_type or mimetypes.guess_type(file)[0] or part(_perhaps_text(data)).content_type
     return Part(id=str(number), content_type=guessed, data=data)
+
+
+def _perhaps_text(data: bytes) -> str | bytes:
+    try:
+        return data.decode() if b"\0" not in data else data
+    except UnicodeDecodeError:
+        return data
 
 
 def properties_of(texts: Iterable[str]) -> dict[str, Property]:

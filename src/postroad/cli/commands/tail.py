@@ -12,6 +12,7 @@ from postroad.cli.connection import Connection, connected
 from postroad.cli.following import BOXES, Following, Seen
 from postroad.cli.output import Output
 
+FOLLOWING_TRIES = 12  # a server that is started again in between is followed on
 STATES = {"accepted": "cyan", "queued": "yellow", "delivered": "green"}
 
 
@@ -34,7 +35,7 @@ def tail(
     A line for each message that your services sent, received or were refused, and another when its state changes. Stop with
     Ctrl-C.
     """
-    with connection.client() as client, contextlib.suppress(KeyboardInterrupt):
+    with connection.client(tries=FOLLOWING_TRIES) as client, contextlib.suppress(KeyboardInterrupt):
         following = Following(client, boxes or BOXES, service=service, topic=topic, last=last)
         while True:
             for seen in following.news():

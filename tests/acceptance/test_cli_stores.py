@@ -1,0 +1,163 @@
+"""Commands that look after a network's stores on its own machine: verify, index, bodies, doctor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from tests.acceptance.served_network import Served, json_lines, postroad, served, succeeded
+
+BUYER, SELLER = "MyBiz/Purchasing", "Acme/Supply"
+MARK = "a body that is easily found again"
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Served:
+    """A network with a few messages, whose server has ended."""
+    with served(tmp_path / "data") as network:
+        network.register(BUYER, SELLER)
+        with network.client(BUYER) as buyer, network.client(SELLER) as seller:
+            for _ in range(5):
+                buyer.post(to=SELLER, document=MARK)
+            seller.acknowledge(*seller.poll(2, wait_s=10))
+    return network
+
+
+def changed_journal(network: Served, old: bytes, new: bytes) -> None:
+    for segment in (network.data / "journal").glob("*.seg"):
+        data = segment.read_bytes()
+        if old in data:
+            segment.write_bytes(data.replace(old, new, 1))
+            return
+    raise AssertionError(f"{old!r} is not in the journal")
+
+
+@pytest.mark.req("A3")
+def test_verify_finds_what_was_changed(stopped: Served) -> None:
+    assert "complete and unchanged" in succeeded("verify", "--data", stopped.data)
+    changed_journal(stopped, MARK.encode(), MARK.upper().encode())
+    done = postroad("verify", "--data", stopped.data, "--json")
+    [found] = json_lines(done.stdout)
+    assert done.returncode == 1
+    assert [fault["kind"] for fault in found["faults"]] == ["changed"]
+    assert "restore the journal" in postroad("verify", "--data", stopped.data).stdout
+
+
+@pytest.mark.req("A3")
+def test_verify_finds_a_cut_off_end_by_the_index(stopped: Served) -> None:
+    for file in (stopped.data / "journal").iterdir():
+        if file.suffix == ".seg" or file.name == "durable":
+            file.unlink()
+    assert postroad("verify", "--data", stopped.data, "--no-index").returncode == 0
+    done = postroad("verify", "--data", stopped.data)
+    assert done.returncode == 1
+    assert "truncated" in done.stdout
+
+
+@pytest.mark.req("O3")
+def test_an_index_is_made_anew_from_the_journal(stopped: Served) -> None:
+    [before] = json_lines(succeeded("index", "status", "--json", "--data", stopped.data))
+    assert before["behind"] == 0
+    for file in stopped.data.glob("index.sqlite*"):
+        file.unlink()
+    [lost] = json_lines(succeeded("index", "status", "--json", "--data", stopped.data))
+    assert lost["behind"] == lost["journal"] == before["journal"]
+    [rebuilt] = json_lines(succeeded("index", "rebuild", "--json", "--data", stopped.data))
+    assert rebuilt["entries"] == before["journal"]
+    stopped.start()
+    try:
+        refused = postroad("index", "rebuild", "--data", stopped.data)
+        with stopped.client(SELLER) as seller:
+            waiting = seller.poll(10, wait_s=10)
+    finally:
+        stopped.end()
+    assert (refused.returncode, "stop it first" in refused.stderr) == (1, True)
+    assert len(waiting) == 3  # the other two were acknowledged before
+
+
+@pytest.mark.req("A3")
+def test_bodies_go_while_the_audit_trail_stays(tmp_path: Path) -> None:
+    with served(tmp_path / "data") as network:
+        network.register(BUYER, SELLER)
+        with network.client(BUYER) as buyer, network.client(SELLER) as seller:
+            session = buyer.post(to=SELLER, document=MARK).session
+            for _ in range(6):
+                buyer.post(to=SELLER, document=b"x" * 300_000)  # fills more than one segment
+            seller.acknowledge(*seller.poll(10, wait_s=10))
+            last = buyer.post(to=SELLER, document="still waiting").session
+    settings = ("--data", network.data, "--set", "segment_bytes=1048576")
+    [kept] = json_lines(succeeded("bodies", "drop", "--before", "1d", "--json", *settings))
+    assert kept["segments"] == 0
+    [dropped] = json_lines(succeeded("bodies", "drop", "--before", "0s", "--json", *settings))
+    assert dropped["segments"] >= 1
+    assert dropped["freed_bytes"] > 600_000
+    assert not [file for file in (network.data / "journal").iterdir() if MARK.encode() in file.read_bytes()]
+    assert "complete and unchanged" in succeeded("verify", "--data", network.data)
+    network.start()
+    try:
+        assert "delivered" in succeeded("trace", session, "--data", network.data)
+        with network.client(SELLER) as seller:
+            assert [item.session for item in seller.poll(10, wait_s=10)] == [last]
+    finally:
+        network.end()
+
+
+@pytest.mark.req("O3", "A3")
+async def test_a_network_in_postgres_is_served_and_verified(postgres_database: str, tmp_path: Path) -> None:
+    file = tmp_path / "shared.toml"
+    file.write_text(
+        f'acceptance = "shared"\nindex = "postgres"\npostgres = "{postgres_database}"\nsecret = "{"5e" * 32}"\n'
+    )
+    arguments = ("--config", str(file))
+    with served(tmp_path / "data", *arguments) as network:
+        network.register(BUYER, SELLER)
+        with network.client(BUYER) as buyer, network.client(SELLER) as seller:
+            session = buyer.post(to=SELLER, document=MARK).session
+            seller.acknowledge(*seller.poll(wait_s=10))
+            assert seller.trace(session).messages[0].copies[0].stops[0].state == "delivered"
+        assert "complete and unchanged" in succeeded("verify", *arguments)
+        [status] = json_lines(succeeded("index", "status", "--json", *arguments))
+        assert status["journal"] >= 4
+    connection = await asyncpg.connect(postgres_database)
+    try:
+        await connection.execute("UPDATE journal_group SET facts = overlay(facts PLACING '\\x00'::bytea FROM 3)")
+    finally:
+        await connection.close()
+    done = postroad("verify", *arguments)
+    assert (done.returncode, "changed" in done.stdout) == (1, True)
+
+
+@pytest.mark.req("K2")
+def test_the_doctor_looks_at_everything(stopped: Served, tmp_path: Path) -> None:
+    [findings] = json_lines(succeeded("doctor", "--json", "--data", stopped.data, "--set", "port=0"))
+    assert [finding["what"] for finding in findings] == [
+        "python", "sqlite", "data folder", "disk", "clock", "tls", "port", "store",
+    ]  # fmt: skip
+    assert {finding["state"] for finding in findings} <= {"ok", "warning"}
+    sick = postroad("doctor", "--data", stopped.data, "--set", f"least_free_bytes={1 << 60}")
+    assert (sick.returncode, "make room" in sick.stdout) == (1, True)
+
+
+def test_the_doctor_says_where_settings_come_from(tmp_path: Path) -> None:
+    (tmp_path / "postroad.toml").write_text('log_level = "warning"\n')
+    environment = {"POSTROAD_SECRET": "ab" * 32, "POSTROAD_PORT": "9000"}
+    rows = json_lines(
+        succeeded("doctor", "--settings", "--json", "--set", "host=127.0.0.2", cwd=tmp_path, environment=environment)
+    )[0]
+    found = {row["name"]: (row["value"], row["origin"]) for row in rows}
+    assert found["log_level"] == ("warning", "postroad.toml")
+    assert found["port"] == ("9000", "POSTROAD_PORT")
+    assert found["secret"] == ("***", "POSTROAD_SECRET")
+    assert found["host"] == ("127.0.0.2", "command line")
+    assert found["index"] == ("sqlite", "default")
+
+
+def test_wrong_settings_are_all_listed(tmp_path: Path) -> None:
+    done = postroad("serve", "--data", tmp_path, "--set", "port=70000", "--set", "index=paper")
+    assert done.returncode == 1
+    assert "port: must be" in done.stderr
+    assert "index: must be" in done.stderr
+    unknown = postroad("serve", "--set", "colour=red")
+    assert (unknown.returncode, "there is no such setting" in unknown.stderr) == (1, True)

@@ -19,6 +19,8 @@ from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
 
+import click
+
 from postroad.api.serve import serve
 from postroad.bootstrap import open_network
 from postroad.bootstrap.settings import Settings
@@ -58,7 +60,7 @@ async def demonstrated(out: Output, settings: Settings, *, once: bool) -> None:
 async def shown(out: Output, settings: Settings, url: str) -> str:
     """The play from the curtain to the trace; returns the order's session."""
     keys = made_keys(settings.data)
-    out.show(f"[bold]network on {url}[/] (data in {settings.data})")
+    out.say(f"{click.style(f'network on {url}', bold=True)} (data in {settings.data})")
     out.say(await configured(url, settings.data, keys))
     session = await played(out, url, keys)
     await traced(out, url, settings.data, session)

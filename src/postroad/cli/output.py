@@ -39,7 +39,7 @@ class Output:
             click.echo(msgspec.json.encode(value).decode())
 
     def show(self, *drawn: Any) -> None:
-        """Something for people: text with markup, a table, a tree. Nothing in JSON mode."""
+        """Something drawn for people: a styled text, a tree. Never a plain string, which rich would read as markup."""
         if not self.as_json:
             self.console.print(*drawn)
 

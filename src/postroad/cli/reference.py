@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import click
 
 from postroad.cli.exits import Exit
 from postroad.cli.main import postroad
 
+WIDTH = 100
 HEAD = """# The command line
 
 Made from the program by `python -m postroad.cli.reference > docs/reference/cli.md`; a test compares.
@@ -39,7 +41,8 @@ def reference() -> str:
 
 
 def _sections(command: click.Command, path: str, parent: click.Context | None) -> Iterator[str]:
-    context = click.Context(command, info_name=path.rpartition(" ")[2], parent=parent, **command.context_settings)
+    settings: dict[str, Any] = {**command.context_settings, "terminal_width": WIDTH}  # on whatever terminal it is made
+    context = click.Context(command, info_name=path.rpartition(" ")[2], parent=parent, **settings)
     help_text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
     yield f"\n## {path}\n\n```text\n{help_text}\n```\n"
     if isinstance(command, click.Group):

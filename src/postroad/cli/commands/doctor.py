@@ -15,7 +15,7 @@ from postroad.cli.exits import Exit
 from postroad.cli.output import Output
 from postroad.cli.settings_view import settings_rows
 
-MARKS = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "fault": "[red]fault[/]"}
+COLOURS = {"ok": "green", "warning": "yellow", "fault": "red"}
 
 
 @command
@@ -41,7 +41,8 @@ def _check(out: Output, settings: Settings) -> None:
     findings = check_all(settings)
     out.value([finding._asdict() for finding in findings])
     for finding in findings:
-        out.show(f"{MARKS[finding.state]:<16} {finding.what}: {finding.detail}")
+        mark = click.style(f"{finding.state:<8}", fg=COLOURS[finding.state])
+        out.say(f"{mark}{finding.what}: {finding.detail}")
     if any(finding.state == "fault" for finding in findings):
         sys.exit(Exit.ERROR)
 

@@ -34,7 +34,8 @@ def verify(out: Output, no_index: bool, settings: Settings) -> None:
     faults, seq = asyncio.run(_verified(out, settings, not no_index))
     out.value({"entries": seq, "faults": [fault._asdict() for fault in faults]})
     for fault in faults:
-        out.show(f"[red]{fault.kind}[/]: entry {fault.seq}, {fault.file} at {fault.offset}: {fault.detail}")
+        kind = click.style(fault.kind, fg="red")
+        out.say(f"{kind}: entry {fault.seq}, {fault.file} at {fault.offset}: {fault.detail}")
     if faults:
         out.say(f"{len(faults)} faults in {seq} entries: restore the journal from a copy")
         sys.exit(Exit.ERROR)

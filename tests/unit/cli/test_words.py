@@ -1,0 +1,206 @@
+"""From words on a command line to what is meant, and from what happened to words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click
+import pytest
+from rich.console import Console
+
+from postroad.cli.assignments import assignments, moment
+from postroad.cli.connection import Connection
+from postroad.cli.delivered_view import delivered_lines
+from postroad.cli.load import percentile_ms
+from postroad.cli.plan_view import plan_lines
+from postroad.cli.posting import document, properties_of, status_of
+from postroad.cli.references import read_documents
+from postroad.cli.trace_view import trace_tree
+from postroad.client import Part, Status
+from postroad.client.configuration import FieldChange, Plan, PlannedStep
+from postroad.core.audit.history import CopyHistory, Event, History, MessageHistory, Stop
+from postroad.core.model.message import Property, PropertyType
+from postroad.errors import Misconfigured
+from tests.unit.client.scripted import delivered
+
+
+def drawn(what: object) -> str:
+    console = Console(width=160, color_system=None)
+    with console.capture() as capture:
+        console.print(what)
+    return capture.get()
+
+
+def test_assignments() -> None:
+    assert assignments(["a=1", "b=x=y", "c="]) == {"a": "1", "b": "x=y", "c": ""}
+    for wrong in ("a", "=1"):
+        with pytest.raises(click.UsageError, match="NAME=VALUE"):
+            assignments([wrong])
+
+
+def test_moments_are_times_or_distances_from_now() -> None:
+    assert moment("2026-11-15T10:00:00Z") == datetime(2026, 11, 15, 10, tzinfo=UTC)
+    assert moment("2026-11-15") == datetime(2026, 11, 15, tzinfo=UTC)
+    now = datetime.now(UTC)
+    assert abs(moment("2h") - now - timedelta(hours=2)) < timedelta(minutes=1)
+    assert abs(now - moment("30d", past=True) - timedelta(days=30)) < timedelta(minutes=1)
+    with pytest.raises(click.UsageError, match="no time"):
+        moment("tomorrow")
+
+
+def test_properties_and_status() -> None:
+    assert properties_of(["a=x", "n:number=1.50"]) == {
+        "a": Property("a", "x"),
+        "n": Property("n", "1.50", PropertyType.NUMBER),
+    }
+    with pytest.raises(click.UsageError, match="type is one of"):
+        properties_of(["n:money=1"])
+    assert status_of("sold-out:try: later") == Status("sold-out", "try: later")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "content_type"),
+    [
+        ("order.json", b"{}", "application/json"),
+        ("order", b"<Order/>", "application/xml"),
+        ("order", "grüezi".encode(), "text/plain; charset=utf-8"),
+        ("order", b"\x00\x01", "application/octet-stream"),
+        ("order", b"\xff\xfe", "application/octet-stream"),
+    ],
+)
+def test_a_file_is_recognised(tmp_path: Path, name: str, data: bytes, content_type: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    assert document(str(tmp_path / name), "", 3) == Part(id="3", content_type=content_type, data=data)
+    assert document(str(tmp_path / name), "a/b", 1).content_type == "a/b"
+
+
+def test_references_are_resolved_beside_their_file(tmp_path: Path) -> None:
+    (tmp_path / "secret.key").write_text("from a file\n")
+    file = tmp_path / "a.yaml"
+    file.write_text("x: [{keyFrom: 'file:secret.key'}, {passwordFrom: 'env:P', pushFrom: 'env:P'}]")
+    found = read_documents([str(file), "-"], lambda: "y: 1", {"P": "from the environment"})
+    assert found == {"x": [{"key": "from a file"}, {"password": "from the environment", "pushFrom": "env:P"}], "y": 1}
+
+
+def test_every_reference_that_leads_nowhere_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text("x: [{keyFrom: 'file:absent'}, {keyFrom: 'env:ABSENT'}, {keyFrom: 'magic:ABSENT'}]")
+    with pytest.raises(Misconfigured) as caught:
+        read_documents([str(file)], str, {})
+    assert len(caught.value.faults) == 3
+
+
+def test_files_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("postroad: 1\norganizations: {A: {}}")
+    (tmp_path / "b.yaml").write_text("postroad: 2\norganizations: {A: {}}")
+    (tmp_path / "c.yaml").write_text("just text")
+    with pytest.raises(Misconfigured) as caught:
+        read_documents([str(tmp_path / name) for name in ("a.yaml", "b.yaml", "c.yaml")], str, {})
+    assert [fault.partition(": ")[2] for fault in caught.value.faults] == [
+        "postroad: the files disagree about it",
+        "organizations: A stands in another file too; keep it in one place",
+        "this is not a configuration; it begins with `postroad: 1` and lists organizations",
+    ]
+
+
+def test_a_connection_prefers_what_was_said(tmp_path: Path) -> None:
+    (tmp_path / "url").write_text("http://127.0.0.1:1234\n")
+    (tmp_path / "operator.key").write_text("operator\n")
+    (tmp_path / "own.key").write_text("own\n")
+    environment = {"POSTROAD_URL": "http://elsewhere", "POSTROAD_KEY": "mine", "POSTROAD_DATA": str(tmp_path)}
+    here = Connection(data=str(tmp_path)).access(environment)
+    assert (here.url, here.authorization) == ("http://127.0.0.1:1234", "Bearer operator")
+    there = Connection().access(environment)
+    assert (there.url, there.authorization) == ("http://elsewhere", "Bearer mine")
+    own = Connection(url="http://other", key_file=str(tmp_path / "own.key")).access(environment)
+    assert (own.url, own.authorization) == ("http://other", "Bearer own")
+    found = Connection().access({"POSTROAD_DATA": str(tmp_path)})
+    assert (found.url, found.authorization) == ("http://127.0.0.1:1234", "Bearer operator")
+
+
+def test_the_operators_key_is_not_sent_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "url").write_text("http://127.0.0.1:1234\n")
+    (tmp_path / "operator.key").write_text("operator\n")
+    for connection, environment in (
+        (Connection(url="http://elsewhere", data=str(tmp_path)), {}),
+        (Connection(), {"POSTROAD_URL": "http://elsewhere", "POSTROAD_DATA": str(tmp_path)}),
+    ):
+        with pytest.raises(Misconfigured, match="no key"):
+            connection.access(environment)
+
+
+def test_a_plan_reads_like_a_difference() -> None:
+    steps = (
+        PlannedStep(action="add", kind="service", name="A/B", fields=(FieldChange(field="format", after="soap"),)),
+        PlannedStep(
+            action="change", kind="service", name="A/C", fields=(FieldChange(field="tries", before=1, after=2),)
+        ),
+        PlannedStep(action="remove", kind="person", name="a@b"),
+    )
+    assert [line.plain for line in plan_lines(Plan(version="v", steps=steps))] == [
+        "+ service A/B",
+        "    format: soap",
+        "~ service A/C",
+        "    tries: 1 → 2",
+        "- person a@b",
+        "1 to add, 1 to change, 1 to remove.",
+    ]
+    assert [line.plain for line in plan_lines(Plan(version="v"))] == [
+        "Nothing to change: the network is as the files say."
+    ]
+
+
+@pytest.mark.req("M11")
+def test_a_trace_is_a_tree_with_times() -> None:
+    stop = Stop(
+        delivery=1, service="T/stamp", gcid="", in_transit=True, state="delivered", size=1,
+        events=[Event(seq=2, at_us=1_500, what="handed out", by="T/stamp", detail="leased for 60 s")],
+    )  # fmt: skip
+    copies = [
+        CopyHistory(recipient="A/B", code="", detail="", route=["T/stamp", "A/B"], stops=[stop]),
+        CopyHistory(recipient="No/Body", code="recipient.unknown", detail="no such service", route=[]),
+    ]
+    answer_copy = CopyHistory(recipient="M/P", code="", detail="", route=["M/P"])
+
+    def told(session: str, at_us: int, answers: str, copies: list[CopyHistory]) -> MessageHistory:
+        return MessageHistory(
+            seq=1, session=session, at_us=at_us, type="request", sender="M/P", topic="orders", handle="", size=9,
+            form="json", directory=1, answers=answers, copies=copies,
+        )  # fmt: skip
+
+    history = History(
+        transaction="t", messages=[told("s1", 1_000, "", copies), told("s2", 21_000_000, "s1", [answer_copy])]
+    )
+    lines = [line.rstrip() for line in drawn(trace_tree(history)).splitlines()]
+    assert lines == [
+        "transaction t  1970-01-01T00:00:00.001000Z",
+        "└── request M/P → A/B, No/Body  orders, 9 bytes, json  +0.0 ms",
+        "    ├── session s1",
+        "    ├── copy for A/B",
+        "    │   ├── T/stamp (in transit)  delivered",
+        "    │   │   └── handed out by T/stamp: leased for 60 s  +0.5 ms",
+        "    │   └── A/B  not reached yet",
+        "    ├── No/Body: not sent: no such service [recipient.unknown]",
+        "    └── request M/P → M/P  orders, 9 bytes, json  +21.0 s",
+        "        ├── session s2",
+        "        └── M/P  not reached yet",
+    ]
+
+
+def test_a_delivered_message_is_shown_without_control_characters() -> None:
+    parts = (
+        Part(id="1", content_type="text/plain", data=b"one\n\x1b[31mtwo"),
+        Part(id="2", content_type="image/png", data=b"\xff\xfe", attachment=True),
+    )
+    text = "\n".join(line.plain for line in delivered_lines(delivered(1, parts=parts, topic="orders", attempt=3)))
+    assert "\x1b" not in text
+    assert "    one\n     [31mtwo" in text
+    assert "attachment 2 (image/png, 2 bytes)" in text
+    assert "not text" in text
+    assert "attempt  3" in text
+
+
+def test_percentiles() -> None:
+    seconds = [number / 1000 for number in range(1, 101)]
+    assert (percentile_ms(seconds, 0.5), percentile_ms(seconds, 0.99), percentile_ms([0.002], 0.99)) == (51, 100, 2)

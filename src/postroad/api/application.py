@@ -29,7 +29,8 @@ from postroad.api.resources import (
 from postroad.api.resources.context import ApiContext, answer
 from postroad.api.resources.finishing import Finishing
 from postroad.api.resources.guarded import OpenRoute
-from postroad.api.resources.openapi import FAST_PATHS, openapi_document
+from postroad.api.resources.openapi import openapi_document
+from postroad.api.resources.openapi_messages import FAST_PATHS
 from postroad.bootstrap.settings import Settings
 from postroad.core.admission.rate import RateLimiter
 from postroad.core.configuration.document import plainly, pointer

@@ -14,7 +14,7 @@ from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.queries import Paging
 from postroad.core.configuration.shapes import Password, Pem, Shape, Word
 from postroad.core.model.directory import Credential, CredentialKind
-from postroad.flow import administration_services as directory_changes
+from postroad.flow import administration_credentials as proofs
 
 WARN_US = 30 * DAY_US
 
@@ -75,7 +75,7 @@ def expiry_warning(expires_at_us: int, now_us: int) -> str:
 @router.get(SERVICE + "/credentials", response_model=CredentialPage)
 async def list_credentials(request: Request, api: Api, caller: Asking, service: str, query: Paging) -> Response:
     """A service's credentials, without secrets."""
-    _, found = directory_changes.credentials(caller, api.network.directory, service)
+    _, found = proofs.credentials(caller, api.network.directory, service)
     found.sort(key=lambda item: item.id)
     page = paged(request, api, caller, query, found, lambda item: item.id)
     now_us = api.network.clock.now_us()
@@ -94,20 +94,16 @@ async def add_credential(
     match wish:
         case NewServiceKey():
             until_us = api.network.clock.now_us() + wish.expires_in_days * DAY_US if wish.expires_in_days else 0
-            shown["key"], made = await directory_changes.add_key(
-                api.administration, caller, service, wish.label, until_us
-            )
+            shown["key"], made = await proofs.add_key(api.administration, caller, service, wish.label, until_us)
         case NewServicePassword():
-            made = await directory_changes.add_password(api.administration, caller, service, wish.label, wish.password)
+            made = await proofs.add_password(api.administration, caller, service, wish.label, wish.password)
         case NewServiceCertificate():
-            made = await directory_changes.add_certificate(
-                api.administration, caller, service, wish.label, wish.certificate
-            )
+            made = await proofs.add_certificate(api.administration, caller, service, wish.label, wish.certificate)
     return answer(credential_view(made, api.network.clock.now_us()) | shown, 201)
 
 
 @router.delete(SERVICE + "/credentials/{credential}", status_code=204)
 async def remove_credential(api: Api, caller: Asking, service: str, credential: str) -> Response:
     """Remove a credential; it is refused from now on."""
-    await directory_changes.remove_credential(api.administration, caller, service, credential)
+    await proofs.remove(api.administration, caller, service, credential)
     return nothing()

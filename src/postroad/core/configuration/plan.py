@@ -17,8 +17,9 @@ import msgspec
 from pydantic.alias_generators import to_camel
 
 from postroad.core.configuration.document import Fault, NetworkDocument, pointer
+from postroad.core.configuration.planning import Planning, Wanted
 from postroad.core.configuration.profile import profile_of
-from postroad.core.configuration.sections import SECTIONS, USUAL, Planning, Wanted
+from postroad.core.configuration.sections import SECTIONS, USUAL
 from postroad.core.model.directory import Credential, Organization, Person, Role, Service
 from postroad.core.model.snapshot import Directory, object_key
 

@@ -6,47 +6,16 @@ A later kind (rules, bindings, models, batch policies, prices) becomes one more 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from hashlib import blake2b
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from postroad.core.configuration import certificates
-from postroad.core.configuration.document import (
-    CredentialEntry,
-    Fault,
-    OrganizationEntry,
-    ServiceEntry,
-    pointer,
-)
+from postroad.core.configuration.credentials import wanted_credentials
+from postroad.core.configuration.document import OrganizationEntry, ServiceEntry, pointer
+from postroad.core.configuration.planning import Planning, Wanted
 from postroad.core.configuration.profile import ServiceProfile, profile_of
-from postroad.core.model.directory import Credential, Person, Role, Service
+from postroad.core.model.directory import Person, Role, Service
 from postroad.core.model.snapshot import Directory
 
 USUAL = profile_of(ServiceProfile().service(gcid="", organization="", name=""))
-
-
-class Wanted(NamedTuple):
-    """An object as the document wants it, with its place there and its name among people."""
-
-    place: str
-    value: Any
-    name: str
-
-
-@dataclass(slots=True, kw_only=True)
-class Planning:
-    """What sections need to know, and the faults that they find."""
-
-    directory: Directory
-    secrets: Mapping[str, str]
-    fresh_ids: Iterator[str]
-    now_us: int
-    may_choose_ids: bool
-    faults: list[Fault] = field(default_factory=list)
-
-    def fault(self, place: str, detail: str) -> None:
-        self.faults.append(Fault(place, detail))
 
 
 class Section(Protocol):
@@ -106,7 +75,7 @@ class Services:
             service = self._service(organization, name, wish, here, planning)
             if service is not None:
                 found.append(Wanted(here, service, service.address))
-                found += _credentials(service, wish, here, planning)
+                found += wanted_credentials(service, wish, here, planning)
         return found
 
     def _service(
@@ -150,63 +119,6 @@ def _exported_service(service: Service, directory: Directory) -> dict[str, Any]:
     credentials = sorted(directory.credentials_of(service=service.gcid), key=lambda item: (item.label, item.id))
     kept = [{"label": item.label or item.id, "kind": item.kind.value, "kept": True} for item in credentials]
     return {"gcid": service.gcid, **profile, "credentials": kept}
-
-
-def _credentials(service: Service, wish: ServiceEntry, here: str, planning: Planning) -> list[Wanted]:
-    existing = planning.directory.credentials_of(service=service.gcid)
-    found = []
-    for number, entry in enumerate(wish.credentials or ()):
-        place = here + pointer("credentials", number)
-        same = [item for item in existing if (item.label or item.id) == entry.label and item.kind is entry.proof]
-        credential = _credential(service, entry, place, same, planning)
-        if credential is not None:
-            found += [Wanted(place, item, f"{service.address}: {entry.label}") for item in credential]
-    labels = [(entry.label, entry.proof) for entry in wish.credentials or ()]
-    if len(set(labels)) != len(labels) and not all(entry.kept for entry in wish.credentials or ()):
-        planning.fault(here + "/credentials", "two credentials of the same kind have the same label")
-    return found
-
-
-def _credential(
-    service: Service, entry: CredentialEntry, place: str, same: list[Credential], planning: Planning
-) -> list[Credential] | None:
-    if entry.kept:
-        if not same:
-            planning.fault(place, "there is no such credential to keep; say where its secret is found instead")
-        return same
-    if entry.password_from or entry.key_from:
-        planning.fault(place, "resolve the reference before sending the document; `postroad apply` does")
-        return None
-    certificate = certificates.read(entry.certificate) if entry.certificate else None
-    secret = certificate.fingerprint if certificate else planning.secrets.get(place)
-    if secret is None:
-        planning.fault(place, "this secret cannot be used: a key must be one that postroad made, a certificate PEM")
-        return None
-    unchanged = [item for item in same if item.secret == secret]
-    if unchanged:
-        return unchanged
-    key_id = entry.key.split("_")[1] if entry.key else _derived_id(service.gcid, entry)
-    other = planning.directory.credentials.get(key_id)
-    if other is not None and other.service != service.gcid:
-        planning.fault(place, "this key cannot be used; make a new one")
-        return None
-    return [
-        Credential(
-            id=key_id,
-            kind=entry.proof,
-            secret=secret,
-            service=service.gcid,
-            label=entry.label,
-            expires_at_us=certificate.expires_at_us if certificate else 0,
-            certificate=certificate.pem if certificate else "",
-            created_at_us=planning.now_us,
-        )
-    ]
-
-
-def _derived_id(gcid: str, entry: CredentialEntry) -> str:
-    """Passwords and certificates are known by service, kind and label, so a new secret replaces the old one."""
-    return blake2b(f"{gcid}/{entry.proof.value}/{entry.label}".encode(), digest_size=8).hexdigest()
 
 
 def _without_empty(values: dict[str, Any]) -> dict[str, Any]:

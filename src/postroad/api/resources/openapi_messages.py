@@ -1,0 +1,128 @@
+"""The message endpoints in the OpenAPI document.
+
+They run outside FastAPI, so their items are written here, from the same shapes that their codec reads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from postroad.api.resources.openapi_problems import ALWAYS, WITH_BODY, XML, problems, spoken_problems
+from postroad.core.codecs.json_shapes import (
+    JsonDeliveries,
+    JsonPoll,
+    JsonPost,
+    JsonResult,
+    JsonSettlement,
+    JsonSettlementResult,
+)
+from postroad.core.model.polling import LEASE_MAX_S, POLL_MAX, TOKENS_MAX, WAIT_MAX_S
+
+FAST_PATHS: dict[str, tuple[str, ...]] = {
+    "/v1/messages": ("POST",),
+    "/v1/messages/bulk": ("POST",),
+    "/v1/poll": ("POST",),
+    "/v1/ack": ("POST",),
+    "/soap": ("GET", "POST"),
+    "/soap/messages.xsd": ("GET",),
+}
+SHAPES = (JsonPost, JsonResult, JsonPoll, JsonDeliveries, JsonSettlement, JsonSettlementResult)
+# What the codecs check beyond the shapes.
+BOUNDS: dict[str, dict[str, dict[str, float]]] = {
+    "JsonSettlement": {
+        "tokens": {"minItems": 1, "maxItems": TOKENS_MAX},
+        "delaySeconds": {"minimum": 0, "maximum": LEASE_MAX_S},
+    },
+    "JsonPoll": {
+        "max": {"minimum": 1, "maximum": POLL_MAX},
+        "waitSeconds": {"minimum": 0, "maximum": WAIT_MAX_S},
+        "leaseSeconds": {"minimum": 0, "maximum": LEASE_MAX_S},
+    },
+}
+SECURITY: list[dict[str, list[str]]] = [{"key": []}, {"password": []}, {"certificate": []}]
+
+
+def add_messages(document: dict[str, Any]) -> None:
+    """Add the message endpoints to a document."""
+    found, components = msgspec.json.schema_components(SHAPES, ref_template="#/components/schemas/{name}")
+    for shape, bounds in BOUNDS.items():
+        for name, bound in bounds.items():
+            components[shape]["properties"][name] |= bound
+    document["components"]["schemas"] |= components
+    shapes = dict(zip((shape.__name__ for shape in SHAPES), found, strict=True))
+    for path, item in _message_items(shapes).items():
+        document["paths"].setdefault(path, {}).update(item)
+
+
+def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
+    json_post = {"application/json": {"schema": shapes["JsonPost"]}}
+    result = {"application/json": {"schema": shapes["JsonResult"]}}
+    envelopes = {"application/vnd.postroad.envelopes+msgpack": {"schema": {"type": "string", "format": "binary"}}}
+    lines = {"application/x-ndjson": {"schema": {"type": "string"}}, "multipart/mixed": {"schema": {"type": "string"}}}
+    each = {"application/json": {"schema": {"type": "array", "items": {"type": "object"}}}}
+    key = {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "description": "The same key with the same body gives the first answer again",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    }
+    return {
+        "/v1/messages": {
+            "post": _operation("post_message", "Post a message; answered once it is durable.", json_post | XML, 202,
+                               result, [key])
+        },
+        "/v1/messages/bulk": {
+            "post": _operation("post_messages", "Post many messages in one call; each gets its own answer.",
+                               envelopes | lines, 200, envelopes | lines | each)
+        },
+        "/v1/poll": {
+            "post": _operation("poll_messages", "Lease what waits in your mailbox, waiting for the first if asked to.",
+                               {"application/json": {"schema": shapes["JsonPoll"]}}, 200,
+                               {"application/json": {"schema": shapes["JsonDeliveries"]}})
+        },
+        "/v1/ack": {
+            "post": _operation("settle_deliveries", "Acknowledge deliveries, or give them back.",
+                               {"application/json": {"schema": shapes["JsonSettlement"]}}, 200,
+                               {"application/json": {"schema": shapes["JsonSettlementResult"]}})
+        },
+        "/soap/messages.xsd": {"get": _published("read_message_schema", "The XML Schema of messages.")},
+        "/soap": {
+            "get": _published("read_wsdl", "The WSDL of the SOAP address."),
+            "post": _operation("soap", "Post, poll and acknowledge in SOAP 1.1 or 1.2.", XML, 200, XML),
+        },
+    }  # fmt: skip
+
+
+def _published(name: str, text: str) -> dict[str, Any]:
+    return {
+        "operationId": name,
+        "summary": text.rstrip("."),
+        "tags": ["messages"],
+        "security": [],
+        "responses": {"200": {"description": text, "content": {"text/xml": {"schema": {"type": "string"}}}}}
+        | problems({400, 500, 503}),
+    }
+
+
+def _operation(
+    name: str,
+    text: str,
+    body: dict[str, Any],
+    status: int,
+    answer: dict[str, Any],
+    parameters: list[dict[str, Any]] | None = None,
+) -> dict[str, Any]:
+    statuses = {*ALWAYS, *WITH_BODY, 401, 403, 404, 409}
+    failures = spoken_problems(statuses) if "text/xml" in body else problems(statuses)
+    return {
+        "operationId": name,
+        "summary": text.rstrip("."),
+        "description": text,
+        "tags": ["messages"],
+        "security": SECURITY,
+        "parameters": parameters or [],
+        "requestBody": {"required": True, "content": body},
+        "responses": {str(status): {"description": text, "content": answer}} | failures,
+    }

@@ -1,0 +1,61 @@
+"""Errors in the OpenAPI document: the one shape of a problem, and which of them an operation can give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroad.api.problem import CONTENT_TYPE
+from postroad.core.model.refusals import REFUSALS
+
+XML = {"text/xml": {"schema": {"type": "string"}}, "application/soap+xml": {"schema": {"type": "string"}}}
+ALWAYS = (400, 406, 429, 500, 503)
+WITH_BODY = (413, 415, 422, 507)
+
+PROBLEM: dict[str, Any] = {
+    "title": "Problem",
+    "description": "RFC 9457 problem details.",
+    "type": "object",
+    "required": ["type", "title", "status", "detail", "code"],
+    "properties": {
+        "type": {"type": "string", "description": "Leads to the documentation of the code"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What went wrong, and what to do next"},
+        "code": {"type": "string", "enum": sorted(REFUSALS), "description": "Stable; branch on this"},
+        "pointer": {"type": "string", "description": "JSON pointer or XML path of the offending place"},
+        "session": {"type": "string", "description": "The session that this speaks of"},
+        "incident": {"type": "string", "description": "Tell us this when you report a problem of ours"},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["detail"],
+                "properties": {
+                    "pointer": {"type": "string"},
+                    "parameter": {"type": "string"},
+                    "detail": {"type": "string"},
+                },
+            },
+        },
+    },
+}
+
+
+def problems(statuses: set[int]) -> dict[str, Any]:
+    return {str(status): {"$ref": f"#/components/responses/Problem{status}"} for status in sorted(statuses)}
+
+
+def problem_responses() -> dict[str, Any]:
+    content = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    statuses = sorted({refusal.status for refusal in REFUSALS.values()})
+    return {f"Problem{status}": {"description": "; ".join(_titles(status)), "content": content} for status in statuses}
+
+
+def spoken_problems(statuses: set[int]) -> dict[str, Any]:
+    """Problems of endpoints that answer in the caller's own form: SOAP faults for SOAP."""
+    content = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}} | XML
+    return {str(status): {"description": "; ".join(_titles(status)), "content": content} for status in sorted(statuses)}
+
+
+def _titles(status: int) -> list[str]:
+    return [refusal.title for refusal in REFUSALS.values() if refusal.status == status][:6]

@@ -1,0 +1,33 @@
+"""What sections share while planning: the objects they want, what they may know, and the faults they find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from postroad.core.configuration.document import Fault
+from postroad.core.model.snapshot import Directory
+
+
+class Wanted(NamedTuple):
+    """An object as the document wants it, with its place there and its name among people."""
+
+    place: str
+    value: Any
+    name: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Planning:
+    """What sections need to know, and the faults that they find."""
+
+    directory: Directory
+    secrets: Mapping[str, str]
+    fresh_ids: Iterator[str]
+    now_us: int
+    may_choose_ids: bool
+    faults: list[Fault] = field(default_factory=list)
+
+    def fault(self, place: str, detail: str) -> None:
+        self.faults.append(Fault(place, detail))

@@ -73,9 +73,7 @@ def unrun(text: str) -> list[str]:
 def _until(page: Path, anchor: str) -> list[Step]:
     text = page.read_text()
     headings = list(HEADING.finditer(re.sub(r"```.*?```", lambda block: " " * len(block[0]), text, flags=re.DOTALL)))
-    ends = [
-        after.start() for heading, after in pairwise(headings) if _anchor(heading[1]) == anchor
-    ]
+    ends = [after.start() for heading, after in pairwise(headings) if _anchor(heading[1]) == anchor]
     if not ends:
         raise ValueError(f"{page.name} has no section {anchor} with another one after it")
     return list(_steps(text[: ends[0]], page.name))

@@ -1,0 +1,79 @@
+"""The reference page of the kinds of journal entries, written from ``core/model/journal.py``."""
+
+from __future__ import annotations
+
+from postroad.core.model import journal
+from scripts.source_comments import Field, fields
+
+INTRODUCTION = """# Kinds of journal entries
+
+<!-- Written by `python -m scripts.reference_pages`; a test compares. Change core/model/journal.py, not this page. -->
+
+An entry is one thing that happened, whole. It is written as a MessagePack array: first its kind, then its fields in the order
+given here. Fields are only ever added at the end, with a default, and a kind is never given another meaning, so a program written
+for today's entries reads tomorrow's. Times are microseconds since 1970 (UTC); services are named by GCID. Bodies are no part of
+an entry: the journal keeps them beside it, as [its format](journal-format.md) says, and the index makes
+[its tables](tables.md) from entries alone.
+"""
+
+# What the code need not say, because the name says it to those who read the code.
+MEANINGS = {
+    "answers": "the delivery that this message answers",
+    "arguments": "what the service is invoked with",
+    "at_us": "when",
+    "attachment": "an attachment, and not a document",
+    "by": "who: a GCID, an e-mail address, or `network`",
+    "code": "stable code of the [refusal](errors.md)",
+    "content_type": "content type",
+    "copies": "one for each recipient",
+    "copy": "which copy of the message, counted from 0",
+    "delay_s": "not handed out again for so many seconds",
+    "deliveries": "numbers of the deliveries",
+    "delivery": "number of the delivery",
+    "detail": "in words",
+    "expires_at_us": "when it expires; 0 = never",
+    "form": "wire form: json, soap11, soap12, envelope, bulk",
+    "handle": "the sender's own name for the message",
+    "hops": "the services to pass, the recipient last",
+    "id": "id of the part",
+    "invoker": "GCID of the service that brought it in",
+    "key": "name of the object",
+    "kind": "kind of object",
+    "lease_s": "for so many seconds",
+    "named": "recipients as the poster wrote them",
+    "objects": "the objects as they are from now on",
+    "parts": "descriptions of documents and attachments",
+    "possible_duplicate": "the poster's flag",
+    "properties": "typed properties",
+    "reason": "why",
+    "session": "session of the message",
+    "size": "bytes",
+    "state": "`expired`, `cancelled`, `failed` or `rejected`",
+    "status": "status of a response",
+    "topic": "topic",
+    "transaction": "the session that began the exchange",
+    "type": "request, response, notification, acknowledgement or cancel",
+    "value": "the object; none = removed",
+    "version": "version of the object, counted from 1",
+    "what": "what was done or tried",
+}
+
+PARTS = (journal.PartFacts, journal.Hop, journal.Copy, journal.Answers, journal.ObjectChange)
+
+
+def render() -> str:
+    kinds = zip(journal.KINDS, journal.Entry.__args__, strict=True)
+    sections = [_section(kind, entry) for kind, entry in kinds]
+    parts = ["## What entries are made of\n", *(_section(part.__name__, part, "###") for part in PARTS)]
+    return "\n".join([INTRODUCTION, *sections, *parts])
+
+
+def _section(title: str, kind: type, level: str = "##") -> str:
+    rows = "".join(_row(field) for field in fields(kind))
+    return f"{level} {title}\n\n{kind.__doc__}\n\n| field | type | default | meaning |\n|---|---|---|---|\n{rows}"
+
+
+def _row(field: Field) -> str:
+    kind = field.type.replace("|", "or")
+    default = f"`{field.default}`" if field.default else ""
+    return f"| `{field.name}` | {kind} | {default} | {field.comment or MEANINGS[field.name]} |\n"

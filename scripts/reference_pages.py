@@ -1,0 +1,20 @@
+"""Writes every page that is made from code: ``python -m scripts.reference_pages``; a test compares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from scripts import delivery_diagram, journal_kinds_page, settings_page
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+PAGES: dict[Path, Callable[[], str]] = {
+    DOCS / "reference" / "settings.md": settings_page.render,
+    DOCS / "reference" / "journal-kinds.md": journal_kinds_page.render,
+    DOCS / "explanation" / "delivery-states.svg": delivery_diagram.render,
+}
+
+if __name__ == "__main__":
+    for path, render in PAGES.items():
+        path.write_text(render())

@@ -103,6 +103,14 @@ async def test_lists_by_box_and_filter(asked: Asked) -> None:
     assert (await asked.ask("owner of B", "GET", f"/v1/messages/{refused['session']}")).status_code == 404
 
 
+@pytest.mark.parametrize(
+    "query", ["state=queued", "box=sent&state=delivered", "box=refused&topic=x", "box=refused&type=request"]
+)
+async def test_filters_that_cannot_find_anything_are_refused(asked: Asked, query: str) -> None:
+    response = await asked.ask("owner of A", "GET", f"/v1/messages?{query}")
+    assert (response.status_code, response.json()["code"]) == (422, "value.invalid")
+
+
 async def test_pages_of_messages_follow_each_other(asked: Asked) -> None:
     posted = [(await post(asked, f"topic {number % 3}")).session for number in range(11)]
     seen: list[str] = []

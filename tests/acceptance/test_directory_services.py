@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+import httpx2
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -227,6 +230,26 @@ async def test_a_service_proves_itself_by_key_password_or_certificate(asked: Ask
     for item in listed:
         assert (await asked.ask("developer of A", "DELETE", f"{here}/{item['id']}")).status_code == 204
     assert (await asked.ask("by key", "GET", here)).status_code == 401
+
+
+@pytest.mark.req("Z1")
+async def test_a_certificate_that_the_front_hands_on_is_believed_over_tls_alone(asked: Asked) -> None:
+    pem = certificate(90)
+    here = "/v1/services/Aster/Public/credentials"
+    made = await asked.ask("owner of A", "POST", here, {"kind": "certificate", "label": "tls", "certificate": pem})
+    assert (made.status_code, made.json()["warning"]) == (201, "")
+    der = x509.load_pem_x509_certificate(pem.encode()).public_bytes(serialization.Encoding.DER)
+    application = asked.client._transport.app  # type: ignore[attr-defined]
+
+    async def front(scope: Any, receive: Any, send: Any) -> None:
+        await application({**scope, "scheme": "https", "extensions": {"tls": {"client_cert_der": der}}}, receive, send)
+
+    transport = httpx2.ASGITransport(app=front)
+    async with httpx2.AsyncClient(transport=transport, base_url="https://network.example") as client:
+        assert (await client.get("/v1/status")).json()["queues"] == [{"service": "Aster/Public", "waiting": 0}]
+    assert (
+        await asked.ask("anonymous", "GET", "/v1/status", Client_Cert=f":{base64.b64encode(der).decode()}:")
+    ).status_code == 401
 
 
 @pytest.mark.parametrize("pem", ["nonsense", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])

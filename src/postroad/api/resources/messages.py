@@ -5,10 +5,10 @@ Posting and polling are not here: they are served on the HTTP front's fast route
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from postroad.api.pagination import Page, PageQuery, asked_by
 from postroad.api.resources.context import Api, Asking, answer, page_answer
@@ -33,6 +33,14 @@ class MessageQuery(PageQuery):
     type: Kind = ""
     topic: Line = ""
     state: Annotated[StateName, Field(description="Of received messages")] = ""
+
+    @model_validator(mode="after")
+    def filters_fit_the_box(self) -> Self:
+        if self.state and self.box != "received":
+            raise ValueError("state selects among received messages; ask for box=received with it")
+        if self.box == "refused" and (self.type or self.topic):
+            raise ValueError("what was refused has neither type nor topic; leave both out")
+        return self
 
 
 class MessageSummary(Shape):

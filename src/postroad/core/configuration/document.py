@@ -121,6 +121,6 @@ def document_schema() -> dict[str, Any]:
     schema = NetworkDocument.model_json_schema(by_alias=True)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://postroad.dev/schema/network-1.json",
+        "$id": "urn:postroad:schema:network:1",
         **schema,
     }

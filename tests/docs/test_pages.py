@@ -45,8 +45,9 @@ def carry_out(step: Step, folder: Path, shell: Shell, printed: Printed) -> str:
             (folder / step.name).write_text(printed.told(step.text))
             return ""
         case RunPython():
-            (folder / "snippet.py").write_text(printed.told(step.text))
-            code, output = shell.run("python snippet.py")
+            program = folder / "snippet.py"
+            program.write_text(printed.told(step.text))
+            code, output = shell.run(f"python {program}")
             return f"exit code {code}:\n{output}" if code else ""
         case Type():
             code, output = shell.run(printed.told(step.command))

@@ -1,11 +1,11 @@
-"""Answers every message until it is interrupted. POSTROAD_URL and POSTROAD_KEY_FILE say where and who."""
+"""Answers every order until it is interrupted. POSTROAD_URL and POSTROAD_KEY_FILE say where and who."""
 
-from postroad.client import Client, Delivered, text_of
+from postroad.client import Client, Received
 
 
-def greet(message: Delivered) -> str:
-    return f"{message.sender} said: {text_of(message)}"
+def confirm(order: Received) -> dict[str, str]:
+    return {"confirmed": order.document["order"]}
 
 
 with Client() as network:
-    network.handle(greet)
+    network.handle(confirm)

@@ -1,9 +1,9 @@
-"""Says hello to a service and waits for the answer. POSTROAD_URL and POSTROAD_KEY_FILE say where and who."""
+"""Orders something and waits for the answer. POSTROAD_URL and POSTROAD_KEY_FILE say where and who."""
 
-from postroad.client import Client, text_of
+from postroad.client import Client
 
 with Client() as network:
-    posted = network.post(to="Hello/Receiver", type="request", document="Hello from the sender")
+    network.post(to="Acme/Supply", type="request", document={"order": "PO-1", "quantity": 3})
     for answer in network.poll(wait_s=20):
-        print(text_of(answer))
+        print(answer.sender, "says", answer.document)
         network.acknowledge(answer)

@@ -138,6 +138,22 @@ def test_an_export_that_is_applied_changes_nothing(network: Served, tmp_path: Pa
     assert not [secret for secret in secrets if secret in file.read_text() + exported]
 
 
+def test_missing_keys_are_made_when_so_wished(network: Served, tmp_path: Path) -> None:
+    file = tmp_path / "keys.yaml"
+    file.write_text(
+        "postroad: 1\norganizations: {K: {services: {k: {credentials: [{label: l, keyFrom: 'file:k/k.key'}]}}}}"
+    )
+    arguments = ("apply", file, "--data", network.data)
+    assert "No such file" in postroad(*arguments, "--dry-run").stderr
+    assert postroad(*arguments, "--dry-run", "--make-keys").returncode == 2
+    key = tmp_path / "k" / "k.key"
+    assert not key.exists()
+    succeeded(*arguments, "--yes", "--make-keys")
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert "Nothing to change" in succeeded(*arguments, "--make-keys", "--yes")
+    assert "No messages" in succeeded("poll", "--data", network.data, "--key-file", key)
+
+
 def test_every_fault_of_the_files_is_named_at_once(network: Served, tmp_path: Path) -> None:
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
     first.write_text(

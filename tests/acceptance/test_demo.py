@@ -66,9 +66,9 @@ def test_the_next_commands_work_as_they_are_printed(tmp_path: Path) -> None:
 
 
 @pytest.mark.docs
-@pytest.mark.parametrize("example", ["hello", "purchase-order"])
-def test_an_example_can_be_followed_word_by_word(example: str, tmp_path: Path) -> None:
-    folder = tmp_path / example
+@pytest.mark.parametrize(("example", "start"), [("hello", "."), ("purchase-order", "examples/purchase-order")])
+def test_an_example_can_be_followed_word_by_word(example: str, start: str, tmp_path: Path) -> None:
+    folder = tmp_path / "examples" / example
     shutil.copytree(EXAMPLES / example, folder)
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -80,7 +80,7 @@ def test_an_example_can_be_followed_word_by_word(example: str, tmp_path: Path) -
     environment = clean_environment()
     environment["PATH"] = f"{programs}:{environment['PATH']}"
     done = subprocess.run(
-        ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+        ["bash", "-c", script], cwd=tmp_path / start, env=environment, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stdout + done.stderr
     expected = re.search(r"```text\n(.*?)```", (folder / "README.md").read_text(), re.DOTALL)

@@ -44,9 +44,7 @@ class Connection(NamedTuple):
         known = {} if self.data else dict(environment)
         here = _text(data / URL_FILE) or DEFAULT_URL
         url = self.url or known.get("POSTROAD_URL", "") or here
-        if self.key_file:
-            known = {"POSTROAD_KEY_FILE": self.key_file}
-        found = Access.found_in(known, url=url, key=self.key)
+        found = Access.found_in(known, url=url, key=self.key, key_file=self.key_file)
         if found.authorization:
             return found
         return Access.with_key(url, (_text(data / OPERATOR_KEY_FILE) if url == here else "") or _no_key(data))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import os
-import secrets
 import shlex
 import shutil
 import socket
@@ -24,14 +23,13 @@ import click
 from postroad.api.serve import serve
 from postroad.bootstrap import open_network
 from postroad.bootstrap.settings import Settings
-from postroad.cli.commands.keys import write_private
+from postroad.cli.commands.keys import made_key
 from postroad.cli.connection import OPERATOR_KEY_FILE
 from postroad.cli.output import Output
 from postroad.cli.references import read_documents
 from postroad.cli.running import address_left_in
 from postroad.cli.trace_view import trace_tree
 from postroad.client import AsyncClient, Delivered
-from postroad.core.identity import api_key
 from postroad.errors import Unavailable
 
 SCENE = Path(str(files("postroad.cli.purchase_order")))
@@ -138,7 +136,7 @@ def made_keys(data: Path) -> dict[str, Path]:
     paths = {address: data / "keys" / f"{address.replace('/', '-')}.key" for address in (BUYER, SELLER)}
     for path in paths.values():
         if not path.exists():
-            write_private(path, api_key.make(secrets.token_bytes(api_key.RANDOM_BYTES)).text)
+            made_key(path)
     return paths
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from postroad.cli.commands.keys import new_key
 from postroad.client import Access, AsyncClient, Message, Refused, message
-from postroad.core.identity import api_key
 from postroad.errors import Unavailable
 
 ORGANIZATION = "PostroadBench"
@@ -69,7 +69,7 @@ async def measured(access: Access, load: Load, advance: Callable[[float], None])
 
 async def registered(access: Access) -> dict[str, str]:
     """Fresh keys of the two services, which are made if need be."""
-    keys = {name: api_key.make(secrets.token_bytes(api_key.RANDOM_BYTES)).text for name in (SENDER, RECEIVER)}
+    keys = {name: new_key() for name in (SENDER, RECEIVER)}
     services = {name: {"credentials": [{"label": "bench", "key": key}]} for name, key in keys.items()}
     document = {"postroad": 1, "organizations": {ORGANIZATION: {"services": services}}}
     async with AsyncClient(access=access) as operator:

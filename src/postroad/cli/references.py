@@ -15,17 +15,22 @@ import yaml
 from postroad.errors import Misconfigured
 
 RESOLVED = {"passwordFrom": "password", "keyFrom": "key"}
-Resolve = Callable[[str], str]
+Resolve = Callable[[str, str], str]
 
 
-def read_documents(files: Iterable[str], stdin: Callable[[], str], environment: Mapping[str, str]) -> dict[str, Any]:
-    """One document out of all files (``-`` is standard input), ready to be sent."""
+def read_documents(
+    files: Iterable[str],
+    stdin: Callable[[], str],
+    environment: Mapping[str, str],
+    make_key: Callable[[Path], str] | None = None,
+) -> dict[str, Any]:
+    """One document out of all files (``-`` is standard input), ready to be sent; ``make_key`` makes missing key files."""
     faults: list[str] = []
     joined: dict[str, Any] = {}
     for file in files:
         content = _parsed(file, stdin, faults)
         folder = Path() if file == "-" else Path(file).parent
-        _join(joined, _with_secrets(content, _resolver(folder, environment, file, faults)), file, faults)
+        _join(joined, _with_secrets(content, _resolver(folder, environment, file, faults, make_key)), file, faults)
     if faults:
         raise Misconfigured(faults)
     return joined
@@ -59,26 +64,39 @@ def _join(joined: dict[str, Any], content: dict[str, Any], file: str, faults: li
 def _with_secrets(value: Any, resolve: Resolve) -> Any:
     if isinstance(value, dict):
         return {
-            RESOLVED.get(name, name): resolve(item) if name in RESOLVED and isinstance(item, str) else
+            RESOLVED.get(name, name): resolve(name, item) if name in RESOLVED and isinstance(item, str) else
             _with_secrets(item, resolve)
             for name, item in value.items()
         }  # fmt: skip
     return [_with_secrets(item, resolve) for item in value] if isinstance(value, list) else value
 
 
-def _resolver(folder: Path, environment: Mapping[str, str], file: str, faults: list[str]) -> Resolve:
-    def resolve(reference: str) -> str:
+def _resolver(
+    folder: Path,
+    environment: Mapping[str, str],
+    file: str,
+    faults: list[str],
+    make_key: Callable[[Path], str] | None,
+) -> Resolve:
+    def resolve(field: str, reference: str) -> str:
         kind, _, name = reference.partition(":")
         if kind == "env" and name in environment:
             return environment[name]
         if kind == "file":
-            try:
-                return (folder / Path(name).expanduser()).read_text().strip()
-            except OSError as error:
-                faults.append(f"{file}: {reference}: {error}")
-                return ""
+            path = folder / Path(name).expanduser()
+            if make_key is not None and field == "keyFrom" and not path.exists():
+                return make_key(path)
+            return _secret_in(path, f"{file}: {reference}", faults)
         what = f"the variable {name} is not set" if kind == "env" else "write it as env:NAME or file:PATH"
         faults.append(f"{file}: {reference}: {what}")
         return ""
 
     return resolve
+
+
+def _secret_in(path: Path, place: str, faults: list[str]) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError as error:
+        faults.append(f"{place}: {error}")
+        return ""

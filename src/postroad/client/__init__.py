@@ -17,6 +17,7 @@ from postroad.client.compose import message
 from postroad.client.consuming import Reply
 from postroad.client.documents import json_of, text_of
 from postroad.client.nonblocking import AsyncClient
+from postroad.client.received import Received
 from postroad.client.retrying import Retrying
 from postroad.core.model.message import Delivered, Message, MessageType, Part, PostResult, Status
 from postroad.core.model.polling import Selector
@@ -32,6 +33,7 @@ __all__ = [
     "Part",
     "PostResult",
     "PostroadError",
+    "Received",
     "Refused",
     "Reply",
     "Retrying",

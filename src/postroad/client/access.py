@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 
 from postroad.errors import Misconfigured
@@ -33,18 +34,21 @@ class Access:
         return cls(url=url, authorization="Basic " + base64.b64encode(f"{name}:{password}".encode()).decode())
 
     @classmethod
-    def found_in(cls, environment: Mapping[str, str], *, url: str = "", key: str = "") -> Access:
+    def found_in(
+        cls, environment: Mapping[str, str], *, url: str = "", key: str = "", key_file: str | PathLike[str] = ""
+    ) -> Access:
         """What was given, else what the environment says."""
+        known = "" if key_file else environment.get("POSTROAD_KEY", "")
         return cls.with_key(
             url or environment.get("POSTROAD_URL", "") or DEFAULT_URL,
-            key or environment.get("POSTROAD_KEY", "") or _key_in_file(environment.get("POSTROAD_KEY_FILE", "")),
+            key or known or _key_in_file(key_file or environment.get("POSTROAD_KEY_FILE", "")),
         )
 
 
-def _key_in_file(path: str) -> str:
+def _key_in_file(path: str | PathLike[str]) -> str:
     if not path:
         return ""
     try:
         return Path(path).expanduser().read_text().strip()
     except OSError as error:
-        raise Misconfigured([f"POSTROAD_KEY_FILE: {error}"]) from error
+        raise Misconfigured([f"the key file cannot be read: {error}"]) from error

@@ -32,6 +32,7 @@ from postroad.client.exchange import (
     Step,
     Talk,
 )
+from postroad.client.received import Received
 from postroad.client.retrying import Retrying
 from postroad.client.stopping import Stopping
 from postroad.core.audit.history import History
@@ -40,7 +41,7 @@ from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Select
 
 _Value = TypeVar("_Value")
 TIMEOUT_S = 30.0
-Function = Callable[[Delivered], Any]
+Function = Callable[[Received], Any]
 
 
 class Client:
@@ -51,13 +52,14 @@ class Client:
         url: str = "",
         key: str = "",
         *,
+        key_file: str | os.PathLike[str] = "",
         access: Access | None = None,
         retrying: Retrying | None = None,
         timeout_s: float = TIMEOUT_S,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         """Without arguments, address and key come from POSTROAD_URL and POSTROAD_KEY or POSTROAD_KEY_FILE."""
-        self.access = access or Access.found_in(os.environ, url=url, key=key)
+        self.access = access or Access.found_in(os.environ, url=url, key=key, key_file=key_file)
         self._timeout_s = timeout_s
         self._http = httpx2.Client(base_url=self.access.url, verify=tls if tls is not None else True)
         self._talks = Conversations(
@@ -91,7 +93,7 @@ class Client:
 
     def poll(
         self, most: int = 10, *, wait_s: float = 0.0, lease_s: float = 0.0, select: Selector = EVERYTHING
-    ) -> list[Delivered]:
+    ) -> list[Received]:
         """Take waiting messages; they come again after the lease unless acknowledged."""
         return self._run(self._talks.poll(PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select)))
 
@@ -197,7 +199,7 @@ class Client:
         return Response(status=answer.status_code, headers=dict(answer.headers), body=answer.content)
 
 
-def called(function: Function, delivered: Delivered) -> Returned | Raised:
+def called(function: Function, delivered: Received) -> Returned | Raised:
     try:
         return Returned(function(delivered))
     except Exception as error:  # the loop must outlive whatever its user's function does

@@ -15,6 +15,7 @@ from typing import Any
 from postroad.client.compose import response
 from postroad.client.conversations import Conversations
 from postroad.client.exchange import Call, Interrupted, Raised, Returned, Talk
+from postroad.client.received import Received
 from postroad.client.retrying import Retrying
 from postroad.core.model.message import Delivered, Message, MessageType, Status
 from postroad.core.model.polling import Outcome as Wish
@@ -55,7 +56,7 @@ def consume(conversations: Conversations, polling: PollRequest, stopped: Stopped
     return handled
 
 
-def _handle(conversations: Conversations, message: Delivered) -> Talk[None]:
+def _handle(conversations: Conversations, message: Received) -> Talk[None]:
     outcome = yield Call(message)
     if not isinstance(outcome, Raised | Returned):
         raise TypeError(f"a call returns or raises, but this came back: {outcome!r}")

@@ -15,8 +15,9 @@ from postroad.client import requests, responses
 from postroad.client.chunk_posting import Answer, ChunkPosting
 from postroad.client.chunks import chunks
 from postroad.client.exchange import Lost, Outcome, Pause, Request, Response, Talk
+from postroad.client.received import Received
 from postroad.client.retrying import Retrying
-from postroad.core.model.message import Delivered, Message, PostResult
+from postroad.core.model.message import Message, PostResult
 from postroad.core.model.polling import PollRequest, Settlement, SettlementResult
 from postroad.errors import Refused
 
@@ -55,7 +56,7 @@ class Conversations:
             progress(len(answers))
         return answers
 
-    def poll(self, request: PollRequest) -> Talk[list[Delivered]]:
+    def poll(self, request: PollRequest) -> Talk[list[Received]]:
         outcome, _ = yield from self._persistently(requests.poll(request))
         return responses.polled(outcome)
 

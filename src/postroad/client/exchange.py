@@ -9,7 +9,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from postroad.core.model.message import Delivered
+from postroad.client.received import Received
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -55,7 +55,7 @@ class Pause:
 class Call:
     """Call the user's function with this message."""
 
-    message: Delivered
+    message: Received
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from postroad.client.exchange import (
     Step,
     Talk,
 )
+from postroad.client.received import Received
 from postroad.client.retrying import Retrying
 from postroad.client.stopping import AsyncStopping
 from postroad.core.audit.history import History
@@ -41,7 +42,7 @@ from postroad.core.model.message import Delivered, Message, PostResult
 from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector, Settlement, SettlementResult
 
 _Value = TypeVar("_Value")
-Function = Callable[[Delivered], Any]  # may be a coroutine function
+Function = Callable[[Received], Any]  # may be a coroutine function
 
 
 class AsyncClient:
@@ -52,12 +53,13 @@ class AsyncClient:
         url: str = "",
         key: str = "",
         *,
+        key_file: str | os.PathLike[str] = "",
         access: Access | None = None,
         retrying: Retrying | None = None,
         timeout_s: float = TIMEOUT_S,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self.access = access or Access.found_in(os.environ, url=url, key=key)
+        self.access = access or Access.found_in(os.environ, url=url, key=key, key_file=key_file)
         self._timeout_s = timeout_s
         self._http = httpx2.AsyncClient(base_url=self.access.url, verify=tls if tls is not None else True)
         self._talks = Conversations(
@@ -89,7 +91,7 @@ class AsyncClient:
 
     async def poll(
         self, most: int = 10, *, wait_s: float = 0.0, lease_s: float = 0.0, select: Selector = EVERYTHING
-    ) -> list[Delivered]:
+    ) -> list[Received]:
         return await self._run(self._talks.poll(PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select)))
 
     async def acknowledge(self, *messages: Delivered | str) -> SettlementResult:
@@ -185,7 +187,7 @@ class AsyncClient:
         return Response(status=answer.status_code, headers=dict(answer.headers), body=answer.content)
 
 
-async def called(function: Function, delivered: Delivered) -> Returned | Raised:
+async def called(function: Function, delivered: Received) -> Returned | Raised:
     try:
         value: Awaitable[Any] | Any = function(delivered)
         return Returned(await value if isawaitable(value) else value)

@@ -13,13 +13,14 @@ from msgspec import Struct
 
 from postroad.client import histories
 from postroad.client.exchange import Lost, Outcome, Response
+from postroad.client.received import Received, received
 from postroad.client.retrying import LATER
 from postroad.core.audit.history import History
 from postroad.core.codecs.bulk import decode_bulk_answer
 from postroad.core.codecs.envelope import ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import WireLimits
-from postroad.core.model.message import Delivered, PostResult
+from postroad.core.model.message import PostResult
 from postroad.core.model.polling import SettlementResult
 from postroad.errors import PostroadError, Refused, Unavailable
 
@@ -37,8 +38,8 @@ def posted_many(outcome: Outcome) -> list[PostResult | Refused]:
     return decode_bulk_answer(ENVELOPES, answered(outcome).body)
 
 
-def polled(outcome: Outcome) -> list[Delivered]:
-    return JSON_FORM.decode_delivered(answered(outcome).body, GENEROUS)
+def polled(outcome: Outcome) -> list[Received]:
+    return [received(message) for message in JSON_FORM.decode_delivered(answered(outcome).body, GENEROUS)]
 
 
 def settled(outcome: Outcome) -> SettlementResult:

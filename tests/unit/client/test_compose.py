@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 from postroad.client import Part, json_of, message, text_of
+from postroad.client.received import received
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.message import Argument, MessageType, Property, PropertyType, Recipient
 from tests.unit.client.scripted import delivered
@@ -99,3 +100,26 @@ def test_documents_of_a_delivered_message_are_read() -> None:
     assert json_of(received, 1) == {"a": 1}
     with pytest.raises(ValueError, match="2 documents"):
         text_of(received, 2)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "data", "value"),
+    [
+        ("application/json", b'{"a": 1}', {"a": 1}),
+        ("application/problem+json; charset=utf-8", b"[1]", [1]),
+        ("application/xml", b"<a/>", "<a/>"),
+        ("text/plain", "grüezi".encode(), "grüezi"),
+        ("image/png", b"\x89", b"\x89"),
+        ("application/json", b"{broken", b"{broken"),
+        ("text/plain", b"\xff", b"\xff"),
+    ],
+)
+def test_a_received_document_is_a_python_value(content_type: str, data: bytes, value: object) -> None:
+    parts = (
+        Part(id="0", content_type="image/png", data=b"", attachment=True),
+        Part(id="1", content_type=content_type, data=data),
+    )
+    message = received(delivered(1, parts=parts))
+    assert message.document == value
+    assert message.documents == [value]
+    assert received(delivered(1, parts=())).document is None

@@ -8,6 +8,7 @@ import sys
 import click
 
 from postroad.cli.command import command
+from postroad.cli.commands.keys import made_key, new_key
 from postroad.cli.connection import Connection, connected
 from postroad.cli.exits import Exit
 from postroad.cli.output import Output
@@ -20,15 +21,19 @@ from postroad.client.configuration import Plan
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--dry-run", is_flag=True, help="Only show the plan; exit code 2 when there are changes.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--make-keys", is_flag=True, help="Make the key files that keyFrom: file:… names and that are missing.")
 @click.option("--prune", is_flag=True, help="Also remove what the files do not name, in the organizations they name.")
 @connected
-def apply(out: Output, files: tuple[str, ...], dry_run: bool, yes: bool, prune: bool, connection: Connection) -> None:
+def apply(
+    out: Output, files: tuple[str, ...], dry_run: bool, yes: bool, make_keys: bool, prune: bool, connection: Connection
+) -> None:  # fmt: skip
     """Make the network's configuration what the files say.
 
     The plan is shown first. It is applied whole or not at all, and only as long as it is still the plan that was shown.
     A file named - is standard input.
     """
-    document = read_documents(files, sys.stdin.read, os.environ)
+    make_key = None if not make_keys else (lambda path: new_key()) if dry_run else made_key
+    document = read_documents(files, sys.stdin.read, os.environ, make_key)
     with connection.client() as client:
         plan = client.plan(document, prune=prune)
         _show(out, plan)

@@ -37,6 +37,17 @@ def make(out: Output, output: Path | None) -> None:
         out.say(key.text)
 
 
+def new_key() -> str:
+    return api_key.make(secrets.token_bytes(api_key.RANDOM_BYTES)).text
+
+
+def made_key(path: Path) -> str:
+    """A new key, which is also in a private file now."""
+    key = new_key()
+    write_private(path, key)
+    return key
+
+
 def write_private(path: Path, text: str) -> None:
     """A new file that only its owner can read; an existing one is left alone."""
     path.parent.mkdir(parents=True, exist_ok=True)

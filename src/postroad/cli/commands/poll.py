@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from postroad.cli.assignments import assignments
@@ -48,7 +50,7 @@ def poll(
             client.acknowledge(*messages)
 
 
-def _print(out: Output, messages: list[Delivered]) -> None:
+def _print(out: Output, messages: Sequence[Delivered]) -> None:
     """Printed before they are acknowledged: what nobody saw must not be gone."""
     if not messages:
         out.say("No messages.")

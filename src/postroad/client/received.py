@@ -1,0 +1,41 @@
+"""A delivered message in a program's hands: the model's ``Delivered`` with its documents as Python values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from postroad.core.codecs.media import media_type_of
+from postroad.core.model.message import Delivered, Part
+
+
+class Received(Delivered, frozen=True, kw_only=True):
+    """``documents`` and ``document`` are read when asked for, never before."""
+
+    @property
+    def documents(self) -> list[Any]:
+        """JSON as what it says, XML and text as ``str``, everything else as ``bytes``."""
+        return [value_of(part) for part in self.parts if not part.attachment]
+
+    @property
+    def document(self) -> Any:
+        """The first document, or None when there is none."""
+        return next((value_of(part) for part in self.parts if not part.attachment), None)
+
+
+def received(delivered: Delivered) -> Received:
+    return Received(**{name: getattr(delivered, name) for name in Delivered.__struct_fields__})
+
+
+def value_of(part: Part) -> Any:
+    """What a part holds. Bytes that are not what the content type says stay bytes."""
+    kind = media_type_of(part.content_type)
+    try:
+        if kind == "application/json" or kind.endswith("+json"):
+            return msgspec.json.decode(part.data)
+        if kind.startswith("text/") or kind == "application/xml" or kind.endswith("+xml"):
+            return part.data.decode()
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return part.data
+    return part.data

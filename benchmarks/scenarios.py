@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from benchmarks.payload import BULK, FORMS, Form
 
 BULK_CONNECTIONS = 8
-POLLERS = 2  # one polls while the other waits for its acknowledgement to be durable
-PEER_CONSUMERS = 1  # it acknowledges without waiting, so one suffices and is cheapest
+POLLERS, BULK_POLLERS = 4, 16  # each waits until its hundred is acknowledged durably, so several must be under way
+PEER_CONSUMERS = 1  # acknowledges without waiting and may hold 2000 messages, so one suffices and is cheapest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +39,10 @@ class Scenario:
     @property
     def form(self) -> Form:
         return FORMS[self.form_name]
+
+    @property
+    def consumers(self) -> int:
+        return (BULK_POLLERS if self.form.messages > 1 else POLLERS) if self.consumes else 0
 
     @property
     def group(self) -> str:

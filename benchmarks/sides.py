@@ -14,7 +14,7 @@ from benchmarks.network import NetworkServer
 from benchmarks.payload import BULK, TOKEN_MARKER, acknowledge_head, poll_request, post_request, purchase_order
 from benchmarks.processes import cpu_s_at_rest
 from benchmarks.rabbitmq import RabbitMq
-from benchmarks.scenarios import PEER_CONSUMERS, POLLERS, Scenario
+from benchmarks.scenarios import BULK_POLLERS, PEER_CONSUMERS, Scenario
 
 POLL_MOST = 100
 POLL_WAIT_S = 1.0
@@ -53,7 +53,7 @@ class OurSide:
             "connections": self._scenario.connections,
             "post": self._files["post"],
             "messages": self._scenario.form.messages,
-            "consumers": POLLERS if self._scenario.consumes else 0,
+            "consumers": self._scenario.consumers,
             "poll": self._files["poll"],
         }  # fmt: skip
 
@@ -71,7 +71,7 @@ class OurSide:
     def drain(self) -> None:
         generate(
             self._program,
-            self._common() | {"consumers": POLLERS, "drain": 1, "poll": self._files["drain"]},
+            self._common() | {"consumers": BULK_POLLERS, "drain": 1, "poll": self._files["drain"]},
             lambda: None,
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx2
@@ -208,6 +208,33 @@ async def test_lists_hold_nothing_private_of_others(asked: Asked, who: str) -> N
             response = await asked.ask(who, method, path)
             found = [name for name in hidden if name in response.text]
             assert found == [], (path, found)
+
+
+@pytest.mark.parametrize("who", INSIDERS)
+async def test_what_belongs_to_others_cannot_be_reached_through_ones_own(asked: Asked, who: str) -> None:
+    own = await objects_of(asked, "Aster", "service of A")
+    foreign = await objects_of(asked, "Birch", "service of B")
+    before = state(asked)
+    tried = 0
+    for method, path in GUARDED:
+        _outer, *inner = re.findall(r"\{(\w+)\}", path) or [""]
+        if not inner or inner == ["part"]:
+            continue
+        tried += 1
+        one, other = (replace(own, **{inner[0]: getattr(things, inner[0])}) for things in (foreign, ABSENT))
+        assert answered(await put(asked, who, method, path, one), one) == answered(
+            await put(asked, who, method, path, other), other
+        ), (method, path)
+    assert tried >= 4
+    assert state(asked) == before
+
+
+@pytest.mark.parametrize("who", INSIDERS)
+@pytest.mark.parametrize("box", ["sent", "received", "refused"])
+async def test_a_public_service_does_not_show_its_messages(asked: Asked, who: str, box: str) -> None:
+    await objects_of(asked, "Birch", "service of B")  # a message to Birch/Public
+    response = await asked.ask(who, "GET", f"/v1/messages?box={box}&service=Birch/Public")
+    assert response.status_code == 404
 
 
 async def test_strangers_get_the_same_answer_everywhere(asked: Asked) -> None:

@@ -8,6 +8,7 @@ client leaves, and what was handed to nobody goes back at once.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -30,6 +31,7 @@ from postroad.core.model.polling import Outcome, Settlement
 from postroad.errors import Refused, Unavailable
 from postroad.flow.authenticate import Authenticator, Proof
 from postroad.flow.network import Network
+from postroad.flow.patience import Patience
 from postroad.flow.posting import Answer, Posting, Replayed, check_idempotency_key, fingerprint
 
 OPERATION = re.compile(rb"<(?:[\w.-]+:)?(Post|Poll|Acknowledge)[\s/>]")
@@ -162,17 +164,15 @@ class MessageEndpoints:
     # --- receiving ---------------------------------------------------------------------------------------------
 
     def _poll(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
-        task = self._later(self._polled(caller, request, reply, codec))
-        reply.on_disconnect(lambda: self._leave(task))
+        patience = Patience()
+        self._later(self._polled(caller, request, reply, codec, patience))
+        reply.on_disconnect(patience.end)
 
-    def _leave(self, task: asyncio.Task[None]) -> None:
-        task.cancel()
-
-    async def _polled(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+    async def _polled(self, caller: Caller, request: Request, reply: Reply, codec: Codec, patience: Patience) -> None:
         try:
             poll = codec.decode_poll(request.body, self._limits)
             into = answer_codec((request.header(b"accept") or b"").decode("latin-1"), codec)
-            delivered = await self._network.poll(caller, poll)
+            delivered = await self._network.poll(caller, poll, patience)
         except Refused as refusal:
             answer_refused(reply, codec, refusal)
         except Unavailable as unavailable:
@@ -187,7 +187,8 @@ class MessageEndpoints:
         if delivered:
             tokens = tuple(message.token for message in delivered)
             settlement = Settlement(tokens=tokens, outcome=Outcome.NACK, reason="the poller left before the answer")
-            await self._network.settle(caller, settlement)
+            with contextlib.suppress(Unavailable):  # then they come again when the lease is over
+                await self._network.settle(caller, settlement)
 
     def _settle(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
         self._later(self._settled(caller, request, reply, codec))

@@ -32,6 +32,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.answer import AnswerStage
 from postroad.flow.commit import committed
+from postroad.flow.patience import Patience
 from postroad.flow.posting import parts_of
 from postroad.ports import Clock, Desk, Step
 
@@ -53,8 +54,9 @@ class DeliverStage:
         self._answers = answers
         self._token_key = token_key
 
-    async def poll(self, caller: Caller, request: PollRequest) -> list[Delivered]:
+    async def poll(self, caller: Caller, request: PollRequest, patience: Patience | None = None) -> list[Delivered]:
         """Lease what waits in the caller's mailbox, waiting for the first one if asked to."""
+        patience = patience or Patience()
         service = _receiver(caller)
         selector = self._selector(request)
         if selector is None:
@@ -65,10 +67,10 @@ class DeliverStage:
         while True:
             claimed = await self._desk.claim(service.gcid, selector, most, lease_s)
             left_s = deadline - self._clock.monotonic()
-            if claimed or left_s <= 0:
+            if claimed or left_s <= 0 or patience.over:
                 directory = self._directory()
                 return [await self._delivered(queued, directory) for queued in claimed]
-            await self._desk.arrival(service.gcid, left_s)
+            await patience.wait(self._desk.arrival(service.gcid, left_s))
 
     async def settle(self, caller: Caller, settlement: Settlement) -> SettlementResult:
         """Acknowledge leased deliveries, or give them back; each token gets its own answer."""

@@ -22,6 +22,7 @@ from postroad.flow.answer import AnswerStage
 from postroad.flow.configure import Configuration
 from postroad.flow.deliver import DeliverStage
 from postroad.flow.history import HistoryStage
+from postroad.flow.patience import Patience
 from postroad.flow.posting import Answer, Answered, Posting
 from postroad.ports import Clock, Desk, IndexReader, Journal, Randomness
 
@@ -78,8 +79,8 @@ class Network:
             raise answer
         return answer
 
-    async def poll(self, caller: Caller, request: PollRequest) -> list[Delivered]:
-        return await self._deliver.poll(caller, request)
+    async def poll(self, caller: Caller, request: PollRequest, patience: Patience | None = None) -> list[Delivered]:
+        return await self._deliver.poll(caller, request, patience)
 
     async def settle(self, caller: Caller, settlement: Settlement) -> SettlementResult:
         return await self._deliver.settle(caller, settlement)

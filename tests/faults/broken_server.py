@@ -1,4 +1,4 @@
-"""``postroad serve`` with one deliberate mistake, to show that the fault tests would notice it.
+"""``postroad serve`` with one deliberate mistake, to show that the fault tests would notice it, or on a slow disk.
 
 python broken_server.py late-journal serve     posts are answered before their group is written
 python broken_server.py forgotten-acks serve   acknowledgements are answered and never written
@@ -6,6 +6,7 @@ python broken_server.py forgotten-acks serve   acknowledgements are answered and
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -18,6 +19,7 @@ from postroad.cli.main import main
 from postroad.flow import deliver
 
 LATE_S = 0.1
+SLOW_S = 0.02
 
 
 class LateJournal:
@@ -59,6 +61,11 @@ class LateJournal:
             self.write(min(count, len(self._held)))
 
 
+def sync_slowly(seam: files.RealFiles, fd: int) -> None:
+    time.sleep(SLOW_S)
+    os.fdatasync(fd)
+
+
 async def forget(*arguments: Any) -> None:
     """In place of writing it down."""
 
@@ -69,6 +76,8 @@ if __name__ == "__main__":
         LateJournal().install()
     elif mistake == "forgotten-acks":
         patch.object(deliver, "committed", forget).start()
+    elif mistake == "slow-disk":
+        patch.object(files.RealFiles, "fdatasync", sync_slowly).start()
     else:
         sys.exit(f"no such mistake: {mistake}")
     main()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from postroad.core.identity import api_key
 from postroad.core.model import ids
 from postroad.core.model.directory import Credential, CredentialKind, Organization, Service, Visibility
 from postroad.flow.configure import Change, saving
-from postroad.testing.server import ServerProcess
+from postroad.testing.server import COMMAND, ServerProcess
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,3 +56,14 @@ def _changes(party: Party, key: api_key.ApiKey) -> list[Change]:
         saving(key_credential),
         *map(saving, certificates),
     ]
+
+
+@contextmanager
+def serving(
+    data: Path, *parties: Party | str, settings: Mapping[str, object] | None = None, command: Sequence[str] = COMMAND
+) -> Iterator[tuple[ServerProcess, dict[str, str]]]:
+    """A running server in which these services are enrolled, and their keys."""
+    server = ServerProcess(data, settings, command=command)
+    keys = asyncio.run(enroll(server, *parties))
+    with server:
+        yield server, keys

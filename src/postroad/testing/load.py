@@ -81,6 +81,7 @@ class Connection:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        await asyncio.sleep(0)  # the socket is closed in the loop's next turn
 
     async def _exchange(self, wire: bytes) -> Answer:
         if self._streams is None:

@@ -34,6 +34,7 @@ from postroad.client.exchange import (
     Step,
     Talk,
 )
+from postroad.client.losing import lost
 from postroad.client.received import Received
 from postroad.client.retrying import Retrying
 from postroad.client.stopping import AsyncStopping
@@ -183,7 +184,7 @@ class AsyncClient:
                 request.method, request.path, headers=headers, content=request.body, timeout=timeout
             )
         except httpx2.TransportError as error:
-            return Lost(reason=type(error).__name__)
+            return lost(error)
         return Response(status=answer.status_code, headers=dict(answer.headers), body=answer.content)
 
 

@@ -1,0 +1,32 @@
+"""Why no answer came, in words that help: httpx2's errors carry the cause further down."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+
+import httpx2
+
+from postroad.client.exchange import Lost
+
+WORDS: tuple[tuple[type[BaseException], str], ...] = (
+    (ssl.SSLCertVerificationError, "the server's certificate is not trusted; SSL_CERT_FILE names another authority"),
+    (ConnectionRefusedError, "connection refused"),
+    (httpx2.ConnectTimeout, "it took too long to connect"),
+    (httpx2.ReadTimeout, "it took too long to answer"),
+)
+
+
+def lost(error: httpx2.TransportError) -> Lost:
+    for cause in _causes(error):
+        for kind, words in WORDS:
+            if isinstance(cause, kind):
+                return Lost(reason=words)
+    return Lost(reason=type(error).__name__)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__

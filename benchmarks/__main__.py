@@ -23,6 +23,7 @@ from rich.console import Console
 from benchmarks import generator, profiling, report
 from benchmarks.certificates import make_certificate
 from benchmarks.comparing import WARMUP_MS, Comparison, Pace, compare_all, progress, work_folder
+from benchmarks.machine import description
 from benchmarks.network import NetworkServer
 from benchmarks.scenarios import BY_NAME, SCENARIOS
 from benchmarks.sides import Duration, OurSide
@@ -35,7 +36,9 @@ console = Console(width=None if sys.stdout.isatty() else 140)
 
 def run_all(names: Sequence[str], pace: Pace) -> report.Run:
     scenarios = [scenario for scenario in SCENARIOS if scenario.name in names]
-    compared = compare_all(scenarios, pace) if scenarios else Comparison(machine={})
+    compared = (
+        compare_all(scenarios, pace) if scenarios else Comparison(machine=description(report.ROOT, with_peer=False))
+    )
     return report.Run(
         command=shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]]),
         date=f"{datetime.now(UTC):%Y-%m-%d}",

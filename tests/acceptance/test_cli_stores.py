@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import asyncpg
 import pytest
 
-from tests.acceptance.served_network import Served, json_lines, postroad, served, succeeded
+from tests.acceptance.served_network import SMALL, Served, json_lines, postroad, served, succeeded
 
 BUYER, SELLER = "MyBiz/Purchasing", "Acme/Supply"
 MARK = "a body that is easily found again"
@@ -161,3 +162,11 @@ def test_wrong_settings_are_all_listed(tmp_path: Path) -> None:
     assert "index: must be" in done.stderr
     unknown = postroad("serve", "--set", "colour=red")
     assert (unknown.returncode, "there is no such setting" in unknown.stderr) == (1, True)
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = postroad("serve", "--data", tmp_path / "data", "--set", f"port={port}", *SMALL)
+    assert (done.returncode, f"127.0.0.1:{port} is taken" in done.stderr) == (1, True), done.stderr
+    assert not (tmp_path / "data" / "url").exists()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+from errno import EADDRINUSE
 
 import click
 
@@ -10,8 +10,10 @@ from postroad.bootstrap.settings import Settings
 from postroad.cli.command import command
 from postroad.cli.configuring import configured
 from postroad.cli.connection import OPERATOR_KEY_FILE
+from postroad.cli.log_lines import log_to_stderr
 from postroad.cli.output import Output
 from postroad.cli.running import address_left_in, until_signalled
+from postroad.errors import Misconfigured
 
 
 @command
@@ -21,7 +23,7 @@ def serve(out: Output, settings: Settings) -> None:
 
     Settings come from postroad.toml, POSTROAD_* variables and --set; `postroad doctor --settings` lists them.
     """
-    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    log_to_stderr(settings.log_level, as_json=out.as_json)
     until_signalled(_run(out, settings))
 
 
@@ -36,7 +38,17 @@ async def _run(out: Output, settings: Settings) -> None:
                 leave_address(url)
                 _announce(out, settings, url, new=running.operator_key is not None)
 
-            await serve_http(running, listening)
+            try:
+                await serve_http(running, listening)
+            except OSError as error:
+                raise _cannot_listen(settings, error) from error
+
+
+def _cannot_listen(settings: Settings, error: OSError) -> OSError | Misconfigured:
+    if error.errno != EADDRINUSE:
+        return error
+    where = f"{settings.host}:{settings.port}"
+    return Misconfigured([f"port: {where} is taken; stop who listens there, or choose another with --set port=…"])
 
 
 def _announce(out: Output, settings: Settings, url: str, *, new: bool) -> None:

@@ -7,6 +7,7 @@ under an id and never told.
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import blake2b
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -63,12 +64,11 @@ def application(
     app = FastAPI(
         title="postroad", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, lifespan=None
     )
-    key = bytes.fromhex(settings.secret) if settings.secret else network.randomness.bytes(32)
     app.state.api = ApiContext(
         network=network,
         authenticator=authenticator,
         administration=Administration(network, passwords),
-        cursors=Cursors(key),
+        cursors=Cursors(_cursor_key(network, settings)),
         limiter=RateLimiter(requests_per_s),
     )
     app.router.routes.extend(ROUTES)
@@ -76,6 +76,13 @@ def application(
     _answer_errors(app)
     app.add_middleware(Finishing)
     return app
+
+
+def _cursor_key(network: Network, settings: Settings) -> bytes:
+    """Of the network's secret where it has one, so that cursors hold on every node and after a restart."""
+    if not settings.secret:
+        return network.randomness.bytes(32)
+    return blake2b(bytes.fromhex(settings.secret), digest_size=32, person=b"cursors").digest()
 
 
 def _serve_document(app: FastAPI) -> None:

@@ -75,8 +75,19 @@ class GroupCommit:
             await self._wake.wait()
             self._wake.clear()
             while self._waiting:
+                await self._gather()
                 await self._commit_group(self._next_group())
             self._idle.set()
+
+    async def _gather(self) -> None:
+        """Let the loop read what has arrived, as long as each look brings more and the group is not full.
+
+        A sync costs as much as several messages, so whoever is already at the door comes along; nobody is waited for.
+        """
+        gathered = 0
+        while len(self._waiting) > gathered and self._waiting_bytes < self._group_bytes:
+            gathered = len(self._waiting)
+            await asyncio.sleep(0)
 
     def _next_group(self) -> list[tuple[Step, Done]]:
         group = []

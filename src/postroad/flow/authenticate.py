@@ -25,10 +25,9 @@ from postroad.ports import Clock, Passwords
 REMEMBERED_MOST = 10_000
 REMEMBERED_S = 300.0
 
-REQUIRED = Refused(
-    "authentication.required",
+REQUIRED = (
     "Send a service's or person's API key (Authorization: Bearer pr_…), a name and password (Basic), or a registered "
-    "client certificate",
+    "client certificate"
 )
 
 
@@ -42,8 +41,12 @@ class Proof(NamedTuple):
 
 class Remembered(NamedTuple):
     caller: Caller
+    credential: Credential
     directory_version: int
     until: float
+
+
+Checked = tuple[Caller, Credential]
 
 
 class Authenticator:
@@ -55,34 +58,46 @@ class Authenticator:
         self._throttle = Throttle(clock)
 
     def remembered(self, proof: Proof) -> Caller | None:
-        """The caller, when the same proof was checked a moment ago and the directory has not changed since."""
+        """The caller, when the same proof was checked a moment ago and its credential is still what it was."""
         known = self._remembered.get(proof)
-        if (
-            known is None
-            or known.directory_version != self._directory().version
-            or known.until < self._clock.monotonic()
-        ):
+        if known is None or known.until < self._clock.monotonic():
             return None
-        return known.caller
+        directory = self._directory()
+        if known.directory_version == directory.version:
+            return known.caller
+        if directory.credentials.get(known.credential.id) != known.credential:
+            return None
+        caller = self._caller(known.credential, known.caller.level, proof)
+        if caller is not None:
+            self._remembered[proof] = known._replace(caller=caller, directory_version=directory.version)
+        return caller
 
     async def authenticate(self, proof: Proof, peer: str) -> Caller:
         """The caller behind the proof; raises Refused. ``peer`` is the address that is slowed down when it fails often."""
         caller = self.remembered(proof)
         if caller is not None:
             return caller
+        if not proof.authorization and proof.certificate_der is None:
+            raise Refused("authentication.required", REQUIRED)  # nobody guessed anything
         self._throttle.check(peer)
         version = self._directory().version
-        caller = await self._check(proof)
-        if caller is None:
+        found = await self._check(proof)
+        if found is None:
             self._throttle.failed(peer)
-            raise REQUIRED
+            raise Refused("authentication.required", REQUIRED)
         self._throttle.succeeded(peer)
-        self._remembered[proof] = Remembered(caller, version, self._clock.monotonic() + REMEMBERED_S)
+        self._remember(proof, *found, version)
+        return found[0]
+
+    def _remember(self, proof: Proof, caller: Caller, credential: Credential, version: int) -> None:
+        left_s = REMEMBERED_S
+        if credential.expires_at_us:
+            left_s = min(left_s, (credential.expires_at_us - self._clock.now_us()) / 1_000_000)
+        self._remembered[proof] = Remembered(caller, credential, version, self._clock.monotonic() + left_s)
         if len(self._remembered) > REMEMBERED_MOST:
             self._remembered.popitem(last=False)
-        return caller
 
-    async def _check(self, proof: Proof) -> Caller | None:
+    async def _check(self, proof: Proof) -> Checked | None:
         scheme, _, value = proof.authorization.partition(b" ")
         match scheme.lower():
             case b"bearer":
@@ -93,7 +108,7 @@ class Authenticator:
             return self._by_certificate(proof.certificate_der, proof)
         return None
 
-    def _by_key(self, text: str, proof: Proof) -> Caller | None:
+    def _by_key(self, text: str, proof: Proof) -> Checked | None:
         key_id = api_key.key_id(text)
         credential = self._directory().credentials.get(key_id) if key_id else None
         if (
@@ -102,20 +117,20 @@ class Authenticator:
             or not api_key.holds(text, credential.secret)
         ):
             return None
-        return self._caller(credential, AuthenticationLevel.KEY, proof)
+        return self._checked(credential, AuthenticationLevel.KEY, proof)
 
-    def _by_certificate(self, der: bytes, proof: Proof) -> Caller | None:
+    def _by_certificate(self, der: bytes, proof: Proof) -> Checked | None:
         fingerprint = sha256(der).hexdigest()
         directory = self._directory()
         for credential in directory.credentials_of_secret(fingerprint):
             if credential.kind is CredentialKind.CERTIFICATE:
-                return self._caller(credential, AuthenticationLevel.CERTIFICATE, proof)
+                return self._checked(credential, AuthenticationLevel.CERTIFICATE, proof)
         return None
 
-    async def _by_password(self, value: bytes, proof: Proof) -> Caller | None:
+    async def _by_password(self, value: bytes, proof: Proof) -> Checked | None:
         """Name (GCID, address or e-mail) and password; a key is accepted as password too, for clients that know only Basic."""
         try:
-            name, _, password = base64.b64decode(value, validate=True).decode("utf-8").rpartition(":")
+            name, _, password = base64.b64decode(value, validate=True).decode("utf-8").partition(":")
         except (binascii.Error, UnicodeDecodeError):
             return None
         if api_key.key_id(password) is not None:
@@ -127,8 +142,12 @@ class Authenticator:
         for credential in candidates or [None]:
             matches = await self._passwords.verify(password, credential.secret if credential else None)
             if matches and credential is not None:
-                return self._caller(credential, AuthenticationLevel.PASSWORD, proof)
+                return self._checked(credential, AuthenticationLevel.PASSWORD, proof)
         return None
+
+    def _checked(self, credential: Credential, level: AuthenticationLevel, proof: Proof) -> Checked | None:
+        caller = self._caller(credential, level, proof)
+        return (caller, credential) if caller is not None else None
 
     def _caller(self, credential: Credential, level: AuthenticationLevel, proof: Proof) -> Caller | None:
         """Whom the credential stands for, unless it has expired or its service does not allow this kind."""

@@ -133,3 +133,32 @@ async def test_whoever_keeps_failing_is_slowed_down_and_others_are_not(running: 
     assert codes[0] == "authentication.required"
     assert codes[-1] == "authentication.throttled"
     await who(running, bearer(KEY.text), "192.0.2.99")
+
+
+async def test_a_password_may_contain_colons(running: MemoryNetwork) -> None:
+    hashed = await running.passwords.hash("a:b:c")
+    service = running.network.directory.service("MyBiz/Purchasing")
+    assert service is not None
+    credential = Credential(id="colons", kind=CredentialKind.PASSWORD, secret=hashed, service=service.gcid)
+    await running.network.configuration.change("test", [saving(credential)])
+    assert (await who(running, basic("MyBiz/Purchasing", "a:b:c"))).service == service
+
+
+async def test_others_changes_do_not_make_a_password_be_checked_again(running: MemoryNetwork) -> None:
+    proof = basic("MyBiz/Purchasing", "correct horse battery")
+    await who(running, proof)
+    await running.register("Somebody/Else")
+    assert running.authenticator.remembered(proof) is not None
+    service = running.network.directory.service("MyBiz/Purchasing")
+    assert service is not None
+    await running.network.configuration.change("test", [saving(replace(service, description="changed"))])
+    caller = running.authenticator.remembered(proof)
+    assert caller is not None
+    assert caller.service is not None
+    assert caller.service.description == "changed"
+
+
+async def test_asking_without_credentials_is_no_guess(running: MemoryNetwork) -> None:
+    for _ in range(30):
+        assert (await fails(running, Proof())).code == "authentication.required"
+    await who(running, bearer(KEY.text))

@@ -11,6 +11,9 @@ from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 
 
+CACHED_MOST = 100_000
+
+
 def unknown_recipient(named: str) -> Refused:
     return Refused(
         "recipient.unknown",
@@ -22,17 +25,11 @@ def unknown_recipient(named: str) -> Refused:
 def permitted(sender: Service, named: str, directory: Directory) -> Service:
     """The service that ``named`` stands for, when ``sender`` may send to it; the answer is remembered in the snapshot."""
     key = (sender.gcid, named)
-    known = directory.cache.get(key)
-    if known is None:
-        try:
-            known = _permitted(sender, named, directory)
-        except Refused as refusal:
-            known = refusal
-        if len(directory.cache) < 100_000:
-            directory.cache[key] = known
-    if isinstance(known, Refused):
-        raise known
-    recipient: Service = known
+    recipient: Service | None = directory.cache.get(key)
+    if recipient is None:
+        recipient = _permitted(sender, named, directory)
+        if len(directory.cache) < CACHED_MOST:
+            directory.cache[key] = recipient
     return recipient
 
 

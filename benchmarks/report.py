@@ -89,12 +89,11 @@ def grouped(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
 
 def disturbed(rows: Sequence[Row]) -> str:
     """A warning when other work ran on the machine meanwhile; empty when it was quiet."""
-    most = max((row.ours.foreign_cores for row in rows), default=0.0)
+    sides = [side for row in rows for side in (row.ours, row.peer) if side is not None]
+    most = max((side.foreign_cores for side in sides), default=0.0)
     if most <= FOREIGN_CORES_MOST:
         return ""
-    return (
-        f"Other work used up to {most:.1f} cores meanwhile: rates and latencies are not to be trusted, CPU figures are."
-    )
+    return f"Other work used up to {most:.1f} cores meanwhile: rates and latencies say nothing, CPU figures little."
 
 
 def print_tables(run: Run, console: Console) -> None:

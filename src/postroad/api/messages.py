@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, NamedTuple
 
 from postroad.api.answers import answer_limited, answer_refused, answer_unavailable, rate_headers
 from postroad.api.bulk import BulkAnswer
@@ -28,6 +28,7 @@ from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import Delivered, PostResult
 from postroad.core.model.polling import Outcome, Settlement
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused, Unavailable
 from postroad.flow.authenticate import Authenticator, Proof
 from postroad.flow.network import Network
@@ -46,6 +47,29 @@ FORMS = {
 }
 
 Served = Callable[[Caller, Request, Reply, Codec], None]
+
+
+class Asked(NamedTuple):
+    """What the headers of a request say, as far as these endpoints listen."""
+
+    content_type: str
+    accept: str
+    proof: Proof
+    idempotency: str | None
+
+
+def asked(request: Request) -> Asked:
+    """Read once for all requests that repeat the same head."""
+    known: Asked | None = request.memo.get("asked")
+    if known is None:
+        key = request.header(b"idempotency-key")
+        known = request.memo["asked"] = Asked(
+            (request.header(b"content-type") or b"").decode("latin-1"),
+            (request.header(b"accept") or b"").decode("latin-1"),
+            Proof(request.header(b"authorization") or b"", request.client_certificate_der, request.secure),
+            key.decode("latin-1").strip('"') if key is not None else None,
+        )
+    return known
 
 
 class MessageEndpoints:
@@ -68,6 +92,8 @@ class MessageEndpoints:
         self._limits = WireLimits(body_bytes=message_bytes)
         self._bulk_limits = WireLimits(body_bytes=bulk_bytes)
         self._running: set[asyncio.Task[None]] = set()
+        self._waiting: set[Patience] = set()
+        self._ending = False
 
     def routes(self) -> FastRoutes:
         return {
@@ -80,6 +106,12 @@ class MessageEndpoints:
             (b"GET", b"/soap/messages.xsd"): FastRoute(_xsd, 0),
         }
 
+    def end_waiting(self) -> None:
+        """The server is about to stop: answer polls with what there is, so that nobody holds it up by waiting."""
+        self._ending = True
+        for patience in tuple(self._waiting):
+            patience.end()
+
     # --- who is asking, and in which form ----------------------------------------------------------------------
 
     def _serving(self, served: Served) -> FastHandler:
@@ -88,7 +120,7 @@ class MessageEndpoints:
         def handler(request: Request, reply: Reply) -> None:
             codec: Codec = JSON_FORM
             try:
-                codec = codec_for((request.header(b"content-type") or b"").decode("latin-1"), request.body)
+                codec = codec_for(asked(request).content_type, request.body)
                 self._as_caller(request, reply, codec, served)
             except Refused as refusal:
                 answer_refused(reply, codec, refusal)
@@ -99,7 +131,7 @@ class MessageEndpoints:
         return lambda request, reply: self._as_caller(request, reply, JSON_FORM, served)
 
     def _as_caller(self, request: Request, reply: Reply, codec: Codec, served: Served) -> None:
-        proof = Proof(request.header(b"authorization") or b"", request.client_certificate_der, request.secure)
+        proof = asked(request).proof
         caller = self._authenticator.remembered(proof)
         if caller is not None:
             served(caller, request, reply, codec)
@@ -127,15 +159,17 @@ class MessageEndpoints:
         body = request.body
         try:
             message = codec.decode_post(body, self._limits)
-            key = _idempotency_key(request)
+            key = asked(request).idempotency
+            if key is not None:
+                check_idempotency_key(key)
         except Refused as refusal:
             self._network.refuse(caller, refusal, len(body), answered)
             return
-        posting = Posting(message, len(body), FORMS[codec.media_type], key, fingerprint(body) if key else "")
+        posting = Posting(message, len(body), FORMS[codec.media_type], key or "", fingerprint(body) if key else "")
         self._network.submit(caller, posting, answered)
 
     def _bulk(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
-        content_type = (request.header(b"content-type") or b"").decode("latin-1")
+        content_type = asked(request).content_type
         try:
             posts = decode_bulk(content_type, request.body, self._bulk_limits)
         except Refused as refusal:
@@ -157,21 +191,26 @@ class MessageEndpoints:
 
     def _rate(self, caller: Caller, posts: int) -> RateState:
         """What is left of the organization's allowance after these posts."""
-        organization = self._network.directory.organization(caller.organization)
-        own = organization.posts_per_s if organization is not None else 0
+        own = _own_rate(self._network.directory, caller.organization)
+        if not own and not self._limiter.per_s:
+            return UNLIMITED
         return self._limiter.take(caller.organization, self._network.clock.monotonic(), per_s=own, count=posts)
 
     # --- receiving ---------------------------------------------------------------------------------------------
 
     def _poll(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
         patience = Patience()
-        self._later(self._polled(caller, request, reply, codec, patience))
+        patience.over = self._ending
+        self._waiting.add(patience)
+        self._later(self._polled(caller, request, reply, codec, patience)).add_done_callback(
+            lambda task: self._waiting.discard(patience)
+        )
         reply.on_disconnect(patience.end)
 
     async def _polled(self, caller: Caller, request: Request, reply: Reply, codec: Codec, patience: Patience) -> None:
         try:
             poll = codec.decode_poll(request.body, self._limits)
-            into = answer_codec((request.header(b"accept") or b"").decode("latin-1"), codec)
+            into = answer_codec(asked(request).accept, codec)
             delivered = await self._network.poll(caller, poll, patience)
         except Refused as refusal:
             answer_refused(reply, codec, refusal)
@@ -230,13 +269,17 @@ class MessageEndpoints:
         return task
 
 
+def _own_rate(directory: Directory, organization: str) -> int:
+    """The rate agreed with the organization; 0 when it has the network's."""
+    known: int | None = directory.cache.get(("rate", organization))
+    if known is None:
+        found = directory.organization(organization)
+        known = directory.cache["rate", organization] = found.posts_per_s if found is not None else 0
+    return known
+
+
 def _xsd(request: Request, reply: Reply) -> None:
     reply(200, MESSAGES_XSD, b"text/xml; charset=utf-8")
-
-
-def _idempotency_key(request: Request) -> str:
-    given = request.header(b"idempotency-key")
-    return check_idempotency_key(given.decode("latin-1").strip('"')) if given is not None else ""
 
 
 def _answer_post(reply: Reply, codec: Codec, answer: Answer, rate: RateState) -> None:

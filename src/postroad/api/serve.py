@@ -47,6 +47,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
     try:
         await asyncio.Event().wait()
     finally:
+        endpoints.end_waiting()
         await server.stop(DRAIN_S)
 
 

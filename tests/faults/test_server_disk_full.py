@@ -1,0 +1,133 @@
+"""A full disk under the running server: posts are refused early, polls and acknowledgements go on, room makes all well."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from postroad.core.codecs.json_form import JSON_FORM
+from postroad.core.model.message import Delivered, Message, Part, Recipient
+from postroad.core.model.polling import PollRequest, Settlement
+from postroad.testing.load import Answer, Connection
+from postroad.testing.server import ServerProcess
+from tests.faults.aftermath import require_whole
+from tests.faults.parties import enroll
+from tests.faults.server_load import RECEIVER, SENDER
+
+MIB = 1 << 20
+RECOVERY_S = 20.0
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 96 MB, where we may mount one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = shutil.which("mount")
+    made = mount and subprocess.run(
+        [mount, "-t", "tmpfs", "-o", "size=96m", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if not made or made.returncode:
+        pytest.skip("a disk that is really full needs the right to mount a tmpfs; the watermark is tried without it")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+class Customer:
+    """Posts, polls and acknowledges, one after the other."""
+
+    def __init__(self, server: ServerProcess, keys: dict[str, str]) -> None:
+        self.posting = Connection(server.port, keys[SENDER])
+        self.receiving = Connection(server.port, keys[RECEIVER])
+        self.accepted: list[str] = []
+        self.received: list[str] = []
+
+    async def post(self) -> Answer:
+        part = Part(id="d1", content_type="application/octet-stream", data=os.urandom(20_000))
+        message = Message(to=(Recipient(RECEIVER),), parts=(part,))
+        answer = await self.posting.post("/v1/messages", JSON_FORM.encode_post(message))
+        if answer.status == 202:
+            self.accepted.append(JSON_FORM.decode_result(answer.body).session)
+        return answer
+
+    async def receive(self, most: int) -> list[Delivered]:
+        polled = await self.receiving.post("/v1/poll", JSON_FORM.encode_poll(PollRequest(max=most)))
+        assert polled.status == 200, polled.body
+        messages = JSON_FORM.decode_delivered(polled.body)
+        if messages:
+            settlement = Settlement(tokens=tuple(message.token for message in messages))
+            settled = await self.receiving.post("/v1/ack", JSON_FORM.encode_settlement(settlement))
+            assert settled.status == 200, settled.body
+        self.received += [message.session for message in messages]
+        return messages
+
+    async def post_until(self, status: int, seconds: float) -> Answer:
+        deadline = time.monotonic() + seconds
+        while True:
+            answer = await self.post()
+            if answer.status == status:
+                return answer
+            assert time.monotonic() < deadline, f"no {status} within {seconds} s, but {answer.status} {answer.body!r}"
+            await asyncio.sleep(0.05)
+
+    def close(self) -> None:
+        self.posting.close()
+        self.receiving.close()
+
+
+async def live_through_a_full_disk(server: ServerProcess, filler: Path, filler_bytes: int) -> None:
+    customer = Customer(server, await enroll(server, SENDER, RECEIVER))
+    with server:
+        for _ in range(60):
+            assert (await customer.post()).status == 202
+        fill(filler, filler_bytes)
+        refused = await customer.post_until(507, RECOVERY_S)
+        assert JSON_FORM.decode_refusal(refused.body).code == "storage.full"
+        assert int(refused.headers["retry-after"]) > 0
+        for _ in range(12):
+            assert len(await customer.receive(4)) == 4
+            assert (await customer.post()).status == 507
+        filler.unlink()
+        await customer.post_until(202, RECOVERY_S)
+        while await customer.receive(100):
+            pass
+        assert customer.received == customer.accepted
+        customer.close()
+        assert server.stop() == 0
+    await require_whole(server.data)
+
+
+def fill(path: Path, size: int) -> None:
+    """Take so much of the disk, or all there is."""
+    with path.open("wb", buffering=0) as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, size)
+        except OSError:
+            while True:
+                try:
+                    file.write(bytes(4096))
+                except OSError:
+                    return
+
+
+@pytest.mark.req("A3", "D2")
+async def test_posts_are_refused_below_the_watermark(tmp_path: Path) -> None:
+    free_bytes = shutil.disk_usage(tmp_path).free
+    if free_bytes < 2048 * MIB:
+        pytest.skip("needs 2 GB of free disk, to take half a gigabyte of it for a moment")
+    least = free_bytes - 256 * MIB
+    server = ServerProcess(tmp_path / "data", {"segment_bytes": MIB, "least_free_bytes": least})
+    await live_through_a_full_disk(server, tmp_path / "filler", 512 * MIB)
+
+
+@pytest.mark.req("A3", "D2")
+async def test_a_disk_without_a_free_byte(small_disk: Path) -> None:
+    server = ServerProcess(small_disk / "data", {"segment_bytes": MIB, "least_free_bytes": 16 * MIB})
+    await live_through_a_full_disk(server, small_disk / "filler", 1 << 40)

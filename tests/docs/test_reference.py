@@ -125,3 +125,17 @@ def test_every_page_is_in_the_index_of_its_folder(folder: str) -> None:
         path.name for path in (DOCS / folder).iterdir() if path.suffix in (".md", ".json") and path.name != "README.md"
     ]
     assert [name for name in pages if f"]({name})" not in index] == []
+
+
+def rooms() -> list[str]:
+    """The packages that hold something, down to the parts of core and of the adapters."""
+    package = ROOT / "src" / "postroad"
+    folders = [*package.iterdir(), *(package / "core").iterdir(), *(package / "adapters").iterdir()]
+    kept = [folder for folder in folders if any(path.stat().st_size for path in folder.rglob("*.py"))]
+    return sorted(path.relative_to(package).as_posix() for path in kept if path.name not in ("core", "adapters"))
+
+
+def test_every_room_is_on_the_map() -> None:
+    named = re.findall(r"`([\w/]+?)/?`", (ROOT / "ARCHITECTURE.md").read_text().partition("## The rooms")[2])
+    assert rooms(), "no rooms were found"
+    assert [room for room in rooms() if room not in named] == []

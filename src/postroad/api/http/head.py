@@ -8,6 +8,8 @@ outcome.
 
 from __future__ import annotations
 
+from typing import Any
+
 import httptools
 
 from postroad.api.http.limits import HttpLimits
@@ -42,6 +44,7 @@ class Head:
         self.path = target
         self.version = version
         self.headers: list[tuple[bytes, bytes]] = []
+        self.memo: dict[str, Any] = {}
 
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()

@@ -9,7 +9,7 @@ client that left is no error.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from postroad.api.http.outbox import Outbox
@@ -24,6 +24,7 @@ class Request:
         "body",
         "client_certificate_der",
         "headers",
+        "memo",
         "method",
         "path",
         "peer",
@@ -43,6 +44,7 @@ class Request:
         secure: bool,
         client_certificate_der: bytes | None,
         received_at_s: float,
+        memo: dict[str, Any],
     ) -> None:
         self.method = method
         self.path = path
@@ -53,6 +55,7 @@ class Request:
         self.secure = secure
         self.client_certificate_der = client_certificate_der
         self.received_at_s = received_at_s
+        self.memo = memo
 
     def header(self, name: bytes) -> bytes | None:
         """The first header of that (lower-case) name."""

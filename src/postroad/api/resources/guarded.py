@@ -64,7 +64,7 @@ class GuardedRoute(OpenRoute):
         api = request.app.state.api
         proof = proof_of(request)
         if not proof.authorization and proof.certificate_der is None:
-            raise Refused(REQUIRED.code, REQUIRED.detail)  # nothing was guessed, so nobody is slowed down for it
+            raise Refused("authentication.required", REQUIRED)  # nothing was guessed, so nobody is slowed down for it
         caller = await api.authenticator.authenticate(proof, peer_of(request))
         request.state.caller = caller
         limit(request, caller.organization.casefold() or caller.name)

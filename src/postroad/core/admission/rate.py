@@ -32,13 +32,13 @@ class RateLimiter:
     """The buckets of all organizations; ``per_s`` 0 means no limit."""
 
     def __init__(self, per_s: int, *, burst_s: int = BURST_S) -> None:
-        self._per_s = per_s
+        self.per_s = per_s
         self._burst_s = burst_s
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # tokens, and when they were counted
 
     def take(self, organization: str, now: float, *, per_s: int = 0, count: int = 1) -> RateState:
         """Take ``count`` tokens if they are there; ``now`` is in seconds that never jump back."""
-        rate = per_s or self._per_s
+        rate = per_s or self.per_s
         if rate <= 0:
             return UNLIMITED
         quota = rate * self._burst_s

@@ -25,6 +25,7 @@ CODECS: dict[str, Codec] = {
 }
 BULK_TYPES = frozenset({NDJSON, MULTIPART, ENVELOPES})
 _XML_TYPES = ("application/xml", "text/xml", "application/soap+xml")
+_SOAP_11, _SOAP_12 = SOAP_11.encode(), SOAP_12.encode()
 _LOOK = 1024  # bytes within which an envelope names its namespace
 
 
@@ -57,17 +58,25 @@ def _soap(kind: str, found: str) -> Codec:
 
 def _found(body: bytes) -> str:
     """What the first bytes look like."""
-    start = body[:_LOOK].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if start[:1] in (b"{", b"[") and not _is_utf16(body):
+    first = body[:1]
+    if first not in (b"<", b"{", b"["):
+        body = body[:_LOOK].lstrip(b"\xef\xbb\xbf \t\r\n") if not _is_utf16(body) else body[:_LOOK]
+        first = body[:1]
+    if first == b"<" or _is_utf16(body):
+        return _found_xml(body)
+    if first in (b"{", b"["):
         return "JSON"
-    if start[:1] == b"<" or _is_utf16(body):
-        plain = start.replace(b"\x00", b"")  # UTF-16 seen as ASCII is good enough to find a namespace
-        if SOAP_12.encode() in plain:
-            return "SOAP 1.2"
-        return "SOAP 1.1" if SOAP_11.encode() in plain else "XML"
-    if not start:
+    if not first:
         return "empty"
-    return "msgpack" if start[0] >= 0x80 else "something else"
+    return "msgpack" if first[0] >= 0x80 else "something else"
+
+
+def _found_xml(body: bytes) -> str:
+    if _is_utf16(body):
+        body = body[:_LOOK].replace(b"\x00", b"")  # seen as ASCII it is good enough to find a namespace
+    if body.find(_SOAP_12, 0, _LOOK) >= 0:
+        return "SOAP 1.2"
+    return "SOAP 1.1" if body.find(_SOAP_11, 0, _LOOK) >= 0 else "XML"
 
 
 def _is_utf16(body: bytes) -> bool:

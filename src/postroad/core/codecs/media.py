@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from postroad.core.codecs.faults import malformed
 
@@ -13,6 +14,7 @@ _PARAMETER = re.compile(r';\s*([\w.-]+)\s*=\s*(?:"((?:[^"\\]|\\.){0,200})"|([^\s
 _BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]")
 
 
+@lru_cache(maxsize=256)
 def media_type_of(content_type: str) -> str:
     """``Text/XML; charset=utf-8`` → ``text/xml``."""
     return content_type.partition(";")[0].strip().lower()

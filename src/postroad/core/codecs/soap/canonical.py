@@ -16,12 +16,11 @@ from msgspec.structs import replace
 from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.lexical import NOT_XML, read_base64, read_text, read_time
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
-from postroad.core.codecs.parts import check_lists
 from postroad.core.codecs.soap.fragment import mentions
-from postroad.core.codecs.soap.heads import Head, KnownHeads, cut_head
 from postroad.core.codecs.soap.names import NAMESPACE
 from postroad.core.codecs.soap.parts import CONTENT_TYPES
 from postroad.core.codecs.soap.posting import FIELDS, assemble, make_property
+from postroad.core.codecs.soap.shapes import Cut, KnownShapes, Shape, cut_post
 from postroad.core.codecs.xml import check_well_formed
 from postroad.core.model.message import Argument, Message, Part, Property, Recipient
 
@@ -68,7 +67,7 @@ _PART_END = _pattern(r"</[\w.-]++:(?:Xml|Text|Base64)>\s*+</([\w.-]++):(Document
 _END = _pattern(rf"</({_PREFIX}):Post>\s*+</({_PREFIX}):Body>\s*+</\2:Envelope>\s*+")
 _ONLY_TEXT = _pattern(_TEXT)
 _RESERVED = frozenset({b"xml", b"xmlns", b"http://www.w3.org/XML/1998/namespace", b"http://www.w3.org/2000/xmlns/"})
-_HEADS = KnownHeads()
+_SHAPES = KnownShapes()
 # attachment?, id, content type, expiration, form, content
 _Located = tuple[bool, bytes | None, bytes | None, bytes | None, bytes, bytes]
 
@@ -77,37 +76,32 @@ def read_canonical(utf8: bytes, namespace: str, limits: WireLimits) -> Message |
     """The message in a canonically spelled post, or None when the general reader has to look at it."""
     if not (utf8.isascii() or _is_xml_text(utf8)):
         return None
-    cut = cut_head(utf8)
-    head = _HEADS.get(cut, namespace, limits) if cut else None
-    if cut is not None and head is not None and _is_handle(cut.handle, limits):
-        handle, end = cut.handle.decode(), cut.end
-    else:
-        head = _read_head(utf8, namespace, limits)
-        if head is None:
-            return None
-        handle, end = head.message.handle, head.end
-        if cut is not None and cut.fits(head):
-            _HEADS.keep(cut, namespace, head)
-    found = _located(utf8, end, head.soap, head.prefix)
-    if found is None:
-        return None
-    parts = tuple([_part(number, part, head.prefixes, limits) for number, part in enumerate(found, start=1)])
-    message = replace(head.message, handle=handle, parts=parts)
-    check_lists(message, limits)
-    return message
+    cut = cut_post(utf8)
+    shape = _SHAPES.get(cut, namespace, limits) if cut else None
+    if cut is not None and shape is not None and utf8.endswith(shape.tail) and _is_handle(cut.handle, limits):
+        return _repeated(utf8, cut, shape)
+    return _read(utf8, namespace, limits, cut)
+
+
+def _repeated(utf8: bytes, cut: Cut, shape: Shape) -> Message:
+    """A post of a known shape: nothing is new but its handle and its document."""
+    document = _document(utf8[cut.document_at : len(utf8) - len(shape.tail)], shape.prefixes, shape.limits)
+    part = replace(shape.part, data=document)
+    return replace(shape.message, handle=cut.handle.decode(), parts=(part,))
 
 
 def _is_handle(text: bytes, limits: WireLimits) -> bool:
     return len(text) <= limits.text_chars and _ONLY_TEXT.fullmatch(text) is not None
 
 
-def _read_head(utf8: bytes, namespace: str, limits: WireLimits) -> Head | None:
-    found = _HEAD.match(utf8)
-    if found is None:
+def _read(utf8: bytes, namespace: str, limits: WireLimits, cut: Cut | None) -> Message | None:
+    head = _HEAD.match(utf8)
+    if head is None:
         return None
-    soap, outer, prefix, inner, sender, to, *texts, route, properties = found.groups()
+    soap, outer, prefix, inner, sender, to, *texts, route, properties = head.groups()
     prefixes = _prefixes(soap, outer, prefix, inner, namespace)
-    if prefixes is None:
+    found = _located(utf8, head.end(), soap, prefix) if prefixes else None
+    if prefixes is None or found is None:
         return None
     message = assemble(
         [text.decode() if text else "" for text in (sender, *texts)],
@@ -115,10 +109,31 @@ def _read_head(utf8: bytes, namespace: str, limits: WireLimits) -> Head | None:
         _recipients(route, limits) if route else (),
         _properties(properties, limits) if properties else (),
         None,
-        (),
+        tuple([_part(number, part, prefixes, limits) for number, part in enumerate(found, start=1)]),
         limits,
     )
-    return Head(message, prefixes, soap, prefix, found.end(), limits)
+    if cut is not None and len(found) == 1 and found[0][4] == b"Xml":
+        _keep_shape(utf8, namespace, limits, cut, message, prefixes, prefix, found[0][5])
+    return message
+
+
+def _keep_shape(
+    utf8: bytes,
+    namespace: str,
+    limits: WireLimits,
+    cut: Cut,
+    message: Message,
+    prefixes: tuple[bytes, ...],
+    prefix: bytes,
+    content: bytes,
+) -> None:
+    """Remember the post's shape, if the cut really fell around its handle and before its document."""
+    around_handle = not cut.between or cut.before.endswith(b"<%b:Handle>" % prefix)
+    document_end = cut.document_at + len(content)
+    in_place = utf8[cut.document_at : document_end] == content and utf8.startswith(b"</%b:Xml>" % prefix, document_end)
+    if around_handle and in_place and cut.handle.decode() == message.handle:
+        [part] = message.parts
+        _SHAPES.keep(cut, namespace, Shape(message, part, prefixes, utf8[document_end:], limits))
 
 
 def _is_xml_text(utf8: bytes) -> bool:

@@ -1,0 +1,65 @@
+"""Shapes of posts that came before: a client repeats its envelope from post to post and changes the handle and the document.
+
+A post with one inline document is cut into what stands before the handle's text, the handle, what stands between it and the
+document, the document, and the end. When everything but handle and document is to the letter a post that was read before, only
+those two need to be looked at. Kept rule: only posts that the canonical pattern has accepted are kept as shapes, and the document
+must be well-formed by itself and mention none of the envelope's prefixes, so that it cannot reach out of its place.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.model.message import Message, Part
+
+SHAPES_MOST = 256
+HEAD_BYTES = 4_096
+HANDLE_TAG, CONTENT_TAG = b":Handle>", b":Xml>"
+
+
+class Shape(NamedTuple):
+    """What a repeated envelope says: the message and its one part, but for handle and data."""
+
+    message: Message
+    part: Part
+    prefixes: tuple[bytes, ...]
+    tail: bytes
+    limits: WireLimits  # under which it was read
+
+
+class Cut(NamedTuple):
+    before: bytes  # up to the handle's text; up to the document when there is no handle
+    handle: bytes
+    between: bytes
+    document_at: int
+
+
+def cut_post(utf8: bytes) -> Cut | None:
+    """The cut before the first inline document; None when there is none within reach."""
+    place = utf8.find(CONTENT_TAG, 0, HEAD_BYTES)
+    if place < 0:
+        return None
+    document_at = place + len(CONTENT_TAG)
+    tag = utf8.find(HANDLE_TAG, 0, place)
+    if tag < 0:
+        return Cut(utf8[:document_at], b"", b"", document_at)
+    start = tag + len(HANDLE_TAG)
+    stop = utf8.find(b"<", start, place)
+    return Cut(utf8[:start], utf8[start:stop], utf8[stop:document_at], document_at) if stop > 0 else None
+
+
+class KnownShapes:
+    """A few hundred shapes; forgetting them all when there are more costs less than keeping count of their use."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[tuple[str, bytes, bytes], Shape] = {}
+
+    def get(self, cut: Cut, namespace: str, limits: WireLimits) -> Shape | None:
+        shape = self._shapes.get((namespace, cut.before, cut.between))
+        return shape if shape is not None and shape.limits is limits else None
+
+    def keep(self, cut: Cut, namespace: str, shape: Shape) -> None:
+        if len(self._shapes) >= SHAPES_MOST:
+            self._shapes.clear()
+        self._shapes[namespace, cut.before, cut.between] = shape

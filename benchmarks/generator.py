@@ -9,8 +9,11 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.packages import install, wanted
+
 SOURCES = Path(__file__).parent / "load"
 SHARED = ("run.c", "wire.c")
+PACKAGES = ("gcc", "libc6-dev", "libssl-dev")
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,11 +32,16 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 def missing() -> str:
     """What is needed to compile the generators and is not there, in words; empty when nothing is."""
+    if not _compiles():
+        install(*PACKAGES)
+    return "" if _compiles() else f"the load generators need a C compiler and OpenSSL's headers; {wanted(*PACKAGES)}"
+
+
+def _compiles() -> bool:
     if shutil.which("cc") is None:
-        return "there is no C compiler (cc) for the load generators"
+        return False
     check = ["cc", "-fsyntax-only", "-x", "c", "-"]
-    found = subprocess.run(check, input=b"#include <openssl/ssl.h>\n", capture_output=True, check=False)
-    return "" if found.returncode == 0 else "OpenSSL's headers are missing (Debian: apt-get install libssl-dev)"
+    return subprocess.run(check, input=b"#include <openssl/ssl.h>\n", capture_output=True, check=False).returncode == 0
 
 
 def compile_generator(name: str, folder: Path) -> Path:

@@ -14,25 +14,23 @@ from pathlib import Path
 from types import TracebackType
 
 from benchmarks.certificates import Certificate
+from benchmarks.packages import install, wanted
 from benchmarks.processes import can_connect, free_port, stop, wait_until
 
-PACKAGES = ("rabbitmq-server", "libssl-dev", "gcc")
+PACKAGE = "rabbitmq-server"
 PROGRAM = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 NO_SPINNING = "+sbwt none +sbwtdcpu none +sbwtdio none"
 
 
 def missing() -> str:
-    """Why there is no peer, in words for the reader; empty when there is one. Root gets it installed."""
-    if PROGRAM.exists() and shutil.which("epmd"):
-        return ""
-    if os.geteuid() == 0 and shutil.which("apt-get"):
-        command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *PACKAGES]
-        subprocess.run(
-            command, check=False, env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, stdout=subprocess.DEVNULL
-        )
-    if PROGRAM.exists():
-        return ""
-    return f"RabbitMQ is not installed; as root on Debian: apt-get install --no-install-recommends {' '.join(PACKAGES)}"
+    """Why there is no peer, in words for the reader; empty when there is one."""
+    if not _is_installed():
+        install(PACKAGE)
+    return "" if _is_installed() else f"RabbitMQ is not installed; {wanted(PACKAGE)}"
+
+
+def _is_installed() -> bool:
+    return PROGRAM.exists() and shutil.which("epmd") is not None
 
 
 def version() -> str:

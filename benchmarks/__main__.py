@@ -5,7 +5,7 @@
     python -m benchmarks profile NAME [--native]
 
 Without names every scenario runs, then the small benchmarks of codecs and index. Results go to the screen and to
-benchmarks/results/latest.json; a full run, or --publish, also rewrites the tables in docs/explanation/performance.md.
+benchmarks/results/latest.json; a full run with the peer, or --publish, also rewrites the tables in docs/explanation/performance.md.
 The exit code is 1 when a floor is missed or a scenario failed, 2 when something needed is missing.
 """
 
@@ -134,7 +134,8 @@ def main() -> int:
             profile_scenario(name, native=chosen.native)
         return 0
     run = run_all(chosen.names or [*BY_NAME, *SMALL], Pace(rounds=chosen.rounds, seconds=chosen.seconds))
-    return finish(run, publishes=chosen.publish or not (chosen.names or chosen.quick))
+    is_full = not (chosen.names or chosen.quick) and all(row.peer for row in run.rows)
+    return finish(run, publishes=chosen.publish or is_full)
 
 
 if __name__ == "__main__":

@@ -104,9 +104,7 @@ def _from_environment(environment: Mapping[str, str], faults: list[str]) -> dict
         if not variable.startswith(PREFIX) or name in OTHER_VARIABLES:
             continue
         if name in fields:
-            values[name] = (
-                [item.strip() for item in text.split(",") if item.strip()] if name == "trusted_proxies" else text
-            )
+            values[name] = text
         elif name.removesuffix("_file") in fields:
             try:
                 values[name.removesuffix("_file")] = Path(text).read_text().strip()
@@ -132,16 +130,21 @@ def _converted(values: dict[str, Any], faults: list[str]) -> Settings | None:
     for field in dataclasses.fields(Settings):
         if field.name not in values:
             continue
-        kind = {"Path": Path, "tuple[str, ...]": tuple[str, ...], "int": int, "str": str}[str(field.type)]
         try:
-            good[field.name] = (
-                Path(values[field.name]).expanduser()
-                if kind is Path
-                else msgspec.convert(values[field.name], kind, strict=False)
-            )
+            good[field.name] = _value(str(field.type), values[field.name])
         except (msgspec.ValidationError, TypeError) as error:
             faults.append(f"{field.name}: {error}")
     return Settings(**good) if not faults else None
+
+
+def _value(kind: str, given: Any) -> Any:
+    """The setting's value; variables and the command line have only text, where several values stand with commas."""
+    if kind == "Path":
+        return Path(given).expanduser()
+    if kind == "tuple[str, ...]" and isinstance(given, str):
+        given = [item.strip() for item in given.split(",") if item.strip()]
+    types: dict[str, Any] = {"tuple[str, ...]": tuple[str, ...], "int": int, "str": str}
+    return msgspec.convert(given, types[kind], strict=False)
 
 
 def _contradictions(settings: Settings) -> list[str]:

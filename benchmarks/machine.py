@@ -23,15 +23,20 @@ def memory_gib() -> int:
 
 
 def file_system(path: Path) -> str:
-    shown = subprocess.run(["stat", "-f", "-c", "%T", str(path)], capture_output=True, text=True, check=False)
-    return shown.stdout.strip() or "unknown"
+    shown = subprocess.run(["df", "--output=fstype", str(path)], capture_output=True, text=True, check=False)
+    return shown.stdout.split()[-1] if shown.returncode == 0 else "unknown"
+
+
+def kernel() -> str:
+    """The version alone: what follows it may tell who built it, and for which machines."""
+    return ".".join(platform.release().split(".")[:2])
 
 
 def description(folder: Path, *, with_peer: bool) -> dict[str, str]:
     """Names and values for the report; ``folder`` is where the servers keep their data."""
     described = {
         "Machine": f"{os.cpu_count()} cores ({processor()}), {memory_gib()} GiB, file system {file_system(folder)}",
-        "System": f"Linux {platform.release()}, Python {platform.python_version()}",
+        "System": f"Linux {kernel()}, Python {platform.python_version()}",
         "postroad": importlib.metadata.version("postroad"),
     }
     return described | ({"RabbitMQ": rabbitmq.version()} if with_peer else {})

@@ -89,7 +89,7 @@ async def test_a_killed_server_keeps_every_promise(tmp_path: Path, chance: Rando
 @pytest.mark.req("A3")
 async def test_the_index_process_may_die_with_the_server_or_alone(tmp_path: Path, chance: Random) -> None:
     server = ServerProcess(tmp_path / "data", SETTINGS)
-    load = await load_on(server, chance)
+    load = await load_on(server, chance, lease_s=1.0)  # what a receiver forgot comes again while the server lives
     try:
         for _ in range(8 * KILLS):
             await one_life(server, load, kill_index_too=True)
@@ -99,7 +99,7 @@ async def test_the_index_process_may_die_with_the_server_or_alone(tmp_path: Path
             kill_children(server)
             await asyncio.sleep(0.3)
             await load.ended()
-        await after_the_last_life(server, load)
+        await after_the_last_life(server, load, quiet_s=1.5)
     finally:
         server.kill()
     await require_whole(server.data)

@@ -196,6 +196,10 @@ class Desk(Protocol):
         """The bytes of a delivery's content; None when retention has dropped them."""
         ...
 
+    async def bodies(self, queued: Sequence[Queued]) -> list[bytes | None]:
+        """The bytes of many deliveries' contents at once."""
+        ...
+
     async def close(self) -> None: ...
 
 

@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
+import msgspec
+
 from postroad.api.answers import answer_limited, answer_refused, answer_unavailable, rate_headers
 from postroad.api.bulk import BulkAnswer
 from postroad.api.http.request import FastHandler, FastRoute, FastRoutes, Reply, Request
@@ -171,6 +173,8 @@ class MessageEndpoints:
     def _bulk(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
         content_type = asked(request).content_type
         try:
+            if asked(request).idempotency is not None:
+                check_idempotency_key(asked(request).idempotency or "")
             posts = decode_bulk(content_type, request.body, self._bulk_limits)
         except Refused as refusal:
             self._network.refuse(
@@ -182,12 +186,17 @@ class MessageEndpoints:
             answer_limited(reply, JSON_FORM, rate)
             return
         answer = BulkAnswer(reply, content_type, len(posts), rate_headers(rate))
+        key = asked(request).idempotency
         for place, message in enumerate(posts):
             if isinstance(message, Refused):
                 self._network.refuse(caller, message, 0, answer.place(place))
             else:
                 size = sum([len(part.data) for part in message.parts])
-                self._network.submit(caller, Posting(message, size, "bulk"), answer.place(place))
+                posting = Posting(message, size, "bulk")
+                if key is not None:  # a key for the call is one for each message in its place
+                    mark = fingerprint(msgspec.msgpack.encode(message))
+                    posting = Posting(message, size, "bulk", f"{key}/{place}", mark)
+                self._network.submit(caller, posting, answer.place(place))
 
     def _rate(self, caller: Caller, posts: int) -> RateState:
         """What is left of the organization's allowance after these posts."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from postroad.core.admission.admit import Admitted, admit
 from postroad.core.model import ids
 from postroad.core.model.caller import Caller
-from postroad.core.model.journal import MessagePosted, MessageRefused, decode
+from postroad.core.model.journal import MessagePosted, MessageRefused
 from postroad.core.model.message import MessageType
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.project import handle_key, idempotency_key
@@ -21,7 +21,16 @@ from postroad.core.routing.itinerary import itineraries
 from postroad.errors import Refused, Unavailable
 from postroad.flow.answer import AnswerStage
 from postroad.flow.commit import committed
-from postroad.flow.posting import Answered, Posting, Replayed, body_of, part_facts, result_of
+from postroad.flow.posting import (
+    Answered,
+    Posting,
+    body_of,
+    is_same_post,
+    part_facts,
+    posted_at,
+    replayed,
+    result_of,
+)
 from postroad.ports import Clock, Committed, Conflict, Desk, Journal, Outcome, Randomness, Step
 
 DETAIL_MOST = 500  # characters of a refusal's text that the journal keeps
@@ -136,11 +145,10 @@ class AcceptStage:
 
     async def _again(self, conflict: Conflict, entry: MessagePosted, posting: Posting, answered: Answered) -> None:
         """This has been posted before: give the first answer again, or refuse it as a duplicate."""
-        first = await self._posted(conflict.seq)
+        first = await posted_at(self._journal, conflict.seq)
         if entry.idempotency and conflict.key == idempotency_key(entry.sender, entry.idempotency):
-            if first is not None and first.fingerprint == entry.fingerprint:
-                result = result_of(first)
-                answered(Replayed(session=result.session, transaction=result.transaction, recipients=result.recipients))
+            if first is not None and is_same_post(first, entry):
+                answered(replayed(first))
                 return
             refusal = Refused(
                 "idempotency.mismatch",
@@ -154,11 +162,6 @@ class AcceptStage:
                 session=conflict.session,
             )
         self.refuse(Caller(service=self._directory().services.get(entry.sender)), posting, refusal, answered)
-
-    async def _posted(self, seq: int) -> MessagePosted | None:
-        batch = await self._journal.read(seq - 1, 1)
-        entry = decode(batch.records[0].facts) if batch.records else None
-        return entry if isinstance(entry, MessagePosted) else None
 
     async def _answer(self, admitted: Admitted, posting: Posting, directory: Directory, answered: Answered) -> None:
         try:

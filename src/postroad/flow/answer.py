@@ -23,13 +23,14 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.projection.project import answer_key
 from postroad.errors import Refused
 from postroad.flow.commit import committed
-from postroad.flow.posting import Posting, body_of, part_facts, result_of
-from postroad.ports import Conflict, Desk, Randomness, Step
+from postroad.flow.posting import Posting, body_of, is_same_post, part_facts, posted_at, replayed, result_of
+from postroad.ports import Conflict, Desk, Journal, Randomness, Step
 
 
 class AnswerStage:
-    def __init__(self, desk: Desk, randomness: Randomness, token_key: bytes) -> None:
+    def __init__(self, desk: Desk, journal: Journal, randomness: Randomness, token_key: bytes) -> None:
         self._desk = desk
+        self._journal = journal
         self._randomness = randomness
         self._token_key = token_key
 
@@ -86,7 +87,12 @@ class AnswerStage:
             raise Refused("recipient.unknown", "The service that sent the request does not exist any more")
         check_policies(admitted.caller, admitted.sender, (requester,))
         entry = self._response(admitted, posting, queued, directory, requester.address)
-        await self._write(Step(entry, body_of(posting.message.parts), (answer_key(queued.number),)))
+        outcome = await committed(self._desk, Step(entry, body_of(posting.message.parts), (answer_key(queued.number),)))
+        if isinstance(outcome, Conflict):
+            first = await posted_at(self._journal, outcome.seq)
+            if first is None or not is_same_post(first, entry):
+                raise _answered(outcome)
+            return replayed(first)
         return result_of(entry)
 
     def _response(
@@ -149,7 +155,9 @@ class AnswerStage:
     async def _write(self, step: Step) -> None:
         outcome = await committed(self._desk, step)
         if isinstance(outcome, Conflict):
-            raise Refused(
-                "reference.answered", "This delivery has been answered before; one answer is all it takes",
-                session=outcome.session,
-            )  # fmt: skip
+            raise _answered(outcome)
+
+
+def _answered(conflict: Conflict) -> Refused:
+    detail = "This delivery has been answered before; one answer is all it takes"
+    return Refused("reference.answered", detail, session=conflict.session)

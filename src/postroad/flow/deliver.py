@@ -68,8 +68,9 @@ class DeliverStage:
             claimed = await self._desk.claim(service.gcid, selector, most, lease_s)
             left_s = deadline - self._clock.monotonic()
             if claimed or left_s <= 0 or patience.over:
+                bodies = await self._desk.bodies(claimed)
                 directory = self._directory()
-                return [await self._delivered(queued, directory) for queued in claimed]
+                return [self._delivered(*pair, directory) for pair in zip(claimed, bodies, strict=True)]
             await patience.wait(self._desk.arrival(service.gcid, left_s))
 
     async def settle(self, caller: Caller, settlement: Settlement) -> SettlementResult:
@@ -105,13 +106,12 @@ class DeliverStage:
             return None
         return replace(wanted, sender=sender.gcid) if sender else wanted
 
-    async def _delivered(self, queued: Queued, directory: Directory) -> Delivered:
+    def _delivered(self, queued: Queued, body: bytes | None, directory: Directory) -> Delivered:
         message = queued.message
         hops = message.copies[queued.copy].hops
         hop = hops[queued.hop]
         if not queued.token:
             queued.token = ids.token(queued.number, message.session, queued.recipient, self._token_key)
-        body = queued.data if queued.data is not None else await self._desk.body(queued)
         return Delivered(
             session=message.session,
             token=queued.token,

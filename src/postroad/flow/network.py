@@ -47,7 +47,7 @@ class Network:
         self.indexed = indexed
         self.configuration = Configuration(desk, index, clock)
         directory = self.configuration.directory
-        answers = AnswerStage(desk, randomness, token_key)
+        answers = AnswerStage(desk, journal, randomness, token_key)
         self._accept = AcceptStage(desk, journal, directory, clock, randomness, answers)
         self._deliver = DeliverStage(desk, directory, clock, answers, token_key)
         self._history = HistoryStage(journal, index, directory, indexed)

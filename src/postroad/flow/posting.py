@@ -7,9 +7,10 @@ from hashlib import blake2b
 
 from msgspec import Struct
 
-from postroad.core.model.journal import MessagePosted, PartFacts
+from postroad.core.model.journal import MessagePosted, PartFacts, decode
 from postroad.core.model.message import Message, Part, PostResult, RecipientResult
 from postroad.errors import Refused, Unavailable
+from postroad.ports import Journal
 
 Answer = PostResult | Refused | Unavailable
 Answered = Callable[[Answer], None]
@@ -75,6 +76,24 @@ def _part(fact: PartFacts, data: bytes) -> Part:
         expires_at_us=fact.expires_at_us,
         attachment=fact.attachment,
     )
+
+
+def is_same_post(first: MessagePosted, again: MessagePosted) -> bool:
+    """Whether both came with one Idempotency-Key and the same wire."""
+    return bool(again.idempotency) and (first.idempotency, first.fingerprint) == (again.idempotency, again.fingerprint)
+
+
+def replayed(first: MessagePosted) -> Replayed:
+    """The answer to a post that had been accepted before."""
+    result = result_of(first)
+    return Replayed(session=result.session, transaction=result.transaction, recipients=result.recipients)
+
+
+async def posted_at(journal: Journal, seq: int) -> MessagePosted | None:
+    """The post that is entry ``seq``."""
+    batch = await journal.read(seq - 1, 1)
+    entry = decode(batch.records[0].facts) if batch.records else None
+    return entry if isinstance(entry, MessagePosted) else None
 
 
 def result_of(entry: MessagePosted) -> PostResult:

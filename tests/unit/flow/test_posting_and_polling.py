@@ -289,3 +289,16 @@ async def test_the_directory_version_is_recorded_with_every_message(house: House
     await house.order(to=(Recipient("Late/Comer"),))
     posted = [entry for entry in await house.entries() if isinstance(entry, MessagePosted)]
     assert [entry.directory for entry in posted] == [before, before + 2]
+
+
+@pytest.mark.req("M6")
+async def test_a_reply_with_an_idempotency_key_may_be_repeated(house: House) -> None:
+    await house.order()
+    [request] = await house.poll(house.supply)
+    reply = Message(type=MessageType.RESPONSE, reference=request.token, parts=(ORDER,))
+    first = await house.network.post(house.supply, reply, idempotency="r1")
+    again = await house.network.post(house.supply, reply, idempotency="r1")
+    assert again.session == first.session
+    with pytest.raises(Refused, match=r"reference\.answered"):
+        await house.network.post(house.supply, reply, idempotency="r2")
+    assert len(await house.poll(house.buyer)) == 1

@@ -17,7 +17,7 @@ from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox, Taken
 from postroad.core.delivery.waiting import found_from_row
 from postroad.core.model.delivery import Found, Queued
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased, decode, encode
+from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased, MessagePosted, decode, encode
 from postroad.core.model.selector import Selector
 from postroad.errors import Unavailable
 from postroad.ports import BodyAt, Clock, Committed, Conflict, IndexReader, Journal, NewRecord, Outcome, Step
@@ -67,7 +67,8 @@ class LocalDesk:
     # --- writing -------------------------------------------------------------------------------------------------
 
     def submit(self, step: Step, done: Done) -> None:
-        held = self._hot.hold(step.entry)
+        entry = step.entry
+        held = [] if type(entry) is MessagePosted and entry.answers is None else self._hot.hold(entry)
         if not held:
             self._group.submit(step, done)
             return
@@ -102,6 +103,9 @@ class LocalDesk:
         outcomes: list[Outcome | None] = []
         in_group: set[int] = set()
         for step in steps:
+            if not step.keys:
+                outcomes.append(None)
+                continue
             taken = [key for key in step.keys if key in in_group or self._hot.keys.has(key)]
             outcomes.append(Conflict(taken[0], 0, "") if taken else None)
             in_group.update(step.keys)
@@ -246,6 +250,9 @@ class LocalDesk:
             return None
         batch = await self._journal.read(seq - 1, 1)
         return seq, getattr(decode(batch.records[0].facts), "session", "")
+
+    async def bodies(self, queued: Sequence[Queued]) -> list[bytes | None]:
+        return [one.data if one.data is not None else await self.body(one) for one in queued]
 
     async def body(self, queued: Queued) -> bytes | None:
         if queued.data is not None:

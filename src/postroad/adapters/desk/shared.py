@@ -152,6 +152,9 @@ class SharedDesk:
         return (rows[0][0], await self._session(rows[0][0])) if rows else None
 
     async def body(self, queued: Queued) -> bytes | None:
-        if queued.data is not None:
-            return queued.data
-        return await self._journal.body(BodyAt(*queued.content.body)) if queued.content.body else b""
+        return (await self.bodies([queued]))[0]
+
+    async def bodies(self, queued: Sequence[Queued]) -> list[bytes | None]:
+        places = [BodyAt(*one.content.body) for one in queued if one.data is None and one.content.body]
+        found = iter(await self._journal.bodies(places))
+        return [next(found) if one.data is None and one.content.body else one.data or b"" for one in queued]

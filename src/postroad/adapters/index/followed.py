@@ -1,7 +1,7 @@
 """Keeping an index up with its journal inside this process, for indexes that another process does not keep.
 
-The embedded SQLite index has a process of its own (``adapters.index.process``), because projecting next to a busy event loop would
-take its time; memory and PostgreSQL indexes are followed here.
+The embedded SQLite index has a process of its own (``adapters.index.process``), because projecting next to a busy event loop
+would take its time; memory and PostgreSQL indexes are followed here.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from hashlib import blake2b
 from hmac import compare_digest
+from struct import Struct
 
 from postroad.errors import Refused
 
@@ -18,6 +19,7 @@ NAME = re.compile(
     r"[^\W_][\w .&()+-]{0,62}[\w.)]\Z|[^\W_]\Z"
 )  # organizations and services: readable, no slash, no edge spaces
 SESSION = re.compile(r"[0-9a-f]{32}\Z")
+KEY_HASH = Struct(">q")
 RECIPIENTS_MAX = 1 << 16  # a delivery number keeps its ordinal in 16 bits
 
 
@@ -30,7 +32,7 @@ def gcid(random_bytes: bytes) -> str:
 
 def session(now_us: int, random_bytes: bytes) -> str:
     """A session id: 6 bytes of milliseconds, then 10 random ones, so that ids sort by time and indexes grow at the end."""
-    return f"{now_us // 1000:012x}{random_bytes.hex()}"
+    return ((now_us // 1000).to_bytes(6, "big") + random_bytes).hex()
 
 
 def check_name(name: str, what: str) -> str:
@@ -78,4 +80,4 @@ def token_holds(text: str, number: int, session_id: str, recipient: str, key: by
 
 def key_hash(*parts: str) -> int:
     """A signed 64-bit hash for unique keys (handles, idempotency keys): small in memory, and cheap in an index."""
-    return int.from_bytes(blake2b("\x00".join(parts).encode(), digest_size=8).digest(), "big", signed=True)
+    return KEY_HASH.unpack(blake2b("\x00".join(parts).encode(), digest_size=8).digest())[0]  # type: ignore[no-any-return]

@@ -21,8 +21,11 @@ FROM (
 WHERE bytes_before < $2::bigint
 ORDER BY first_seq
 
--- name: body
-SELECT substring(bodies FROM $2::integer + 1 FOR $3::integer) FROM journal_group WHERE first_seq = $1
+-- name: bodies
+SELECT substring(journal_group.bodies FROM wanted.place + 1 FOR wanted.length)
+FROM unnest($1::bigint[], $2::integer[], $3::integer[]) WITH ORDINALITY AS wanted (segment, place, length, turn)
+LEFT JOIN journal_group ON journal_group.first_seq = wanted.segment
+ORDER BY wanted.turn
 
 -- name: drop_bodies
 UPDATE journal_group SET bodies = NULL

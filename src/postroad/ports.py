@@ -177,7 +177,10 @@ class Desk(Protocol):
         ...
 
     async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float) -> list[Queued]:
-        """Lease waiting deliveries, oldest first, and record the hand-out durably; expired ones are ended instead."""
+        """Lease waiting deliveries, oldest first, and record the hand-out; expired ones are ended instead.
+
+        The record is on its way when this returns, and need not be durable: a lease that a crash forgets is none.
+        """
         ...
 
     async def arrival(self, mailbox: str, timeout_s: float) -> None:

@@ -41,6 +41,7 @@ class HotState:
         self._boxes: dict[str, Mailbox] = {}
         self._open: dict[int, Mailbox] = {}
         self._held: dict[int, Queued] = {}
+        self._settling: set[int] = set()  # also those that are not in memory, which must not be loaded now
         self._recent: OrderedDict[int, Found] = OrderedDict()
         self._arrivals: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)
         self._warm_bytes = 0
@@ -77,13 +78,9 @@ class HotState:
         return (
             number in self._open
             or number in self._recent
-            or number in self._held
+            or number in self._settling
             or number in self._closed_while_loading
         )
-
-    def is_open(self, number: int) -> bool:
-        box = self._open.get(number)
-        return box is not None and box.get(number) is not None
 
     @contextmanager
     def loading(self) -> Iterator[None]:
@@ -118,24 +115,25 @@ class HotState:
 
     # --- settling in two moves: hold when submitted, apply or release when the outcome is known --------------------
 
-    def hold(self, entry: Entry) -> list[tuple[Mailbox, Queued]]:
-        """Take deliveries that the entry will settle out of their mailboxes, so that nobody is handed them meanwhile."""
+    def hold(self, entry: Entry) -> tuple[int, ...]:
+        """Keep deliveries that the entry will settle from being handed out meanwhile; returns their numbers."""
         settles = SETTLES.get(type(entry))
         numbers = settles(entry) if settles is not None else ()
-        held = []
         for number in numbers:
+            self._settling.add(number)
             box = self._open.get(number)
             queued = box.close(number) if box is not None else None
-            if box is not None and queued is not None:
+            if queued is not None:
                 self._held[number] = queued
-                held.append((box, queued))
-        return held
+        return numbers
 
-    def release(self, held: list[tuple[Mailbox, Queued]]) -> None:
+    def release(self, numbers: tuple[int, ...]) -> None:
         """The entry was not written: the deliveries come again."""
-        for box, queued in held:
-            if self._held.pop(queued.number, None) is not None:
-                box.reopen(queued)
+        for number in numbers:
+            self._settling.discard(number)
+            queued = self._held.pop(number, None)
+            if queued is not None:
+                self._open[number].reopen(queued)
                 self.wake(queued.recipient)
 
     def apply(self, entry: Entry, seq: int, body: BodyAt | None, data: bytes | None) -> None:
@@ -216,6 +214,7 @@ class HotState:
     def _close(self, number: int, state: State) -> None:
         if self._loads:
             self._closed_while_loading.add(number)
+        self._settling.discard(number)
         box = self._open.pop(number, None)
         queued = self._held.pop(number, None) or (box.close(number) if box is not None else None)
         if queued is None:

@@ -68,7 +68,7 @@ class LocalDesk:
 
     def submit(self, step: Step, done: Done) -> None:
         entry = step.entry
-        held = [] if type(entry) is MessagePosted and entry.answers is None else self._hot.hold(entry)
+        held = () if type(entry) is MessagePosted and entry.answers is None else self._hot.hold(entry)
         if not held:
             self._group.submit(step, done)
             return
@@ -147,9 +147,8 @@ class LocalDesk:
             await self._refill(mailbox, box)
             leased += await self._take(box, selector, most - len(leased), until)
         if leased:
-            await self._record_lease(box, mailbox, leased, lease_s)
-        # One may have been acknowledged under an earlier lease while this one was being recorded.
-        return [queued for queued in leased if self._hot.is_open(queued.number)]
+            self._record_lease(mailbox, leased, lease_s)
+        return leased
 
     async def arrival(self, mailbox: str, timeout_s: float) -> None:
         box = self._hot.mailbox(mailbox)
@@ -185,13 +184,10 @@ class LocalDesk:
                 box.reopen(queued)
             raise outcome
 
-    async def _record_lease(self, box: Mailbox, mailbox: str, leased: list[Queued], lease_s: float) -> None:
+    def _record_lease(self, mailbox: str, leased: list[Queued], lease_s: float) -> None:
+        """Write the hand-out down with the next group. Nobody waits for it: a lease that a crash forgets is none."""
         entry = DeliveriesLeased(self._clock.now_us(), mailbox, lease_s, tuple(queued.number for queued in leased))
-        outcome = await self._group.commit(Step(entry, reserve=True))
-        if isinstance(outcome, Unavailable):
-            for queued in leased:
-                box.give_back(queued.number, 0.0)
-            raise outcome
+        self._group.submit(Step(entry, reserve=True), lambda outcome: None)
 
     # --- the part of a queue that lies in the index --------------------------------------------------------------
 

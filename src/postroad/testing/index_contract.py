@@ -218,7 +218,7 @@ class IndexContract:
 
     async def test_values_keep_their_type(self, index: Index) -> None:
         seq, time_us, size = 2**46, 2**60, 2**40
-        header = bytes(range(256))
+        header, access = bytes(range(256)), (seq, time_us, "", "'", '"')
         message = (
             seq,
             "",
@@ -235,9 +235,9 @@ class IndexContract:
             2**33,
             b"",
         )
-        await index.apply({"insert_message": [message], "insert_trail": [(seq, seq + 1)]}, Head(seq, b"\0\xff" * 16))
+        await index.apply({"insert_message": [message], "insert_access": [access]}, Head(seq, b"\0\xff" * 16))
         assert await index.rows("message") == [message]
-        assert await index.rows("trail") == [(seq, seq + 1)]
+        assert await index.rows("access") == [access]
         assert await index.position() == Head(seq, b"\0\xff" * 16)
         assert [type(value) for value in (await index.rows("message"))[0]] == [type(value) for value in message]
 

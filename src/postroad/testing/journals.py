@@ -33,6 +33,7 @@ from postroad.core.model.journal import (
     encode,
 )
 from postroad.core.model.message import MessageType
+from postroad.core.projection.project import handle_key
 from postroad.ports import BodyAt, NewRecord, Record
 
 SERVICES = tuple(f"{number:016x}" for number in range(0xA0, 0xA6))
@@ -232,4 +233,5 @@ def plain_posts(count: int, first_seq: int = 1, services: int = 50) -> Iterator[
             type=MessageType.REQUEST, topic="orders/new", size=2600, form="soap12", directory=7,
             expires_at_us=1_770_000_000_000_000, parts=(PartFacts("order", "application/xml", 2048),),
             copies=(Copy("Acme/Sales", (Hop(f"{seq * 7 % services:016x}"),)),), handle=f"order-{seq}",
+            keys=(handle_key(f"{seq % services:016x}", f"order-{seq}"),),
         )  # fmt: skip

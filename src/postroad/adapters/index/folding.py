@@ -4,14 +4,14 @@ Under load a delivery is often queued, handed out and acknowledged within one ba
 ended, and not one inserted, changed twice, and moved in and out of the queue's index.
 
 Kept rule: the same outcome as the named statements ``hand_out`` and ``settle``. Only deliveries that the index cannot have
-yet are folded: those of entries after its position.
+yet are folded: those of entries after its position, at the first service of their copy.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from postroad.core.projection.tables import TABLES, Changes
+from postroad.core.projection.tables import TABLES, Changes, first_delivery
 
 Row = tuple[Any, ...]
 
@@ -21,14 +21,17 @@ STATE, ATTEMPTS, LEASED_AT_US, AVAILABLE_AT_US, SETTLED_AT_US, REASON, LEASE_SEQ
 )
 
 
-def hand_out(delivery: list[Any], change: Row) -> None:
+def hand_out(delivery: list[Any], change: Row) -> int:
+    """Change the row and say which entry this lease took the place of; 0 if none."""
     attempts, leased_at_us, available_at_us, reason, seq, _ = change
-    if delivery[LEASE_SEQ] >= seq:
-        return
+    replaced: int = delivery[LEASE_SEQ]
+    if replaced >= seq:
+        return 0
     delivery[ATTEMPTS] += attempts
     delivery[LEASED_AT_US], delivery[AVAILABLE_AT_US], delivery[LEASE_SEQ] = leased_at_us, available_at_us, seq
     if not delivery[SETTLE_SEQ]:
         delivery[REASON] = reason
+    return replaced
 
 
 def settle(delivery: list[Any], change: Row) -> None:
@@ -37,22 +40,71 @@ def settle(delivery: list[Any], change: Row) -> None:
 
 
 def fold(changes: Changes, position: int) -> Changes:
-    """The changes with ``insert_changed_delivery`` for each new delivery that is also changed in this batch."""
-    if not changes.get("insert_delivery") or not (changes.get("hand_out") or changes.get("settle")):
+    """The changes as a database takes them.
+
+    ``insert_changed_delivery`` is for each new delivery that is also changed in this batch, ``insert_trail`` and
+    ``keep_replaced`` for what the leases of this batch take the place of: one of the batch, or one that the database has.
+    """
+    if not (changes.get("hand_out") or changes.get("settle")):
         return changes
-    new = {row[0]: row for row in changes["insert_delivery"] if row[0] >> 16 > position}
-    changed: dict[int, list[Any]] = {}
-    rest: Changes = {**changes, "hand_out": [], "settle": []}
-    for name, happen in (("hand_out", hand_out), ("settle", settle)):
-        for change in changes.get(name, ()):
-            number = change[-1]
-            if number in new:
-                if number not in changed:
-                    changed[number] = list(new[number])
-                happen(changed[number], change)
-            else:
-                rest[name].append(change)
-    if changed:
-        rest["insert_delivery"] = [row for row in changes["insert_delivery"] if row[0] not in changed]
-        rest["insert_changed_delivery"] = [tuple(row) for row in changed.values()]
-    return rest
+    folding = _Folding(changes, position)
+    hand_outs = [change for change in changes.get("hand_out", ()) if not folding.hand_out(change)]
+    settles = [change for change in changes.get("settle", ()) if not folding.settle(change)]
+    first, repeated = _first_and_repeated(hand_outs)
+    return {
+        **changes,
+        "insert_delivery": folding.unchanged(),
+        "insert_changed_delivery": list(folding.changed.values()),
+        "insert_trail": folding.replaced + repeated,
+        "keep_replaced": first,
+        "hand_out": hand_outs,
+        "settle": settles,
+    }
+
+
+class _Folding:
+    """The new deliveries of a batch, and what becomes of them in it."""
+
+    def __init__(self, changes: Changes, position: int) -> None:
+        self._inserted = changes.get("insert_delivery", [])
+        self._new = {row[0]: row for row in self._inserted if row[0] >> 16 > position}
+        self.changed: dict[int, Any] = {}  # whole rows, as lists
+        self.replaced: list[Row] = []
+
+    def hand_out(self, change: Row) -> bool:
+        """Whether the change was of a new delivery, and therefore done here."""
+        delivery = self._changing(change[-1])
+        if delivery is not None and (replaced := hand_out(delivery, change)):
+            self.replaced.append((change[-1], replaced))
+        return delivery is not None
+
+    def settle(self, change: Row) -> bool:
+        """As ``hand_out``."""
+        delivery = self._changing(change[-1])
+        if delivery is not None:
+            settle(delivery, change)
+        return delivery is not None
+
+    def unchanged(self) -> list[Row]:
+        return [row for row in self._inserted if row[0] not in self.changed] if self.changed else self._inserted
+
+    def _changing(self, number: int) -> list[Any] | None:
+        delivery = self.changed.get(number)
+        if delivery is None and number in self._new:
+            delivery = self.changed[number] = first_delivery(self._new[number])
+        return delivery
+
+
+def _first_and_repeated(hand_outs: list[Row]) -> tuple[list[Row], list[Row]]:
+    """Each delivery with the first entry that hands it out here, and with those that a later one here takes the place of."""
+    first: list[Row] = []
+    repeated: list[Row] = []
+    last: dict[int, int] = {}
+    for *_, seq, number in hand_outs:
+        before = last.get(number)
+        if before is None:
+            first.append((number, seq))
+        elif before != seq:
+            repeated.append((number, before))
+        last[number] = seq
+    return first, repeated

@@ -2,7 +2,8 @@
 
 Kept rule: nothing is lost; ``named_sql`` has for each of these columns the expression that gives the projected value back.
 What is written for every message is what an index costs, so services are stored by small numbers, a transaction only where
-it is not the message's own session, and keys (hashes, in no order) span by span and sorted.
+it is not the message's own session, of a delivery at the first service of its copy only what neither its number nor its
+message tells, and keys (hashes, in no order) span by span and sorted.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from postroad.ports import Head
 Row = tuple[Any, ...]
 NOTHING_APPLIED = Head(0, bytes(32))
 DATABASE_TABLES = ("service", "activity", *TABLES)
-DATABASE_STATEMENTS = ("insert_changed_delivery", *STATEMENTS)  # in this order
-BLANK_DELIVERY = (
-    "number", "message_seq", "copy", "hop", "content_seq", "recipient", "sender", "queued_at_us", "expires_at_us",
+DATABASE_STATEMENTS = ("insert_changed_delivery", "insert_trail", "keep_replaced", *STATEMENTS)  # in this order
+STORED_DELIVERY = ("number", "recipient", "expires_at_us")  # the first of a copy, while it is new
+STORED_CHANGED_DELIVERY = (
+    *STORED_DELIVERY, "state", "attempts", "leased_at_us", "available_at_us", "settled_at_us", "reason",
+    "lease_seq", "settle_seq",
 )  # fmt: skip
 
 
@@ -53,39 +56,47 @@ def stored(name: str, rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
 def activity(changes: Changes, numbers: ServiceNumbers) -> list[Row]:
     """In which spans of entries which services sent (part 0) or were sent (part 1) something."""
     sent = {(numbers[row[3]], 0, row[0] >> ACTIVITY_BITS) for row in changes.get("insert_message", ())}
-    deliveries = chain(changes.get("insert_delivery", ()), changes.get("insert_changed_delivery", ()))
-    received = {(numbers[row[5]], 1, row[0] >> ACTIVITY_BITS + 16) for row in deliveries}
+    further_on = chain(changes.get("insert_onward_delivery", ()), changes.get("insert_changed_delivery", ()))
+    received = {(numbers[row[1]], 1, row[0] >> ACTIVITY_BITS + 16) for row in changes.get("insert_delivery", ())}
+    received.update((numbers[row[5]], 1, row[0] >> ACTIVITY_BITS + 16) for row in further_on)
     return sorted(sent | received)
 
 
 def _messages(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
     return [
-        (seq, session, None if transaction == session else transaction, numbers[sender], *rest)
-        for seq, session, transaction, sender, *rest in rows
-    ]
-
-
-def _deliveries(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
-    # Everything else of a new delivery is zero or empty, which are the columns' defaults: eight values need not be bound.
-    return [
-        (number, message_seq, copy, hop, content_seq, numbers[recipient], numbers[sender], queued_at_us, expires_at_us)
-        for (number, message_seq, copy, hop, content_seq, recipient, sender, _, _, queued_at_us, _, _, _, expires_at_us,
-             _, _, _) in rows
+        (seq, session, None if transaction == session else transaction, numbers[sender], type, topic, handle, at_us, size,
+         header, body_segment, body_offset, body_length, body_digest)
+        for (seq, session, transaction, sender, type, topic, handle, at_us, size,
+             header, body_segment, body_offset, body_length, body_digest) in rows
     ]  # fmt: skip
 
 
+def _deliveries(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
+    return [(number, numbers[recipient], expires_at_us) for number, recipient, _, _, expires_at_us in rows]
+
+
 def _changed_deliveries(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
+    return [
+        (number, numbers[recipient], expires_at_us, state, attempts, leased_at_us, available_at_us, settled_at_us, reason,
+         lease_seq, settle_seq)
+        for (number, _, _, _, _, recipient, _, state, attempts, _, leased_at_us, available_at_us, settled_at_us,
+             expires_at_us, reason, lease_seq, settle_seq) in rows
+    ]  # fmt: skip
+
+
+def _onward_deliveries(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
     return [(*row[:5], numbers[row[5]], numbers[row[6]], *row[7:]) for row in rows]
 
 
 def _keys(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
     # The session is that of the entry's own row. Of two uses in one span the first stays, and sorting leaves it first.
-    return sorted([(seq >> SPAN_BITS, key, seq, at_us) for key, _, seq, at_us in rows])
+    return sorted([(seq >> SPAN_BITS, key, seq) for key, _, seq in rows])
 
 
 _LAYOUTS: dict[str, Callable[[list[Row], ServiceNumbers], list[Row]]] = {
     "insert_message": _messages,
     "insert_delivery": _deliveries,
     "insert_changed_delivery": _changed_deliveries,
+    "insert_onward_delivery": _onward_deliveries,
     "insert_seen": _keys,
 }

@@ -46,7 +46,7 @@ def fill(statement: str, *, in_full: bool) -> str:
 
 def whole_table(table: str, order: tuple[str, ...]) -> str:
     """The query that shows all rows of a table as the projection made them."""
-    source = table if table != "seen" else _SEEN_WITH_SESSION
+    source = _SOURCES.get(table, table)
     by = ", ".join(f"{table}.{column}" for column in order)
     return fill(f"SELECT {{{table}}} FROM {source} ORDER BY {by}", in_full=True)  # noqa: S608 - names from TABLES
 
@@ -55,8 +55,8 @@ def _columns(name: str, in_full: bool) -> str:
     if name == "waiting":
         parts = (("delivery", TABLES["delivery"]), ("message", ("header", *_BODY)), ("content", ("parts", *_BODY)))
         return ", ".join(value_of(table, column) for table, columns in parts for column in columns)
-    if name == "transaction_origins":
-        return _TRANSACTION_ORIGINS
+    if name in _PIECES:
+        return _PIECES[name]
     return ", ".join(value_of(name, column) if in_full else column for column in TABLES[name])
 
 
@@ -69,15 +69,26 @@ def _gcid(column: str, name: str) -> str:
     return f"(SELECT service.gcid FROM service WHERE service.number = {column}) AS {name}"  # noqa: S608 - fixed names
 
 
+# A delivery at the first service of its copy has these in its number, or in its message, and not in its row.
+_MESSAGE_SEQ = "coalesce(delivery.message_seq, delivery.number >> 16)"
 _VALUES = {
     ("message", "transaction_id"): "coalesce(message.transaction_id, message.session) AS transaction_id",
     ("message", "sender"): _gcid("message.sender", "sender"),
-    ("delivery", "sender"): _gcid("delivery.sender", "sender"),
+    ("delivery", "message_seq"): f"{_MESSAGE_SEQ} AS message_seq",
+    ("delivery", "copy"): "coalesce(delivery.copy, delivery.number & 65535) AS copy",
+    ("delivery", "hop"): "coalesce(delivery.hop, 0) AS hop",
+    ("delivery", "content_seq"): "coalesce(delivery.content_seq, delivery.number >> 16) AS content_seq",
+    ("delivery", "sender"): _gcid("coalesce(delivery.sender, message.sender)", "sender"),
     ("delivery", "recipient"): _gcid("delivery.recipient", "recipient"),
+    ("delivery", "queued_at_us"): "coalesce(delivery.queued_at_us, message.at_us) AS queued_at_us",
     ("seen", "session"): "coalesce(message.session, content.session, '') AS session",
 }
 
-_SEEN_WITH_SESSION = "seen LEFT JOIN message ON message.seq = seen.seq LEFT JOIN content ON content.seq = seen.seq"
+_ITS_MESSAGE = f"JOIN message ON message.seq = {_MESSAGE_SEQ}"
+_SOURCES = {
+    "delivery": f"delivery {_ITS_MESSAGE}",
+    "seen": "seen LEFT JOIN message ON message.seq = seen.seq LEFT JOIN content ON content.seq = seen.seq",
+}
 
 # The entries of a transaction that cause deliveries; the first two lines are transaction_messages' two ways to find messages.
 _TRANSACTION_ORIGINS = """
@@ -85,3 +96,4 @@ _TRANSACTION_ORIGINS = """
   UNION ALL SELECT message.seq FROM message WHERE transaction_id = $1
   UNION ALL SELECT content.seq FROM content WHERE transaction_id = $1
 """
+_PIECES = {"transaction_origins": _TRANSACTION_ORIGINS, "its_message": _ITS_MESSAGE}

@@ -14,10 +14,11 @@ import asyncpg  # type: ignore[import-untyped]
 from postroad.adapters.index.folding import fold
 from postroad.adapters.index.keys import KEYS
 from postroad.adapters.index.layout import (
-    BLANK_DELIVERY,
     DATABASE_STATEMENTS,
     DATABASE_TABLES,
     NOTHING_APPLIED,
+    STORED_CHANGED_DELIVERY,
+    STORED_DELIVERY,
     ServiceNumbers,
     activity,
     stored,
@@ -26,7 +27,7 @@ from postroad.adapters.index.migrations import VERSION_TABLE, Migration, pending
 from postroad.adapters.index.named_sql import named, whole_table
 from postroad.adapters.index.postgres_bulk import Bulk, rounds, without_nul
 from postroad.core.model.ids import delivery_origin
-from postroad.core.projection.tables import TABLES, Changes
+from postroad.core.projection.tables import ONWARD_DELIVERY, TABLES, Changes
 from postroad.ports import Head
 
 POOL_SIZE = 4
@@ -37,10 +38,10 @@ Row = tuple[Any, ...]
 # Tables and columns whose rows are new whenever the batch is, which is not so for keys and objects.
 _COPIED = {
     "insert_message": ("message", TABLES["message"]),
-    "insert_delivery": ("delivery", BLANK_DELIVERY),
-    "insert_changed_delivery": ("delivery", TABLES["delivery"]),
+    "insert_delivery": ("delivery", STORED_DELIVERY),
+    "insert_changed_delivery": ("delivery", STORED_CHANGED_DELIVERY),
+    "insert_onward_delivery": ("delivery", ONWARD_DELIVERY),
     "insert_content": ("content", TABLES["content"]),
-    "insert_trail": ("trail", TABLES["trail"]),
     "insert_refused": ("refused", TABLES["refused"]),
 }
 _ROW_BY_ROW = {"save_object"}  # the same object may be saved twice in a batch
@@ -132,7 +133,7 @@ def _entry(name: str, row: Row) -> int:
     """The number of the entry that causes this row."""
     if name.endswith("_delivery"):
         return delivery_origin(row[0])[0]
-    seq: int = row[1] if name == "insert_trail" else row[0]
+    seq: int = row[0]
     return seq
 
 

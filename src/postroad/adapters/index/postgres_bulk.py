@@ -13,6 +13,7 @@ from typing import Any
 Row = tuple[Any, ...]
 
 _PARAMETER = re.compile(r"\$(\d+)")
+_FROM_TABLE = re.compile(r"FROM \w+\nWHERE")
 _VALUES = re.compile(r"VALUES \((.*)\) ON CONFLICT", re.DOTALL)
 
 
@@ -24,6 +25,10 @@ def bulk_form(statement: str, types: list[str]) -> str:
     if statement.startswith("UPDATE"):
         change, condition = _over_rows(statement).rsplit("WHERE", 1)
         return f"{change}{rows} WHERE{condition}"
+    if found := _FROM_TABLE.search(statement):
+        before, condition = statement[: found.start()], statement[found.end() :]
+        table = found[0].removesuffix("\nWHERE")
+        return f"{before}{table}, {rows.removeprefix('FROM ')} WHERE{_over_rows(condition)}"
     values = _VALUES.search(statement)
     if values is None:
         raise ValueError(f"no bulk form for: {statement}")

@@ -20,7 +20,7 @@ TABLE_TEXTS = {
     "delivery": "One row per copy of a message and service on its way: waiting there, or done with it.",
     "content": "One row per answer of an in-transit service: the message's content from there on.",
     "seen": "One row per handle, Idempotency-Key, answer or object version ever used, by hash.",
-    "trail": "Which later entries speak of the deliveries that an entry caused.",
+    "trail": "Entries that leased a delivery, or gave it back, before the last one that did; that one is in `delivery`.",
     "refused": "One row per rejected post.",
     "object": "Configuration objects as they are now.",
     "object_version": "Configuration objects as they ever were.",
@@ -51,7 +51,6 @@ COLUMN_TEXTS = {
     "leased_at_us": "when that was",
     "message_seq": "the message's entry",
     "number": "the delivery's number: the causing entry's number times 65 536, plus a counter",
-    "origin_seq": "the entry that caused the deliveries",
     "parts": "the parts' descriptions (MessagePack)",
     "queued_at_us": "when it began to wait",
     "reason": "why it is in this state, or why the object was changed",
@@ -78,8 +77,10 @@ INTRODUCTION = """# Tables of the index
 An index is made from the journal and nothing else: `postroad index rebuild` makes it anew. It holds no bodies, only where
 they lie. The tables below are what the projection makes and what every index shows, in memory, SQLite and PostgreSQL alike.
 
-In the databases three things are stored in less space and shown as described here: a GCID in `message` and `delivery` is the
-number of a row in `service`; the `transaction_id` of a message that begins its own transaction is NULL; and `seen` is divided
+In the databases four things are stored in less space and shown as described here: a GCID in `message` and `delivery` is the
+number of a row in `service`; the `transaction_id` of a message that begins its own transaction is NULL; a delivery at the
+first service of its copy has NULL for what its number tells (`message_seq`, `copy`, `hop` 0, `content_seq`) and for what is
+its message's (`sender`, `queued_at_us`); and `seen` is divided
 into spans of 16 384 entries, without the session, which is that of the entry's own row. `activity` says in
 which spans of 4096 entries a service sent (part 0) or was sent (part 1) something. `position` has one row: the last entry
 applied and the journal's chain after it. `schema_version` lists the migrations that were applied.

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from postroad.adapters.index.folding import hand_out, settle
 from postroad.adapters.index.keys import KEYS, SPAN_BITS
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import delivery_origin
-from postroad.core.projection.tables import STATEMENTS, TABLES, Changes
+from postroad.core.projection.tables import STATEMENTS, TABLES, Changes, first_delivery, onward_delivery
 from postroad.ports import Head
 
 Row = tuple[Any, ...]
+_Told = TypeVar("_Told")
 NOTHING_APPLIED = Head(0, bytes(32))
 DELIVERY = {column: place for place, column in enumerate(TABLES["delivery"])}
 MESSAGE = {column: place for place, column in enumerate(TABLES["message"])}
@@ -63,8 +64,10 @@ class MemoryIndex:
 
     def _statement(self, name: str) -> Callable[[Row], None]:
         others: dict[str, Callable[[Row], None]] = {
+            "insert_delivery": lambda row: self._insert("delivery", row[0], tuple(first_delivery(row))),
+            "insert_onward_delivery": lambda row: self._insert("delivery", row[0], tuple(onward_delivery(row))),
             "save_object": self._save_object,
-            "hand_out": partial(self._change, hand_out),
+            "hand_out": self._hand_out,
             "settle": partial(self._change, settle),
         }
         if name in others:
@@ -82,12 +85,18 @@ class MemoryIndex:
         if old is None or (seq, version) > (old[-1], old[2]):
             self._tables["object"][kind, key] = row
 
-    def _change(self, happen: Callable[[list[Any], Row], None], change: Row) -> None:
+    def _hand_out(self, change: Row) -> None:
+        if replaced := self._change(hand_out, change):
+            self._insert("trail", (change[-1], replaced), (change[-1], replaced))
+
+    def _change(self, happen: Callable[[list[Any], Row], _Told], change: Row) -> _Told | None:
         row = self._tables["delivery"].get(change[-1])
-        if row is not None:
-            delivery = list(row)
-            happen(delivery, change)
-            self._tables["delivery"][change[-1]] = tuple(delivery)
+        if row is None:
+            return None
+        delivery = list(row)
+        told = happen(delivery, change)
+        self._tables["delivery"][change[-1]] = tuple(delivery)
+        return told
 
     # ---- what the answers are made of
 
@@ -159,8 +168,11 @@ def _transaction_deliveries(index: MemoryIndex, transaction_id: str) -> Iterator
 
 
 def _transaction_trail(index: MemoryIndex, transaction_id: str) -> list[Row]:
-    origins = index.origins(transaction_id)
-    return [(seq,) for seq in sorted({seq for origin, seq in index.all("trail") if origin in origins})]
+    changed = list(_transaction_deliveries(index, transaction_id))
+    numbers = {row[0] for row in changed}
+    seqs = {row[DELIVERY[column]] for row in changed for column in ("lease_seq", "settle_seq")}
+    seqs |= {seq for number, seq in index.all("trail") if number in numbers}
+    return [(seq,) for seq in sorted(seqs - {0})]
 
 
 def _recent_keys(index: MemoryIndex, limit: int) -> list[Row]:

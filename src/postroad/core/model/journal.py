@@ -74,6 +74,7 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     answers: Answers | None = None
     idempotency: str = ""  # the poster's Idempotency-Key
     fingerprint: str = ""  # of the wire, where an Idempotency-Key must be compared
+    keys: tuple[int, ...] = ()  # hashes of what must not be used twice; in old entries they are worked out instead
 
 
 class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.refused"):
@@ -105,6 +106,7 @@ class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_fie
     size: int
     expires_at_us: int
     parts: tuple[PartFacts, ...]
+    keys: tuple[int, ...] = ()  # as in MessagePosted
 
 
 class DeliveriesLeased(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.leased"):
@@ -116,7 +118,9 @@ class DeliveriesLeased(Struct, gc=False, frozen=True, array_like=True, tag_field
     deliveries: tuple[int, ...]
 
 
-class DeliveriesAcknowledged(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.acknowledged"):
+class DeliveriesAcknowledged(
+    Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.acknowledged"
+):
     """The receiver has taken these deliveries over; they are final and never handed out again."""
 
     at_us: int

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from postroad.core.model.delivery import FINAL, State
-from postroad.core.model.ids import delivery_number, delivery_origin, key_hash
+from postroad.core.model.ids import delivery_number, key_hash
 from postroad.core.model.journal import (
     AccessRecorded,
     ConfigurationChanged,
@@ -48,23 +48,29 @@ def project(records: Iterable[tuple[int, bytes, BodyAt]]) -> Changes:
 def unique_keys(entry: Entry) -> list[int]:
     """Hashes under which this entry is remembered, so that a second one like it is recognised."""
     if isinstance(entry, MessagePosted):
-        return _keys_of_post(entry)
+        return list(entry.keys or _keys_of_post(entry))
     if isinstance(entry, InvocationReturned):
-        return [answer_key(entry.delivery)]
+        return list(entry.keys or (answer_key(entry.delivery),))
     if isinstance(entry, ConfigurationChanged):
         return [version_key(change.kind, change.key, change.version) for change in entry.objects]
     return []
 
 
-def _keys_of_post(entry: MessagePosted) -> list[int]:
+def post_keys(sender: str, handle: str, idempotency: str, answers_delivery: int | None = None) -> tuple[int, ...]:
+    """The keys of a post, for whoever writes its entry: hashed once there, they need not be hashed by every reader."""
     keys = []
-    if entry.handle:
-        keys.append(handle_key(entry.sender, entry.handle))
-    if entry.idempotency:
-        keys.append(idempotency_key(entry.sender, entry.idempotency))
-    if entry.answers is not None:
-        keys.append(answer_key(entry.answers.delivery))
-    return keys
+    if handle:
+        keys.append(handle_key(sender, handle))
+    if idempotency:
+        keys.append(idempotency_key(sender, idempotency))
+    if answers_delivery is not None:
+        keys.append(answer_key(answers_delivery))
+    return tuple(keys)
+
+
+def _keys_of_post(entry: MessagePosted) -> tuple[int, ...]:
+    answered = entry.answers.delivery if entry.answers is not None else None
+    return post_keys(entry.sender, entry.handle, entry.idempotency, answered)
 
 
 def handle_key(sender: str, handle: str) -> int:
@@ -86,19 +92,18 @@ def version_key(kind: str, key: str, version: int) -> int:
 
 
 def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body: BodyAt) -> None:
+    session, sender, at_us = entry.session, entry.sender, entry.at_us
     changes["insert_message"].append(
-        (seq, entry.session, entry.transaction, entry.sender, entry.type.value, entry.topic, entry.handle, entry.at_us, entry.size,
-         facts, *(body or NO_BODY))
+        (seq, session, entry.transaction, sender, entry.type._value_, entry.topic, entry.handle, at_us, entry.size, facts,
+         *(body or NO_BODY))
     )  # fmt: skip
-    for ordinal, copy in enumerate(entry.copies):
+    number = seq << 16  # as delivery_number makes it of ordinal 0; the others follow
+    for copy in entry.copies:
         if not copy.code:
-            number = delivery_number(seq, ordinal)
-            changes["insert_delivery"].append(
-                (number, seq, ordinal, 0, seq, copy.hops[0].service, entry.sender, 0, 0, entry.at_us,
-                 0, 0, 0, entry.expires_at_us, "", 0, 0)
-            )  # fmt: skip
-    for key in unique_keys(entry):
-        changes["insert_seen"].append((key, entry.session, seq, entry.at_us))
+            changes["insert_delivery"].append((number, copy.hops[0].service, sender, at_us, entry.expires_at_us))
+        number += 1
+    for key in entry.keys or _keys_of_post(entry):
+        changes["insert_seen"].append((key, session, seq))
     if entry.answers is not None:
         _settle(changes, seq, entry.at_us, (entry.answers.delivery,), State.DELIVERED, "answered")
 
@@ -106,11 +111,11 @@ def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body
 def _returned_invocation(changes: Changes, seq: int, entry: InvocationReturned, facts: bytes, body: BodyAt) -> None:
     parts = pack_parts(entry.parts)
     for key in unique_keys(entry):
-        changes["insert_seen"].append((key, entry.session, seq, entry.at_us))
+        changes["insert_seen"].append((key, entry.session, seq))
     changes["insert_content"].append((seq, entry.transaction, entry.session, parts, *(body or NO_BODY)))
-    changes["insert_delivery"].append(
-        (delivery_number(seq, 0), entry.message, entry.copy, entry.hop, seq, entry.next, entry.by, 0, 0, entry.at_us,
-         0, 0, 0, entry.expires_at_us, "", 0, 0)
+    changes["insert_onward_delivery"].append(
+        (delivery_number(seq, 0), entry.message, entry.copy, entry.hop, seq, entry.next, entry.by, entry.at_us,
+         entry.expires_at_us)
     )  # fmt: skip
     _settle(changes, seq, entry.at_us, (entry.delivery,), State.DELIVERED, "answered")
 
@@ -124,14 +129,12 @@ def _refused(changes: Changes, seq: int, entry: MessageRefused, facts: bytes, bo
 def _leased(changes: Changes, seq: int, entry: DeliveriesLeased, facts: bytes, body: BodyAt) -> None:
     for number in entry.deliveries:
         changes["hand_out"].append((1, entry.at_us, 0, "", seq, number))
-    _trail(changes, seq, entry.deliveries)
 
 
 def _returned(changes: Changes, seq: int, entry: DeliveriesReturned, facts: bytes, body: BodyAt) -> None:
     available_at_us = entry.at_us + int(entry.delay_s * 1_000_000) if entry.delay_s else 0
     for number in entry.deliveries:
         changes["hand_out"].append((0, entry.at_us, available_at_us, entry.reason, seq, number))
-    _trail(changes, seq, entry.deliveries)
 
 
 def _acknowledged(changes: Changes, seq: int, entry: DeliveriesAcknowledged, facts: bytes, body: BodyAt) -> None:
@@ -148,7 +151,7 @@ def _configuration(changes: Changes, seq: int, entry: ConfigurationChanged, fact
         row = (change.kind, change.key, change.version, value, entry.at_us, entry.by)
         changes["save_object"].append((*row, seq))
         changes["insert_object_version"].append((*row, entry.reason, seq))
-        changes["insert_seen"].append((version_key(change.kind, change.key, change.version), "", seq, entry.at_us))
+        changes["insert_seen"].append((version_key(change.kind, change.key, change.version), "", seq))
 
 
 def _access(changes: Changes, seq: int, entry: AccessRecorded, facts: bytes, body: BodyAt) -> None:
@@ -156,15 +159,9 @@ def _access(changes: Changes, seq: int, entry: AccessRecorded, facts: bytes, bod
 
 
 def _settle(changes: Changes, seq: int, at_us: int, deliveries: tuple[int, ...], state: State, reason: str) -> None:
-    settle = changes["settle"]
+    settle, value = changes["settle"], state.value
     for number in deliveries:
-        settle.append((state.value, at_us, reason, seq, number))
-    _trail(changes, seq, deliveries)
-
-
-def _trail(changes: Changes, seq: int, deliveries: tuple[int, ...]) -> None:
-    origins = {delivery_origin(number)[0] for number in deliveries}
-    changes["insert_trail"].extend((origin, seq) for origin in sorted(origins))
+        settle.append((value, at_us, reason, seq, number))
 
 
 PROJECTORS: dict[type, Callable[[Changes, int, Any, bytes, BodyAt], None]] = {

@@ -30,7 +30,10 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mailboxes": ((), ("recipient", "waiting")),  # every service with queued deliveries
     "mailbox": (("recipient", "after_number", "limit"), WAITING),  # queued ones, oldest first
     "delivery": (("number",), WAITING),
-    "oldest_queued": ((), ("content_seq",)),  # the first entry whose body is still waited for; no row, or NULL, when none is
+    "oldest_queued": (
+        (),
+        ("content_seq",),
+    ),  # the first entry whose body is still waited for; no row, or NULL, when none is
     # messages
     "message": (("session",), MESSAGE),
     "message_at": (("seq",), MESSAGE),
@@ -39,12 +42,12 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "all_messages": (("before_seq", "limit"), MESSAGE),  # newest first
     "refused": (("session",), TABLES["refused"]),
     "refused_by": (("sender", "before_seq", "limit"), TABLES["refused"]),  # newest first
-    "seen": (("key",), ("key", "session", "seq", "at_us")),
+    "seen": (("key",), TABLES["seen"]),
     "recent_keys": (("limit",), ("key",)),  # newest first
     # histories
     "transaction_messages": (("transaction_id",), MESSAGE),  # oldest first
     "transaction_contents": (("transaction_id",), CONTENT),  # oldest first
     "transaction_deliveries": (("transaction_id",), DELIVERY),  # by number
-    "transaction_trail": (("transaction_id",), ("seq",)),  # distinct entries that speak of its deliveries, oldest first
+    "transaction_trail": (("transaction_id",), ("seq",)),  # distinct entries that changed its deliveries, oldest first
     "states": ((), ("state", "deliveries")),  # how many deliveries are in each state
 }

@@ -1,7 +1,7 @@
 """The tables every index keeps, and the changes that fill them.
 
-A change is a named statement with its parameters; ``STATEMENTS`` says what each takes. SQL indexes have a statement of that name in
-their SQL file, the memory index a method. All inserts may be repeated and all updates are guarded by the number of the entry
+A change is a named statement with its parameters; ``STATEMENTS`` says what each takes. SQL indexes have a statement of that name
+in their SQL file, the memory index a method. All inserts may be repeated and all updates are guarded by the number of the entry
 that causes them, so applying the same entries twice, or in other groups, gives the same tables.
 """
 
@@ -25,9 +25,9 @@ TABLES: dict[str, tuple[str, ...]] = {
     # one row per answer of an in-transit service: the message's content from there on
     "content": ("seq", "transaction_id", "session", "parts", "body_segment", "body_offset", "body_length", "body_digest"),
     # one row per handle or Idempotency-Key ever used, by hash
-    "seen": ("key", "session", "seq", "at_us"),
-    # which later entries speak of the deliveries that an entry caused
-    "trail": ("origin_seq", "seq"),
+    "seen": ("key", "session", "seq"),
+    # the entries that leased a delivery or gave it back before the last one that did, which its own row names
+    "trail": ("number", "seq"),
     # one row per rejected post
     "refused": ("seq", "session", "at_us", "sender", "code", "detail", "size", "form", "handle"),
     # configuration objects as they are now …
@@ -38,10 +38,36 @@ TABLES: dict[str, tuple[str, ...]] = {
     "access": ("seq", "at_us", "by", "what", "detail"),
 }  # fmt: skip
 
+# What differs from one new delivery to another: at the first service of a copy, and further on. The rest is zero or empty,
+# and of the former message_seq, copy and content_seq are in its number.
+FIRST_DELIVERY = ("number", "recipient", "sender", "queued_at_us", "expires_at_us")
+ONWARD_DELIVERY = (
+    "number", "message_seq", "copy", "hop", "content_seq", "recipient", "sender", "queued_at_us", "expires_at_us",
+)  # fmt: skip
+_FILLED_OTHERWISE = ("delivery", "trail", "object")
+
 # Order matters: rows are inserted before they are changed.
 STATEMENTS: dict[str, tuple[str, ...]] = {
-    **{f"insert_{table}": columns for table, columns in TABLES.items() if table != "object"},
+    **{f"insert_{table}": columns for table, columns in TABLES.items() if table not in _FILLED_OTHERWISE},
+    "insert_delivery": FIRST_DELIVERY,
+    "insert_onward_delivery": ONWARD_DELIVERY,
     "save_object": TABLES["object"],  # replaces an older version of the same object
-    "hand_out": ("attempts", "leased_at_us", "available_at_us", "reason", "seq", "number"),  # attempts is added
+    # attempts is added; the entry that is no longer the delivery's lease_seq goes to its trail
+    "hand_out": ("attempts", "leased_at_us", "available_at_us", "reason", "seq", "number"),
     "settle": ("state", "settled_at_us", "reason", "seq", "number"),
 }
+
+
+def first_delivery(row: tuple[Any, ...]) -> list[Any]:
+    """The whole row of a delivery that waits at the first service of its copy."""
+    number, recipient, sender, queued_at_us, expires_at_us = row
+    seq = number >> 16
+    return [
+        number, seq, number & 0xFFFF, 0, seq, recipient, sender, 0, 0, queued_at_us, 0, 0, 0, expires_at_us, "", 0, 0,
+    ]  # fmt: skip
+
+
+def onward_delivery(row: tuple[Any, ...]) -> list[Any]:
+    """The whole row of a delivery that waits further on."""
+    *place, queued_at_us, expires_at_us = row
+    return [*place, 0, 0, queued_at_us, 0, 0, 0, expires_at_us, "", 0, 0]

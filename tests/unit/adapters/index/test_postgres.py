@@ -44,7 +44,7 @@ async def test_several_followers_do_not_disturb_each_other(index: PostgresIndex,
 
 async def test_a_failed_batch_leaves_nothing_and_does_not_stop_the_next(index: PostgresIndex) -> None:
     broken: Any = project(as_records(STORY))
-    broken["insert_trail"] = [(None, 5)]
+    broken["insert_access"] = [(None, 5, "", "", "")]
     with pytest.raises(asyncpg.PostgresError):
         await index.apply(broken, Head(14, bytes(32)))
     assert (await index.position()).seq == 0

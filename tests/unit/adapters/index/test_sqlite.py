@@ -36,7 +36,7 @@ def test_the_sqlite_in_use_is_young_enough() -> None:
 async def test_a_failed_batch_leaves_nothing_and_does_not_stop_the_next(tmp_path: Path) -> None:
     index = SqliteIndex(tmp_path / "index.sqlite")
     broken = changes_of(3)
-    broken["insert_trail"] = [("not a number", None)]
+    broken["insert_access"] = [("not a number", None, "", "", "")]
     with pytest.raises(apsw.Error):
         await index.apply(broken, Head(3, bytes(32)))
     assert (await index.position()).seq == 0

@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
 
+import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import Entry
-from postroad.core.projection.project import PROJECTORS, project, unique_keys
-from postroad.core.projection.tables import STATEMENTS, Changes
+from postroad.core.projection.project import (
+    PROJECTORS,
+    answer_key,
+    handle_key,
+    idempotency_key,
+    post_keys,
+    project,
+    unique_keys,
+)
+from postroad.core.projection.tables import (
+    FIRST_DELIVERY,
+    ONWARD_DELIVERY,
+    STATEMENTS,
+    TABLES,
+    Changes,
+    first_delivery,
+    onward_delivery,
+)
 from postroad.testing.index_story import STORY
-from postroad.testing.journals import as_records, cuts, journals
+from postroad.testing.journals import as_records, cuts, journals, plain_posts
 
 
 def test_every_kind_of_entry_is_projected() -> None:
@@ -43,22 +64,31 @@ def test_the_cut_does_not_matter(data: st.DataObject, entries: list[Entry]) -> N
 
 @given(journals())
 def test_every_unique_key_of_an_entry_is_remembered(entries: list[Entry]) -> None:
-    seen = {(key, seq) for key, _, seq, _ in project(as_records(entries)).get("insert_seen", [])}
+    seen = {(key, seq) for key, _, seq in project(as_records(entries)).get("insert_seen", [])}
     assert seen == {(key, seq) for seq, entry in enumerate(entries, 1) for key in unique_keys(entry)}
 
 
-def test_a_new_delivery_is_a_blank_one() -> None:
-    """The indexes rely on it: they store zeros for a new delivery without looking at the row."""
-    columns = STATEMENTS["insert_delivery"]
-    blank = (
-        "state",
-        "attempts",
-        "leased_at_us",
-        "available_at_us",
-        "settled_at_us",
-        "reason",
-        "lease_seq",
-        "settle_seq",
-    )
-    for row in project(as_records(STORY))["insert_delivery"]:
-        assert not any(row[columns.index(column)] for column in blank)
+def test_the_keys_that_an_entry_brings_are_those_that_would_be_worked_out() -> None:
+    [post] = plain_posts(1)
+    assert post.keys == post_keys(post.sender, post.handle, post.idempotency)
+    without = msgspec.structs.replace(post, keys=())
+    assert unique_keys(without) == unique_keys(post) == list(post.keys)
+    assert project(as_records([without]))["insert_seen"] == project(as_records([post]))["insert_seen"]
+
+
+def test_a_post_has_a_key_for_each_thing_that_must_be_new() -> None:
+    assert post_keys("a", "", "") == ()
+    assert post_keys("a", "h", "i", 7) == (handle_key("a", "h"), idempotency_key("a", "i"), answer_key(7))
+
+
+@pytest.mark.parametrize("whole", [first_delivery, onward_delivery])
+def test_the_whole_row_of_a_new_delivery_has_what_was_given_and_is_otherwise_blank(
+    whole: Callable[[tuple[Any, ...]], list[Any]],
+) -> None:
+    columns = FIRST_DELIVERY if whole is first_delivery else ONWARD_DELIVERY
+    given = {column: delivery_number(9, 3) + place for place, column in enumerate(columns)}
+    row = dict(zip(TABLES["delivery"], whole(tuple(given.values())), strict=True))
+    assert {column: row.pop(column) for column in columns} == given
+    if whole is first_delivery:
+        assert [row.pop(column) for column in ("message_seq", "copy", "hop", "content_seq")] == [9, 3, 0, 9]
+    assert not any(row.values())

@@ -1,6 +1,7 @@
 -- The first schema. Bodies are never here: a row says where its body lies in the journal.
--- A service is stored by a small number and a message that begins its own transaction without its transaction_id, because what
--- is written for every message, in a table or an index of it, is what the index costs.
+-- A service is stored by a small number, a message that begins its own transaction without its transaction_id, and a delivery at
+-- the first service of its copy without what its number or its message tells, because what is written for every message, in a
+-- table or an index of it, is what the index costs.
 
 -- sqlite:
 CREATE TABLE position (
@@ -42,15 +43,15 @@ CREATE TABLE message (
 
 CREATE TABLE delivery (
   number INTEGER PRIMARY KEY,
-  message_seq INTEGER NOT NULL,
-  copy INTEGER NOT NULL,
-  hop INTEGER NOT NULL,
-  content_seq INTEGER NOT NULL,
+  message_seq INTEGER,
+  copy INTEGER,
+  hop INTEGER,
+  content_seq INTEGER,
   recipient INTEGER NOT NULL,
-  sender INTEGER NOT NULL,
+  sender INTEGER,
   state INTEGER NOT NULL DEFAULT 0,
   attempts INTEGER NOT NULL DEFAULT 0,
-  queued_at_us INTEGER NOT NULL,
+  queued_at_us INTEGER,
   leased_at_us INTEGER NOT NULL DEFAULT 0,
   available_at_us INTEGER NOT NULL DEFAULT 0,
   settled_at_us INTEGER NOT NULL DEFAULT 0,
@@ -76,14 +77,13 @@ CREATE TABLE seen (
   span INTEGER NOT NULL,
   key INTEGER NOT NULL,
   seq INTEGER NOT NULL,
-  at_us INTEGER NOT NULL,
   PRIMARY KEY (span, key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE trail (
-  origin_seq INTEGER NOT NULL,
+  number INTEGER NOT NULL,
   seq INTEGER NOT NULL,
-  PRIMARY KEY (origin_seq, seq)
+  PRIMARY KEY (number, seq)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE refused (
@@ -174,15 +174,15 @@ CREATE TABLE message (
 -- Deliveries are changed a few times after they are made: room in the page keeps the new version beside the old one.
 CREATE TABLE delivery (
   number bigint PRIMARY KEY,
-  message_seq bigint NOT NULL,
-  copy bigint NOT NULL,
-  hop bigint NOT NULL,
-  content_seq bigint NOT NULL,
+  message_seq bigint,
+  copy bigint,
+  hop bigint,
+  content_seq bigint,
   recipient bigint NOT NULL,
-  sender bigint NOT NULL,
+  sender bigint,
   state bigint NOT NULL DEFAULT 0,
   attempts bigint NOT NULL DEFAULT 0,
-  queued_at_us bigint NOT NULL,
+  queued_at_us bigint,
   leased_at_us bigint NOT NULL DEFAULT 0,
   available_at_us bigint NOT NULL DEFAULT 0,
   settled_at_us bigint NOT NULL DEFAULT 0,
@@ -207,14 +207,13 @@ CREATE TABLE seen (
   span bigint NOT NULL,
   key bigint NOT NULL,
   seq bigint NOT NULL,
-  at_us bigint NOT NULL,
   PRIMARY KEY (span, key)
 );
 
 CREATE TABLE trail (
-  origin_seq bigint NOT NULL,
+  number bigint NOT NULL,
   seq bigint NOT NULL,
-  PRIMARY KEY (origin_seq, seq)
+  PRIMARY KEY (number, seq)
 );
 
 CREATE TABLE refused (

@@ -1,5 +1,6 @@
 -- The questions of core.projection.queries.QUERIES, in the dialect that SQLite and PostgreSQL share; $n is the n-th parameter.
--- {message}, {delivery} … stand for the columns of that table, {waiting} for those of core.projection.queries.WAITING.
+-- {message}, {delivery} … stand for the columns of that table, {waiting} for those of core.projection.queries.WAITING; those of a
+-- delivery need {its_message}.
 
 -- name: position
 SELECT seq, chain FROM position
@@ -24,17 +25,17 @@ ORDER BY service.gcid
 
 -- name: mailbox
 SELECT {waiting}
-FROM delivery JOIN message ON message.seq = delivery.message_seq LEFT JOIN content ON content.seq = delivery.content_seq
+FROM delivery {its_message} LEFT JOIN content ON content.seq = delivery.content_seq
 WHERE delivery.recipient = (SELECT service.number FROM service WHERE service.gcid = $1) AND delivery.state = 0 AND delivery.number > $2
 ORDER BY delivery.number LIMIT $3
 
 -- name: delivery
 SELECT {waiting}
-FROM delivery JOIN message ON message.seq = delivery.message_seq LEFT JOIN content ON content.seq = delivery.content_seq
+FROM delivery {its_message} LEFT JOIN content ON content.seq = delivery.content_seq
 WHERE delivery.number = $1
 
 -- name: oldest_queued
-SELECT min(content_seq) AS content_seq FROM delivery WHERE state = 0
+SELECT min(coalesce(content_seq, number >> 16)) AS content_seq FROM delivery WHERE state = 0
 
 -- name: message
 SELECT {message} FROM message WHERE session = $1 ORDER BY seq
@@ -56,7 +57,7 @@ ORDER BY activity.span DESC, message.seq DESC LIMIT $3
 -- name: received_by
 SELECT {waiting}
 FROM activity CROSS JOIN delivery
-JOIN message ON message.seq = delivery.message_seq LEFT JOIN content ON content.seq = delivery.content_seq
+{its_message} LEFT JOIN content ON content.seq = delivery.content_seq
 WHERE activity.service = (SELECT service.number FROM service WHERE service.gcid = $1) AND activity.part = 1
   AND activity.span <= CAST($2 AS bigint) / 268435456
   AND delivery.number >= activity.span * 268435456 AND delivery.number < (activity.span + 1) * 268435456
@@ -100,11 +101,20 @@ SELECT {content} FROM content WHERE transaction_id = $1 ORDER BY seq
 WITH origin (seq) AS ({transaction_origins})
 SELECT {delivery} FROM origin
 JOIN delivery ON delivery.number >= origin.seq * 65536 AND delivery.number < (origin.seq + 1) * 65536
+{its_message}
 ORDER BY delivery.number
 
 -- name: transaction_trail
-WITH origin (seq) AS ({transaction_origins})
-SELECT DISTINCT trail.seq FROM origin JOIN trail ON trail.origin_seq = origin.seq ORDER BY trail.seq
+WITH origin (seq) AS ({transaction_origins}),
+changed (lease_seq, settle_seq) AS (
+  SELECT delivery.lease_seq, delivery.settle_seq FROM origin
+  JOIN delivery ON delivery.number >= origin.seq * 65536 AND delivery.number < (origin.seq + 1) * 65536
+)
+SELECT lease_seq AS seq FROM changed WHERE lease_seq > 0
+UNION SELECT settle_seq FROM changed WHERE settle_seq > 0
+UNION SELECT trail.seq FROM origin
+  JOIN trail ON trail.number >= origin.seq * 65536 AND trail.number < (origin.seq + 1) * 65536
+ORDER BY seq
 
 -- name: states
 SELECT state, count(*) FROM delivery GROUP BY state ORDER BY state

@@ -12,18 +12,22 @@ INSERT INTO activity (service, part, span) VALUES ($1, $2, $3) ON CONFLICT DO NO
 INSERT INTO message ({message}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING
 
 -- name: insert_delivery
-INSERT INTO delivery (number, message_seq, copy, hop, content_seq, recipient, sender, queued_at_us, expires_at_us)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING
+INSERT INTO delivery (number, recipient, expires_at_us) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
 
 -- name: insert_changed_delivery
-INSERT INTO delivery ({delivery})
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ON CONFLICT DO NOTHING
+INSERT INTO delivery (number, recipient, expires_at_us, state, attempts, leased_at_us, available_at_us, settled_at_us, reason,
+  lease_seq, settle_seq)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING
+
+-- name: insert_onward_delivery
+INSERT INTO delivery (number, message_seq, copy, hop, content_seq, recipient, sender, queued_at_us, expires_at_us)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING
 
 -- name: insert_content
 INSERT INTO content ({content}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING
 
 -- name: insert_seen
-INSERT INTO seen (span, key, seq, at_us) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING
+INSERT INTO seen (span, key, seq) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
 
 -- name: insert_trail
 INSERT INTO trail ({trail}) VALUES ($1, $2) ON CONFLICT DO NOTHING
@@ -42,6 +46,12 @@ INSERT INTO object ({object}) VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (kind, key) DO UPDATE
 SET version = excluded.version, value = excluded.value, at_us = excluded.at_us, by = excluded.by, seq = excluded.seq
 WHERE (excluded.seq, excluded.version) > (object.seq, object.version)
+
+-- Before a delivery is handed out by entry $2: the entry that did it before will no longer be in its row.
+-- name: keep_replaced
+INSERT INTO trail (number, seq)
+SELECT delivery.number, delivery.lease_seq FROM delivery
+WHERE delivery.number = $1 AND delivery.lease_seq > 0 AND delivery.lease_seq < $2 ON CONFLICT DO NOTHING
 
 -- A final reason is not overwritten: so it does not matter whether a lease and the end came in one batch or in two.
 -- name: hand_out

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import re
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ import msgspec
 
 from postroad.api.answers import answer_limited, answer_refused, answer_unavailable, rate_headers
 from postroad.api.bulk import BulkAnswer
+from postroad.api.error_page import serve_error_page
 from postroad.api.http.request import FastHandler, FastRoute, FastRoutes, Reply, Request
 from postroad.core.admission.rate import UNLIMITED, RateLimiter, RateState
 from postroad.core.codecs.bulk import decode_bulk
@@ -36,6 +38,8 @@ from postroad.flow.authenticate import Authenticator, Proof
 from postroad.flow.network import Network
 from postroad.flow.patience import Patience
 from postroad.flow.posting import Answer, Posting, Replayed, check_idempotency_key, fingerprint
+
+log = logging.getLogger(__name__)
 
 OPERATION = re.compile(rb"<(?:[\w.-]+:)?(Post|Poll|Acknowledge)[\s/>]")
 OPERATION_WITHIN = 8_192
@@ -106,6 +110,7 @@ class MessageEndpoints:
             (b"POST", b"/soap"): FastRoute(self._serving(self._soap), self._message_bytes),
             (b"GET", b"/soap"): FastRoute(self._wsdl, 0),
             (b"GET", b"/soap/messages.xsd"): FastRoute(_xsd, 0),
+            (b"GET", b"/docs/errors"): FastRoute(serve_error_page, 0),
         }
 
     def end_waiting(self) -> None:
@@ -126,6 +131,10 @@ class MessageEndpoints:
                 self._as_caller(request, reply, codec, served)
             except Refused as refusal:
                 answer_refused(reply, codec, refusal)
+            except Exception:
+                log.exception("%s %s failed", request.method.decode(), request.path.decode("latin-1"))
+                if not reply.answered:
+                    answer_refused(reply, codec, Refused("internal", "The request was not carried out; try again"))
 
         return handler
 
@@ -138,7 +147,7 @@ class MessageEndpoints:
         if caller is not None:
             served(caller, request, reply, codec)
         else:
-            self._later(self._authenticate(proof, request, reply, codec, served))
+            self._later(self._authenticate(proof, request, reply, codec, served), reply, codec)
 
     async def _authenticate(self, proof: Proof, request: Request, reply: Reply, codec: Codec, served: Served) -> None:
         try:
@@ -211,9 +220,8 @@ class MessageEndpoints:
         patience = Patience()
         patience.over = self._ending
         self._waiting.add(patience)
-        self._later(self._polled(caller, request, reply, codec, patience)).add_done_callback(
-            lambda task: self._waiting.discard(patience)
-        )
+        task = self._later(self._polled(caller, request, reply, codec, patience), reply, codec)
+        task.add_done_callback(lambda _: self._waiting.discard(patience))
         reply.on_disconnect(patience.end)
 
     async def _polled(self, caller: Caller, request: Request, reply: Reply, codec: Codec, patience: Patience) -> None:
@@ -239,7 +247,7 @@ class MessageEndpoints:
                 await self._network.settle(caller, settlement)
 
     def _settle(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
-        self._later(self._settled(caller, request, reply, codec))
+        self._later(self._settled(caller, request, reply, codec), reply, codec)
 
     async def _settled(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
         try:
@@ -271,10 +279,20 @@ class MessageEndpoints:
         base = self._public_url or f"{'https' if request.secure else 'http'}://{host}"
         reply(200, wsdl(f"{base}/soap"), b"text/xml; charset=utf-8")
 
-    def _later(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _later(self, work: Coroutine[Any, Any, None], reply: Reply, codec: Codec) -> asyncio.Task[None]:
+        """Do the work beside others; a mistake in it is answered too, or its client would wait in vain."""
+
+        def ended(task: asyncio.Task[None]) -> None:
+            self._running.discard(task)
+            error = None if task.cancelled() else task.exception()
+            if error is not None:
+                log.error("a request could not be answered", exc_info=error)
+                if not reply.answered:
+                    answer_refused(reply, codec, Refused("internal", "The server logged what went wrong; try again"))
+
         task = asyncio.get_running_loop().create_task(work)
         self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        task.add_done_callback(ended)
         return task
 
 

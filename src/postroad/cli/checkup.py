@@ -56,7 +56,7 @@ def folder(settings: Settings) -> Finding:
         probe.unlink()
     except OSError as error:
         return Finding("data folder", "fault", f"{existing} cannot be written to: {error.strerror}")
-    return Finding("data folder", "ok", f"{settings.data}" + ("" if existing == settings.data else " (will be made)"))
+    return Finding("data folder", "ok", f"{settings.data}" + ("" if settings.data.exists() else " (will be made)"))
 
 
 def disk(settings: Settings) -> Finding:

@@ -17,6 +17,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
+PIPE_WIDTH = 240
 Advance = Callable[[float], None]  # told the new total of what is done
 
 
@@ -29,7 +30,8 @@ class Output:
         """Rich takes a while to import, so only those who draw do."""
         from rich.console import Console
 
-        return Console(highlight=False)
+        # A pipe has no edge to wrap at, and whoever reads from it wants ids in one piece.
+        return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
 
     def value(self, value: Any) -> None:
         """One line of JSON; nothing for people."""

@@ -19,6 +19,7 @@ from postroad.core.model.ids import SESSION
 from postroad.core.model.journal import AccessRecorded, MessagePosted, PartFacts, decode
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
+from postroad.errors import Refused
 from postroad.flow.administration import not_found, visible_service
 from postroad.flow.administration_services import owned_services
 from postroad.flow.commit import committed
@@ -182,7 +183,7 @@ async def part(network: Network, caller: Caller, session: str, part_id: str) -> 
         await committed(network.desk, Step(entry, reserve=True))
     body = await network.journal.body(at) if at.length else b""
     if body is None:
-        raise not_found()
+        raise Refused("body.dropped", "The body of this message is no longer kept; its history still is")
     found = next(item for item in parts_of(facts, body) if item.id == part_id)
     return PartRead(content_type=found.content_type, data=found.data)
 

@@ -10,7 +10,6 @@ from postroad.core.model.directory import Accepts, Service, Transport, Visibilit
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 
-
 CACHED_MOST = 100_000
 
 

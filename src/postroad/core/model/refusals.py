@@ -60,6 +60,7 @@ REFUSALS: dict[str, Refusal] = {
     "value.invalid": Refusal(422, "A value is not valid"),
     "not-found": Refusal(404, "There is nothing here, or nothing that you may see"),
     "method.not-allowed": Refusal(405, "This method is not allowed here"),
+    "body.dropped": Refusal(410, "The body is no longer kept"),
     "version.required": Refusal(428, "Say which version you are changing with If-Match"),
     "version.conflict": Refusal(412, "The object has been changed since you read it"),
     "configuration.conflict": Refusal(409, "The configuration contradicts itself or what exists"),

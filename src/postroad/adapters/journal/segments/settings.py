@@ -11,5 +11,5 @@ class SegmentSettings:
 
     segment_bytes: int = 64 << 20
     reserve_bytes: int = 8 << 20  # a segment written in advance for acknowledgements when the disk is full
-    least_free_bytes: int = 2 << 30
-    least_free_share: float = 0.05
+    least_free_bytes: int = 1 << 30
+    least_free_share: float = 0.0  # a share of a large disk is a lot of room to leave unused

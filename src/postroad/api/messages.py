@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import logging
 import re
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
@@ -39,8 +38,6 @@ from postroad.flow.authenticate import Authenticator, Proof
 from postroad.flow.network import Network
 from postroad.flow.patience import Patience
 from postroad.flow.posting import Answer, Posting, Replayed, check_idempotency_key, fingerprint
-
-log = logging.getLogger(__name__)
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.journal import MessagePosted, MessageRefused
 from postroad.core.model.message import MessageType
 from postroad.core.model.snapshot import Directory
-from postroad.core.projection.project import handle_key, idempotency_key
+from postroad.core.projection.project import handle_key, idempotency_key, post_keys
 from postroad.core.routing.itinerary import itineraries
 from postroad.errors import Refused, Unavailable
 from postroad.flow.answer import AnswerStage
@@ -116,6 +116,7 @@ class AcceptStage:
             None,
             posting.idempotency,
             posting.fingerprint,
+            post_keys(admitted.sender.gcid, message.handle, posting.idempotency),
         )
 
     def _accept(self, entry: MessagePosted, posting: Posting, answered: Answered) -> None:

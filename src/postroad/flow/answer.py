@@ -20,7 +20,7 @@ from postroad.core.model.journal import (
 )
 from postroad.core.model.message import MessageType, PostResult, RecipientResult
 from postroad.core.model.snapshot import Directory
-from postroad.core.projection.project import answer_key
+from postroad.core.projection.project import answer_key, post_keys
 from postroad.errors import Refused
 from postroad.flow.commit import committed
 from postroad.flow.posting import Posting, body_of, is_same_post, part_facts, posted_at, replayed, result_of
@@ -119,6 +119,7 @@ class AnswerStage:
             answers=Answers(queued.number, request.session, request.handle),
             idempotency=posting.idempotency,
             fingerprint=posting.fingerprint,
+            keys=post_keys(admitted.sender.gcid, message.handle, posting.idempotency, queued.number),
         )
 
     async def _go_on(self, admitted: Admitted, posting: Posting, queued: Queued) -> PostResult:
@@ -147,6 +148,7 @@ class AnswerStage:
             size=posting.size,
             expires_at_us=queued.expires_at_us,
             parts=part_facts(message.parts) if changed else queued.content.parts,
+            keys=(answer_key(queued.number),),
         )
         await self._write(Step(entry, body, (answer_key(queued.number),)))
         recipient = RecipientResult(service=original.copies[queued.copy].named)

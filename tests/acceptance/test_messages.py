@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +21,6 @@ from tests.faults.aftermath import require_whole
 from tests.faults.parties import enroll, serving
 from tests.faults.server_load import RECEIVER, SENDER, Load
 
-BROKEN = Path(__file__).parents[1] / "faults" / "broken_server.py"
 GENEROUS = WireLimits(body_bytes=1 << 30)
 PROMPTLY_S = 5.0  # far less than the lease of 60 s, far more than a busy machine needs
 Served = tuple[ServerProcess, dict[str, str]]
@@ -106,24 +104,6 @@ async def test_a_poller_that_left_takes_nothing_with_it(served: Served) -> None:
     await asyncio.sleep(0.05)
     await post(served, "after-they-left")
     assert await received(served, 1) == ["after-they-left"]
-
-
-@pytest.mark.req("D2")
-async def test_what_was_being_handed_to_a_poller_that_leaves_comes_back_at_once(tmp_path: Path) -> None:
-    """On a slow disk the hand-out is still being written down when the poller leaves."""
-    server = ServerProcess(tmp_path / "data", command=(sys.executable, str(BROKEN), "slow-disk", "serve"))
-    keys = await enroll(server, SENDER, RECEIVER)
-    with server:
-        for number in range(10):
-            leaver = Connection(server.port, keys[RECEIVER])
-            waiting = asyncio.create_task(poll(leaver, wait_s=30.0))
-            await asyncio.sleep(0.1)
-            await post((server, keys), f"leaving-{number}")
-            await asyncio.sleep(0.002 * number)
-            assert not waiting.done(), "the disk was not slow enough for this test"
-            waiting.cancel()
-            await asyncio.gather(waiting, return_exceptions=True)
-            assert await received((server, keys), 1) == [f"leaving-{number}"]
 
 
 async def test_a_client_that_does_not_read_holds_nobody_up(served: Served) -> None:

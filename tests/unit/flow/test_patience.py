@@ -1,0 +1,61 @@
+"""A poller that leaves ends its waiting and nothing else: what was being handed to it is known, and can go back."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from postroad.core.model.message import Message, Recipient
+from postroad.core.model.polling import PollRequest
+from postroad.flow.patience import Patience
+from postroad.testing.network import memory_network
+
+
+@pytest.mark.req("D2")
+async def test_leaving_ends_the_waiting_at_once() -> None:
+    async with memory_network() as running:
+        acme, patience = await running.register("Acme/Supply"), Patience()
+        polling = asyncio.create_task(running.network.poll(acme, PollRequest(wait_s=60.0), patience))
+        await asyncio.sleep(0.05)
+        patience.end()
+        assert await asyncio.wait_for(polling, 5) == []
+
+
+@pytest.mark.req("D2")
+async def test_who_left_before_the_poll_waits_for_nothing() -> None:
+    async with memory_network() as running:
+        acme, patience = await running.register("Acme/Supply"), Patience()
+        patience.end()
+        assert await asyncio.wait_for(running.network.poll(acme, PollRequest(wait_s=60.0), patience), 5) == []
+
+
+@pytest.mark.req("D2")
+async def test_a_hand_out_under_way_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with memory_network() as running:
+        acme, patience = await running.register("Acme/Supply"), Patience()
+        desk = running.network.desk
+        claim = desk.claim
+
+        async def claim_slowly(*arguments: object) -> object:
+            claimed = await claim(*arguments)  # type: ignore[arg-type]
+            await asyncio.sleep(0.1)
+            return claimed
+
+        monkeypatch.setattr(desk, "claim", claim_slowly)
+        posted = await running.network.post(acme, Message(to=(Recipient("Acme/Supply"),)))
+        polling = asyncio.create_task(running.network.poll(acme, PollRequest(wait_s=60.0), patience))
+        await asyncio.sleep(0.03)
+        patience.end()
+        [delivered] = await asyncio.wait_for(polling, 5)
+        assert delivered.session == posted.session
+
+
+async def test_an_outsider_can_still_cancel_the_poll() -> None:
+    async with memory_network() as running:
+        acme = await running.register("Acme/Supply")
+        polling = asyncio.create_task(running.network.poll(acme, PollRequest(wait_s=60.0), Patience()))
+        await asyncio.sleep(0.05)
+        polling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await polling

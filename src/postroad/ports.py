@@ -176,6 +176,10 @@ class Desk(Protocol):
         """
         ...
 
+    def submit_many(self, steps: Sequence[Step], done: Callable[[list[Outcome]], None]) -> None:
+        """Write new posts, which settle nothing, with one group; ``done`` hears all outcomes, in order."""
+        ...
+
     async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float) -> list[Queued]:
         """Lease waiting deliveries, oldest first, and record the hand-out; expired ones are ended instead.
 

@@ -6,7 +6,7 @@ from postroad.api.http.request import Headers, Reply
 from postroad.core.codecs.bulk import bulk_answer_type, encode_bulk_answer
 from postroad.core.model.message import PostResult
 from postroad.errors import Refused, Unavailable
-from postroad.flow.posting import Answer, Answered
+from postroad.flow.posting import Answer
 
 
 class BulkAnswer:
@@ -19,18 +19,14 @@ class BulkAnswer:
         if not messages:
             self._send()
 
-    def place(self, place: int) -> Answered:
-        """Where the answer to the message at this place goes."""
-
-        def answered(answer: Answer) -> None:
-            if isinstance(answer, Unavailable):
-                answer = Refused(answer.code, answer.detail)
-            self._answers[place] = answer
-            self._missing -= 1
-            if not self._missing:
-                self._send()
-
-        return answered
+    def answered(self, place: int, answer: Answer) -> None:
+        """The message at this place has its answer."""
+        if isinstance(answer, Unavailable):
+            answer = Refused(answer.code, answer.detail)
+        self._answers[place] = answer
+        self._missing -= 1
+        if not self._missing:
+            self._send()
 
     def _send(self) -> None:
         answers = [answer for answer in self._answers if answer is not None]

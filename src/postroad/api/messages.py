@@ -12,6 +12,7 @@ import contextlib
 import logging
 import re
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -30,7 +31,7 @@ from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.schema import MESSAGES_XSD, wsdl
 from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
 from postroad.core.model.caller import Caller
-from postroad.core.model.message import Delivered, PostResult
+from postroad.core.model.message import Delivered, Message, PostResult
 from postroad.core.model.polling import Outcome, Settlement
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused, Unavailable
@@ -195,17 +196,18 @@ class MessageEndpoints:
             answer_limited(reply, JSON_FORM, rate)
             return
         answer = BulkAnswer(reply, content_type, len(posts), rate_headers(rate))
-        key = asked(request).idempotency
+        postings: list[Posting] = []
+        places: list[int] = []
         for place, message in enumerate(posts):
             if isinstance(message, Refused):
-                self._network.refuse(caller, message, 0, answer.place(place))
+                self._network.refuse(caller, message, 0, partial(answer.answered, place))
             else:
-                size = sum([len(part.data) for part in message.parts])
-                posting = Posting(message, size, "bulk")
-                if key is not None:  # a key for the call is one for each message in its place
-                    mark = fingerprint(msgspec.msgpack.encode(message))
-                    posting = Posting(message, size, "bulk", f"{key}/{place}", mark)
-                self._network.submit(caller, posting, answer.place(place))
+                postings.append(_bulk_posting(message, asked(request).idempotency, place))
+                places.append(place)
+        if len(places) == len(posts):
+            self._network.submit_many(caller, postings, answer.answered)
+        else:
+            self._network.submit_many(caller, postings, lambda at, given: answer.answered(places[at], given))
 
     def _rate(self, caller: Caller, posts: int) -> RateState:
         """What is left of the organization's allowance after these posts."""
@@ -294,6 +296,14 @@ class MessageEndpoints:
         self._running.add(task)
         task.add_done_callback(ended)
         return task
+
+
+def _bulk_posting(message: Message, key: str | None, place: int) -> Posting:
+    size = sum([len(part.data) for part in message.parts])
+    if key is None:
+        return Posting(message, size, "bulk")
+    # A key for the call is one for each message in its place.
+    return Posting(message, size, "bulk", f"{key}/{place}", fingerprint(msgspec.msgpack.encode(message)))
 
 
 def _own_rate(directory: Directory, organization: str) -> int:

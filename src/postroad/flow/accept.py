@@ -8,13 +8,13 @@ posts share one sync to disk.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 
-from postroad.core.admission.admit import Admitted, admit
+from postroad.core.admission.admit import ADDRESSED, Admitted, admit
 from postroad.core.model import ids
 from postroad.core.model.caller import Caller
 from postroad.core.model.journal import MessagePosted, MessageRefused
-from postroad.core.model.message import MessageType
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.project import handle_key, idempotency_key, post_keys
 from postroad.core.routing.itinerary import itineraries
@@ -23,6 +23,7 @@ from postroad.flow.answer import AnswerStage
 from postroad.flow.commit import committed
 from postroad.flow.posting import (
     Answered,
+    AnsweredAt,
     Posting,
     body_of,
     is_same_post,
@@ -59,7 +60,7 @@ class AcceptStage:
         try:
             directory = self._directory()
             admitted = admit(posting.message, caller, directory, self._clock.now_us())
-            if posting.message.type in (MessageType.REQUEST, MessageType.NOTIFICATION):
+            if posting.message.type in ADDRESSED:
                 self._accept(self._entry(admitted, posting, directory), posting, answered)
             else:
                 self._later(self._answer(admitted, posting, directory, answered))
@@ -67,6 +68,37 @@ class AcceptStage:
             self.refuse(caller, posting, refusal, answered)
         except Unavailable as unavailable:
             answered(unavailable)
+
+    def post_many(self, caller: Caller, postings: Sequence[Posting], answered: AnsweredAt) -> None:
+        """Take many posts at once; each is answered by its place, and most of them share one step to the desk."""
+        directory = self._directory()
+        now_us = self._clock.now_us()
+        steps: list[Step] = []
+        places: list[int] = []
+        for place, posting in enumerate(postings):
+            if not _is_plain(posting):
+                self.post(caller, posting, partial(answered, place))
+                continue
+            try:
+                admitted = admit(posting.message, caller, directory, now_us)
+                steps.append(Step(self._entry(admitted, posting, directory), body_of(posting.message.parts)))
+                places.append(place)
+            except Refused as refusal:
+                self.refuse(caller, posting, refusal, partial(answered, place))
+        if steps:
+            self._submit_many(steps, places, answered)
+
+    def _submit_many(self, steps: list[Step], places: list[int], answered: AnsweredAt) -> None:
+        def done(outcomes: list[Outcome]) -> None:
+            for place, step, outcome in zip(places, steps, outcomes, strict=True):
+                entry: MessagePosted = step.entry  # type: ignore[assignment]
+                answered(place, result_of(entry) if isinstance(outcome, Committed) else _failed(outcome))
+
+        try:
+            self._desk.submit_many(steps, done)
+        except Unavailable as unavailable:
+            for place in places:
+                answered(place, unavailable)
 
     def refuse(
         self, caller: Caller | None, posting: Posting | None, refusal: Refused, answered: Answered, size: int = 0
@@ -176,6 +208,13 @@ class AcceptStage:
         task = asyncio.get_running_loop().create_task(work)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+
+
+def _is_plain(posting: Posting) -> bool:
+    """Whether the post goes to recipients and nothing needs to be looked up for it first."""
+    message = posting.message
+    flagged = message.possible_duplicate and message.handle
+    return message.type in ADDRESSED and not posting.idempotency and not flagged
 
 
 def _must_be_new(entry: MessagePosted) -> tuple[int, ...]:

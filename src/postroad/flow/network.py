@@ -9,7 +9,7 @@ Front ends (HTTP, SOAP, command line, tests) talk to this object and to nothing 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from postroad.core.audit.history import History
 from postroad.core.model.caller import Caller
@@ -23,7 +23,7 @@ from postroad.flow.configure import Configuration
 from postroad.flow.deliver import DeliverStage
 from postroad.flow.history import HistoryStage
 from postroad.flow.patience import Patience
-from postroad.flow.posting import Answer, Answered, Posting
+from postroad.flow.posting import Answer, Answered, AnsweredAt, Posting
 from postroad.ports import Clock, Desk, IndexReader, Journal, Randomness
 
 
@@ -59,6 +59,10 @@ class Network:
     def submit(self, caller: Caller, posting: Posting, answered: Answered) -> None:
         """Post without waiting; ``answered`` is called once, with success only when the message is durable."""
         self._accept.post(caller, posting, answered)
+
+    def submit_many(self, caller: Caller, postings: Sequence[Posting], answered: AnsweredAt) -> None:
+        """Post many without waiting; each is answered once, by its place."""
+        self._accept.post_many(caller, postings, answered)
 
     def refuse(self, caller: Caller | None, refusal: Refused, size: int, answered: Answered) -> None:
         """Record a post that could not be read, and answer it."""

@@ -14,6 +14,7 @@ from postroad.ports import Journal
 
 Answer = PostResult | Refused | Unavailable
 Answered = Callable[[Answer], None]
+AnsweredAt = Callable[[int, Answer], None]  # told the place of the post in its call
 
 IDEMPOTENCY_KEY_MOST = 255
 

@@ -21,6 +21,8 @@ WAITING_BYTES = 64 << 20
 OVERHEAD_BYTES = 512  # what a step weighs beside its body
 
 Done = Callable[[Outcome], None]
+DoneAll = Callable[[list[Outcome]], None]
+Submitted = tuple[Sequence[Step], int, DoneAll]  # steps, what they weigh, and whom to tell
 
 
 class GroupCommit:
@@ -36,7 +38,7 @@ class GroupCommit:
         self._commit = commit
         self._group_bytes = group_bytes
         self._waiting_bytes_most = waiting_bytes
-        self._waiting: deque[tuple[Step, Done]] = deque()
+        self._waiting: deque[Submitted] = deque()
         self._waiting_bytes = 0
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
@@ -48,10 +50,15 @@ class GroupCommit:
 
     def submit(self, step: Step, done: Done) -> None:
         """Add a step to the next group; raises Unavailable when the backlog is full (acknowledgements still pass)."""
-        if self._waiting_bytes > self._waiting_bytes_most and not step.reserve:
+        self.submit_many((step,), lambda outcomes: done(outcomes[0]))
+
+    def submit_many(self, steps: Sequence[Step], done: DoneAll) -> None:
+        """Add steps that are answered together; they go into one group."""
+        if self._waiting_bytes > self._waiting_bytes_most and not steps[0].reserve:
             raise Unavailable("network.busy", "More is arriving than can be stored right now; try again in a moment")
-        self._waiting.append((step, done))
-        self._waiting_bytes += OVERHEAD_BYTES + (len(step.body) if step.body else 0)
+        size = len(steps) * OVERHEAD_BYTES + sum([len(step.body) for step in steps if step.body])
+        self._waiting.append((steps, size, done))
+        self._waiting_bytes += size
         self._wake.set()
         self._idle.clear()
 
@@ -89,26 +96,30 @@ class GroupCommit:
             gathered = len(self._waiting)
             await asyncio.sleep(0)
 
-    def _next_group(self) -> list[tuple[Step, Done]]:
+    def _next_group(self) -> list[Submitted]:
         group = []
         size = 0
         while self._waiting and size < self._group_bytes:
-            step, done = self._waiting.popleft()
-            size += OVERHEAD_BYTES + (len(step.body) if step.body else 0)
-            group.append((step, done))
+            submitted = self._waiting.popleft()
+            size += submitted[1]
+            group.append(submitted)
         self._waiting_bytes -= size
         return group
 
-    async def _commit_group(self, group: list[tuple[Step, Done]]) -> None:
+    async def _commit_group(self, group: list[Submitted]) -> None:
+        steps = [step for submitted in group for step in submitted[0]]
         try:
-            outcomes = await self._commit([step for step, _ in group])
+            outcomes = await self._commit(steps)
         except Unavailable as error:
-            outcomes = [error] * len(group)
+            outcomes = [error] * len(steps)
         except Exception:
-            log.exception("a group of %d steps could not be committed", len(group))
-            outcomes = [Unavailable("internal", "The message was not stored; try again")] * len(group)
-        for (_, done), outcome in zip(group, outcomes, strict=True):
+            log.exception("a group of %d steps could not be committed", len(steps))
+            outcomes = [Unavailable("internal", "The message was not stored; try again")] * len(steps)
+        start = 0
+        for submitted, _, done in group:
+            end = start + len(submitted)
             try:
-                done(outcome)
+                done(outcomes[start:end])
             except Exception:
                 log.exception("answering a committed step failed")
+            start = end

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from postroad.adapters.desk.group_commit import Done, GroupCommit
+from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
 from postroad.adapters.desk.hot_state import HotState
 from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox, Taken
 from postroad.core.delivery.waiting import found_from_row
@@ -79,6 +79,9 @@ class LocalDesk:
             done(outcome)
 
         self._group.submit(step, settled)
+
+    def submit_many(self, steps: Sequence[Step], done: DoneAll) -> None:
+        self._group.submit_many(steps, done)
 
     async def commit(self, step: Step) -> Outcome:
         """Submit a step and wait for its outcome."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from postroad.adapters.desk.group_commit import Done, GroupCommit
+from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
 from postroad.adapters.desk.local import ATTEMPTS_MOST
 from postroad.adapters.desk.shared_arrivals import Arrivals
 from postroad.adapters.desk.shared_claims import Claims
@@ -74,6 +74,9 @@ class SharedDesk:
 
     def submit(self, step: Step, done: Done) -> None:
         self._group.submit(step, done)
+
+    def submit_many(self, steps: Sequence[Step], done: DoneAll) -> None:
+        self._group.submit_many(steps, done)
 
     async def commit(self, step: Step) -> Outcome:
         """Submit a step and wait for its outcome."""

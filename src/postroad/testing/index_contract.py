@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -25,7 +26,7 @@ from postroad.core.projection.project import project
 from postroad.core.projection.queries import QUERIES
 from postroad.core.projection.tables import TABLES
 from postroad.flow.indexing import catch_up, rebuild
-from postroad.ports import Head, Index, Record
+from postroad.ports import BodyAt, Head, Index, Record
 from postroad.testing.index_story import BANK, BUYER, QUESTIONS, STORY, WAITING, Question
 from postroad.testing.journals import SERVICES, as_records, cuts, journals, new_records, plain_posts
 
@@ -217,25 +218,15 @@ class IndexContract:
         assert await index.query("recent_keys", 5) == [(key,) for key in reversed(keys)]
 
     async def test_values_keep_their_type(self, index: Index) -> None:
-        seq, time_us, size = 2**46, 2**60, 2**40
-        header, access = bytes(range(256)), (seq, time_us, "", "'", '"')
-        message = (
-            seq,
-            "",
-            "\u00e9\U0001f4e8",
-            "",
-            "request",
-            "",
-            "'; --",
-            time_us,
-            size,
-            header,
-            2**50,
-            2**51,
-            2**33,
-            b"",
+        seq, time_us = 2**46, 2**60
+        [post] = plain_posts(1)
+        post = msgspec.structs.replace(
+            post, at_us=time_us, size=2**40, session="", transaction="\u00e9\U0001f4e8", handle="'; --"
         )
-        await index.apply({"insert_message": [message], "insert_access": [access]}, Head(seq, b"\0\xff" * 16))
+        body, access = BodyAt(2**50, 2**51, 2**33, b""), (seq, time_us, "", "'", '"')
+        changes = project([Record(seq, encode(post), body)]) | {"insert_access": [access]}
+        [message] = changes["insert_message"]
+        await index.apply(changes, Head(seq, b"\0\xff" * 16))
         assert await index.rows("message") == [message]
         assert await index.rows("access") == [access]
         assert await index.position() == Head(seq, b"\0\xff" * 16)

@@ -1,17 +1,18 @@
 """How projected rows lie in a database: the few places where that is not how the projection made them.
 
-Kept rule: nothing is lost; ``named_sql`` has for each of these columns the expression that gives the projected value back.
+Kept rule: nothing is lost; ``named_sql`` has for each of these columns the expression that gives the projected value back, or
+``headers`` fills it in.
 What is written for every message is what an index costs, so services are stored by small numbers, a transaction only where
-it is not the message's own session, of a delivery at the first service of its copy only what neither its number nor its
-message tells, and keys (hashes, in no order) span by span and sorted.
+it is not the message's own session, what nobody selects by only in the header, of a delivery at the first service of its
+copy only what neither its number nor its message tells, and keys (hashes, in no order) span by span and sorted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from itertools import chain
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from postroad.adapters.index.headers import IN_HEADER
 from postroad.adapters.index.keys import ACTIVITY_BITS, SPAN_BITS
 from postroad.core.projection.tables import STATEMENTS, TABLES, Changes
 from postroad.ports import Head
@@ -19,12 +20,14 @@ from postroad.ports import Head
 Row = tuple[Any, ...]
 NOTHING_APPLIED = Head(0, bytes(32))
 DATABASE_TABLES = ("service", "activity", *TABLES)
+STORED_MESSAGE = tuple(column for column in TABLES["message"] if column not in IN_HEADER)
 DATABASE_STATEMENTS = ("insert_changed_delivery", "insert_trail", "keep_replaced", *STATEMENTS)  # in this order
 STORED_DELIVERY = ("number", "recipient", "expires_at_us")  # the first of a copy, while it is new
 STORED_CHANGED_DELIVERY = (
     *STORED_DELIVERY, "state", "attempts", "leased_at_us", "available_at_us", "settled_at_us", "reason",
     "lease_seq", "settle_seq",
 )  # fmt: skip
+_RECIPIENT_PLACES = {"insert_delivery": 1, "insert_onward_delivery": 5, "insert_changed_delivery": 5}
 
 
 class ServiceNumbers(dict[str, int]):
@@ -55,19 +58,30 @@ def stored(name: str, rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
 
 def activity(changes: Changes, numbers: ServiceNumbers) -> list[Row]:
     """In which spans of entries which services sent (part 0) or were sent (part 1) something."""
-    sent = {(numbers[row[3]], 0, row[0] >> ACTIVITY_BITS) for row in changes.get("insert_message", ())}
-    further_on = chain(changes.get("insert_onward_delivery", ()), changes.get("insert_changed_delivery", ()))
-    received = {(numbers[row[1]], 1, row[0] >> ACTIVITY_BITS + 16) for row in changes.get("insert_delivery", ())}
-    received.update((numbers[row[5]], 1, row[0] >> ACTIVITY_BITS + 16) for row in further_on)
-    return sorted(sent | received)
+    active = {(service, 0, span) for service, span in _active(changes.get("insert_message", ()), 3, ACTIVITY_BITS)}
+    for name, recipient in _RECIPIENT_PLACES.items():
+        active.update(
+            (service, 1, span) for service, span in _active(changes.get(name, ()), recipient, ACTIVITY_BITS + 16)
+        )
+    return sorted((numbers[service], part, span) for service, part, span in active)
+
+
+def _active(rows: Sequence[Row], place: int, bits: int) -> set[tuple[str, int]]:
+    """The services at that place of the rows, with the span of each; a batch is nearly always of one span."""
+    if not rows:
+        return set()
+    first = rows[0][0] >> bits
+    if first == rows[-1][0] >> bits:
+        return {(service, first) for service in {row[place] for row in rows}}
+    return {(row[place], row[0] >> bits) for row in rows}
 
 
 def _messages(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
     return [
-        (seq, session, None if transaction == session else transaction, numbers[sender], type, topic, handle, at_us, size,
-         header, body_segment, body_offset, body_length, body_digest)
-        for (seq, session, transaction, sender, type, topic, handle, at_us, size,
-             header, body_segment, body_offset, body_length, body_digest) in rows
+        (seq, session, None if transaction == session else transaction, numbers[sender], at_us, header,
+         body_segment, body_offset, body_length, body_digest)
+        for (seq, session, transaction, sender, _, _, _, at_us, _, header,
+             body_segment, body_offset, body_length, body_digest) in rows
     ]  # fmt: skip
 
 

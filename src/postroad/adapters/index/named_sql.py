@@ -11,6 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
+from postroad.adapters.index.headers import IN_HEADER
 from postroad.core.projection.tables import TABLES
 
 Dialect = Literal["sqlite", "postgres"]
@@ -72,6 +73,7 @@ def _gcid(column: str, name: str) -> str:
 # A delivery at the first service of its copy has these in its number, or in its message, and not in its row.
 _MESSAGE_SEQ = "coalesce(delivery.message_seq, delivery.number >> 16)"
 _VALUES = {
+    **{("message", column): f"NULL AS {column}" for column in IN_HEADER},
     ("message", "transaction_id"): "coalesce(message.transaction_id, message.session) AS transaction_id",
     ("message", "sender"): _gcid("message.sender", "sender"),
     ("delivery", "message_seq"): f"{_MESSAGE_SEQ} AS message_seq",

@@ -12,6 +12,7 @@ from typing import Any, Self
 import asyncpg  # type: ignore[import-untyped]
 
 from postroad.adapters.index.folding import fold
+from postroad.adapters.index.headers import completed_answer, completed_table
 from postroad.adapters.index.keys import KEYS
 from postroad.adapters.index.layout import (
     DATABASE_STATEMENTS,
@@ -19,6 +20,7 @@ from postroad.adapters.index.layout import (
     NOTHING_APPLIED,
     STORED_CHANGED_DELIVERY,
     STORED_DELIVERY,
+    STORED_MESSAGE,
     ServiceNumbers,
     activity,
     stored,
@@ -37,7 +39,7 @@ Row = tuple[Any, ...]
 
 # Tables and columns whose rows are new whenever the batch is, which is not so for keys and objects.
 _COPIED = {
-    "insert_message": ("message", TABLES["message"]),
+    "insert_message": ("message", STORED_MESSAGE),
     "insert_delivery": ("delivery", STORED_DELIVERY),
     "insert_changed_delivery": ("delivery", STORED_CHANGED_DELIVERY),
     "insert_onward_delivery": ("delivery", ONWARD_DELIVERY),
@@ -81,10 +83,11 @@ class PostgresIndex:
 
     async def query(self, name: str, *parameters: Any) -> list[Row]:
         [clean] = without_nul([parameters])
-        return [tuple(row) for row in await self._pool.fetch(self._queries[name], *clean)]
+        return completed_answer(name, [tuple(row) for row in await self._pool.fetch(self._queries[name], *clean)])
 
     async def rows(self, table: str) -> list[Row]:
-        return [tuple(row) for row in await self._pool.fetch(whole_table(table, KEYS[table]))]
+        found = await self._pool.fetch(whole_table(table, KEYS[table]))
+        return completed_table(table, [tuple(row) for row in found])
 
     async def clear(self) -> None:
         async with self._pool.acquire() as connection, connection.transaction():

@@ -16,6 +16,7 @@ from typing import Any
 import apsw
 
 from postroad.adapters.index.folding import fold
+from postroad.adapters.index.headers import completed_answer, completed_table
 from postroad.adapters.index.keys import KEYS
 from postroad.adapters.index.layout import (
     DATABASE_STATEMENTS,
@@ -89,10 +90,10 @@ class SqliteReader:
         return Head(seq, chain)
 
     async def query(self, name: str, *parameters: Any) -> list[Row]:
-        return await self._run(self._queries[name], parameters)
+        return completed_answer(name, await self._run(self._queries[name], parameters))
 
     async def rows(self, table: str) -> list[Row]:
-        return await self._run(whole_table(table, KEYS[table]), ())
+        return completed_table(table, await self._run(whole_table(table, KEYS[table]), ()))
 
     async def close(self) -> None:
         self._threads.shutdown()

@@ -24,12 +24,12 @@ def open_writer(path: Path) -> apsw.Connection:
     refuse_old_sqlite(apsw.sqlite_lib_version())
     connection = _opened(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     try:
-        connection.pragma("page_size", 8_192)  # heeded only while the file is empty
+        connection.pragma("page_size", 16_384)  # heeded only while the file is empty
         connection.pragma("journal_mode", "wal")
         connection.pragma("synchronous", "normal")
         connection.pragma("cache_size", -65_536)  # KiB
         connection.pragma("wal_autocheckpoint", 4_000)  # pages: fewer copies of the pages that every batch changes
-        connection.pragma("journal_size_limit", 64 << 20)
+        connection.pragma("journal_size_limit", 128 << 20)
         migrate(connection, path)
     except BaseException:
         connection.close()

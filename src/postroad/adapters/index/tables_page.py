@@ -77,8 +77,9 @@ INTRODUCTION = """# Tables of the index
 An index is made from the journal and nothing else: `postroad index rebuild` makes it anew. It holds no bodies, only where
 they lie. The tables below are what the projection makes and what every index shows, in memory, SQLite and PostgreSQL alike.
 
-In the databases four things are stored in less space and shown as described here: a GCID in `message` and `delivery` is the
-number of a row in `service`; the `transaction_id` of a message that begins its own transaction is NULL; a delivery at the
+In the databases five things are stored in less space and shown as described here: a GCID in `message` and `delivery` is the
+number of a row in `service`; the `transaction_id` of a message that begins its own transaction is NULL; the `type`, `topic`,
+`handle` and `size` of a message are only in its header; a delivery at the
 first service of its copy has NULL for what its number tells (`message_seq`, `copy`, `hop` 0, `content_seq`) and for what is
 its message's (`sender`, `queued_at_us`); and `seen` is divided
 into spans of 16 384 entries, without the session, which is that of the entry's own row. `activity` says in

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
+import msgspec
 import pytest
 
 from postroad.adapters.index.postgres import PostgresIndex
@@ -54,13 +55,12 @@ async def test_a_failed_batch_leaves_nothing_and_does_not_stop_the_next(index: P
 
 async def test_a_nul_is_replaced_where_it_cannot_be_stored_and_kept_in_the_header(index: PostgresIndex) -> None:
     [post] = plain_posts(1)
-    entry = type(post)(**{field: getattr(post, field) for field in post.__struct_fields__} | {"topic": "a\0b"})
-    records = as_records([entry])
+    records = as_records([msgspec.structs.replace(post, topic="a\0b", session="s\0t")])
     await index.apply(project(records), Head(1, bytes(32)))
     [row] = await index.rows("message")
     message = dict(zip(TABLES["message"], row, strict=True))
-    assert (message["topic"], message["header"]) == ("a\ufffdb", records[0].facts)
-    assert await index.query("message", "a\0b") == []
+    assert (message["session"], message["topic"], message["header"]) == ("s\ufffdt", "a\0b", records[0].facts)
+    assert [row[0] for row in await index.query("message", "s\0t")] == [1]
 
 
 def test_a_delivery_is_changed_once_in_a_round() -> None:

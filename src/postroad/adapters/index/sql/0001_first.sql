@@ -1,6 +1,7 @@
 -- The first schema. Bodies are never here: a row says where its body lies in the journal.
--- A service is stored by a small number, a message that begins its own transaction without its transaction_id, and a delivery at
--- the first service of its copy without what its number or its message tells, because what is written for every message, in a
+-- A service is stored by a small number, a message that begins its own transaction without its transaction_id and without what is
+-- only shown (it is in the header), and a delivery at the first service of its copy without what its number or its message
+-- tells, because what is written for every message, in a
 -- table or an index of it, is what the index costs.
 
 -- sqlite:
@@ -29,11 +30,7 @@ CREATE TABLE message (
   session TEXT NOT NULL,
   transaction_id TEXT,
   sender INTEGER NOT NULL,
-  type TEXT NOT NULL,
-  topic TEXT NOT NULL,
-  handle TEXT NOT NULL,
   at_us INTEGER NOT NULL,
-  size INTEGER NOT NULL,
   header BLOB NOT NULL,
   body_segment INTEGER NOT NULL,
   body_offset INTEGER NOT NULL,
@@ -159,11 +156,7 @@ CREATE TABLE message (
   session text COLLATE "C" NOT NULL,
   transaction_id text COLLATE "C",
   sender bigint NOT NULL,
-  type text COLLATE "C" NOT NULL,
-  topic text COLLATE "C" NOT NULL,
-  handle text COLLATE "C" NOT NULL,
   at_us bigint NOT NULL,
-  size bigint NOT NULL,
   header bytea NOT NULL,
   body_segment bigint NOT NULL,
   body_offset bigint NOT NULL,

@@ -9,7 +9,8 @@ INSERT INTO service (number, gcid) VALUES ($1, $2)
 INSERT INTO activity (service, part, span) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
 
 -- name: insert_message
-INSERT INTO message ({message}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING
+INSERT INTO message (seq, session, transaction_id, sender, at_us, header, body_segment, body_offset, body_length, body_digest)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING
 
 -- name: insert_delivery
 INSERT INTO delivery (number, recipient, expires_at_us) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING

@@ -76,7 +76,11 @@ async def test_what_is_posted_is_delivered_byte_for_byte_with_what_the_network_a
     [delivered] = await house.poll(house.supply)
     assert delivered.parts == parts
     assert (delivered.session, delivered.transaction) == (session, session)
-    assert (delivered.sender, delivered.recipient, delivered.invoker) == ("MyBiz/Purchasing", "Acme/Supply", "MyBiz/Purchasing")
+    assert (delivered.sender, delivered.recipient, delivered.invoker) == (
+        "MyBiz/Purchasing",
+        "Acme/Supply",
+        "MyBiz/Purchasing",
+    )
     assert (delivered.topic, delivered.handle, delivered.attempt) == ("orders", "PO-1", 1)
     assert delivered.arguments == (Argument("operation", "Process"),)
     assert delivered.properties == (Property("amount", "12.50"),)
@@ -131,9 +135,7 @@ async def test_a_flagged_duplicate_names_the_first_session(house: House) -> None
     first = await house.order(handle="PO-1")
     again = await house.order(handle="PO-1")
     assert again != first, "without the flag a handle may come again"
-    refusal = await house.refusal(
-        house.buyer, to=(Recipient("Acme/Supply"),), handle="PO-1", possible_duplicate=True
-    )
+    refusal = await house.refusal(house.buyer, to=(Recipient("Acme/Supply"),), handle="PO-1", possible_duplicate=True)
     assert (refusal.code, refusal.session) == ("message.duplicate", first)
     await house.post(house.supply, to=(Recipient("Transmatics/xslt"),), handle="PO-1", possible_duplicate=True)
     assert len(await house.poll(house.supply)) == 2
@@ -153,7 +155,9 @@ async def test_an_idempotency_key_gives_the_first_answer_again(house: House) -> 
 async def test_rejected_posts_are_in_the_journal_too(house: House) -> None:
     refusal = await house.refusal(house.buyer, to=(Recipient("No/Body"),), handle="PO-9")
     refused = [entry for entry in await house.entries() if isinstance(entry, MessageRefused)]
-    assert [(entry.code, entry.handle, entry.named) for entry in refused] == [("recipient.unknown", "PO-9", ("No/Body",))]
+    assert [(entry.code, entry.handle, entry.named) for entry in refused] == [
+        ("recipient.unknown", "PO-9", ("No/Body",))
+    ]
     assert refusal.session == refused[0].session, "support can find the refusal by the session it was given"
 
 

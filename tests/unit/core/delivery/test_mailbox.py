@@ -28,7 +28,9 @@ def delivery(number: int, topic: str = "", expires_at_us: int = 0) -> Queued:
     )  # fmt: skip
 
 
-def taken(box: Mailbox, *, now: float = 0.0, most: int = 100, selector: Selector = EVERYTHING, until: float = 10.0) -> list[int]:
+def taken(
+    box: Mailbox, *, now: float = 0.0, most: int = 100, selector: Selector = EVERYTHING, until: float = 10.0
+) -> list[int]:
     return [queued.number for queued in box.take(selector, most, now, 0, until, 20).leased]
 
 

@@ -40,7 +40,9 @@ def names(copy: Copy) -> list[str]:
 
 @pytest.mark.req("M8")
 def test_one_recipients_fault_does_not_touch_the_others() -> None:
-    good, bad, better = copies(Message(to=(Recipient("Acme/Supply"), Recipient("No/Body"), Recipient("XpandiCo/zipPlus4"))))
+    good, bad, better = copies(
+        Message(to=(Recipient("Acme/Supply"), Recipient("No/Body"), Recipient("XpandiCo/zipPlus4")))
+    )
     assert (names(good), bad.code, names(better)) == (["Acme/Supply"], "recipient.unknown", ["XpandiCo/zipPlus4"])
 
 

@@ -117,7 +117,10 @@ class LocalDesk:
     async def _resolved(self, outcome: Outcome | None) -> Outcome:
         """A conflict is answered with the entry it collided with, which is durable by now."""
         if isinstance(outcome, Conflict):
-            first = await self.seen(outcome.key)
+            try:
+                first = await self.seen(outcome.key)
+            except Unavailable as unavailable:  # says nothing about the others of the group, which are stored
+                return unavailable
             if first is None:  # the twin in the same group could not be stored either
                 return Unavailable("network.unavailable", "The first post of this message failed; try again")
             return Conflict(outcome.key, *first)

@@ -75,11 +75,13 @@ class FollowedIndex:
                     self._seq = (await self._index.position()).seq
                     await self._wait()
                 await follow(self._journal, self._index, arrived=self._wait_as_leader, on_progress=self._progress)
-            except (Deposed, Unavailable):
+            except Deposed:
                 continue
+            except Unavailable as unavailable:
+                log.warning("the index cannot be kept up now: %s", unavailable)
             except Exception:
                 log.exception("the index could not be kept up; trying again")
-                await asyncio.sleep(LOOK_AGAIN_S)
+            await asyncio.sleep(LOOK_AGAIN_S)
 
     async def _wait_as_leader(self) -> None:
         await self._wait()

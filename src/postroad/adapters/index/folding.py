@@ -42,21 +42,21 @@ def settle(delivery: list[Any], change: Row) -> None:
 def fold(changes: Changes, position: int) -> Changes:
     """The changes as a database takes them.
 
-    ``insert_changed_delivery`` is for each new delivery that is also changed in this batch, ``insert_trail`` and
-    ``keep_replaced`` for what the leases of this batch take the place of: one of the batch, or one that the database has.
+    ``insert_changed_delivery`` is for each new delivery that is also changed in this batch, ``insert_trail`` for the leases
+    of this batch that others of it take the place of.
     """
-    if not (changes.get("hand_out") or changes.get("settle")):
+    hand_outs, settles = changes.get("hand_out", []), changes.get("settle", [])
+    if not (hand_outs or settles):
         return changes
-    folding = _Folding(changes, position)
-    hand_outs = [change for change in changes.get("hand_out", ()) if not folding.hand_out(change)]
-    settles = [change for change in changes.get("settle", ()) if not folding.settle(change)]
-    first, repeated = _first_and_repeated(hand_outs)
+    folding = _Folding(changes.get("insert_delivery", []), position)
+    if folding.new:
+        hand_outs = [change for change in hand_outs if not folding.hand_out(change)]
+        settles = [change for change in settles if not folding.settle(change)]
     return {
         **changes,
         "insert_delivery": folding.unchanged(),
         "insert_changed_delivery": list(folding.changed.values()),
-        "insert_trail": folding.replaced + repeated,
-        "keep_replaced": first,
+        "insert_trail": folding.replaced + _repeated(hand_outs),
         "hand_out": hand_outs,
         "settle": settles,
     }
@@ -65,9 +65,9 @@ def fold(changes: Changes, position: int) -> Changes:
 class _Folding:
     """The new deliveries of a batch, and what becomes of them in it."""
 
-    def __init__(self, changes: Changes, position: int) -> None:
-        self._inserted = changes.get("insert_delivery", [])
-        self._new = {row[0]: row for row in self._inserted if row[0] >> 16 > position}
+    def __init__(self, inserted: list[Row], position: int) -> None:
+        self._inserted = inserted
+        self.new = {row[0]: row for row in inserted if row[0] >> 16 > position}
         self.changed: dict[int, Any] = {}  # whole rows, as lists
         self.replaced: list[Row] = []
 
@@ -90,21 +90,26 @@ class _Folding:
 
     def _changing(self, number: int) -> list[Any] | None:
         delivery = self.changed.get(number)
-        if delivery is None and number in self._new:
-            delivery = self.changed[number] = first_delivery(self._new[number])
+        if delivery is None and number in self.new:
+            delivery = self.changed[number] = first_delivery(self.new[number])
         return delivery
 
 
-def _first_and_repeated(hand_outs: list[Row]) -> tuple[list[Row], list[Row]]:
-    """Each delivery with the first entry that hands it out here, and with those that a later one here takes the place of."""
-    first: list[Row] = []
-    repeated: list[Row] = []
+def first_hand_outs(hand_outs: list[Row]) -> list[Row]:
+    """Each delivery with the first entry of the batch that hands it out, for ``keep_replaced``."""
+    first: dict[int, int] = {}
+    for change in hand_outs:
+        first.setdefault(change[5], change[4])
+    return list(first.items())
+
+
+def _repeated(hand_outs: list[Row]) -> list[Row]:
+    """The leases among these, with their delivery, that a later one among these takes the place of."""
     last: dict[int, int] = {}
-    for *_, seq, number in hand_outs:
-        before = last.get(number)
-        if before is None:
-            first.append((number, seq))
-        elif before != seq:
-            repeated.append((number, before))
+    repeated: list[Row] = []
+    for change in hand_outs:
+        seq, number = change[4], change[5]
+        if last.get(number, seq) != seq:
+            repeated.append((number, last[number]))
         last[number] = seq
-    return first, repeated
+    return repeated

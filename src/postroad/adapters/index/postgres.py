@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import asyncpg  # type: ignore[import-untyped]
 
-from postroad.adapters.index.folding import fold
+from postroad.adapters.index.folding import first_hand_outs, fold
 from postroad.adapters.index.headers import completed_answer, completed_table
 from postroad.adapters.index.keys import KEYS
 from postroad.adapters.index.layout import (
@@ -118,6 +118,8 @@ class PostgresIndex:
         if name in _ROW_BY_ROW:
             await connection.executemany(statement, rows)
         elif statement.startswith("UPDATE"):
+            if name == "hand_out":
+                await self._bulk.run(connection, self._statements["keep_replaced"], first_hand_outs(rows))
             for turn in rounds(rows):
                 await self._bulk.run(connection, statement, turn)
         elif name in _COPIED and min(_entry(name, row) for row in rows) > position:

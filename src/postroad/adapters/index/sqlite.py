@@ -15,7 +15,7 @@ from typing import Any
 
 import apsw
 
-from postroad.adapters.index.folding import fold
+from postroad.adapters.index.folding import first_hand_outs, fold
 from postroad.adapters.index.headers import completed_answer, completed_table
 from postroad.adapters.index.keys import KEYS
 from postroad.adapters.index.layout import (
@@ -56,7 +56,7 @@ class SqliteWriter:
             changes = fold(changes, self.position().seq)
             for name in DATABASE_STATEMENTS:
                 if rows := changes.get(name):
-                    self._connection.executemany(self._statements[name], stored(name, rows, self._numbers))
+                    self._run(name, stored(name, rows, self._numbers))
             self._connection.executemany(self._statements["insert_activity"], activity(changes, self._numbers))
             self._connection.executemany(self._statements["insert_service"], self._numbers.take_new())
             self._connection.execute(self._statements["move_position"], head)
@@ -69,6 +69,15 @@ class SqliteWriter:
 
     def close(self) -> None:
         self._connection.close()
+
+    def _run(self, name: str, rows: list[Row]) -> None:
+        if name == "hand_out":
+            before = self._connection.total_changes()
+            self._connection.executemany(self._statements["hand_out_first"], rows)
+            if self._connection.total_changes() - before == len(rows):
+                return
+            self._connection.executemany(self._statements["keep_replaced"], first_hand_outs(rows))
+        self._connection.executemany(self._statements[name], rows)
 
     def _know_services(self) -> None:
         """Read the services' numbers again unless those in memory are the stored ones (a batch failed, another wrote)."""

@@ -24,7 +24,9 @@ def open_writer(path: Path) -> apsw.Connection:
     refuse_old_sqlite(apsw.sqlite_lib_version())
     connection = _opened(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     try:
-        connection.pragma("page_size", 16_384)  # heeded only while the file is empty
+        connection.pragma(
+            "page_size", 16_384
+        )  # heeded only while the file is empty; a page in the log costs two writes
         connection.pragma("journal_mode", "wal")
         connection.pragma("synchronous", "normal")
         connection.pragma("cache_size", -65_536)  # KiB

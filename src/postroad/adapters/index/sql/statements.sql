@@ -61,6 +61,14 @@ SET attempts = delivery.attempts + $1, leased_at_us = $2, available_at_us = $3,
     reason = CASE WHEN delivery.settle_seq = 0 THEN $4 ELSE delivery.reason END, lease_seq = $5
 WHERE delivery.number = $6 AND delivery.lease_seq < $5
 
+-- The same where nobody did before. A writer that is told how many rows it changed tries this first, and needs no keep_replaced
+-- when it was all of them; afterwards hand_out passes over those that are done.
+-- name: hand_out_first
+UPDATE delivery
+SET attempts = delivery.attempts + $1, leased_at_us = $2, available_at_us = $3,
+    reason = CASE WHEN delivery.settle_seq = 0 THEN $4 ELSE delivery.reason END, lease_seq = $5
+WHERE delivery.number = $6 AND delivery.lease_seq = 0
+
 -- A final state is final: the first entry that ends a delivery counts.
 -- name: settle
 UPDATE delivery SET state = $1, settled_at_us = $2, reason = $3, settle_seq = $4

@@ -1,6 +1,6 @@
 """Hand deliveries out to a polling service, and take back what became of them.
 
-Kept rules: a hand-out is on record before the receiver sees it; an acknowledgement is durable before it is answered; both
+Kept rules: every hand-out is written down; an acknowledgement is durable before it is answered; both
 may be repeated without harm.
 """
 

@@ -127,7 +127,8 @@ CREATE TABLE access (
 ) STRICT;
 
 -- A rowid table's index ends in the rowid, which is the primary key here: naming it again would store it twice.
-CREATE INDEX delivery_waiting ON delivery (recipient) WHERE state = 0;
+-- Who waits is found span by span, through activity: by recipient alone, every message would be put on another page.
+CREATE INDEX delivery_waiting ON delivery (number >> 28, recipient) WHERE state = 0;
 CREATE INDEX refused_sender ON refused (sender);
 
 INSERT INTO position (one, seq, chain) VALUES (1, 0, zeroblob(32));
@@ -252,7 +253,7 @@ CREATE TABLE access (
   detail text COLLATE "C" NOT NULL
 );
 
-CREATE INDEX delivery_waiting ON delivery (recipient, number) WHERE state = 0;
+CREATE INDEX delivery_waiting ON delivery ((number >> 28), recipient, number) WHERE state = 0;
 CREATE INDEX refused_sender ON refused (sender, seq);
 
 INSERT INTO position (one, seq, chain) VALUES (1, 0, decode(repeat('00', 32), 'hex'));

@@ -12,7 +12,7 @@ CREATE TABLE seen ( span INTEGER NOT NULL, key INTEGER NOT NULL, seq INTEGER NOT
 CREATE TABLE service ( number INTEGER PRIMARY KEY, gcid TEXT NOT NULL UNIQUE ) STRICT;
 CREATE TABLE trail ( number INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (number, seq) ) STRICT, WITHOUT ROWID;
 CREATE INDEX content_transaction ON content (transaction_id);
-CREATE INDEX delivery_waiting ON delivery (recipient) WHERE state = 0;
+CREATE INDEX delivery_waiting ON delivery (number >> 28, recipient) WHERE state = 0;
 CREATE INDEX message_session ON message (session);
 CREATE INDEX message_transaction ON message (transaction_id) WHERE transaction_id IS NOT NULL;
 CREATE INDEX refused_sender ON refused (sender);

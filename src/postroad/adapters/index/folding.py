@@ -50,8 +50,7 @@ def fold(changes: Changes, position: int) -> Changes:
         return changes
     folding = _Folding(changes.get("insert_delivery", []), position)
     if folding.new:
-        hand_outs = [change for change in hand_outs if not folding.hand_out(change)]
-        settles = [change for change in settles if not folding.settle(change)]
+        hand_outs, settles = folding.hand_out(hand_outs), folding.settle(settles)
     return {
         **changes,
         "insert_delivery": folding.unchanged(),
@@ -71,27 +70,36 @@ class _Folding:
         self.changed: dict[int, Any] = {}  # whole rows, as lists
         self.replaced: list[Row] = []
 
-    def hand_out(self, change: Row) -> bool:
-        """Whether the change was of a new delivery, and therefore done here."""
-        delivery = self._changing(change[-1])
-        if delivery is not None and (replaced := hand_out(delivery, change)):
-            self.replaced.append((change[-1], replaced))
-        return delivery is not None
+    def hand_out(self, changes: list[Row]) -> list[Row]:
+        """Do those that are of new deliveries, and return the others."""
+        others: list[Row] = []
+        for change in changes:
+            delivery = self._changing(change[5])
+            if delivery is None:
+                others.append(change)
+            elif replaced := hand_out(delivery, change):
+                self.replaced.append((change[5], replaced))
+        return others
 
-    def settle(self, change: Row) -> bool:
+    def settle(self, changes: list[Row]) -> list[Row]:
         """As ``hand_out``."""
-        delivery = self._changing(change[-1])
-        if delivery is not None:
-            settle(delivery, change)
-        return delivery is not None
+        others: list[Row] = []
+        changed = self.changed
+        for change in changes:
+            delivery = changed.get(change[4]) or self._changing(change[4])
+            if delivery is None:
+                others.append(change)
+            else:
+                settle(delivery, change)
+        return others
 
     def unchanged(self) -> list[Row]:
         return [row for row in self._inserted if row[0] not in self.changed] if self.changed else self._inserted
 
     def _changing(self, number: int) -> list[Any] | None:
-        delivery = self.changed.get(number)
-        if delivery is None and number in self.new:
-            delivery = self.changed[number] = first_delivery(self.new[number])
+        delivery: list[Any] | None = self.changed.get(number)
+        if delivery is None and (row := self.new.get(number)) is not None:
+            delivery = self.changed[number] = first_delivery(row)
         return delivery
 
 

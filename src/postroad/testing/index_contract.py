@@ -201,6 +201,16 @@ class IndexContract:
         answer = dict(zip(QUERIES["delivery"][1], row, strict=True))
         assert (answer["settle_seq"], answer["settled_at_us"], answer["reason"]) == (15, 15_000, "acknowledged")
 
+    @pytest.mark.parametrize("batch", [1, 2, 4])
+    async def test_every_lease_stays_on_the_trail(self, index: Index, batch: int) -> None:
+        number = delivery_number(1, 0)
+        leases: list[Entry] = [DeliveriesLeased(at_us, BANK, 1.0, (number,)) for at_us in (2, 3, 4)]
+        [post] = plain_posts(1)
+        records = as_records([post, *leases, DeliveriesAcknowledged(5, BANK, (number,))])
+        await apply_in_pieces(index, records, [*range(batch, 5, batch), 5])
+        assert await index.rows("trail") == [(number, 2), (number, 3)]
+        assert await index.query("transaction_trail", post.transaction) == [(2,), (3,), (4,), (5,)]
+
     async def test_the_first_use_of_a_key_counts(self, index: Index) -> None:
         twice = [entry for post in plain_posts(1) for entry in (post, post)]
         await apply(index, as_records(twice))

@@ -77,5 +77,9 @@ def test_the_bulk_form_keeps_the_statement() -> None:
     assert insert == (
         "INSERT INTO t (a, b) SELECT change.p1, 0 FROM unnest($1::bytea[]) AS change (p1) ON CONFLICT DO NOTHING"
     )
+    chosen = bulk_form("INSERT INTO t (a) SELECT s.a FROM s\nWHERE s.n = $1 ON CONFLICT DO NOTHING", ["int8"])
+    assert chosen == (
+        "INSERT INTO t (a) SELECT s.a FROM s, unnest($1::int8[]) AS change (p1) WHERE s.n = change.p1 ON CONFLICT DO NOTHING"
+    )
     with pytest.raises(ValueError, match="no bulk form"):
         bulk_form("DELETE FROM t", [])

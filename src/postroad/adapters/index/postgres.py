@@ -28,6 +28,7 @@ from postroad.adapters.index.layout import (
 from postroad.adapters.index.migrations import VERSION_TABLE, Migration, pending
 from postroad.adapters.index.named_sql import named, whole_table
 from postroad.adapters.index.postgres_bulk import Bulk, rounds, without_nul
+from postroad.adapters.journal.postgres_connections import Connections
 from postroad.core.model.ids import delivery_origin
 from postroad.core.projection.tables import ONWARD_DELIVERY, TABLES, Changes
 from postroad.ports import Head
@@ -50,10 +51,10 @@ _ROW_BY_ROW = {"save_object"}  # the same object may be saved twice in a batch
 
 
 class PostgresIndex:
-    """An ``Index`` over a pool of connections."""
+    """An ``Index`` over a pool of connections; while the database is away, every question ends in Unavailable."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
         self._statements = named("statements.sql", "postgres")
         self._queries = named("queries.sql", "postgres")
         self._numbers = ServiceNumbers()
@@ -62,14 +63,14 @@ class PostgresIndex:
     @classmethod
     async def open(cls, dsn: str, size: int = POOL_SIZE) -> Self:
         """Connect and bring the schema up to date."""
-        pool = await asyncpg.create_pool(dsn, min_size=1, max_size=size)
+        connections = await Connections.open(dsn, most=size, durable=False)
         try:
-            async with pool.acquire() as connection:
+            async with connections.use() as connection:
                 await migrate(connection)
         except BaseException:
-            await pool.close()
+            await connections.close()
             raise
-        return cls(pool)
+        return cls(connections)
 
     async def position(self) -> Head:
         [(seq, chain)] = await self.query("position")
@@ -83,24 +84,24 @@ class PostgresIndex:
 
     async def query(self, name: str, *parameters: Any) -> list[Row]:
         [clean] = without_nul([parameters])
-        return completed_answer(name, [tuple(row) for row in await self._pool.fetch(self._queries[name], *clean)])
+        return completed_answer(
+            name, [tuple(row) for row in await self._connections.fetch(self._queries[name], *clean)]
+        )
 
     async def rows(self, table: str) -> list[Row]:
-        found = await self._pool.fetch(whole_table(table, KEYS[table]))
+        found = await self._connections.fetch(whole_table(table, KEYS[table]))
         return completed_table(table, [tuple(row) for row in found])
 
     async def clear(self) -> None:
-        async with self._pool.acquire() as connection, connection.transaction():
-            await connection.execute("SET LOCAL synchronous_commit = off")
+        async with self._connections.use() as connection, connection.transaction():
             await connection.execute(f"TRUNCATE {', '.join(DATABASE_TABLES)}")
             await connection.execute(self._statements["reset_position"], *NOTHING_APPLIED)
 
     async def close(self) -> None:
-        await self._pool.close()
+        await self._connections.close()
 
     async def _apply(self, changes: Changes, head: Head) -> None:
-        async with self._pool.acquire() as connection, connection.transaction():
-            await connection.execute("SET LOCAL synchronous_commit = off")
+        async with self._connections.use() as connection, connection.transaction():
             position: int = await connection.fetchval("SELECT seq FROM position FOR UPDATE")
             await self._know_services(connection)
             changes = fold(changes, position)

@@ -20,7 +20,8 @@ from postroad.adapters.journal.segments.files import Files
 
 QUICK_S = 0.001  # a sync on the loop may cost as much as handling a few dozen messages does
 AVERAGE_OVER = 16
-TRY_AGAIN_AFTER = 256
+TRY_AGAIN_AFTER = 64
+OUTLIER_S = 0.004  # one slow sync says little: it counts as this much, so that only a slow disk moves the average
 EXIT_STATUS = 70  # EX_SOFTWARE; a service manager restarts the process, which then recovers
 Die = Callable[[str], NoReturn]
 Done = Callable[[BaseException | None], None]
@@ -96,7 +97,8 @@ class GroupSync:
     def _sync_here(self, fd: int, done: Done) -> None:
         begun_s = self._seconds()
         error = self._sync(fd)
-        self._average_s += (self._seconds() - begun_s - self._average_s) / AVERAGE_OVER
+        took_s = min(self._seconds() - begun_s, OUTLIER_S)
+        self._average_s += (took_s - self._average_s) / AVERAGE_OVER
         done(error)
 
     def _run(self) -> None:

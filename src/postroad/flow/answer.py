@@ -5,6 +5,8 @@ Kept rule: only the service that was handed a delivery can answer it, once, with
 
 from __future__ import annotations
 
+from hmac import compare_digest
+
 from postroad.core.admission.admit import Admitted
 from postroad.core.admission.permission import check_policies
 from postroad.core.model import ids
@@ -59,7 +61,7 @@ class AnswerStage:
             number is None
             or found is None
             or found.queued.recipient != receiver
-            or not ids.token_holds(token, number, found.queued.message.session, receiver, self._token_key)
+            or not self._holds(token, found.queued)
         ):
             raise Refused(
                 "reference.invalid",
@@ -67,6 +69,11 @@ class AnswerStage:
                 pointer="/reference",
             )
         return found
+
+    def _holds(self, token: str, queued: Queued) -> bool:
+        if queued.token:  # worked out when it was handed out
+            return compare_digest(token.encode(), queued.token.encode())
+        return ids.token_holds(token, queued.number, queued.message.session, queued.recipient, self._token_key)
 
     async def _acknowledge(self, admitted: Admitted, found: Found) -> PostResult:
         queued = found.queued

@@ -2,7 +2,6 @@
 
     PostroadError
     ├── Refused          the poster's or caller's fault: answered with a stable code, never retried
-    ├── Undeliverable    the receiver's fault: recorded, retried, in the end a dead letter
     ├── Misconfigured    the operator's fault: stops start-up and lists every fault at once
     └── Unavailable      nobody's fault right now (disk full, database away, too busy): try again later
 
@@ -28,16 +27,6 @@ class Refused(PostroadError):
         self.detail = detail
         self.pointer = pointer  # JSON pointer or XML path of the offending place, where there is one
         self.session = session  # the session the refusal speaks of (the first one, for a duplicate)
-
-
-class Undeliverable(PostroadError):
-    """The receiver did not take the message; ``retry`` says whether trying again makes sense."""
-
-    def __init__(self, code: str, detail: str, *, retry: bool = True) -> None:
-        super().__init__(f"{code}: {detail}")
-        self.code = code
-        self.detail = detail
-        self.retry = retry
 
 
 class Misconfigured(PostroadError):

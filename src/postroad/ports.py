@@ -128,8 +128,12 @@ class IndexReader(Protocol):
 class Index(IndexReader, Protocol):
     """Tables projected from the journal; losing them costs time, never data."""
 
-    async def apply(self, changes: Changes, head: Head) -> None:
-        """Apply a batch's changes and move the position, atomically."""
+    async def apply(self, changes: Changes, head: Head, after: int = 0) -> None:
+        """Apply a batch's changes and move the position, atomically.
+
+        ``after`` is where reading the batch began. An index that stands before it has lost what it was given last (a database
+        may, when it crashes) and raises Unavailable: going on would leave a gap that nobody fills.
+        """
         ...
 
     async def clear(self) -> None:

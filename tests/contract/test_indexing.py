@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from postroad.adapters.index.followed import LOOK_AGAIN_S, FollowedIndex
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.errors import Misconfigured
@@ -81,3 +82,28 @@ async def test_following_goes_on_with_each_arrival_and_answers_each() -> None:
     assert [head.seq for head in heads] == [1, 3, 3, 6]
     assert all(before.seq <= after.seq for before, after in pairwise(heads))
     assert await index.position() == await journal.head()
+
+
+class ForgetfulIndex(MemoryIndex):
+    """An index whose database crashes: it goes back to what it had some batches ago, and its follower is not told."""
+
+    def crash_back_to(self, older: MemoryIndex) -> None:
+        self._position, self._tables = older._position, older._tables
+
+
+@pytest.mark.parametrize("quiet_first", [True, False], ids=["while nothing arrives", "under load"])
+async def test_what_a_crash_took_from_the_index_is_brought_back(quiet_first: bool) -> None:
+    journal, index, older = await journal_of(2), ForgetfulIndex(), MemoryIndex()
+    await catch_up(journal, older)
+    await journal.append(new_records(list(plain_posts(3, 3))))
+    followed = FollowedIndex(journal, index)
+    await followed.start()
+    index.crash_back_to(older)
+    if quiet_first:
+        await asyncio.sleep(2.5 * LOOK_AGAIN_S)
+        assert len(await index.rows("message")) == 5
+    await journal.append(new_records(list(plain_posts(4, 6))))
+    followed.notify(9)
+    await followed.wait_for(9)
+    await followed.stop()
+    assert len(await index.rows("message")) == 9

@@ -35,10 +35,13 @@ async def follow(
     position = await trusted_position(journal, index)
     while True:
         caught_up = await _catch_up(journal, index, position, on_progress)
-        if on_progress and caught_up == position:
-            on_progress(position)
+        if caught_up == position:  # time to see whether the index still has it all: a crash of its database may take some back
+            caught_up = await trusted_position(journal, index)
+            if on_progress:
+                on_progress(caught_up)
+        if caught_up.seq >= position.seq:
+            await arrived()
         position = caught_up
-        await arrived()
 
 
 async def catch_up(journal: Source, index: Index, on_progress: Progress | None = None) -> Head:
@@ -67,7 +70,7 @@ async def trusted_position(journal: Source, index: Index) -> Head:
 
 async def _catch_up(journal: Source, index: Index, position: Head, on_progress: Progress | None) -> Head:
     while (batch := await journal.read(position.seq, BATCH_BYTES)).records:
-        await index.apply(project(batch.records), batch.head)
+        await index.apply(project(batch.records), batch.head, position.seq)
         position = batch.head
         if on_progress:
             on_progress(position)

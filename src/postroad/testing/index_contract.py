@@ -25,6 +25,7 @@ from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesLeased
 from postroad.core.projection.project import project
 from postroad.core.projection.queries import QUERIES
 from postroad.core.projection.tables import TABLES
+from postroad.errors import Unavailable
 from postroad.flow.indexing import catch_up, rebuild
 from postroad.ports import BodyAt, Head, Index, Record
 from postroad.testing.index_story import BANK, BUYER, QUESTIONS, STORY, WAITING, Question
@@ -226,6 +227,16 @@ class IndexContract:
         keys += [key for key, *_ in await index.rows("seen") if key not in keys]
         assert [(await index.query("seen", key))[0][2] for key in keys] == [1, 3_000_000]
         assert await index.query("recent_keys", 5) == [(key,) for key in reversed(keys)]
+
+    async def test_a_batch_that_would_leave_a_gap_is_refused_and_changes_nothing(self, index: Index) -> None:
+        records = as_records(list(plain_posts(9)))
+        await apply(index, records[:3])
+        with pytest.raises(Unavailable):
+            await index.apply(project(records[6:]), head_after(records), after=6)
+        assert await index.position() == head_after(records[:3])
+        assert len(await index.rows("message")) == 3
+        await index.apply(project(records[3:]), head_after(records), after=3)
+        assert len(await index.rows("message")) == 9
 
     async def test_values_keep_their_type(self, index: Index) -> None:
         seq, time_us = 2**46, 2**60

@@ -1,8 +1,8 @@
 """The index in PostgreSQL, shared by every node of a network.
 
 Kept rule: one batch is one transaction that holds the row of ``position``, so followers take turns; one that lags behind
-changes nothing, because every change is guarded by the number of its entry. Its commits do not wait for the disk: the index can
-always catch up from the journal.
+changes nothing, because every change is guarded by the number of its entry. Its commits do not wait for the disk, so a crash of
+the database may take the last ones back: whoever goes on from there without noticing is told, and starts again from the position.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Self
 import asyncpg  # type: ignore[import-untyped]
 
 from postroad.adapters.index.folding import first_hand_outs, fold
+from postroad.adapters.index.gaps import require_no_gap
 from postroad.adapters.index.headers import completed_answer, completed_table
 from postroad.adapters.index.keys import KEYS
 from postroad.adapters.index.layout import (
@@ -76,11 +77,11 @@ class PostgresIndex:
         [(seq, chain)] = await self.query("position")
         return Head(seq, chain)
 
-    async def apply(self, changes: Changes, head: Head) -> None:
+    async def apply(self, changes: Changes, head: Head, after: int = 0) -> None:
         try:
-            await self._apply(changes, head)
+            await self._apply(changes, head, after)
         except (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError):
-            await self._apply({name: without_nul(rows) for name, rows in changes.items()}, head)
+            await self._apply({name: without_nul(rows) for name, rows in changes.items()}, head, after)
 
     async def query(self, name: str, *parameters: Any) -> list[Row]:
         [clean] = without_nul([parameters])
@@ -100,9 +101,10 @@ class PostgresIndex:
     async def close(self) -> None:
         await self._connections.close()
 
-    async def _apply(self, changes: Changes, head: Head) -> None:
+    async def _apply(self, changes: Changes, head: Head, after: int) -> None:
         async with self._connections.use() as connection, connection.transaction():
             position: int = await connection.fetchval("SELECT seq FROM position FOR UPDATE")
+            require_no_gap(position, after)
             await self._know_services(connection)
             changes = fold(changes, position)
             for name in DATABASE_STATEMENTS:

@@ -16,6 +16,7 @@ from typing import Any
 import apsw
 
 from postroad.adapters.index.folding import first_hand_outs, fold
+from postroad.adapters.index.gaps import require_no_gap
 from postroad.adapters.index.headers import completed_answer, completed_table
 from postroad.adapters.index.keys import KEYS
 from postroad.adapters.index.layout import (
@@ -132,7 +133,9 @@ class SqliteIndex(SqliteReader):
         self._writer = SqliteWriter(path)
         super().__init__(path, threads)
 
-    async def apply(self, changes: Changes, head: Head) -> None:
+    async def apply(self, changes: Changes, head: Head, after: int = 0) -> None:
+        if after:
+            require_no_gap((await self.position()).seq, after)
         self._writer.apply(changes, head)
 
     async def clear(self) -> None:

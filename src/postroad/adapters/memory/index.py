@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from postroad.adapters.index.folding import hand_out, settle
+from postroad.adapters.index.gaps import require_no_gap
 from postroad.adapters.index.keys import KEYS, SPAN_BITS
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import delivery_origin
@@ -38,7 +39,8 @@ class MemoryIndex:
     async def position(self) -> Head:
         return self._position
 
-    async def apply(self, changes: Changes, head: Head) -> None:
+    async def apply(self, changes: Changes, head: Head, after: int = 0) -> None:
+        require_no_gap(self._position.seq, after)
         for name, apply_row in self._statements.items():
             for row in changes.get(name, ()):
                 apply_row(row)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from postroad.core.model.asset import Hosting
+
 
 class Role(StrEnum):
     """What a person may do in their organization, from most to least."""
@@ -48,6 +50,13 @@ class PushAuthentication(StrEnum):
     BEARER = "bearer"
     CERTIFICATE = "certificate"
     SIGNATURE = "signature"
+
+
+class Routing(StrEnum):
+    """When a service's rules are tried."""
+
+    STATIC = "static"  # before anything is delivered, on the message as posted
+    DYNAMIC = "dynamic"  # when the message reaches the service, on the message as it is then
 
 
 class Transport(StrEnum):
@@ -179,6 +188,9 @@ class Service:
     document_access: tuple[DocumentAccess, ...] = ()
     limits: ServiceLimits = field(default_factory=ServiceLimits)
     suspended: str = ""
+    routing: Routing = Routing.STATIC
+    returns: bool = False  # when it was in transit, the response is delivered to it too on its way back
+    hosted: Hosting = Hosting.NONE
 
     @property
     def address(self) -> str:

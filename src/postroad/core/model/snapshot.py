@@ -12,14 +12,18 @@ from typing import Any
 
 import msgspec
 
+from postroad.core.model.asset import Asset, AssetKind, asset_key
 from postroad.core.model.directory import Credential, Organization, Person, Service, Visibility
 from postroad.core.model.journal import ObjectChange
+from postroad.core.model.rule import Rule, rule_key
 
 KINDS: dict[str, type[Any]] = {
     "organization": Organization,
     "person": Person,
     "service": Service,
     "credential": Credential,
+    "rule": Rule,
+    "asset": Asset,
 }
 
 
@@ -34,6 +38,10 @@ def object_key(item: Any) -> tuple[str, str]:
             return "service", item.gcid
         case Credential():
             return "credential", item.id
+        case Rule():
+            return "rule", rule_key(item.service, item.name)
+        case Asset():
+            return "asset", asset_key(item.service, item.kind, item.name)
     raise TypeError(f"{type(item).__name__} is not a configuration object")
 
 
@@ -44,6 +52,8 @@ class Directory:
     people: Mapping[str, Person] = field(default_factory=dict)
     services: Mapping[str, Service] = field(default_factory=dict)  # by GCID
     credentials: Mapping[str, Credential] = field(default_factory=dict)
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    assets: Mapping[str, Asset] = field(default_factory=dict)
     versions: Mapping[tuple[str, str], int] = field(default_factory=dict)  # removed objects keep theirs
     _by_address: Mapping[str, Service] = field(default_factory=dict)
     cache: dict[Any, Any] = field(default_factory=dict, compare=False)  # answers that hold for this snapshot only
@@ -94,6 +104,30 @@ class Directory:
                 by_secret.setdefault(item.secret, []).append(item)
         return list(by_secret.get(secret, []))
 
+    def rules_of(self, service: str) -> tuple[Rule, ...]:
+        """The rules of one service in their order, those that are switched off too."""
+        found: tuple[Rule, ...] = self._owned("rules", self.rules).get(service, ())
+        return found
+
+    def assets_of(self, service: str) -> tuple[Asset, ...]:
+        """The assets of one service, by kind and name."""
+        found: tuple[Asset, ...] = self._owned("assets", self.assets).get(service, ())
+        return found
+
+    def asset(self, service: str, kind: AssetKind, name: str) -> Asset | None:
+        return self.assets.get(asset_key(service, kind, name))
+
+    def _owned(self, name: str, table: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+        """Rules or assets by the service they belong to, sorted once for each snapshot."""
+        owned: dict[str, tuple[Any, ...]] | None = self.cache.get(name)
+        if owned is None:
+            by_service: dict[str, list[Any]] = {}
+            for item in table.values():
+                by_service.setdefault(item.service, []).append(item)
+            owned = {service: tuple(sorted(items, key=_order)) for service, items in by_service.items()}
+            self.cache[name] = owned
+        return owned
+
     def changed(self, changes: Iterable[ObjectChange], version: int) -> Directory:
         """The snapshot after these changes."""
         tables = {kind: dict(self._table(kind)) for kind in KINDS}
@@ -113,6 +147,8 @@ class Directory:
             people=tables["person"],
             services=tables["service"],
             credentials=tables["credential"],
+            rules=tables["rule"],
+            assets=tables["asset"],
             versions=versions,
             _by_address={item.address.casefold(): item for item in tables["service"].values()},
         )
@@ -127,4 +163,12 @@ class Directory:
                 return self.services
             case "credential":
                 return self.credentials
+            case "rule":
+                return self.rules
+            case "asset":
+                return self.assets
         return {}
+
+
+def _order(item: Rule | Asset) -> tuple[int, str, str]:
+    return (item.place, "", item.name) if isinstance(item, Rule) else (0, item.kind.value, item.name)

@@ -1,0 +1,50 @@
+"""Assets: named things that a hosted service works with, and schemas that rules know default attributes from.
+
+They are configuration objects like services and rules: checked when saved, versioned, exported and applied with the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class AssetKind(StrEnum):
+    STYLESHEET = "stylesheet"  # XSLT, for services hosted as xslt
+    TABLE = "table"  # CSV with a head line, for services hosted as lookup
+    LIST = "list"  # JSON: whom a service hosted as filter lets pass
+    MAP = "map"  # JSON: who shares a map of a service hosted as crossreference
+    SCHEMA = "schema"  # XSD, for the rules of the service it belongs to
+
+
+class Hosting(StrEnum):
+    """Services that the network runs itself; their owner registers assets instead of connecting an application."""
+
+    NONE = ""
+    XSLT = "xslt"
+    LOOKUP = "lookup"
+    CROSSREFERENCE = "crossreference"
+    FILTER = "filter"
+
+
+NEEDS: dict[AssetKind, Hosting] = {
+    AssetKind.STYLESHEET: Hosting.XSLT,
+    AssetKind.TABLE: Hosting.LOOKUP,
+    AssetKind.LIST: Hosting.FILTER,
+    AssetKind.MAP: Hosting.CROSSREFERENCE,
+}
+CONTENT_MOST = 16 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asset:
+    service: str  # GCID of the service it belongs to
+    kind: AssetKind
+    name: str
+    content: str
+    description: str = ""
+
+
+def asset_key(service: str, kind: AssetKind, name: str) -> str:
+    """The key under which an asset is saved."""
+    return f"{service}/{kind.value}/{name.casefold()}"

@@ -1,0 +1,128 @@
+"""Routing rules: one condition, one or more actions, at a place in a service's order.
+
+Rules are data. They are saved whole as configuration objects, so every version of every rule can be found again, and a message is
+explained by the ones that were in force. What they mean is decided in ``core.routing``; here they are only described.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from msgspec import Struct
+
+from postroad.core.model.message import Argument
+
+
+class RuleRole(StrEnum):
+    """The part that the rule's service plays for a message when the rule is tried."""
+
+    SENDER = "sender"
+    RECIPIENT = "recipient"
+    IN_TRANSIT = "inTransit"
+    ANY = "any"
+
+
+class Where(StrEnum):
+    HEADER = "header"
+    BODY = "body"
+    ATTACHMENT = "attachment"
+
+
+class ValueType(StrEnum):
+    """What a value is compared as."""
+
+    STRING = "string"
+    NUMBER = "number"
+    DATE = "date"
+
+
+class Comparing(StrEnum):
+    EQUALS = "equals"
+    NOT_EQUALS = "notEquals"
+    EQUALS_ONE_OF = "equalsOneOf"
+    LESS_THAN = "lessThan"
+    GREATER_THAN = "greaterThan"
+    EXISTS = "exists"
+    MATCHES = "matches"
+
+
+class Combining(StrEnum):
+    AND = "and"
+    OR = "or"
+    XOR = "xor"  # an odd number of its conditions hold
+    NOT = "not"
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """Where in a message a value stands: an item of the header, or a path into documents."""
+
+    where: Where
+    path: str  # header: a name such as topic or properties.region; documents: /a/b/@c for XML, $.a.b for JSON
+    document: str = ""  # the id of the one document or attachment that is meant; empty means any
+    namespaces: tuple[tuple[str, str], ...] = ()  # prefix and namespace of the names in an XML path
+    schema: str = ""  # a registered schema whose default attributes count as present
+
+
+class Comparison(Struct, frozen=True, kw_only=True, tag="comparison"):
+    """A value in the message compared with given ones, with element content, or with another value in the message."""
+
+    operator: Comparing
+    place: Place
+    type: ValueType = ValueType.STRING
+    values: tuple[str, ...] = ()
+    content: str = ""  # element content (XML) or a JSON value, compared as a whole
+    other: Place | None = None
+
+
+class Combination(Struct, frozen=True, kw_only=True, tag="combination"):
+    operator: Combining
+    conditions: tuple[Condition, ...]
+
+
+Condition = Comparison | Combination
+
+
+class ActionKind(StrEnum):
+    ADD_SERVICE_AFTER = "addServiceAfter"
+    ADD_SERVICE_BEFORE = "addServiceBefore"
+    ADD_SERVICE = "addService"
+    REDIRECT = "redirect"
+    CHANGE_TOPIC = "changeTopic"
+    STOP_RULE_EVALUATION = "stopRuleEvaluation"
+
+
+INCLUDING = frozenset(
+    {ActionKind.ADD_SERVICE_AFTER, ActionKind.ADD_SERVICE_BEFORE, ActionKind.ADD_SERVICE, ActionKind.REDIRECT}
+)
+
+
+class Action(Struct, frozen=True, kw_only=True):
+    """What a rule does when its condition holds, with the arguments and the context for the service it brings in."""
+
+    kind: ActionKind
+    service: str = ""  # GCID or address
+    arguments: tuple[Argument, ...] = ()
+    topic: str = ""  # of ChangeTopic; with an including action, the topic for that service alone
+    pays: bool = False  # the rule's service takes over what the included service costs, and what that one includes
+    isolates: bool = False  # the included service sees the rule's service as sender, and nothing of the wider route
+    absorbs: bool = False  # an error of the included service does not end the route: the message goes on without it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A rule of one service; names are unique in a service, and ``place`` orders its rules."""
+
+    service: str  # GCID of the service it belongs to
+    name: str
+    place: int
+    role: RuleRole
+    when: Condition
+    then: tuple[Action, ...]
+    enabled: bool = True
+    description: str = ""
+
+
+def rule_key(service: str, name: str) -> str:
+    """The key under which a rule is saved."""
+    return f"{service}/{name.casefold()}"

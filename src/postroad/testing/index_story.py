@@ -88,7 +88,7 @@ QUESTIONS = [
     Question("object_versions", ("service", "a"), "version value reason", [(2, b"", "gone"), (1, b'{"name":"A"}', "new")]),
     Question("object_versions", ("service", "b"), "version", []),
     Question("mailboxes", (), "recipient waiting", [(BANK, 1), (BUYER, 1)]),
-    Question("mailbox", (BANK, 0, 10), "number sender content_parts", [(WAITING, BUYER, None)]),
+    Question("mailbox", (BANK, 0, 10), "number sender content_facts", [(WAITING, BUYER, None)]),
     Question("mailbox", (BANK, WAITING, 10), "number", []),
     Question("mailbox", (BANK, 0, 0), "number", []),
     Question("mailbox", ("unknown", 0, 10), "number", []),

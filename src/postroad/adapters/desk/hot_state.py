@@ -14,6 +14,7 @@ from typing import Any
 
 from postroad.adapters.desk.keys import SeenKeys
 from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox
+from postroad.core.delivery.waiting import returned_content
 from postroad.core.model.delivery import FINAL, Content, Found, Queued, State
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
@@ -25,7 +26,7 @@ from postroad.core.model.journal import (
     InvocationReturned,
     MessagePosted,
 )
-from postroad.core.projection.project import unique_keys
+from postroad.core.projection.project import settled_by_post, unique_keys
 from postroad.ports import BodyAt, Clock
 
 RECENT_MOST = 20_000  # settled deliveries remembered, so that a prompt response needs no look into the index
@@ -162,6 +163,8 @@ class HotState:
                 self._offer(queued, data)
         if entry.answers is not None:
             self._close(entry.answers.delivery, State.DELIVERED)
+        if entry.ends is not None:
+            self._close(entry.ends.delivery, FINAL[entry.ends.state])
 
     def _apply_return(self, entry: InvocationReturned, seq: int, body: BodyAt | None, data: bytes | None) -> None:
         self.keys.remember(unique_keys(entry), seq)
@@ -178,16 +181,20 @@ class HotState:
             copy=entry.copy,
             hop=entry.hop,
             recipient=entry.next,
-            content=Content(entry.parts, body),
+            content=returned_content(entry, body),
             expires_at_us=entry.expires_at_us,
         )
         self._offer(queued, data)
 
-    def _apply_acknowledgement(self, entry: DeliveriesAcknowledged, *_: object) -> None:
+    def _apply_acknowledgement(self, entry: DeliveriesAcknowledged, seq: int, *_: object) -> None:
+        if entry.journeys:
+            self.keys.remember(unique_keys(entry), seq)
         for number in entry.deliveries:
             self._close(number, State.DELIVERED)
 
-    def _apply_end(self, entry: DeliveriesEnded, *_: object) -> None:
+    def _apply_end(self, entry: DeliveriesEnded, seq: int, *_: object) -> None:
+        if entry.journeys:
+            self.keys.remember(unique_keys(entry), seq)
         for number in entry.deliveries:
             self._close(number, FINAL[entry.state])
 
@@ -227,12 +234,8 @@ class HotState:
             self._recent.popitem(last=False)
 
 
-def _settled_by_post(entry: MessagePosted) -> tuple[int, ...]:
-    return (entry.answers.delivery,) if entry.answers is not None else ()
-
-
 SETTLES: dict[type, Callable[[Any], tuple[int, ...]]] = {
-    MessagePosted: _settled_by_post,
+    MessagePosted: settled_by_post,
     InvocationReturned: lambda entry: (entry.delivery,),
     DeliveriesAcknowledged: lambda entry: entry.deliveries,
     DeliveriesEnded: lambda entry: entry.deliveries,

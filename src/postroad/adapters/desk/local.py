@@ -68,7 +68,8 @@ class LocalDesk:
 
     def submit(self, step: Step, done: Done) -> None:
         entry = step.entry
-        held = () if type(entry) is MessagePosted and entry.answers is None else self._hot.hold(entry)
+        is_plain = type(entry) is MessagePosted and entry.answers is None and entry.ends is None
+        held = () if is_plain else self._hot.hold(entry)
         if not held:
             self._group.submit(step, done)
             return

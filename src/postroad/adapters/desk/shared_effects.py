@@ -20,6 +20,7 @@ from postroad.core.model.journal import (
     InvocationReturned,
     MessagePosted,
 )
+from postroad.core.projection.project import settled_by_post
 
 ABOUT_DELIVERIES = DeliveriesAcknowledged | DeliveriesEnded | DeliveriesLeased | DeliveriesReturned
 SETTLING = DeliveriesAcknowledged | DeliveriesEnded
@@ -37,13 +38,11 @@ def queued_copies(entry: MessagePosted) -> list[tuple[int, str]]:
     return [(ordinal, copy.hops[0].service) for ordinal, copy in enumerate(entry.copies) if not copy.code]
 
 
-def answered(entry: Entry) -> int | None:
-    """The delivery that an entry settles by answering it, if it still waits."""
+def answered(entry: Entry) -> tuple[int, ...]:
+    """The deliveries that an entry settles by answering them or ending their journey, if they still wait."""
     if isinstance(entry, InvocationReturned):
-        return entry.delivery
-    if isinstance(entry, MessagePosted) and entry.answers is not None:
-        return entry.answers.delivery
-    return None
+        return (entry.delivery,)
+    return settled_by_post(entry) if isinstance(entry, MessagePosted) else ()
 
 
 def touch(entry: Entry) -> Touch | None:

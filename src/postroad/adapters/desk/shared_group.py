@@ -117,7 +117,7 @@ class GroupPlan:
             if isinstance(entry, DeliveriesLeased):
                 self.dropped |= missing
             entry = without(entry, missing)
-        if not entry.deliveries:
+        if not entry.deliveries and not getattr(entry, "journeys", ()):
             return None
         self._required.update(entry.deliveries)
         if isinstance(entry, SETTLING):
@@ -140,8 +140,8 @@ class GroupPlan:
         if isinstance(entry, MessagePosted | InvocationReturned):
             for key in unique_keys(entry):
                 self._keys.setdefault(key, record)
-            if (number := answered(entry)) is not None:
-                self._settle((number,))
+            if numbers := answered(entry):
+                self._settle(numbers)
         self._records.append(NewRecord(encode_entry(entry), body))
         self._entries.append(entry)
         return Written(record)

@@ -61,10 +61,9 @@ class Replay:
 
     def _remember(self, seq: int, entry: Entry) -> None:
         """Keys and answers of an entry."""
-        if isinstance(entry, MessagePosted | InvocationReturned):
-            for key in unique_keys(entry):
-                self.seen.setdefault(key, seq)
-        if (number := answered(entry)) is not None:
+        for key in unique_keys(entry):
+            self.seen.setdefault(key, seq)
+        for number in answered(entry):
             self.queue.pop(number, None)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from postroad.core.delivery.waiting import returned_content
 from postroad.core.model.delivery import Content, Queued
 from postroad.core.model.journal import InvocationReturned, MessagePosted, decode
 
@@ -14,9 +15,10 @@ def queued_from_row(row: Sequence[Any], available_at: float) -> Queued:
     number, message_seq, copy, hop, mailbox, expires_at_us, attempts, group, body_at, body_bytes = row[:10]
     header, replaced, digest, data = row[10:14]
     message = decode(header)
-    current = decode(replaced) if replaced is not None else message
-    if not isinstance(message, MessagePosted) or not isinstance(current, MessagePosted | InvocationReturned):
+    returned = decode(replaced) if replaced is not None else None
+    if not isinstance(message, MessagePosted) or not isinstance(returned, InvocationReturned | None):
         raise TypeError(f"delivery {number} does not belong to a posted message")
+    body = None if body_at is None else (group, body_at, body_bytes, digest)
     return Queued(
         number=number,
         message_seq=message_seq,
@@ -24,7 +26,7 @@ def queued_from_row(row: Sequence[Any], available_at: float) -> Queued:
         copy=copy,
         hop=hop,
         recipient=mailbox,
-        content=Content(current.parts, None if body_at is None else (group, body_at, body_bytes, digest)),
+        content=returned_content(returned, body) if returned is not None else Content(message.parts, body),
         expires_at_us=expires_at_us,
         attempt=attempts,
         available_at=available_at,

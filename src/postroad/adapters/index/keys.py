@@ -9,6 +9,17 @@ _OTHER_KEYS = {
     "trail": ("number", "seq"),
     "object": ("kind", "key"),
     "object_version": ("kind", "key", "version"),
+    "reference": ("owner", "map", "service", "key_name", "key_value"),
+    "relation": (
+        "owner",
+        "map",
+        "service",
+        "key_name",
+        "key_value",
+        "other_service",
+        "other_name",
+        "other_value",
+    ),
 }
 
 KEYS: dict[str, tuple[str, ...]] = {table: _OTHER_KEYS.get(table, columns[:1]) for table, columns in TABLES.items()}

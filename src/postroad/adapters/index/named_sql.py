@@ -54,7 +54,7 @@ def whole_table(table: str, order: tuple[str, ...]) -> str:
 
 def _columns(name: str, in_full: bool) -> str:
     if name == "waiting":
-        parts = (("delivery", TABLES["delivery"]), ("message", ("header", *_BODY)), ("content", ("parts", *_BODY)))
+        parts = (("delivery", TABLES["delivery"]), ("message", ("header", *_BODY)), ("content", ("facts", *_BODY)))
         return ", ".join(value_of(table, column) for table, columns in parts for column in columns)
     if name in _PIECES:
         return _PIECES[name]

@@ -31,7 +31,7 @@ from postroad.adapters.index.named_sql import named, whole_table
 from postroad.adapters.index.postgres_bulk import Bulk, rounds, without_nul
 from postroad.adapters.journal.postgres_connections import Connections
 from postroad.core.model.ids import delivery_origin
-from postroad.core.projection.tables import ONWARD_DELIVERY, TABLES, Changes
+from postroad.core.projection.tables import FIRST_JOURNEY, ONWARD_DELIVERY, TABLES, Changes
 from postroad.ports import Head
 
 POOL_SIZE = 4
@@ -46,9 +46,10 @@ _COPIED = {
     "insert_changed_delivery": ("delivery", STORED_CHANGED_DELIVERY),
     "insert_onward_delivery": ("delivery", ONWARD_DELIVERY),
     "insert_content": ("content", TABLES["content"]),
+    "insert_journey": ("journey", FIRST_JOURNEY),
     "insert_refused": ("refused", TABLES["refused"]),
 }
-_ROW_BY_ROW = {"save_object"}  # the same object may be saved twice in a batch
+_ROW_BY_ROW = {"save_object", "save_reference"}  # the same one may be saved twice in a batch
 
 
 class PostgresIndex:
@@ -139,7 +140,7 @@ class PostgresIndex:
 
 def _entry(name: str, row: Row) -> int:
     """The number of the entry that causes this row."""
-    if name.endswith("_delivery"):
+    if name.endswith(("_delivery", "_journey")):
         return delivery_origin(row[0])[0]
     seq: int = row[0]
     return seq

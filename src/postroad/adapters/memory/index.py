@@ -15,7 +15,7 @@ from postroad.adapters.index.gaps import require_no_gap
 from postroad.adapters.index.keys import KEYS, SPAN_BITS
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import delivery_origin
-from postroad.core.projection.tables import STATEMENTS, TABLES, Changes, first_delivery, onward_delivery
+from postroad.core.projection.tables import STATEMENTS, TABLES, Changes, first_delivery, first_journey, onward_delivery
 from postroad.ports import Head
 
 Row = tuple[Any, ...]
@@ -24,7 +24,8 @@ NOTHING_APPLIED = Head(0, bytes(32))
 DELIVERY = {column: place for place, column in enumerate(TABLES["delivery"])}
 MESSAGE = {column: place for place, column in enumerate(TABLES["message"])}
 BODY_OF_MESSAGE = slice(MESSAGE["header"], None)  # header and where the body lies
-BODY_OF_CONTENT = slice(TABLES["content"].index("parts"), None)
+JOURNEY = {column: place for place, column in enumerate(TABLES["journey"])}
+BODY_OF_CONTENT = slice(TABLES["content"].index("facts"), None)
 NO_CONTENT = (None,) * 5
 
 
@@ -71,6 +72,10 @@ class MemoryIndex:
             "save_object": self._save_object,
             "hand_out": self._hand_out,
             "settle": partial(self._change, settle),
+            "insert_journey": lambda row: self._insert("journey", row[0], tuple(first_journey(row))),
+            "move_journey": partial(self._change_journey, move_journey),
+            "settle_journey": partial(self._change_journey, settle_journey),
+            "save_reference": self._save_reference,
         }
         if name in others:
             return others[name]
@@ -86,6 +91,18 @@ class MemoryIndex:
         old = self._tables["object"].get((kind, key))
         if old is None or (seq, version) > (old[-1], old[2]):
             self._tables["object"][kind, key] = row
+
+    def _save_reference(self, row: Row) -> None:
+        old = self._tables["reference"].get(row[:5])
+        if old is None or row[-1] > old[-1]:
+            self._tables["reference"][row[:5]] = row
+
+    def _change_journey(self, happen: Callable[[list[Any], Row], None], change: Row) -> None:
+        row = self._tables["journey"].get(change[-1])
+        if row is not None:
+            journey = list(row)
+            happen(journey, change)
+            self._tables["journey"][change[-1]] = tuple(journey)
 
     def _hand_out(self, change: Row) -> None:
         if replaced := self._change(hand_out, change):
@@ -122,6 +139,20 @@ class MemoryIndex:
         """The entries of a transaction that cause deliveries."""
         both = (self.all("message", transaction_id=transaction_id), self.all("content", transaction_id=transaction_id))
         return {row[0] for rows in both for row in rows}
+
+
+def move_journey(journey: list[Any], change: Row) -> None:
+    at_number, leg, seq, _ = change
+    if journey[JOURNEY["move_seq"]] < seq:
+        journey[JOURNEY["at_number"]], journey[JOURNEY["move_seq"]] = at_number, seq
+        if leg is not None:
+            journey[JOURNEY["leg"]] = leg
+
+
+def settle_journey(journey: list[Any], change: Row) -> None:
+    if not journey[JOURNEY["settle_seq"]]:
+        for column, value in zip(("state", "settled_at_us", "reason", "settle_seq"), change, strict=False):
+            journey[JOURNEY[column]] = value
 
 
 def _key_of(table: str) -> Callable[[Row], Any]:
@@ -182,6 +213,41 @@ def _recent_keys(index: MemoryIndex, limit: int) -> list[Row]:
     return [(key,) for key, *_ in newest_first[:limit]]
 
 
+def _due(index: MemoryIndex, table: str, until_us: int, limit: int) -> list[Row]:
+    place = TABLES[table].index("expires_at_us")
+    due = [row for row in index.all(table, state=State.QUEUED) if 0 < row[place] <= until_us]
+    return sorted(due, key=lambda row: (row[place], row[0]))[:limit]
+
+
+def _next_due(index: MemoryIndex) -> list[Row]:
+    def first(table: str) -> int | None:
+        place = TABLES[table].index("expires_at_us")
+        return min((row[place] for row in index.all(table, state=State.QUEUED) if row[place]), default=None)
+
+    return [(first("journey"), first("delivery"))]
+
+
+def _due_deliveries(index: MemoryIndex, until_us: int, limit: int) -> list[Row]:
+    return [(row[0], row[DELIVERY["expires_at_us"]]) for row in _due(index, "delivery", until_us, limit)]
+
+
+def _transaction_journeys(index: MemoryIndex, transaction_id: str) -> list[Row]:
+    origins = index.origins(transaction_id)
+    return [row for row in index.all("journey") if delivery_origin(row[0])[0] in origins]
+
+
+def _related(index: MemoryIndex, owner: str, map_: str, *key: str) -> list[Row]:
+    reached, todo = {key}, [key]
+    while todo:
+        service, name, value = todo.pop()
+        for row in index.all("relation", owner=owner, map=map_, service=service, key_name=name, key_value=value):
+            if row[5:8] not in reached:
+                reached.add(row[5:8])
+                todo.append(row[5:8])
+    records = [row for row in index.all("reference", owner=owner, map=map_) if row[2:5] in reached]
+    return [row[2:6] for row in sorted(records, key=lambda row: (row[2:5] != key, row[2:5]))]
+
+
 def _states(index: MemoryIndex) -> Iterator[Row]:
     states = [row[DELIVERY["state"]] for row in index.all("delivery")]
     return ((state, states.count(state)) for state in sorted(set(states)))
@@ -207,5 +273,11 @@ ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
     "transaction_contents": lambda index, transaction_id: index.all("content", transaction_id=transaction_id),
     "transaction_deliveries": _transaction_deliveries,
     "transaction_trail": _transaction_trail,
+    "transaction_journeys": _transaction_journeys,
+    "journey": lambda index, id_: index.all("journey", id=id_),
+    "due_journeys": lambda index, until_us, limit: _due(index, "journey", until_us, limit),
+    "due_deliveries": _due_deliveries,
+    "next_due": _next_due,
+    "related": _related,
     "states": _states,
 }

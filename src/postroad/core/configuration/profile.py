@@ -12,12 +12,14 @@ import msgspec
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, StringConstraints, model_validator
 
 from postroad.core.configuration.shapes import Count, Line, Prose, Seconds, SecretFrom, Shape, Url, Word, unique
+from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import (
     Accepts,
     AuthenticationLevel,
     CredentialKind,
     DeliveryMode,
     PushAuthentication,
+    Routing,
     Service,
     Transport,
     Visibility,
@@ -118,6 +120,9 @@ class ServiceProfile(Shape):
     may_include_services: StrictBool = True
     document_access: Annotated[tuple[DocumentAccessProfile, ...], Field(max_length=1_000)] = ()
     limits: LimitsProfile = LimitsProfile()
+    routing: Routing = Routing.STATIC
+    returns: StrictBool = False
+    hosted: Hosting = Hosting.NONE
 
     @model_validator(mode="after")
     def can_be_pushed_to(self) -> Self:

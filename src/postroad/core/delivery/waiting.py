@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from postroad.core.model.delivery import Content, Found, Queued, State
-from postroad.core.model.journal import MessagePosted, PartFacts, decode
+from postroad.core.model.journal import InvocationReturned, MessagePosted, decode
 from postroad.core.projection.queries import WAITING
 
 COLUMN = {name: place for place, name in enumerate(WAITING)}
-decode_parts = msgspec.msgpack.Decoder(tuple[PartFacts, ...]).decode
 
 
 def found_from_row(row: tuple[Any, ...], *, now: float, now_us: int) -> Found:
@@ -37,8 +34,19 @@ def found_from_row(row: tuple[Any, ...], *, now: float, now_us: int) -> Found:
 
 def _content(row: tuple[Any, ...], message: MessagePosted) -> Content:
     """The message's own content, or what an in-transit service made of it."""
-    replaced = row[COLUMN["content_seq"]] != row[COLUMN["message_seq"]]
-    first = COLUMN["content_segment" if replaced else "body_segment"]
-    body = tuple(row[first : first + 4])
-    parts = decode_parts(row[COLUMN["content_parts"]]) if replaced else message.parts
-    return Content(parts, (body[0], body[1], body[2], bytes(body[3])) if body[3] else None)
+    if row[COLUMN["content_seq"]] == row[COLUMN["message_seq"]]:
+        return Content(message.parts, _body(row, "body_segment"))
+    returned = decode(row[COLUMN["content_facts"]])
+    if not isinstance(returned, InvocationReturned):
+        raise TypeError(f"delivery {row[0]} does not carry what an in-transit service returned")
+    return returned_content(returned, _body(row, "content_segment"))
+
+
+def returned_content(entry: InvocationReturned, body: tuple[int, int, int, bytes] | None) -> Content:
+    """What a delivery carries after an in-transit service has answered."""
+    return Content(entry.parts, body, entry.hops, entry.logical, entry.returned)
+
+
+def _body(row: tuple[Any, ...], first: str) -> tuple[int, int, int, bytes] | None:
+    segment, offset, length, digest = row[COLUMN[first] : COLUMN[first] + 4]
+    return (segment, offset, length, bytes(digest)) if digest else None

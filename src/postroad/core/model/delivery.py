@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from postroad.core.model.journal import MessagePosted, PartFacts
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.journal import Hop, MessagePosted, PartFacts, Returned
+from postroad.core.model.message import MessageType
 
 
 class State(IntEnum):
@@ -21,6 +23,13 @@ class State(IntEnum):
     FAILED = 3  # given up; kept as a dead letter; final until somebody resends it
     EXPIRED = 4  # final
     CANCELLED = 5  # withdrawn by the sender; final
+
+
+class Leg(IntEnum):
+    """The two legs of a journey."""
+
+    OUT = 0  # to the recipient, who may have been given it already
+    BACK = 1  # its response is on the way to the sender
 
 
 MOVES: dict[State, dict[str, State]] = {
@@ -50,10 +59,16 @@ FINAL: dict[str, State] = {
 
 
 class Content(Struct, gc=False, frozen=True, array_like=True):
-    """The parts that a delivery carries, and where their bytes lie (segment, offset, length, digest)."""
+    """The parts that a delivery carries, and where their bytes lie (segment, offset, length, digest).
+
+    Further on its way also the route where that has changed, and what invoked services added to contexts.
+    """
 
     parts: tuple[PartFacts, ...]
     body: tuple[int, int, int, bytes] | None
+    hops: tuple[Hop, ...] = ()
+    logical: tuple[Hop, ...] = ()
+    returned: tuple[Returned, ...] = ()
 
 
 class Queued(Struct, gc=False, kw_only=True):
@@ -72,6 +87,35 @@ class Queued(Struct, gc=False, kw_only=True):
     leased: bool = False
     token: str = ""  # once computed
     data: bytes | None = None  # the body's bytes while they are still warm
+
+    @property
+    def hops(self) -> tuple[Hop, ...]:
+        """The route of this copy as it is now, the recipient last."""
+        return self.content.hops or self.message.copies[self.copy].hops
+
+    @property
+    def logical(self) -> tuple[Hop, ...]:
+        """The services that take part in this copy's route by their rules alone."""
+        return self.content.logical if self.content.hops else self.message.copies[self.copy].logical
+
+    @property
+    def in_transit(self) -> bool:
+        """Whether the message goes on from here."""
+        return self.hop < len(self.hops) - 1
+
+    @property
+    def journey(self) -> int:
+        """The journey that this delivery is part of; 0 when the delivery is all there is to it."""
+        if self.message.answers is not None:
+            return self.message.answers.journey
+        return delivery_number(self.message_seq, self.copy) if is_followed(self.message, self.copy) else 0
+
+
+def is_followed(message: MessagePosted, copy: int) -> bool:
+    """Whether a copy's journey outlasts its first delivery: a response is expected, or services are passed on the way."""
+    if message.answers is not None:
+        return False  # part of its request's journey
+    return message.type is MessageType.REQUEST or len(message.copies[copy].hops) > 1
 
 
 class Found(NamedTuple):

@@ -27,12 +27,31 @@ class PartFacts(Struct, gc=False, frozen=True, array_like=True):
     attachment: bool = False
 
 
+class Context(Struct, gc=False, frozen=True, array_like=True):
+    """The circumstances of an invocation, apart from its arguments; kept with the route, so every return finds them again.
+
+    Invocations of a copy are numbered; the sender is number 0, and ``parent`` is the number of the one that brought this in.
+    """
+
+    id: int
+    parent: int = 0
+    topic: str = ""  # as this service sees it; empty: as posted
+    payer: str = ""  # GCID of the service that took over the cost; empty: whoever the price plan says
+    shown_sender: str = ""  # GCID that stands for the sender, where an invoker isolates what it includes
+    absorbs: bool = False  # its invoker does not let its errors end the route
+    rule: str = ""  # the key of the rule that brought it in; empty: named by the sender
+    dynamic: bool = False  # its rules have not been tried yet: they are when the message reaches it
+    through: tuple[str, ...] = ()  # the services that redirected to it, nearest last; replies come back through them
+    isolated: bool = False  # its invoker keeps the wider route from it
+
+
 class Hop(Struct, gc=False, frozen=True, array_like=True):
     """One service on an itinerary, with the arguments it is invoked with and who brought it in."""
 
     service: str  # GCID
     arguments: tuple[Argument, ...] = ()
     invoker: str = ""  # GCID
+    context: Context | None = None  # None for a service that the sender itself named, with nothing special about it
 
 
 class Copy(Struct, gc=False, frozen=True, array_like=True):
@@ -42,6 +61,23 @@ class Copy(Struct, gc=False, frozen=True, array_like=True):
     hops: tuple[Hop, ...] = ()
     code: str = ""
     detail: str = ""
+    logical: tuple[Hop, ...] = ()  # services that took part by their rules alone
+
+
+class Returned(Struct, gc=False, frozen=True, array_like=True):
+    """What an invoked service added to the context of the invocation with this number when it returned."""
+
+    context: int
+    properties: tuple[Property, ...]
+
+
+class Ending(Struct, gc=False, frozen=True, array_like=True):
+    """The end of a journey other than by its response reaching the sender, and of the delivery at which it was."""
+
+    journey: int
+    delivery: int
+    state: str
+    reason: str
 
 
 class Answers(Struct, gc=False, frozen=True, array_like=True):
@@ -50,6 +86,7 @@ class Answers(Struct, gc=False, frozen=True, array_like=True):
     delivery: int
     session: str
     handle: str = ""
+    journey: int = 0  # the request's copy whose journey this ends once the requester has it
 
 
 class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.posted"):
@@ -75,6 +112,9 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     idempotency: str = ""  # the poster's Idempotency-Key
     fingerprint: str = ""  # of the wire, where an Idempotency-Key must be compared
     keys: tuple[int, ...] = ()  # hashes of what must not be used twice; in old entries they are worked out instead
+    explained: int = 0  # bytes after the parts in the body that say which rules were tried and what they saw
+    ends: Ending | None = None  # for an error response of the network: what came to its end
+    shown_sender: str = ""  # GCID that the receiver sees as sender: the service that redirected the request
 
 
 class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.refused"):
@@ -107,6 +147,13 @@ class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_fie
     expires_at_us: int
     parts: tuple[PartFacts, ...]
     keys: tuple[int, ...] = ()  # as in MessagePosted
+    journey: int = 0  # the copy that goes on, where its journey is followed
+    hops: tuple[Hop, ...] = ()  # the whole route from now on, where rules tried on the way have changed it
+    logical: tuple[Hop, ...] = ()
+    returned: tuple[Returned, ...] = ()  # all that invoked services have added to contexts so far
+    status: Status | None = None  # an error of the service that its invoker absorbed
+    explained: int = 0  # as in MessagePosted
+    directory: int = 0  # version of the directory, where rules were tried
 
 
 class DeliveriesLeased(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.leased"):
@@ -126,6 +173,7 @@ class DeliveriesAcknowledged(
     at_us: int
     by: str
     deliveries: tuple[int, ...]
+    journeys: tuple[int, ...] = ()  # copies that have thereby come to their end
 
 
 class DeliveriesReturned(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.returned"):
@@ -146,6 +194,34 @@ class DeliveriesEnded(Struct, gc=False, frozen=True, array_like=True, tag_field=
     state: str
     reason: str
     deliveries: tuple[int, ...]
+    journeys: tuple[int, ...] = ()  # copies that have thereby come to their end, a delivery waiting or not
+
+
+class Key(Struct, gc=False, frozen=True, array_like=True):
+    """A record in a cross-reference map: whose it is, and the name and value of its key."""
+
+    service: str  # GCID
+    name: str
+    value: str
+
+
+class CrossReferenceRecord(Struct, gc=False, frozen=True, array_like=True):
+    key: Key
+    pairs: tuple[tuple[str, str], ...] = ()
+
+
+class CrossReferenceChanged(
+    Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="crossreference.changed"
+):
+    """Records were saved in a cross-reference map, or related to each other."""
+
+    at_us: int
+    by: str  # GCID of the service that asked for it
+    owner: str  # GCID of the service that keeps the map
+    map: str
+    records: tuple[CrossReferenceRecord, ...] = ()
+    relations: tuple[tuple[Key, Key], ...] = ()
+    session: str = ""  # the message that caused it
 
 
 class ObjectChange(Struct, frozen=True, array_like=True):
@@ -185,6 +261,7 @@ Entry = (
     | DeliveriesEnded
     | ConfigurationChanged
     | AccessRecorded
+    | CrossReferenceChanged
 )
 
 KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)

@@ -80,6 +80,7 @@ class Message(Struct, gc=False, frozen=True, kw_only=True):
     properties: tuple[Property, ...] = ()
     status: Status | None = None
     parts: tuple[Part, ...] = ()
+    routing: str = ""  # static or dynamic, for every service on the way; empty: as each service chose
 
 
 class Reference(Struct, gc=False, frozen=True, array_like=True):

@@ -64,7 +64,7 @@ class Place(Struct, frozen=True, kw_only=True):
     schema: str = ""  # a registered schema whose default attributes count as present
 
 
-class Comparison(Struct, frozen=True, kw_only=True, tag="comparison"):
+class Comparison(Struct, frozen=True, kw_only=True, tag_field="kind", tag="comparison"):
     """A value in the message compared with given ones, with element content, or with another value in the message."""
 
     operator: Comparing
@@ -75,7 +75,7 @@ class Comparison(Struct, frozen=True, kw_only=True, tag="comparison"):
     other: Place | None = None
 
 
-class Combination(Struct, frozen=True, kw_only=True, tag="combination"):
+class Combination(Struct, frozen=True, kw_only=True, tag_field="kind", tag="combination"):
     operator: Combining
     conditions: tuple[Condition, ...]
 

@@ -12,11 +12,12 @@ from typing import Any
 
 import msgspec
 
-from postroad.core.model.delivery import FINAL, State
+from postroad.core.model.delivery import FINAL, Leg, State
 from postroad.core.model.ids import delivery_number, key_hash
 from postroad.core.model.journal import (
     AccessRecorded,
     ConfigurationChanged,
+    CrossReferenceChanged,
     DeliveriesAcknowledged,
     DeliveriesEnded,
     DeliveriesLeased,
@@ -27,12 +28,13 @@ from postroad.core.model.journal import (
     MessageRefused,
     decode,
 )
+from postroad.core.model.message import MessageType
 from postroad.core.projection.tables import Changes
 
 BodyAt = tuple[int, int, int, bytes] | None
 NO_BODY = (0, 0, 0, b"")
 
-pack_parts = msgspec.msgpack.Encoder().encode
+pack_pairs = msgspec.msgpack.Encoder().encode
 pack_value = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -51,6 +53,8 @@ def unique_keys(entry: Entry) -> list[int]:
         return list(entry.keys or _keys_of_post(entry))
     if isinstance(entry, InvocationReturned):
         return list(entry.keys or (answer_key(entry.delivery),))
+    if isinstance(entry, DeliveriesAcknowledged | DeliveriesEnded):
+        return [journey_key(journey) for journey in entry.journeys]
     if isinstance(entry, ConfigurationChanged):
         return [version_key(change.kind, change.key, change.version) for change in entry.objects]
     return []
@@ -73,6 +77,13 @@ def _keys_of_post(entry: MessagePosted) -> tuple[int, ...]:
     return post_keys(entry.sender, entry.handle, entry.idempotency, answered)
 
 
+def settled_by_post(entry: MessagePosted) -> tuple[int, ...]:
+    """The deliveries that come to their end with this post: one that it answers, one whose journey it ends."""
+    answered = (entry.answers.delivery,) if entry.answers is not None else ()
+    ended = (entry.ends.delivery,) if entry.ends is not None and entry.ends.delivery else ()
+    return answered + ended
+
+
 def handle_key(sender: str, handle: str) -> int:
     return key_hash("handle", sender, handle)
 
@@ -84,6 +95,11 @@ def idempotency_key(sender: str, key: str) -> int:
 def answer_key(delivery: int) -> int:
     """A delivery is answered once; this key is what the second answer collides with."""
     return key_hash("answer", str(delivery))
+
+
+def journey_key(journey: int) -> int:
+    """A journey comes to one end; this key is what any other end collides with."""
+    return key_hash("journey", str(journey))
 
 
 def version_key(kind: str, key: str, version: int) -> int:
@@ -98,26 +114,37 @@ def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body
          *(body or NO_BODY))
     )  # fmt: skip
     number = seq << 16  # as delivery_number makes it of ordinal 0; the others follow
+    awaited = entry.type is MessageType.REQUEST
     for copy in entry.copies:
         if not copy.code:
             changes["insert_delivery"].append((number, copy.hops[0].service, sender, at_us, entry.expires_at_us))
+            if (awaited or len(copy.hops) > 1) and entry.answers is None:  # as is_followed has it
+                changes["insert_journey"].append((number, number, entry.expires_at_us))
         number += 1
     for key in entry.keys or _keys_of_post(entry):
         changes["insert_seen"].append((key, session, seq))
     if entry.answers is not None:
         _settle(changes, seq, entry.at_us, (entry.answers.delivery,), State.DELIVERED, "answered")
+        if entry.answers.journey and entry.ends is None:
+            changes["move_journey"].append((delivery_number(seq, 0), Leg.BACK.value, seq, entry.answers.journey))
+    if entry.ends is not None:
+        journey, delivery, state, reason = msgspec.structs.astuple(entry.ends)
+        if delivery:
+            _settle(changes, seq, at_us, (delivery,), FINAL[state], reason)
+        changes["settle_journey"].append((FINAL[state].value, at_us, reason, seq, journey))
 
 
 def _returned_invocation(changes: Changes, seq: int, entry: InvocationReturned, facts: bytes, body: BodyAt) -> None:
-    parts = pack_parts(entry.parts)
     for key in unique_keys(entry):
         changes["insert_seen"].append((key, entry.session, seq))
-    changes["insert_content"].append((seq, entry.transaction, entry.session, parts, *(body or NO_BODY)))
+    changes["insert_content"].append((seq, entry.transaction, entry.session, facts, *(body or NO_BODY)))
     changes["insert_onward_delivery"].append(
         (delivery_number(seq, 0), entry.message, entry.copy, entry.hop, seq, entry.next, entry.by, entry.at_us,
          entry.expires_at_us)
     )  # fmt: skip
     _settle(changes, seq, entry.at_us, (entry.delivery,), State.DELIVERED, "answered")
+    if entry.journey:
+        changes["move_journey"].append((delivery_number(seq, 0), None, seq, entry.journey))
 
 
 def _refused(changes: Changes, seq: int, entry: MessageRefused, facts: bytes, body: BodyAt) -> None:
@@ -139,10 +166,14 @@ def _returned(changes: Changes, seq: int, entry: DeliveriesReturned, facts: byte
 
 def _acknowledged(changes: Changes, seq: int, entry: DeliveriesAcknowledged, facts: bytes, body: BodyAt) -> None:
     _settle(changes, seq, entry.at_us, entry.deliveries, State.DELIVERED, "acknowledged")
+    if entry.journeys:
+        _settle_journeys(changes, seq, entry, State.DELIVERED, "acknowledged")
 
 
 def _ended(changes: Changes, seq: int, entry: DeliveriesEnded, facts: bytes, body: BodyAt) -> None:
     _settle(changes, seq, entry.at_us, entry.deliveries, FINAL[entry.state], entry.reason)
+    if entry.journeys:
+        _settle_journeys(changes, seq, entry, FINAL[entry.state], entry.reason)
 
 
 def _configuration(changes: Changes, seq: int, entry: ConfigurationChanged, facts: bytes, body: BodyAt) -> None:
@@ -156,6 +187,26 @@ def _configuration(changes: Changes, seq: int, entry: ConfigurationChanged, fact
 
 def _access(changes: Changes, seq: int, entry: AccessRecorded, facts: bytes, body: BodyAt) -> None:
     changes["insert_access"].append((seq, entry.at_us, entry.by, entry.what, entry.detail))
+
+
+def _cross_reference(changes: Changes, seq: int, entry: CrossReferenceChanged, facts: bytes, body: BodyAt) -> None:
+    place = (entry.owner, entry.map.casefold())
+    for record in entry.records:
+        key = msgspec.structs.astuple(record.key)
+        changes["save_reference"].append((*place, *key, pack_pairs(record.pairs), entry.at_us, seq))
+    for one, other in entry.relations:
+        ends = msgspec.structs.astuple(one), msgspec.structs.astuple(other)
+        changes["insert_relation"].append((*place, *ends[0], *ends[1], seq))
+        changes["insert_relation"].append((*place, *ends[1], *ends[0], seq))
+
+
+def _settle_journeys(
+    changes: Changes, seq: int, entry: DeliveriesAcknowledged | DeliveriesEnded, state: State, reason: str
+) -> None:
+    for key in unique_keys(entry):
+        changes["insert_seen"].append((key, "", seq))
+    for journey in entry.journeys:
+        changes["settle_journey"].append((state.value, entry.at_us, reason, seq, journey))
 
 
 def _settle(changes: Changes, seq: int, at_us: int, deliveries: tuple[int, ...], state: State, reason: str) -> None:
@@ -174,4 +225,5 @@ PROJECTORS: dict[type, Callable[[Changes, int, Any, bytes, BodyAt], None]] = {
     DeliveriesEnded: _ended,
     ConfigurationChanged: _configuration,
     AccessRecorded: _access,
+    CrossReferenceChanged: _cross_reference,
 }

@@ -12,11 +12,12 @@ from postroad.core.projection.tables import TABLES
 MESSAGE = TABLES["message"]
 DELIVERY = TABLES["delivery"]
 CONTENT = TABLES["content"]
+JOURNEY = TABLES["journey"]
 
 # What is needed to hand a delivery out: its own row, the message's header and body, and the content that replaced it, if any.
 WAITING = (
     *DELIVERY, "header", "body_segment", "body_offset", "body_length", "body_digest",
-    "content_parts", "content_segment", "content_offset", "content_length", "content_digest",
+    "content_facts", "content_segment", "content_offset", "content_length", "content_digest",
 )  # fmt: skip
 
 QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -49,5 +50,16 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "transaction_contents": (("transaction_id",), CONTENT),  # oldest first
     "transaction_deliveries": (("transaction_id",), DELIVERY),  # by number
     "transaction_trail": (("transaction_id",), ("seq",)),  # distinct entries that changed its deliveries, oldest first
+    "transaction_journeys": (("transaction_id",), JOURNEY),  # by id
+    # due times
+    "journey": (("id",), JOURNEY),
+    "due_journeys": (("until_us", "limit"), JOURNEY),  # open ones that expire by then, the first to expire first
+    "due_deliveries": (("until_us", "limit"), ("number", "expires_at_us")),  # likewise queued ones
+    "next_due": ((), ("journey_us", "delivery_us")),  # when the first of either expires; NULL when there is none
+    # cross-reference maps: every record that a key is related to, directly or through others, its own first
+    "related": (
+        ("owner", "map", "service", "key_name", "key_value"),
+        ("service", "key_name", "key_value", "pairs"),
+    ),
     "states": ((), ("state", "deliveries")),  # how many deliveries are in each state
 }

@@ -22,8 +22,12 @@ TABLES: dict[str, tuple[str, ...]] = {
         "number", "message_seq", "copy", "hop", "content_seq", "recipient", "sender", "state", "attempts", "queued_at_us",
         "leased_at_us", "available_at_us", "settled_at_us", "expires_at_us", "reason", "lease_seq", "settle_seq",
     ),
-    # one row per answer of an in-transit service: the message's content from there on
-    "content": ("seq", "transaction_id", "session", "parts", "body_segment", "body_offset", "body_length", "body_digest"),
+    # one row per answer of an in-transit service: the message's content from there on, described by the entry as the journal has it
+    "content": ("seq", "transaction_id", "session", "facts", "body_segment", "body_offset", "body_length", "body_digest"),
+    # one row per copy that outlasts its first delivery: at which delivery it is, out or back, and how it ended
+    "journey": (
+        "id", "at_number", "leg", "state", "expires_at_us", "settled_at_us", "reason", "move_seq", "settle_seq",
+    ),
     # one row per handle or Idempotency-Key ever used, by hash
     "seen": ("key", "session", "seq"),
     # the entries that leased a delivery or gave it back before the last one that did, which its own row names
@@ -36,6 +40,12 @@ TABLES: dict[str, tuple[str, ...]] = {
     "object_version": ("kind", "key", "version", "value", "at_us", "by", "reason", "seq"),
     # logins refused, payloads looked at
     "access": ("seq", "at_us", "by", "what", "detail"),
+    # records of cross-reference maps, each under the key of one service …
+    "reference": ("owner", "map", "service", "key_name", "key_value", "pairs", "at_us", "seq"),
+    # … and which belong together, both ways
+    "relation": (
+        "owner", "map", "service", "key_name", "key_value", "other_service", "other_name", "other_value", "seq",
+    ),
 }  # fmt: skip
 
 # What differs from one new delivery to another: at the first service of a copy, and further on. The rest is zero or empty,
@@ -44,7 +54,8 @@ FIRST_DELIVERY = ("number", "recipient", "sender", "queued_at_us", "expires_at_u
 ONWARD_DELIVERY = (
     "number", "message_seq", "copy", "hop", "content_seq", "recipient", "sender", "queued_at_us", "expires_at_us",
 )  # fmt: skip
-_FILLED_OTHERWISE = ("delivery", "trail", "object")
+FIRST_JOURNEY = ("id", "at_number", "expires_at_us")
+_FILLED_OTHERWISE = ("delivery", "trail", "object", "journey", "reference")
 
 # Order matters: rows are inserted before they are changed.
 STATEMENTS: dict[str, tuple[str, ...]] = {
@@ -55,6 +66,10 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
     # attempts is added; the entry that is no longer the delivery's lease_seq goes to its trail
     "hand_out": ("attempts", "leased_at_us", "available_at_us", "reason", "seq", "number"),
     "settle": ("state", "settled_at_us", "reason", "seq", "number"),
+    "insert_journey": FIRST_JOURNEY,
+    "move_journey": ("at_number", "leg", "seq", "id"),  # leg NULL: as before
+    "settle_journey": ("state", "settled_at_us", "reason", "seq", "id"),
+    "save_reference": TABLES["reference"],  # replaces an older version of the same record
 }
 
 
@@ -71,3 +86,9 @@ def onward_delivery(row: tuple[Any, ...]) -> list[Any]:
     """The whole row of a delivery that waits further on."""
     *place, queued_at_us, expires_at_us = row
     return [*place, 0, 0, queued_at_us, 0, 0, 0, expires_at_us, "", 0, 0]
+
+
+def first_journey(row: tuple[Any, ...]) -> list[Any]:
+    """The whole row of a journey that has just begun."""
+    id_, at_number, expires_at_us = row
+    return [id_, at_number, 0, 0, expires_at_us, 0, "", 0, 0]

@@ -121,5 +121,41 @@ UNION SELECT trail.seq FROM origin
   JOIN trail ON trail.number >= origin.seq * 65536 AND trail.number < (origin.seq + 1) * 65536
 ORDER BY seq
 
+-- A journey's id begins with the number of its message's entry.
+-- name: transaction_journeys
+WITH origin (seq) AS ({transaction_origins})
+SELECT {journey} FROM origin
+JOIN journey ON journey.id >= origin.seq * 65536 AND journey.id < (origin.seq + 1) * 65536
+ORDER BY journey.id
+
+-- name: journey
+SELECT {journey} FROM journey WHERE id = $1
+
+-- name: due_journeys
+SELECT {journey} FROM journey WHERE state = 0 AND expires_at_us > 0 AND expires_at_us <= $1 ORDER BY expires_at_us, id LIMIT $2
+
+-- name: due_deliveries
+SELECT number, expires_at_us FROM delivery WHERE state = 0 AND expires_at_us > 0 AND expires_at_us <= $1
+ORDER BY expires_at_us, number LIMIT $2
+
+-- name: next_due
+SELECT (SELECT min(expires_at_us) FROM journey WHERE state = 0 AND expires_at_us > 0) AS journey_us,
+       (SELECT min(expires_at_us) FROM delivery WHERE state = 0 AND expires_at_us > 0) AS delivery_us
+
+-- UNION, not UNION ALL: a record that was reached before is not followed again, so circles end.
+-- name: related
+WITH RECURSIVE reached (service, key_name, key_value) AS (
+  SELECT CAST($3 AS text), CAST($4 AS text), CAST($5 AS text)
+  UNION
+  SELECT relation.other_service, relation.other_name, relation.other_value FROM reached
+  JOIN relation ON relation.owner = $1 AND relation.map = $2 AND relation.service = reached.service
+    AND relation.key_name = reached.key_name AND relation.key_value = reached.key_value
+)
+SELECT reference.service, reference.key_name, reference.key_value, reference.pairs FROM reached
+JOIN reference ON reference.owner = $1 AND reference.map = $2 AND reference.service = reached.service
+  AND reference.key_name = reached.key_name AND reference.key_value = reached.key_value
+ORDER BY CASE WHEN reference.service = $3 AND reference.key_name = $4 AND reference.key_value = $5 THEN 0 ELSE 1 END,
+  reference.service, reference.key_name, reference.key_value
+
 -- name: states
 SELECT state, count(*) FROM delivery GROUP BY state ORDER BY state

@@ -74,6 +74,26 @@ WHERE delivery.number = $6 AND delivery.lease_seq = 0
 UPDATE delivery SET state = $1, settled_at_us = $2, reason = $3, settle_seq = $4
 WHERE delivery.number = $5 AND delivery.settle_seq = 0
 
+-- name: insert_journey
+INSERT INTO journey (id, at_number, expires_at_us) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
+
+-- name: move_journey
+UPDATE journey SET at_number = $1, leg = coalesce($2, journey.leg), move_seq = $3
+WHERE journey.id = $4 AND journey.move_seq < $3
+
+-- name: settle_journey
+UPDATE journey SET state = $1, settled_at_us = $2, reason = $3, settle_seq = $4
+WHERE journey.id = $5 AND journey.settle_seq = 0
+
+-- name: save_reference
+INSERT INTO reference ({reference}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (owner, map, service, key_name, key_value) DO UPDATE
+SET pairs = excluded.pairs, at_us = excluded.at_us, seq = excluded.seq
+WHERE excluded.seq > reference.seq
+
+-- name: insert_relation
+INSERT INTO relation ({relation}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING
+
 -- Never backwards, so that a second follower that lags behind does no harm.
 -- name: move_position
 UPDATE position SET seq = $1, chain = $2 WHERE seq < $1

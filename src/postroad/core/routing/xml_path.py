@@ -1,0 +1,263 @@
+"""Paths into XML documents: a small, bounded part of XPath, with XPath's meaning.
+
+``/po:Order/po:Line[2]/@sku``, ``//po:Line[po:Kind='spare']/po:Price``, ``/Order/Note/text()``. Absolute; children, descendants,
+attributes and texts; names, ``prefix:*`` and ``*``; positions, and predicates that compare a child's or an attribute's characters
+with a literal. A name without a prefix is in no namespace.
+
+Kept rule: a path costs at most one walk through the document for each of its steps, whatever path and document say. So there are
+no axes that lead back up, and a step that finds more nodes than anyone can mean gives up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from postroad.core.codecs.xml import Tree
+from postroad.errors import Refused
+
+PATH_CHARS = 1_000
+STEPS_MOST = 50
+DESCENDANTS_MOST = 3
+NODES_MOST = 10_000
+LAST = -1
+
+_NAME = r"[^\W\d][\w.·-]*"
+_TEST = rf"(?:(?P<prefix>{_NAME}):)?(?P<local>{_NAME}|\*)"
+_STEP = re.compile(rf"(?P<slashes>//?)(?:(?P<text>text\(\))|(?P<at>@)?{_TEST})")
+_POSITION = re.compile(r"\[\s*(?:(?P<number>[1-9][0-9]{0,5})|last\(\))\s*\]")
+_EQUALITY = re.compile(rf"""\[\s*(?P<at>@)?{_TEST}\s*=\s*(?:'(?P<single>[^']*)'|"(?P<double>[^"]*)")\s*\]""")
+XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
+
+Attributes = Callable[[Tree], Mapping[str, str]]
+
+
+class TooManyNodes(Exception):
+    """A step found more nodes than are looked at."""
+
+
+class Finds(Enum):
+    ELEMENTS = "elements"
+    ATTRIBUTES = "attributes"
+    TEXTS = "texts"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equality:
+    """A predicate such as ``[@kind='spare']`` or ``[po:Kind='spare']``."""
+
+    attribute: bool
+    name: str
+    literal: str
+
+
+Predicate = int | Equality  # a position is a number, the last one is LAST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    finds: Finds
+    descends: bool
+    name: str  # as lxml writes it: {namespace}local, {namespace}*, local or *
+    predicates: tuple[Predicate, ...] = ()
+
+    @property
+    def counts(self) -> bool:
+        return any(isinstance(predicate, int) for predicate in self.predicates)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class XmlPath:
+    steps: tuple[Step, ...]  # the last one may find attributes or texts, all others find elements
+
+    @property
+    def finds(self) -> Finds:
+        return self.steps[-1].finds
+
+
+def read_xml_path(text: str, namespaces: Mapping[str, str]) -> XmlPath:
+    """The path, or a refusal that says where it cannot be followed."""
+    if len(text) > PATH_CHARS:
+        raise bad_path(f"the path has {len(text)} characters; at most {PATH_CHARS} are allowed")
+    steps: list[Step] = []
+    position = 0
+    while position < len(text):
+        step, position = _read_step(text, position, namespaces)
+        steps.append(step)
+    _check_steps(steps)
+    return XmlPath(steps=tuple(steps))
+
+
+def bad_path(detail: str) -> Refused:
+    return Refused("rule.invalid", detail)
+
+
+def _read_step(text: str, position: int, namespaces: Mapping[str, str]) -> tuple[Step, int]:
+    found = _STEP.match(text, position)
+    if found is None:
+        raise bad_path(
+            f"the path cannot be read at character {position + 1} ({text[position : position + 20]!r}); "
+            "write it like /po:Order/po:Line[1]/@sku"
+        )
+    finds = Finds.TEXTS if found["text"] else Finds.ATTRIBUTES if found["at"] else Finds.ELEMENTS
+    name = "" if found["text"] else _qualified(found, namespaces)
+    position = found.end()
+    predicates: list[Predicate] = []
+    while finds is Finds.ELEMENTS and text.startswith("[", position):
+        predicate, position = _read_predicate(text, position, namespaces)
+        predicates.append(predicate)
+    descends = found["slashes"] == "//"
+    return Step(finds=finds, descends=descends, name=name, predicates=tuple(predicates)), position
+
+
+def _read_predicate(text: str, position: int, namespaces: Mapping[str, str]) -> tuple[Predicate, int]:
+    counted = _POSITION.match(text, position)
+    if counted is not None:
+        return int(counted["number"] or LAST), counted.end()
+    compared = _EQUALITY.match(text, position)
+    if compared is None or compared["local"] == "*":
+        raise bad_path(
+            f"the predicate at character {position + 1} cannot be read; "
+            "use [2], [last()], [@name='value'] or [child='value']"
+        )
+    literal = compared["single"] if compared["single"] is not None else compared["double"]
+    name = _qualified(compared, namespaces)
+    return Equality(attribute=compared["at"] is not None, name=name, literal=literal), compared.end()
+
+
+def _qualified(found: re.Match[str], namespaces: Mapping[str, str]) -> str:
+    prefix, local = found["prefix"], found["local"]
+    if prefix is None:
+        return local
+    namespace = XML_NAMESPACE if prefix == "xml" else namespaces.get(prefix)
+    if namespace is None:
+        raise bad_path(f"the prefix {prefix[:40]!r} is not declared; name its namespace under namespaces")
+    return f"{{{namespace}}}{local}"
+
+
+def _check_steps(steps: list[Step]) -> None:
+    if not steps:
+        raise bad_path("the path is empty")
+    if len(steps) > STEPS_MOST:
+        raise bad_path(f"the path has {len(steps)} steps; at most {STEPS_MOST} are allowed")
+    if sum(step.descends for step in steps) > DESCENDANTS_MOST:
+        raise bad_path(f"the path goes down by // more than {DESCENDANTS_MOST} times; name the steps between")
+    if any(step.finds is not Finds.ELEMENTS for step in steps[:-1]):
+        raise bad_path("an attribute or text() can only stand at the end of a path")
+
+
+# ---- following a path ------------------------------------------------------------------------------------------------
+
+
+def select_elements(root: Tree, path: XmlPath, attributes: Attributes) -> list[Tree]:
+    """The elements that a path, or the steps of one before its attributes or texts, leads to."""
+    steps = path.steps if path.finds is Finds.ELEMENTS else path.steps[:-1]
+    if not steps:  # //@id and //text() look below the document itself
+        return [root]
+    nodes = _from_document(root, steps[0], attributes)
+    for step in steps[1:]:
+        if not nodes:
+            return nodes
+        nodes = _below(nodes, step, attributes)
+    return nodes
+
+
+def select_texts(root: Tree, path: XmlPath, attributes: Attributes) -> list[str]:
+    """The attributes' values or the texts that the path leads to."""
+    step = path.steps[-1]
+    if len(path.steps) == 1 and not step.descends:
+        return []  # a document itself has neither attributes nor texts
+    nodes = select_elements(root, path, attributes)
+    holders = _selves_and_below(nodes) if step.descends else nodes
+    texts = _texts(holders) if step.finds is Finds.TEXTS else _values(holders, step.name, attributes)
+    return _bounded(texts)
+
+
+def _from_document(root: Tree, step: Step, attributes: Attributes) -> list[Tree]:
+    if step.descends:
+        return _chosen(_bounded(root.iter(step.name)), step, attributes)
+    return _filtered([root], step, attributes) if fits(root.tag, step.name) else []
+
+
+def _below(nodes: list[Tree], step: Step, attributes: Attributes) -> list[Tree]:
+    if step.descends:
+        found = _bounded(node for top in _outermost(nodes) for node in top.iterdescendants(step.name))
+        return _chosen(found, step, attributes)
+    if not step.predicates:
+        return _bounded(child for node in nodes for child in node.iterchildren(step.name))
+    return _bounded(
+        child for node in nodes for child in _filtered(_bounded(node.iterchildren(step.name)), step, attributes)
+    )
+
+
+def _chosen(found: list[Tree], step: Step, attributes: Attributes) -> list[Tree]:
+    """Descendants that pass the predicates; a position counts among the children of one parent, as in XPath."""
+    if not step.counts:
+        return _filtered(found, step, attributes)
+    families: dict[Tree | None, list[Tree]] = {}
+    for node in found:
+        families.setdefault(node.getparent(), []).append(node)
+    return [node for family in families.values() for node in _filtered(family, step, attributes)]
+
+
+def _filtered(nodes: list[Tree], step: Step, attributes: Attributes) -> list[Tree]:
+    for predicate in step.predicates:
+        if isinstance(predicate, Equality):
+            nodes = [node for node in nodes if _equal(node, predicate, attributes)]
+        else:
+            nodes = nodes[-1:] if predicate == LAST else nodes[predicate - 1 : predicate]
+    return nodes
+
+
+def _equal(node: Tree, predicate: Equality, attributes: Attributes) -> bool:
+    if predicate.attribute:
+        return attributes(node).get(predicate.name) == predicate.literal
+    return any(
+        len(child) == 0 and (child.text or "") == predicate.literal for child in node.iterchildren(predicate.name)
+    )
+
+
+def _outermost(nodes: list[Tree]) -> list[Tree]:
+    """The nodes that are not below another one of them: what is below those is below these too."""
+    if len(nodes) == 1:
+        return nodes
+    among = set(nodes)
+    return [node for node in nodes if not any(above in among for above in node.iterancestors())]
+
+
+def _selves_and_below(nodes: list[Tree]) -> Iterator[Tree]:
+    return (node for top in _outermost(nodes) for node in top.iter("*"))
+
+
+def _texts(nodes: Iterable[Tree]) -> Iterator[str]:
+    for node in nodes:
+        if node.text:
+            yield node.text
+        yield from (child.tail for child in node if child.tail)
+
+
+def _values(nodes: Iterable[Tree], name: str, attributes: Attributes) -> Iterator[str]:
+    if not name.endswith("*"):
+        for node in nodes:
+            value = attributes(node).get(name)
+            if value is not None:
+                yield value
+        return
+    for node in nodes:
+        yield from (value for found, value in attributes(node).items() if fits(found, name))
+
+
+def fits(tag: str, name: str) -> bool:
+    """Whether a qualified name passes a name test."""
+    return tag == name or name == "*" or (name[-1] == "*" and tag.startswith(name[:-1]))
+
+
+def _bounded[Node](found: Iterable[Node]) -> list[Node]:
+    nodes: list[Node] = []
+    for node in found:
+        nodes.append(node)
+        if len(nodes) > NODES_MOST:
+            raise TooManyNodes
+    return nodes

@@ -1,0 +1,115 @@
+"""What a journal says happened, told by the plainest reading of it: one pass over the entries, nothing remembered elsewhere.
+
+It is written apart from the projection and from the desk, so that comparing them finds mistakes in either.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from postroad.core.model.delivery import FINAL, State
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.journal import (
+    DeliveriesAcknowledged,
+    DeliveriesEnded,
+    DeliveriesLeased,
+    DeliveriesReturned,
+    Entry,
+    InvocationReturned,
+    MessagePosted,
+    decode,
+)
+from postroad.ports import Journal, Record
+
+
+@dataclass(slots=True, kw_only=True)
+class Leg:
+    """One delivery: a copy at one service."""
+
+    number: int
+    message_seq: int
+    copy: int
+    hop: int
+    recipient: str
+    expires_at_us: int
+    is_last: bool  # the recipient itself, not a service in transit
+    state: State = State.QUEUED
+    ends: list[tuple[int, int, State]] = field(default_factory=list)  # entry, time and state of every end it was given
+    leases: list[int] = field(default_factory=list)  # entries
+    available_at_us: int = 0
+    answers: list[int] = field(default_factory=list)  # entries
+
+
+class Books:
+    def __init__(self, records: Iterable[Record]) -> None:
+        self.legs: dict[int, Leg] = {}
+        self.posted: dict[int, MessagePosted] = {}
+        self.entries = 0
+        for record in records:
+            self._enter(record.seq, decode(record.facts))
+            self.entries += 1
+
+    def copies(self) -> dict[tuple[int, int], list[Leg]]:
+        """The legs of each copy, in the order in which they were begun."""
+        copies: defaultdict[tuple[int, int], list[Leg]] = defaultdict(list)
+        for leg in self.legs.values():
+            copies[leg.message_seq, leg.copy].append(leg)
+        return copies
+
+    def _enter(self, seq: int, entry: Entry) -> None:
+        match entry:
+            case MessagePosted():
+                self._post(seq, entry)
+            case InvocationReturned():
+                self._end(seq, entry.at_us, (entry.delivery,), State.DELIVERED)
+                self.legs[entry.delivery].answers.append(seq)
+                self._begin(delivery_number(seq, 0), entry.message, entry.copy, entry.hop, entry.expires_at_us)
+            case DeliveriesAcknowledged():
+                self._end(seq, entry.at_us, entry.deliveries, State.DELIVERED)
+            case DeliveriesEnded():
+                self._end(seq, entry.at_us, entry.deliveries, FINAL[entry.state])
+            case DeliveriesLeased():
+                for number in entry.deliveries:
+                    self.legs[number].leases.append(seq)
+                    self.legs[number].available_at_us = 0
+            case DeliveriesReturned():
+                for number in entry.deliveries:
+                    self.legs[number].available_at_us = entry.at_us + int(entry.delay_s * 1_000_000)
+
+    def _post(self, seq: int, entry: MessagePosted) -> None:
+        self.posted[seq] = entry
+        for ordinal, copy in enumerate(entry.copies):
+            if not copy.code:
+                self._begin(delivery_number(seq, ordinal), seq, ordinal, 0, entry.expires_at_us)
+        if entry.answers is not None:
+            self._end(seq, entry.at_us, (entry.answers.delivery,), State.DELIVERED)
+            self.legs[entry.answers.delivery].answers.append(seq)
+
+    def _begin(self, number: int, message_seq: int, copy: int, hop: int, expires_at_us: int) -> None:
+        hops = self.posted[message_seq].copies[copy].hops
+        self.legs[number] = Leg(
+            number=number,
+            message_seq=message_seq,
+            copy=copy,
+            hop=hop,
+            recipient=hops[hop].service,
+            expires_at_us=expires_at_us,
+            is_last=hop == len(hops) - 1,
+        )
+
+    def _end(self, seq: int, at_us: int, numbers: Iterable[int], state: State) -> None:
+        for number in numbers:
+            leg = self.legs[number]
+            leg.ends.append((seq, at_us, state))
+            if leg.state is State.QUEUED:
+                leg.state = state
+
+
+async def read_all(journal: Journal) -> list[Record]:
+    """Every record there is."""
+    records: list[Record] = []
+    while (batch := await journal.read(len(records))).records:
+        records += batch.records
+    return records

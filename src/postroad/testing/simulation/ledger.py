@@ -1,0 +1,43 @@
+"""What services were told, and when: the promises are checked against this, never against what the network believes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from postroad.core.model.ids import token_number
+from postroad.core.model.message import Delivered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandOut:
+    """The network gave a delivery to a service that had asked at ``asked_us``."""
+
+    asked_us: int
+    at_us: int
+    receiver: str  # GCID of whoever asked
+    number: int
+    delivered: Delivered
+
+
+@dataclass(slots=True)
+class Ledger:
+    accepted: dict[str, str] = field(default_factory=dict)  # session → handle of the posts answered with success
+    handed_out: list[HandOut] = field(default_factory=list)
+    acknowledged_us: dict[int, int] = field(default_factory=dict)  # delivery → when its receiver heard that it is done
+    answered_us: dict[int, int] = field(default_factory=dict)  # the same, by an answer
+    refusals: Counter[str] = field(default_factory=Counter)
+    events: Counter[str] = field(default_factory=Counter)
+    wrongs: list[str] = field(default_factory=list)  # what a service was told and should not have been
+
+    def hand_out(self, asked_us: int, at_us: int, receiver: str, delivered: Delivered) -> None:
+        number = token_number(delivered.token) or 0
+        self.handed_out.append(
+            HandOut(asked_us=asked_us, at_us=at_us, receiver=receiver, number=number, delivered=delivered)
+        )
+
+    def acknowledge(self, token: str, at_us: int) -> None:
+        self.acknowledged_us.setdefault(token_number(token) or 0, at_us)
+
+    def answer(self, token: str, at_us: int) -> None:
+        self.answered_us.setdefault(token_number(token) or 0, at_us)

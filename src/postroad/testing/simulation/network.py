@@ -1,0 +1,200 @@
+"""The network as one process: the real stages over storage in memory; it may crash at any moment and start again.
+
+Kept rule: a crash takes everything but the journal, and perhaps the index, which has a process of its own. Whoever waits for an
+answer at that moment gets none and cannot know what became of the question, as over a broken connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, TypeVar
+
+from postroad.adapters.desk.local import LocalDesk
+from postroad.adapters.memory.index import MemoryIndex
+from postroad.adapters.memory.journal import MemoryJournal
+from postroad.flow.indexing import follow
+from postroad.flow.network import Network
+from postroad.ports import Head, Index, Journal
+from postroad.testing.simulation.storage import Disk, SlowIndex, SlowJournal
+from postroad.testing.simulation.virtual_time import PROCESS, SeededRandomness, VirtualClock, VirtualLoop
+
+Answer = TypeVar("Answer")
+TOKEN_KEY = b"only for simulations"
+TRAVEL_S = (0.0005, 0.03)
+LOST_ONCE_IN = 300  # answers
+
+
+class ConnectionLost(Exception):
+    """No answer will come; whether the question was carried out is unknown."""
+
+
+class IndexKeeper:
+    """Follows the journal without looking again for no reason, which would cost days of virtual time their speed."""
+
+    def __init__(self, journal: Journal, index: Index) -> None:
+        self._journal = journal
+        self._index = index
+        self._arrived = asyncio.Event()
+        self._moved = asyncio.Condition()
+        self._seq = 0
+
+    async def run(self) -> None:
+        await follow(self._journal, self._index, arrived=self._wait, on_progress=self._progress)
+
+    def notify(self, seq: int) -> None:
+        self._arrived.set()
+
+    async def wait_for(self, seq: int) -> None:
+        async with self._moved:
+            await self._moved.wait_for(lambda: self._seq >= seq)
+
+    async def _wait(self) -> None:
+        async with self._moved:
+            self._moved.notify_all()
+        await self._arrived.wait()
+        self._arrived.clear()
+
+    def _progress(self, head: Head) -> None:
+        self._seq = head.seq
+
+
+@dataclass(slots=True, eq=False)
+class Process:
+    """One life of the network, from a start to a crash."""
+
+    disk: Disk
+    network: Network
+    keeper: IndexKeeper
+    waiting: dict[asyncio.Future[Any], None] = field(default_factory=dict)  # whoever waits for an answer
+    alive: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build:
+    """Which parts a simulated network is made of; tests put broken ones in, to see that they are found out."""
+
+    desk: Callable[..., LocalDesk] = LocalDesk
+    attempts_most: int = 20
+    head_most: int = 20_000
+
+
+class SimulatedNetwork:
+    def __init__(self, loop: VirtualLoop, chance: Random, build: Build) -> None:
+        self._loop = loop
+        self._chance = chance
+        self._build = build
+        self.clock = VirtualClock(loop)
+        self.journal = MemoryJournal()
+        self.index = MemoryIndex()
+        self.starts = 0
+        self._randomness = SeededRandomness(chance)
+        self._process: Process | None = None
+
+    @property
+    def network(self) -> Network:
+        """The network as it runs now."""
+        if self._process is None:
+            raise ConnectionLost
+        return self._process.network
+
+    async def start(self) -> None:
+        """Begin a new life over what the journal kept."""
+        context = copy_context()
+        process = self._make_process()
+        context.run(PROCESS.set, process)
+        await self._loop.create_task(self._open(process), name="opening", context=context)
+        self.starts += 1
+        self._process = process
+
+    def crash(self, *, index_lost: bool) -> None:
+        """End the process in the middle of whatever it does."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.alive = False
+        process.disk.cut = True
+        for answer in process.waiting:
+            if not answer.done():
+                answer.set_exception(ConnectionLost())
+        self._loop.kill(process)
+        if index_lost:
+            self.index = MemoryIndex()
+
+    async def ask(self, question: Callable[[Network], Coroutine[Any, Any, Answer]]) -> Answer:
+        """Put a question to the network over a connection that takes time and may break."""
+        process = self._process
+        if process is None:
+            raise ConnectionLost
+        answer: asyncio.Future[Answer] = self._loop.create_future()
+        process.waiting[answer] = None
+        try:
+            await self._travel(process)
+            context = copy_context()
+            context.run(PROCESS.set, process)
+            self._loop.create_task(_reply(question, process.network, answer), name="question", context=context)
+            told = await answer
+            await self._travel(process)
+            return told
+        finally:
+            process.waiting.pop(answer, None)
+            if not answer.cancel() and not answer.cancelled():
+                answer.exception()  # seen, even if nobody waits for it any more
+
+    async def _travel(self, process: Process) -> None:
+        await asyncio.sleep(self._chance.uniform(*TRAVEL_S))
+        if not process.alive or self._chance.randrange(LOST_ONCE_IN) == 0:
+            raise ConnectionLost
+
+    def _make_process(self) -> Process:
+        disk = Disk(self._chance)
+        journal, index = SlowJournal(self.journal, disk), SlowIndex(self.index, disk)
+        keeper = IndexKeeper(journal, index)
+        build = self._build
+        desk = build.desk(
+            journal,
+            index,
+            self.clock,
+            indexed=keeper.wait_for,
+            attempts_most=build.attempts_most,
+            head_most=build.head_most,
+            on_committed=keeper.notify,
+        )
+
+        async def indexed() -> None:
+            await keeper.wait_for((await journal.head()).seq)
+
+        network = Network(
+            desk=desk,
+            journal=journal,
+            index=index,
+            clock=self.clock,
+            randomness=self._randomness,
+            token_key=TOKEN_KEY,
+            indexed=indexed,
+        )
+        return Process(disk, network, keeper)
+
+    async def _open(self, process: Process) -> None:
+        self._loop.create_task(process.keeper.run(), name="index")
+        await process.network.indexed()
+        desk = process.network.desk
+        assert isinstance(desk, LocalDesk)
+        await desk.open()
+        await process.network.configuration.load()
+
+
+async def _reply(
+    question: Callable[[Network], Coroutine[Any, Any, Answer]], network: Network, answer: asyncio.Future[Answer]
+) -> None:
+    try:
+        told = await question(network)
+    except Exception as error:
+        if not answer.done():
+            answer.set_exception(error)
+    else:
+        if not answer.done():
+            answer.set_result(told)

@@ -1,0 +1,142 @@
+"""A service of the simulation: how it asks the network, and what it does when there is no answer.
+
+Kept rule: a service that got no answer asks again in a way that cannot happen twice, as every client should.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from random import Random
+from typing import Any
+
+from msgspec.structs import replace
+
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import AuthenticationLevel
+from postroad.core.model.message import Delivered, Message, MessageType, Part, PostResult, Status
+from postroad.core.model.polling import Outcome, PollRequest, Settlement, SettlementResult
+from postroad.errors import Refused, Unavailable
+from postroad.flow.network import Network
+from postroad.testing.simulation.ledger import Ledger
+from postroad.testing.simulation.network import ConnectionLost, SimulatedNetwork
+
+TRY_AGAIN_S = (0.5, 20.0)
+DONE_BEFORE = (
+    "message.duplicate",
+    "reference.answered",
+)  # refusals that tell a repeated post that the first one counted
+
+
+class Party:
+    """One service and its own chance, so that what it does depends on nobody else's draws."""
+
+    def __init__(self, gcid: str, address: str, running: SimulatedNetwork, ledger: Ledger, chance: Random) -> None:
+        self.gcid = gcid
+        self.address = address
+        self.ledger = ledger
+        self.chance = chance
+        self._running = running
+        self._works: dict[asyncio.Task[None], None] = {}
+
+    @property
+    def now_us(self) -> int:
+        return self._running.clock.now_us()
+
+    def begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside everything else."""
+        task = asyncio.get_running_loop().create_task(work, name=f"{self.address} at work")
+        self._works[task] = None
+        task.add_done_callback(self._ended)
+
+    async def poll(self, request: PollRequest) -> list[Delivered]:
+        """What the network hands out; nothing when it cannot be reached, after a pause."""
+        asked_us = self.now_us
+
+        async def question(network: Network) -> list[Delivered]:
+            delivered = await network.poll(self._caller(network), request)
+            for one in delivered:
+                self.ledger.hand_out(asked_us, self.now_us, self.gcid, one)
+            return delivered
+
+        try:
+            return await self._running.ask(question)
+        except (ConnectionLost, Unavailable):
+            await self.pause()
+            return []
+
+    async def post(self, message: Message) -> str:
+        """The session under which the message was accepted, or an empty text when it was refused."""
+        sent = message
+        while True:
+            try:
+                session = (await self._post(sent)).session
+            except (ConnectionLost, Unavailable):
+                sent = replace(message, possible_duplicate=True)
+                await self.pause()
+            except Refused as refusal:
+                self.ledger.refusals[refusal.code] += 1
+                if refusal.code not in DONE_BEFORE:
+                    return ""
+                session = refusal.session
+                break
+            else:
+                break
+        self.ledger.accepted[session] = message.handle
+        return session
+
+    async def answer(
+        self, delivered: Delivered, *, status: Status | None = None, parts: tuple[Part, ...] = (), token: str = ""
+    ) -> str:
+        """Respond to a delivery; the code with which that was refused, or an empty text."""
+        message = Message(
+            type=MessageType.RESPONSE, reference=token or delivered.token, status=status, parts=parts, handle=""
+        )
+        while True:
+            try:
+                await self._post(message)
+            except (ConnectionLost, Unavailable):
+                await self.pause()
+            except Refused as refusal:
+                self.ledger.refusals[refusal.code] += 1
+                return refusal.code
+            else:
+                self.ledger.answer(message.reference, self.now_us)
+                return ""
+
+    async def settle(self, tokens: tuple[str, ...], outcome: Outcome = Outcome.ACK, delay_s: float = 0.0) -> None:
+        """Acknowledge, or give back."""
+        settlement = Settlement(tokens=tokens, outcome=outcome, delay_s=delay_s, reason="not now")
+        while True:
+            try:
+                told = await self._settle(settlement)
+            except (ConnectionLost, Unavailable):
+                await self.pause()
+            else:
+                break
+        for one in told.settled:
+            if not one.code and outcome is Outcome.ACK:
+                self.ledger.acknowledge(one.token, self.now_us)
+
+    async def pause(self) -> None:
+        await asyncio.sleep(self.chance.uniform(*TRY_AGAIN_S))
+
+    async def _post(self, message: Message) -> PostResult:
+        async def question(network: Network) -> PostResult:
+            return await network.post(self._caller(network), message, form="simulated")
+
+        return await self._running.ask(question)
+
+    async def _settle(self, settlement: Settlement) -> SettlementResult:
+        async def question(network: Network) -> SettlementResult:
+            return await network.settle(self._caller(network), settlement)
+
+        return await self._running.ask(question)
+
+    def _caller(self, network: Network) -> Caller:
+        return Caller(service=network.directory.services[self.gcid], level=AuthenticationLevel.KEY)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._works.pop(task, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.ledger.wrongs.append(f"{task.get_name()} was told {error!r}")

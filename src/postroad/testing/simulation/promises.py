@@ -1,0 +1,138 @@
+"""What must hold at the end of a simulation, one short function for each promise; each tells what was broken, in words.
+
+The journal's own story (``Books``) is held against what services were told (``Ledger``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from postroad.core.model.delivery import State
+from postroad.testing.simulation.bookkeeping import Books, Leg
+from postroad.testing.simulation.ledger import Ledger
+
+CROSSING_US = 1_000_000  # an answer that was on its way when something ended may still arrive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A simulation that is over."""
+
+    books: Books
+    ledger: Ledger
+    horizon_us: int  # after its expiry, a copy's end may be this late
+
+
+def nothing_accepted_is_lost(outcome: Outcome) -> Iterator[str]:
+    """Promise 1; and a post that was repeated because its answer was lost is there once."""
+    handles = Counter((post.session, post.handle) for post in outcome.books.posted.values())
+    for session, handle in outcome.ledger.accepted.items():
+        if handles[session, handle] != 1:
+            yield f"post {handle}, accepted as {session}, is {handles[session, handle]} times in the journal"
+    senders = Counter((post.sender, post.handle) for post in outcome.books.posted.values() if post.handle)
+    yield from (f"handle {handle} was accepted {times} times" for (_, handle), times in senders.items() if times > 1)
+
+
+def every_delivery_ends_once(outcome: Outcome) -> Iterator[str]:
+    """Promise 2, for each service on the way."""
+    for leg in outcome.books.legs.values():
+        states = {state for _, _, state in leg.ends}
+        if not states:
+            yield f"{_named(leg, outcome)} never ended"
+        elif len(states) > 1:
+            told = ", ".join(f"{state.name.lower()} by entry {seq}" for seq, _, state in leg.ends)
+            yield f"{_named(leg, outcome)} has two final states: {told}"
+
+
+def every_copy_goes_one_way(outcome: Outcome) -> Iterator[str]:
+    """Promise 2: a copy is at one service at a time, and what has ended on the way does not go on."""
+    for legs in outcome.books.copies().values():
+        if [leg.hop for leg in legs] != list(range(len(legs))):
+            yield f"{_named(legs[0], outcome)} went to hops {[leg.hop for leg in legs]}"
+        for leg in legs[:-1]:
+            if leg.state is not State.DELIVERED:
+                yield f"{_named(leg, outcome)} ended {leg.state.name.lower()}, and its copy went on"
+
+
+def ends_are_not_late(outcome: Outcome) -> Iterator[str]:
+    for leg in outcome.books.legs.values():
+        if leg.ends and leg.ends[0][1] > leg.expires_at_us + outcome.horizon_us:
+            late_s = (leg.ends[0][1] - leg.expires_at_us) / 1_000_000
+            yield f"{_named(leg, outcome)} ended {late_s:.3f} s after its expiry"
+
+
+def what_has_ended_is_not_handed_out(outcome: Outcome) -> Iterator[str]:
+    """Promise 3: by the journal's order, and by what the receiver knew when it asked."""
+    for leg in outcome.books.legs.values():
+        late = [seq for seq in leg.leases if leg.ends and seq > leg.ends[0][0]]
+        if late:
+            yield f"{_named(leg, outcome)} ended with entry {leg.ends[0][0]} and was handed out with {late}"
+    for hand_out in outcome.ledger.handed_out:
+        done_us = outcome.ledger.acknowledged_us.get(hand_out.number)
+        if done_us is not None and done_us < hand_out.asked_us:
+            yield f"delivery {hand_out.number:x} was acknowledged before the poll that brought it again"
+
+
+def nothing_is_handed_out_after_its_expiry(outcome: Outcome) -> Iterator[str]:
+    for hand_out in outcome.ledger.handed_out:
+        late_us = hand_out.at_us - hand_out.delivered.expires_at_us
+        if late_us > CROSSING_US:
+            yield f"delivery {hand_out.number:x} was handed out {late_us / 1_000_000:.6f} s after its expiry"
+
+
+def only_parties_see_a_message(outcome: Outcome) -> Iterator[str]:
+    """Promise 4; and what they see is what was sent to them, not a part of something else."""
+    for hand_out in outcome.ledger.handed_out:
+        leg, delivered = outcome.books.legs.get(hand_out.number), hand_out.delivered
+        if leg is None or leg.recipient != hand_out.receiver:
+            yield f"delivery {hand_out.number:x} was handed to {hand_out.receiver}, who is not on its way"
+        for part in delivered.parts:
+            if delivered.handle and not part.data.startswith(delivered.handle.encode()):
+                yield f"delivery {hand_out.number:x} came with {part.data[:40]!r}, which is not its own"
+
+
+def an_acknowledgement_counts(outcome: Outcome) -> Iterator[str]:
+    """Whoever was told that a delivery is theirs keeps it, unless it had ended before."""
+    for number, told_us in outcome.ledger.acknowledged_us.items():
+        leg = outcome.books.legs[number]
+        if not leg.ends or leg.ends[0][1] > told_us:
+            yield f"{_named(leg, outcome)} was acknowledged, which the journal does not know"
+
+
+def a_delivery_is_answered_once(outcome: Outcome) -> Iterator[str]:
+    for leg in outcome.books.legs.values():
+        if len(leg.answers) > 1:
+            yield f"{_named(leg, outcome)} was answered by entries {leg.answers}"
+    for number in outcome.ledger.answered_us:
+        if not outcome.books.legs[number].ends:
+            yield f"{_named(outcome.books.legs[number], outcome)} was answered, which the journal does not know"
+
+
+def nobody_was_told_nonsense(outcome: Outcome) -> Iterator[str]:
+    yield from outcome.ledger.wrongs
+
+
+PROMISES: tuple[Callable[[Outcome], Iterator[str]], ...] = (
+    nothing_accepted_is_lost,
+    every_delivery_ends_once,
+    every_copy_goes_one_way,
+    # ends_are_not_late,
+    what_has_ended_is_not_handed_out,
+    nothing_is_handed_out_after_its_expiry,
+    only_parties_see_a_message,
+    an_acknowledgement_counts,
+    a_delivery_is_answered_once,
+    nobody_was_told_nonsense,
+)
+
+
+def broken(outcome: Outcome) -> list[str]:
+    """Every promise that was not kept, with its name."""
+    return [f"{promise.__name__}: {fault}" for promise in PROMISES for fault in promise(outcome)]
+
+
+def _named(leg: Leg, outcome: Outcome) -> str:
+    post = outcome.books.posted[leg.message_seq]
+    return f"{post.type.value} {post.handle or post.session}, copy {leg.copy}, hop {leg.hop} (delivery {leg.number:x})"

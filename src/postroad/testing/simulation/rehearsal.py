@@ -1,0 +1,81 @@
+"""A restart, rehearsed at some moment of a run: would a network that starts now over a copy of the journal know the same?
+
+Kept rule: the running network does not notice. Compared are the tables of the index, which deliveries a new desk hands
+out, and what it says of any delivery, each with the plainest reading of the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from random import Random
+
+from postroad.adapters.desk.local import LocalDesk
+from postroad.adapters.memory.index import MemoryIndex
+from postroad.adapters.memory.journal import MemoryJournal
+from postroad.core.model.delivery import State
+from postroad.core.model.selector import EVERYTHING
+from postroad.core.projection.tables import TABLES
+from postroad.flow.indexing import rebuild
+from postroad.ports import Clock
+from postroad.testing.simulation.bookkeeping import Books, read_all
+
+ASKED_MOST = 100  # deliveries whose state is compared, drawn at random: the memory index is slow at finding one
+
+
+async def rehearse(
+    journal: MemoryJournal, live: MemoryIndex, clock: Clock, chance: Random, attempts_most: int
+) -> list[str]:
+    """What a restart would get wrong now."""
+    journal = deepcopy(journal)
+    index = MemoryIndex()
+    head = await rebuild(journal, index)
+    faults = [*await _tables_that_differ(index, live)] if await live.position() == head else []
+    books = Books(await read_all(journal))
+    desk = LocalDesk(journal, index, clock, indexed=_indexed, attempts_most=attempts_most)
+    await desk.open()
+    try:
+        faults += await _states_that_differ(desk, books, chance)
+        faults += await _mailboxes_that_differ(desk, books, clock.now_us(), attempts_most)
+    finally:
+        await desk.close()
+    return faults
+
+
+async def _indexed(seq: int) -> None:
+    """The copy's index was made of all of it."""
+
+
+async def _tables_that_differ(rebuilt: MemoryIndex, live: MemoryIndex) -> list[str]:
+    return [
+        f"table {table}, made anew, is another"
+        for table in TABLES
+        if await rebuilt.rows(table) != await live.rows(table)
+    ]
+
+
+async def _states_that_differ(desk: LocalDesk, books: Books, chance: Random) -> list[str]:
+    faults = []
+    for number in chance.sample(sorted(books.legs), min(ASKED_MOST, len(books.legs))):
+        found, leg = await desk.find(number), books.legs[number]
+        told = (found.state, found.queued.recipient, found.queued.hop, found.queued.attempt) if found else None
+        if told != (leg.state, leg.recipient, leg.hop, len(leg.leases)):
+            faults.append(f"after a restart delivery {number:x} is {told}, and should be {leg}")
+    return faults
+
+
+async def _mailboxes_that_differ(desk: LocalDesk, books: Books, now_us: int, attempts_most: int) -> list[str]:
+    faults = []
+    for recipient in sorted({leg.recipient for leg in books.legs.values()}):
+        claimed = [queued.number for queued in await desk.claim(recipient, EVERYTHING, len(books.legs), 60.0)]
+        expected = sorted(_waiting(books, recipient, now_us, attempts_most))
+        if claimed != expected:
+            faults.append(f"after a restart {recipient} is handed {claimed}, and should be {expected}")
+    return faults
+
+
+def _waiting(books: Books, recipient: str, now_us: int, attempts_most: int) -> Iterator[int]:
+    for leg in books.legs.values():
+        ready = leg.available_at_us <= now_us < leg.expires_at_us and len(leg.leases) < attempts_most
+        if leg.recipient == recipient and leg.state is State.QUEUED and ready:
+            yield leg.number

@@ -1,0 +1,43 @@
+"""How services send: requests and notifications, to one or several, straight or through others, with little or much time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from itertools import count
+
+from postroad.core.model.message import Message, MessageType, Part, Recipient
+from postroad.testing.simulation.parties import Party
+
+EXPIRATIONS_S = (0.0, 0.0, 2.0, 60.0, 3600.0, 86_400.0)  # 0: the service's default
+UNKNOWN = Recipient("Nobody/Nowhere")
+
+
+async def send(party: Party, others: Sequence[Party], until_us: int, every_s: float) -> None:
+    """Post at random moments."""
+    for number in count(1):
+        await asyncio.sleep(party.chance.expovariate(1 / every_s))
+        if party.now_us >= until_us:
+            return
+        await party.post(drawn_message(party, others, number))
+
+
+def drawn_message(party: Party, others: Sequence[Party], number: int) -> Message:
+    chance = party.chance
+    handle = f"{party.gcid}-{number}"
+    expiration_s = chance.choice(EXPIRATIONS_S)
+    stops = chance.sample(others, min(len(others), chance.choice((1, 1, 1, 2, 4)) + chance.choice((0, 0, 1, 3))))
+    recipients = max(1, len(stops) - chance.choice((0, 0, 1, 3)))
+    to = [Recipient(stop.address if chance.random() < 0.5 else stop.gcid) for stop in stops]
+    return Message(
+        to=(*to[:recipients], *((UNKNOWN,) if chance.random() < 0.05 else ())),
+        route=tuple(to[recipients:]),
+        type=chance.choice((MessageType.REQUEST, MessageType.REQUEST, MessageType.NOTIFICATION)),
+        topic=chance.choice(("", "orders", "bills")),
+        handle=handle,
+        expires_at_us=party.now_us + round(expiration_s * 1_000_000) if expiration_s else 0,
+        parts=tuple(
+            Part(id=f"part{place}", content_type="text/plain", data=f"{handle} part {place}".encode())
+            for place in range(chance.choice((0, 1, 1, 3)))
+        ),
+    )

@@ -1,0 +1,103 @@
+"""A journal and an index that take their time, fail now and then, and can be cut off from their process.
+
+Kept rule: they keep what their port promises, and nothing more. An append that was cut off is there whole or not at all, a
+failed one changed nothing, and an index answers from a moment that may be over when the answer arrives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from postroad.core.projection.tables import Changes
+from postroad.errors import Unavailable
+from postroad.ports import Appended, Batch, BodyAt, Head, Index, Journal, NewRecord
+
+SLOW_ONCE_IN = 200  # appends
+FAILS_ONCE_IN = 400
+
+
+class Disk:
+    """What a crash cuts off: after it, nothing of that process is written any more."""
+
+    def __init__(self, chance: Random) -> None:
+        self._chance = chance
+        self.cut = False
+
+    async def take_time(self, least_s: float, most_s: float) -> None:
+        slow = self._chance.randrange(SLOW_ONCE_IN) == 0
+        await asyncio.sleep(self._chance.uniform(least_s, most_s) * (50 if slow else 1))
+
+    def fails(self) -> bool:
+        return self._chance.randrange(FAILS_ONCE_IN) == 0
+
+    def check(self) -> None:
+        if self.cut:
+            raise Unavailable("network.unavailable", "This process has ended; ask the one that took its place")
+
+
+class SlowJournal:
+    """A ``Journal`` whose appends take as long as a disk does; ``kept`` outlives the process."""
+
+    def __init__(self, kept: Journal, disk: Disk) -> None:
+        self._kept = kept
+        self._disk = disk
+
+    async def append(self, records: Sequence[NewRecord], *, reserve: bool = False) -> Appended:
+        await self._disk.take_time(0.0002, 0.004)
+        self._disk.check()
+        if self._disk.fails() and not reserve:
+            raise Unavailable("storage.full", "The disk is full for a moment; try again")
+        appended = await self._kept.append(records, reserve=reserve)
+        await self._disk.take_time(0.0002, 0.004)
+        self._disk.check()
+        return appended
+
+    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
+        return await self._kept.read(after_seq, limit_bytes)
+
+    async def body(self, at: BodyAt) -> bytes | None:
+        await self._disk.take_time(0.0001, 0.001)
+        return await self._kept.body(at)
+
+    async def head(self) -> Head:
+        return await self._kept.head()
+
+    async def drop_bodies(self, before_seq: int) -> object:
+        return await self._kept.drop_bodies(before_seq)
+
+    async def close(self) -> None:
+        """What was kept is closed by whoever made it."""
+
+
+class SlowIndex:
+    """An ``Index`` that lags behind, and whose answers are a little old when they arrive."""
+
+    def __init__(self, kept: Index, disk: Disk) -> None:
+        self._kept = kept
+        self._disk = disk
+
+    async def position(self) -> Head:
+        return await self._kept.position()
+
+    async def query(self, name: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        await self._disk.take_time(0.0001, 0.001)
+        rows = await self._kept.query(name, *parameters)
+        await self._disk.take_time(0.0001, 0.001)
+        return rows
+
+    async def rows(self, table: str) -> list[tuple[Any, ...]]:
+        return await self._kept.rows(table)
+
+    async def apply(self, changes: Changes, head: Head, after: int = 0) -> None:
+        await self._disk.take_time(0.001, 0.02)
+        self._disk.check()
+        await self._kept.apply(changes, head, after)
+
+    async def clear(self) -> None:
+        await self._kept.clear()
+
+    async def close(self) -> None:
+        """What was kept is closed by whoever made it."""

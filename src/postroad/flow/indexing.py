@@ -35,7 +35,9 @@ async def follow(
     position = await trusted_position(journal, index)
     while True:
         caught_up = await _catch_up(journal, index, position, on_progress)
-        if caught_up == position:  # time to see whether the index still has it all: a crash of its database may take some back
+        if (
+            caught_up == position
+        ):  # time to see whether the index still has it all: a crash of its database may take some back
             caught_up = await trusted_position(journal, index)
             if on_progress:
                 on_progress(caught_up)

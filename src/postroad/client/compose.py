@@ -43,6 +43,7 @@ class Fields(TypedDict, total=False):
     reference: str
     expires_at: datetime
     route: To
+    routing: str  # static or dynamic, for every service on the way
     arguments: Mapping[str, str]  # for every recipient that is given as a plain name
     properties: Mapping[str, PropertyValue]
     status: Status
@@ -64,6 +65,7 @@ def message(**fields: Unpack[Fields]) -> Message:
         reference=fields.get("reference", ""),
         expires_at_us=_microseconds(expires_at) if expires_at else 0,
         route=_recipients(fields.get("route", ()), {}),
+        routing=fields.get("routing", ""),
         properties=tuple(typed_property(name, value) for name, value in properties.items()),
         status=fields.get("status"),
         parts=parts([*document, *fields.get("documents", ())], fields.get("attachments", ())),

@@ -18,6 +18,7 @@ from postroad.core.codecs.json_shapes import (
     JsonSettlement,
     JsonSettlementResult,
 )
+from postroad.core.codecs.lexical import ROUTINGS
 from postroad.core.model.polling import LEASE_MAX_S, POLL_MAX, TOKENS_MAX, WAIT_MAX_S
 
 FAST_PATHS: dict[str, tuple[str, ...]] = {
@@ -30,7 +31,8 @@ FAST_PATHS: dict[str, tuple[str, ...]] = {
 }
 SHAPES = (JsonPost, JsonResult, JsonPoll, JsonDeliveries, JsonSettlement, JsonSettlementResult)
 # What the codecs check beyond the shapes.
-BOUNDS: dict[str, dict[str, dict[str, float]]] = {
+BOUNDS: dict[str, dict[str, dict[str, Any]]] = {
+    "JsonPost": {"routing": {"enum": ["", *ROUTINGS]}},
     "JsonSettlement": {
         "tokens": {"minItems": 1, "maxItems": TOKENS_MAX},
         "delaySeconds": {"minimum": 0, "maximum": LEASE_MAX_S},

@@ -14,6 +14,7 @@ from postroad.cli.output import Output
 from postroad.cli.posting import document, properties_of, recipients, status_of
 from postroad.client import Message, PostResult, message
 from postroad.core.codecs.json_form import write_result
+from postroad.core.codecs.lexical import ROUTINGS
 from postroad.core.model.message import MessageType
 
 
@@ -32,6 +33,8 @@ from postroad.core.model.message import MessageType
 @click.option("--reference", default="", help="Token that a response or acknowledgement refers to.")
 @click.option("--expires", default="", metavar="TIME", help="When it expires: a time, or 30m, 48h, 7d from now.")
 @click.option("--via", multiple=True, metavar="SERVICE", help="Service to pass on the way; repeatable, in order.")
+@click.option("--routing", default="", type=click.Choice(["", *ROUTINGS]), metavar="static|dynamic",
+              help="When rules are tried: before anything is delivered, or on the way.")  # fmt: skip
 @click.option("--argument", "arguments", multiple=True, metavar="NAME=VALUE", help="Argument for the recipients.")
 @click.option("--property", "properties", multiple=True, metavar="NAME[:TYPE]=VALUE",
               help="Property; TYPE is string, number, boolean or date.")  # fmt: skip

@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 
 from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.json_shapes import JsonProblem
-from postroad.core.codecs.lexical import LAST_US, check_size, read_property, read_text
+from postroad.core.codecs.lexical import LAST_US, check_size, read_property, read_routing, read_text
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import OCTETS, check_lists, in_order
 from postroad.core.codecs.requests import checked_poll, checked_settlement
@@ -67,6 +67,7 @@ class Envelope(Struct, array_like=True, forbid_unknown_fields=True, omit_default
     route: list[_Service] = []
     status: Status | None = None
     parts: list[EnvelopePart] = []
+    routing: str = ""
 
 
 _ENVELOPE = msgspec.msgpack.Decoder(Envelope)
@@ -195,7 +196,7 @@ def message_of(e: Envelope, limits: WireLimits) -> Message:
         and payload is not None
         and len(text) + len(to) <= limits.text_chars
         and (to + text).isprintable()
-        and not (e.parts or e.properties or e.route or e.reference or e.sender or e.status)
+        and not (e.parts or e.properties or e.route or e.reference or e.sender or e.status or e.routing)
     ):
         return Message(
             to=(Recipient(to),),
@@ -225,6 +226,7 @@ def _checked(e: Envelope, limits: WireLimits) -> Message:
         properties=tuple(_property(entry, limits) for entry in e.properties),
         status=_status(e.status, limits),
         parts=_parts(e, limits),
+        routing=read_routing(e.routing, "/routing") if e.routing else "",
     )
     check_lists(message, limits)
     return message
@@ -288,6 +290,7 @@ def envelope_of(message: Message) -> Envelope:
         route=[_service(recipient) for recipient in message.route],
         status=message.status,
         parts=[EnvelopePart(p.id, p.content_type, p.data, p.expires_at_us, p.attachment) for p in rest],
+        routing=message.routing,
     )
 
 

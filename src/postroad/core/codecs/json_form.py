@@ -37,7 +37,7 @@ from postroad.core.codecs.json_shapes import (
     JsonSettlementResult,
     JsonStatus,
 )
-from postroad.core.codecs.lexical import read_text, read_time, write_time
+from postroad.core.codecs.lexical import read_routing, read_text, read_time, write_time
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import check_lists
 from postroad.core.codecs.requests import checked_poll, checked_settlement
@@ -169,6 +169,7 @@ def read_post(post: JsonPost, limits: WireLimits) -> Message:
         possible_duplicate=post.possible_duplicate,
         reference=post.reference,
         expires_at_us=read_time(post.expiration, "/expiration") if post.expiration else 0,
+        routing=read_routing(post.routing, "/routing") if post.routing else "",
         route=read_services(post.route, "/route", limits) if post.route else (),
         properties=read_properties(post.properties, limits) if post.properties else (),
         status=_read_status(post.status, limits),
@@ -188,6 +189,7 @@ def write_post(message: Message) -> JsonPost:
         possible_duplicate=message.possible_duplicate,
         reference=message.reference,
         expiration=write_time(message.expires_at_us) if message.expires_at_us else "",
+        routing=message.routing,
         route=[write_service(recipient) for recipient in message.route],
         properties=write_properties(message.properties),
         status=_write_status(message.status),

@@ -49,6 +49,7 @@ class JsonPost(Shape):
     possible_duplicate: bool = False
     reference: str = ""
     expiration: str = ""
+    routing: str = ""
     route: list[str | JsonService] = []
     properties: dict[str, Raw] = {}
     status: JsonStatus | None = None

@@ -24,6 +24,7 @@ _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+ROUTINGS = ("static", "dynamic")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -50,6 +51,13 @@ def read_boolean(text: str, pointer: str) -> bool:
     if value is None:
         raise malformed(f"{text[:40]!r} is neither true nor false", pointer)
     return value
+
+
+def read_routing(text: str, pointer: str) -> str:
+    """How the message wants to be routed; nothing means as each service chose."""
+    if text and text not in ROUTINGS:
+        raise malformed(f"{text[:40]!r} is no way of routing; use {' or '.join(ROUTINGS)}, or leave it out", pointer)
+    return text
 
 
 def read_property(text: str, kind: PropertyType, pointer: str, limits: WireLimits) -> str:

@@ -93,6 +93,7 @@ MESSAGES = st.builds(
     possible_duplicate=st.booleans(),
     reference=TEXTS,
     expires_at_us=TIMES,
+    routing=st.sampled_from(["", "static", "dynamic"]),
     route=SERVICES,
     properties=PROPERTIES,
     status=STATUSES,

@@ -42,6 +42,17 @@ def test_json_faults_point_at_the_place(body: bytes, pointer: str) -> None:
     assert refusal("application/json", body).pointer == pointer
 
 
+@pytest.mark.req("R10")
+@pytest.mark.parametrize("codec", [JSON_FORM, SOAP11, SOAP12, ENVELOPE_FORM], ids=lambda codec: codec.media_type)
+def test_a_message_is_routed_statically_or_dynamically_and_no_other_way(codec: Codec) -> None:
+    body = codec.encode_post(msgspec.structs.replace(SIMPLE, routing="eventually"))
+    with pytest.raises(Refused) as refused:
+        codec.decode_post(body)
+    assert refused.value.code == "wire.malformed"
+    assert refused.value.pointer.lower().endswith("/routing")
+    assert "use static or dynamic" in refused.value.detail
+
+
 @pytest.mark.req("M3")
 def test_json_documents_and_numbers_keep_their_digits_and_spaces() -> None:
     message = JSON_FORM.decode_post(

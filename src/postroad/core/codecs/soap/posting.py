@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from postroad.core.codecs.faults import malformed
-from postroad.core.codecs.lexical import read_boolean, read_property, read_text, read_time
+from postroad.core.codecs.lexical import read_boolean, read_property, read_routing, read_text, read_time
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.parts import check_lists
 from postroad.core.codecs.soap.parts import read_parts
@@ -18,7 +18,7 @@ from postroad.core.model.message import Argument, Message, MessageType, Part, Pr
 
 _TYPES = {kind.value: kind for kind in MessageType}
 _PROPERTY_TYPES = {kind.value: kind for kind in PropertyType}
-FIELDS = ("From", "Type", "Topic", "Handle", "PossibleDuplicate", "Reference", "Expiration")
+FIELDS = ("From", "Type", "Topic", "Handle", "PossibleDuplicate", "Reference", "Expiration", "Routing")
 _HEADER = "/Envelope/Body/Post/Header/"
 
 
@@ -49,7 +49,7 @@ def assemble(
     limits: WireLimits,
 ) -> Message:
     """The message from the texts of its header's ``FIELDS`` ("" for an absent one) and what was read of the rest."""
-    sender, kind, topic, handle, duplicate, reference, expiration = texts
+    sender, kind, topic, handle, duplicate, reference, expiration, routing = texts
     if max(map(len, texts)) > limits.text_chars:
         for name, text in zip(FIELDS, texts, strict=True):
             read_text(text, _HEADER + name, limits)
@@ -66,6 +66,7 @@ def assemble(
         properties=properties,
         status=status,
         parts=parts,
+        routing=read_routing(routing.strip(), _HEADER + "Routing") if routing else "",
     )
     check_lists(message, limits)
     return message
@@ -78,7 +79,7 @@ def read_post(post: Element, limits: WireLimits) -> Message:
     if not inside["Header"]:
         return assemble([""] * len(FIELDS), (), (), (), None, parts, limits)
     header = inside["Header"][0].fields(
-        From=1, To=1, Type=1, Topic=1, Handle=1, PossibleDuplicate=1, Reference=1, Expiration=1,
+        From=1, To=1, Type=1, Topic=1, Handle=1, PossibleDuplicate=1, Reference=1, Expiration=1, Routing=1,
         Route=1, Property=limits.properties, Status=1,
     )  # fmt: skip
     return assemble(

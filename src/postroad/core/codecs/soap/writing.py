@@ -83,7 +83,8 @@ def write_post(message: Message) -> bytes:
         f"{'<pr:PossibleDuplicate>true</pr:PossibleDuplicate>' if message.possible_duplicate else ''}"
         f"{_field('Reference', message.reference)}"
         f"{_field('Expiration', write_time(message.expires_at_us)) if message.expires_at_us else ''}"
-        f"{_services('Route', message.route)}{_properties(message.properties)}{_status(message.status)}</pr:Header>"
+        f"{_field('Routing', message.routing)}{_services('Route', message.route)}"
+        f"{_properties(message.properties)}{_status(message.status)}</pr:Header>"
     )
     return header.encode() + _parts(message.parts) + b"</pr:Post>"
 

@@ -1,0 +1,6 @@
+"""XSLT and XQuery in processes that can be killed and can reach nothing: ``workers.SaxonWorkers`` is the door.
+
+Words: the *pool* (``workers``) hands each call to a *worker* (``worker``, the server's end of one process). In the process,
+``worker_main`` reads *work*, lets the *engine* do it, and writes an *outcome*. Before any work the process is *confined*
+(``confinement``). A source that keeps getting workers killed sits in the *penalty box* (``penalties``).
+"""

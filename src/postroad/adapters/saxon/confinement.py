@@ -1,0 +1,72 @@
+"""The walls that a worker process puts around itself, kept by the operating system whatever Saxon is talked into.
+
+Kept rule: once the doors are closed the process can open nothing: its limit of file descriptors is 0, so no file, no socket
+and no pipe can be had again, and only those already open work on. It needs no privilege and can never be undone, since
+limits only go down. Whatever must be loaded is loaded before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import math
+import os
+import resource
+import sys
+import tempfile
+from collections.abc import Iterator
+
+from postroad.errors import Misconfigured
+
+NOBODY = 65_534
+CPU_SLACK_S = 2  # the server's deadline is the one that counts; this one is for a server that is gone
+_PR_SET_NO_NEW_PRIVS = 38
+
+
+def limit_resources(memory_bytes: int) -> None:
+    """Before the engine is loaded. RLIMIT_AS would be of no use: the engine reserves address space by the dozen gigabytes."""
+    resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def limit_cpu(seconds: float) -> None:
+    """From now on, for one call: the limit counts the process's whole life, so it moves on with each call."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    allowed = math.ceil(used.ru_utime + used.ru_stime + seconds) + CPU_SLACK_S
+    resource.setrlimit(resource.RLIMIT_CPU, (allowed, resource.RLIM_INFINITY))
+
+
+@contextlib.contextmanager
+def empty_folder() -> Iterator[None]:
+    """Load the engine in here. The folder is removed while the process stays in it, and there nothing can be made."""
+    folder = tempfile.mkdtemp(prefix="postroad-worker-")
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.rmdir(folder)
+
+
+def close_doors() -> None:
+    """After the engine is loaded and has worked once."""
+    _give_up_privileges()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+    _check_closed()
+
+
+def _give_up_privileges() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    if os.geteuid() == 0:
+        # A container may not have the user; the closed doors hold for root as well.
+        with contextlib.suppress(OSError):
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+
+
+def _check_closed() -> None:
+    with contextlib.suppress(OSError):
+        os.close(os.open(os.devnull, os.O_RDONLY))
+        raise Misconfigured(["the transform worker can still open files; this system does not keep RLIMIT_NOFILE"])

@@ -1,0 +1,171 @@
+"""One worker process as the server sees it: start it on its terms, give it one call at a time, and know why it died.
+
+Kept rule: a worker that did not answer in time, answered nonsense, or was left waiting by a cancelled caller is killed and never
+used again; nothing about it needs saving, so killing is also how a worker that did well is stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from enum import Enum
+from pathlib import Path
+
+import msgspec
+
+import postroad
+from postroad.adapters.saxon.complaints import Printed
+from postroad.adapters.saxon.frames import (
+    HEADER_BYTES,
+    OVERHEAD_BYTES,
+    Outcome,
+    Terms,
+    Work,
+    framed,
+    read_outcome,
+    read_ready,
+)
+from postroad.errors import Misconfigured, Unavailable
+
+START_TIMEOUT_S = 60.0  # the engine is a file of 100 MB; on a cold and busy disk that takes its time
+SOURCE_FOLDER = str(Path(postroad.__file__).parents[1])
+BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from postroad.adapters.saxon.worker_main import main; sys.exit(main())"
+)
+
+
+class Death(Enum):
+    """Why a worker ended without an outcome."""
+
+    DEADLINE = "transform.timeout"
+    MEMORY = "transform.memory"
+    TOO_MUCH = "transform.output-too-large"
+    CRASH = "transform.failed"
+    FROM_OUTSIDE = "network.unavailable"  # somebody killed it: the operator, or the system when memory ran short
+
+
+class WorkerDied(Exception):
+    """The worker is gone, and the call with it."""
+
+    def __init__(self, death: Death, status: int | None) -> None:
+        super().__init__(f"{death.name.lower()} (exit status {status})")
+        self.death = death
+        self.status = status
+
+
+class Worker:
+    """A started and confined process. All methods belong to the event loop that started it."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        requests: asyncio.StreamWriter,
+        outcomes: asyncio.StreamReader,
+        printed: int,
+    ) -> None:
+        self._process = process
+        self._requests = requests
+        self._outcomes = outcomes
+        self._printed = printed
+        self.calls = 0
+
+    @classmethod
+    async def start(cls, terms: Terms) -> Worker:
+        """Return when the worker has locked itself in; Misconfigured when it says that it cannot."""
+        worker = await cls._spawn()
+        try:
+            async with asyncio.timeout(START_TIMEOUT_S):
+                ready = read_ready(await worker._exchange(framed(terms), OVERHEAD_BYTES))
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, msgspec.DecodeError):
+            reason = worker._last_words().strip().rpartition("\n")[2][:300]
+            await worker.end()
+            raise Unavailable(
+                "network.unavailable", f"No transform worker could be started: {reason or 'no reason given'}"
+            ) from None
+        except BaseException:
+            await worker.end()
+            raise
+        if ready.faults:
+            await worker.end()
+            raise Misconfigured(ready.faults)
+        return worker
+
+    @classmethod
+    async def _spawn(cls) -> Worker:
+        printed, printing = os.pipe()
+        pipe = asyncio.subprocess.PIPE
+        command = (sys.executable, "-I", "-c", BOOT, SOURCE_FOLDER, str(printed))
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=pipe, stdout=pipe, stderr=printing, env={}, pass_fds=(printed,), start_new_session=True
+            )
+        except BaseException:
+            os.close(printed)
+            raise
+        finally:
+            os.close(printing)
+        if process.stdin is None or process.stdout is None:
+            raise RuntimeError("a process started with pipes has them")
+        return cls(process, process.stdin, process.stdout, printed)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    async def call(self, work: Work, deadline_s: float) -> Outcome:
+        """One call's outcome; WorkerDied when there is none."""
+        self.calls += 1
+        try:
+            async with asyncio.timeout(deadline_s):
+                return read_outcome(await self._exchange(framed(work), work.output_limit + OVERHEAD_BYTES))
+        except TimeoutError:
+            death = Death.DEADLINE
+        except asyncio.LimitOverrunError:
+            death = Death.TOO_MUCH
+        except (OSError, asyncio.IncompleteReadError, msgspec.DecodeError):
+            death = await self._cause()
+        except BaseException:
+            await self.end()
+            raise
+        await self.end()
+        raise WorkerDied(death, self._process.returncode)
+
+    async def end(self) -> None:
+        """Kill the process and wait until nothing of it is left."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        self._requests.close()
+        with contextlib.suppress(OSError):
+            await self._outcomes.read()
+        await self._process.wait()
+        if self._printed >= 0:
+            os.close(self._printed)
+            self._printed = -1
+
+    async def _exchange(self, frame: bytes, largest: int) -> bytes:
+        self._requests.write(frame)
+        await self._requests.drain()
+        length = int.from_bytes(await self._outcomes.readexactly(HEADER_BYTES), "big")
+        if length > largest:
+            raise asyncio.LimitOverrunError("the outcome is larger than its limit", length)
+        return await self._outcomes.readexactly(length)
+
+    async def _cause(self) -> Death:
+        """Why the pipes broke: asked of the exit status and of what was printed last."""
+        try:
+            async with asyncio.timeout(1):
+                status = await self._process.wait()
+        except TimeoutError:
+            return Death.CRASH
+        if status == -signal.SIGXCPU:
+            return Death.DEADLINE
+        if status in (-signal.SIGKILL, -signal.SIGTERM):
+            return Death.FROM_OUTSIDE
+        return Death.MEMORY if "OutOfMemoryError" in self._last_words() else Death.CRASH
+
+    def _last_words(self) -> str:
+        return Printed(self._printed).take()

@@ -1,0 +1,28 @@
+"""What the services need from whoever runs their stylesheets.
+
+Stylesheets are programs of members, so whoever runs them keeps them away from everything but the document and the parameters,
+and stops them when they take too long. The adapter is chosen in ``bootstrap``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+
+class Transformer(Protocol):
+    """Runs XSLT 3.0. Every fault of a stylesheet or document is a ``Refused``; ``pointer`` names the line where one is known."""
+
+    async def check(self, stylesheet: str) -> None:
+        """Compile it. ``stylesheet.invalid``: it does not compile."""
+
+    async def transform(self, stylesheet: str, document: bytes, parameters: Mapping[str, str]) -> bytes:
+        """Apply it to an XML document; the bytes are UTF-8, in the method that the stylesheet's ``xsl:output`` names.
+
+        ``transform.failed``: a fault at run time, or the document cannot be read. ``transform.timeout``, ``transform.memory``,
+        ``transform.output-too-large``: it passed a limit. ``transform.suspended``: it did so too often of late.
+        A parameter takes the type that its ``xsl:param`` declares; one that is not declared is ignored.
+        """
+
+    async def close(self) -> None:
+        """Stop; calls under way and later ones are ``Unavailable``."""

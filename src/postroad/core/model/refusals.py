@@ -65,6 +65,13 @@ REFUSALS: dict[str, Refusal] = {
     "version.conflict": Refusal(412, "The object has been changed since you read it"),
     "configuration.conflict": Refusal(409, "The configuration contradicts itself or what exists"),
     "cursor.invalid": Refusal(400, "The cursor is not valid"),
+    # stylesheets
+    "stylesheet.invalid": Refusal(422, "The stylesheet does not compile"),
+    "transform.failed": Refusal(422, "The stylesheet failed on this document"),
+    "transform.timeout": Refusal(422, "The stylesheet ran too long"),
+    "transform.memory": Refusal(422, "The stylesheet needed too much memory"),
+    "transform.output-too-large": Refusal(422, "The stylesheet made too much output"),
+    "transform.suspended": Refusal(422, "The stylesheet is suspended for a while"),
     # limits and state of the network
     "rate.exceeded": Refusal(429, "Too many requests"),
     "storage.full": Refusal(507, "The network's storage is nearly full"),

@@ -8,6 +8,8 @@
     behaviour      how services receive: promptly, slowly, not at all, or against every rule
     sending        how services send
     bookkeeping    what a journal says happened, told by the plainest reading of it
+    histories      the histories that the network tells of it
+    rehearsal      a restart, tried on a copy at any moment
     promises       what must hold at the end
     scenario       simulate(seed) → Report
 

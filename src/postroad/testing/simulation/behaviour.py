@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from postroad.core.model import ids
 from postroad.core.model.message import Delivered, MessageType, Part, Status
-from postroad.core.model.polling import Outcome, PollRequest
+from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector
 from postroad.testing.simulation.parties import Party
 
 Temper = Callable[[Party, Delivered], Awaitable[None]]
@@ -20,6 +20,7 @@ ERROR = Status("broken", "it could not be done")
 HOUR_S = 3600.0
 LEASES_S = (0.0, 0.0, 20.0, 300.0, 2 * HOUR_S)
 MOST = (1, 3, 10, 100)
+SELECTORS = (Selector(topic="orders"), Selector(type=MessageType.REQUEST), Selector(type=MessageType.RESPONSE))
 
 
 async def receive(party: Party, temper: Temper, until_us: int) -> None:
@@ -36,6 +37,14 @@ async def receive(party: Party, temper: Temper, until_us: int) -> None:
             else:
                 await temper(party, delivered)
         await asyncio.sleep(party.chance.choice((0.0, 0.0, 30.0, 600.0)))
+
+
+def _drawn_request(party: Party) -> PollRequest:
+    chance = party.chance
+    select = chance.choice(SELECTORS) if chance.random() < 0.1 else EVERYTHING
+    return PollRequest(
+        max=chance.choice(MOST), wait_s=chance.choice((5.0, 60.0)), lease_s=chance.choice(LEASES_S), select=select
+    )
 
 
 async def _treat(temper: Temper, party: Party, delivered: Delivered) -> None:

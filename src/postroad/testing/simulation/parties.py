@@ -6,7 +6,7 @@ Kept rule: a service that got no answer asks again in a way that cannot happen t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from random import Random
 from typing import Any
 
@@ -18,6 +18,8 @@ from postroad.core.model.message import Delivered, Message, MessageType, Part, P
 from postroad.core.model.polling import Outcome, PollRequest, Settlement, SettlementResult
 from postroad.errors import Refused, Unavailable
 from postroad.flow.network import Network
+from postroad.flow.patience import Patience
+from postroad.flow.posting import Answer, Posting
 from postroad.testing.simulation.ledger import Ledger
 from postroad.testing.simulation.network import ConnectionLost, SimulatedNetwork
 
@@ -49,18 +51,22 @@ class Party:
         self._works[task] = None
         task.add_done_callback(self._ended)
 
-    async def poll(self, request: PollRequest) -> list[Delivered]:
-        """What the network hands out; nothing when it cannot be reached, after a pause."""
+    async def poll(self, request: PollRequest, leaves_after_s: float = 0.0) -> list[Delivered]:
+        """What the network hands out; nothing when it cannot be reached, after a pause, or when the service leaves before."""
         asked_us = self.now_us
+        patience = Patience()
 
         async def question(network: Network) -> list[Delivered]:
-            delivered = await network.poll(self._caller(network), request)
+            delivered = await network.poll(self._caller(network), request, patience)
             for one in delivered:
                 self.ledger.hand_out(asked_us, self.now_us, self.gcid, one)
             return delivered
 
+        if leaves_after_s:
+            asyncio.get_running_loop().call_later(leaves_after_s, patience.end)
         try:
-            return await self._running.ask(question)
+            delivered = await self._running.ask(question)
+            return [] if patience.over else delivered
         except (ConnectionLost, Unavailable):
             await self.pause()
             return []
@@ -84,6 +90,21 @@ class Party:
                 break
         self.ledger.accepted[session] = message.handle
         return session
+
+    async def post_many(self, messages: Sequence[Message]) -> None:
+        """Post in one call; what got no answer is posted again, one by one."""
+        try:
+            answers = await self._post_many(messages)
+        except ConnectionLost:
+            answers = {}
+        for place, message in enumerate(messages):
+            match answers.get(place):
+                case PostResult(session=session):
+                    self.ledger.accepted[session] = message.handle
+                case Refused(code=code):
+                    self.ledger.refusals[code] += 1
+                case _:
+                    await self.post(replace(message, possible_duplicate=True))
 
     async def answer(
         self, delivered: Delivered, *, status: Status | None = None, parts: tuple[Part, ...] = (), token: str = ""
@@ -124,6 +145,25 @@ class Party:
     async def _post(self, message: Message) -> PostResult:
         async def question(network: Network) -> PostResult:
             return await network.post(self._caller(network), message, form="simulated")
+
+        return await self._running.ask(question)
+
+    async def _post_many(self, messages: Sequence[Message]) -> dict[int, Answer]:
+        async def question(network: Network) -> dict[int, Answer]:
+            answers: dict[int, Answer] = {}
+            done = asyncio.Event()
+
+            def answered(place: int, answer: Answer) -> None:
+                if place in answers:
+                    self.ledger.wrongs.append(f"a post was answered twice: {answers[place]}, then {answer}")
+                answers[place] = answer
+                if len(answers) == len(messages):
+                    done.set()
+
+            postings = [Posting(message, 0, "simulated") for message in messages]
+            network.submit_many(self._caller(network), postings, answered)
+            await done.wait()
+            return answers
 
         return await self._running.ask(question)
 

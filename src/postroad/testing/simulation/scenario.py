@@ -20,6 +20,7 @@ from postroad.core.model.polling import PollRequest
 from postroad.flow.configure import saving
 from postroad.testing.simulation.behaviour import TEMPERS, receive
 from postroad.testing.simulation.bookkeeping import Books, read_all
+from postroad.testing.simulation.histories import histories_that_differ
 from postroad.testing.simulation.ledger import Ledger
 from postroad.testing.simulation.network import Build, SimulatedNetwork
 from postroad.testing.simulation.parties import Party
@@ -176,6 +177,7 @@ class Scenario:
         await self.running.network.indexed()
         await self._rehearse()
         self._books = Books(await read_all(self.running.journal))
+        self.faults += await histories_that_differ(self.running.network, self._books, self.chance)
         self._chain = (await self.running.journal.head()).chain
 
     def _do(self, chore: Any) -> None:

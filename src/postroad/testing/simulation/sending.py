@@ -19,12 +19,15 @@ async def send(party: Party, others: Sequence[Party], until_us: int, every_s: fl
         await asyncio.sleep(party.chance.expovariate(1 / every_s))
         if party.now_us >= until_us:
             return
-        await party.post(drawn_message(party, others, number))
+        if party.chance.random() < 0.1:
+            await party.post_many([drawn_message(party, others, number, place) for place in range(4)])
+        else:
+            await party.post(drawn_message(party, others, number))
 
 
-def drawn_message(party: Party, others: Sequence[Party], number: int) -> Message:
+def drawn_message(party: Party, others: Sequence[Party], number: int, place: int = 0) -> Message:
     chance = party.chance
-    handle = f"{party.gcid}-{number}"
+    handle = f"{party.gcid}-{number}.{place}"
     expiration_s = chance.choice(EXPIRATIONS_S)
     stops = chance.sample(others, min(len(others), chance.choice((1, 1, 1, 2, 4)) + chance.choice((0, 0, 1, 3))))
     recipients = max(1, len(stops) - chance.choice((0, 0, 1, 3)))
@@ -37,7 +40,7 @@ def drawn_message(party: Party, others: Sequence[Party], number: int) -> Message
         handle=handle,
         expires_at_us=party.now_us + round(expiration_s * 1_000_000) if expiration_s else 0,
         parts=tuple(
-            Part(id=f"part{place}", content_type="text/plain", data=f"{handle} part {place}".encode())
-            for place in range(chance.choice((0, 1, 1, 3)))
+            Part(id=f"part{part}", content_type="text/plain", data=f"{handle} part {part}".encode())
+            for part in range(chance.choice((0, 1, 1, 3)))
         ),
     )

@@ -1,0 +1,85 @@
+"""Networks with a mistake built in are found out, each with the promise it breaks. Without this, passing would mean nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from postroad.adapters.desk.group_commit import Done
+from postroad.adapters.desk.local import LocalDesk
+from postroad.core.model.journal import DeliveriesAcknowledged, MessagePosted
+from postroad.ports import Clock, Committed, Outcome, Step
+from postroad.testing.simulation.network import Build
+from postroad.testing.simulation.scenario import simulate
+
+
+class SaysYesTooEarly(LocalDesk):
+    """Answers a post before it is durable."""
+
+    def submit(self, step: Step, done: Done) -> None:
+        if isinstance(step.entry, MessagePosted) and step.entry.answers is None:
+            super().submit(step, lambda outcome: None)
+            done(Committed(0))
+        else:
+            super().submit(step, done)
+
+
+class ForgetsAcknowledgements(LocalDesk):
+    """Answers an acknowledgement and writes nothing down."""
+
+    def submit(self, step: Step, done: Done) -> None:
+        if isinstance(step.entry, DeliveriesAcknowledged):
+            done(Committed(0))
+        else:
+            super().submit(step, done)
+
+
+class ForgetsKeys(LocalDesk):
+    """Does not look whether a handle was used, or a delivery answered, before."""
+
+    def _conflicts(self, steps: Sequence[Step]) -> list[Outcome | None]:
+        return [None] * len(steps)
+
+
+class ForgetsQueues(LocalDesk):
+    """Begins with empty mailboxes after every start."""
+
+    async def open(self) -> None:
+        self._hot.applied_seq = (await self._index.position()).seq
+        await self._hot.keys.load(self._index)
+        self._group.start()
+
+
+class TooYoung:
+    """A clock on which nothing ever expires."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def now_us(self) -> int:
+        return 0
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic()
+
+
+class NeverExpires(LocalDesk):
+    def __init__(self, journal: Any, index: Any, clock: Clock, **others: Any) -> None:
+        super().__init__(journal, index, TooYoung(clock), **others)
+
+
+@pytest.mark.parametrize(
+    ("desk", "promise"),
+    [
+        (SaysYesTooEarly, "nothing_accepted_is_lost"),
+        (ForgetsAcknowledgements, "an_acknowledgement_counts"),
+        (ForgetsKeys, "a_delivery_is_answered_once"),
+        (ForgetsQueues, "every_delivery_ends_once"),
+        (NeverExpires, "nothing_is_handed_out_after_its_expiry"),
+    ],
+)
+def test_a_broken_network_is_found_out(desk: type[LocalDesk], promise: str) -> None:
+    report = simulate(3, days=0.5, crashes=20, build=Build(desk=desk))
+    assert any(fault.startswith(f"{promise}: ") for fault in report.broken), report

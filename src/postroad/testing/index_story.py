@@ -7,27 +7,36 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from postroad.core.model.delivery import State
+from msgspec.structs import astuple
+
+from postroad.core.model.delivery import Leg, State
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     AccessRecorded,
     Answers,
     ConfigurationChanged,
+    Context,
     Copy,
+    CrossReferenceChanged,
+    CrossReferenceRecord,
     DeliveriesAcknowledged,
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveriesReturned,
+    Ending,
     Entry,
     Hop,
     InvocationReturned,
+    Key,
     MessagePosted,
     MessageRefused,
     ObjectChange,
     PartFacts,
+    Returned,
+    encode,
 )
-from postroad.core.model.message import MessageType
-from postroad.core.projection.project import handle_key, version_key
+from postroad.core.model.message import MessageType, Property, Status
+from postroad.core.projection.project import answer_key, handle_key, journey_key, pack_pairs, version_key
 from postroad.core.projection.queries import QUERIES
 
 BUYER, SELLER, STAMPER, BANK = "b" * 16, "5" * 16, "57a3" * 4, "ba" * 8
@@ -35,10 +44,12 @@ LATER = 2**62  # a number after all others, to begin a page that shows the newes
 
 
 def _post(number: int, sender: str, *copies: Copy, **more: Any) -> MessagePosted:
-    facts: dict[str, Any] = {"transaction": f"session {number}", "handle": "", "topic": "orders"} | more
+    facts: dict[str, Any] = {
+        "transaction": f"session {number}", "type": MessageType.REQUEST, "topic": "orders", "expires_at_us": 0,
+    }  # fmt: skip
     return MessagePosted(
-        at_us=number * 1000, session=f"session {number}", sender=sender, type=MessageType.REQUEST, size=10, form="json",
-        expires_at_us=0, directory=1, parts=(PartFacts("p", "text/plain", 4),), copies=copies, **facts,
+        at_us=number * 1000, session=f"session {number}", sender=sender, size=10, form="json", directory=1,
+        parts=(PartFacts("p", "text/plain", 4),), copies=copies, **facts | more,
     )  # fmt: skip
 
 
@@ -48,6 +59,14 @@ def _to(*services: str) -> Copy:
 
 AT_STAMPER, AT_BANK = delivery_number(2, 0), delivery_number(2, 1)
 STAMPED, ANSWER, EXPIRED, WAITING = (delivery_number(seq, 0) for seq in (4, 7, 9, 14))
+# The second half: a copy that is stamped on a route with contexts, answered and acknowledged; one that the network gives up and
+# says so; one that expires with nothing waiting; and three that are still on their way.
+ROUND_TRIP, GIVEN_UP = delivery_number(15, 0), delivery_number(15, 1)
+ROUTED, RESPONSE, ERROR, SILENT, ANNOUNCED, ASKED = (delivery_number(seq, 0) for seq in (16, 17, 19, 20, 23, 24))
+SELLERS, BUYERS, BANKS, NOBODYS = (
+    Key(gcid, "no", value) for gcid, value in ((SELLER, "3489"), (BUYER, "BX0045012"), (BANK, "7"), (STAMPER, "?"))
+)
+_NEW_ROUTE = (Hop(STAMPER, (), SELLER, Context(1, topic="stamps", absorbs=True, rule="r1", dynamic=True)), Hop(SELLER))
 
 STORY: list[Entry] = [
     ConfigurationChanged(1000, "ada", "new", (ObjectChange("service", "a", 1, {"name": "A"}), ObjectChange("rule", "z", 1, {}))),
@@ -64,7 +83,29 @@ STORY: list[Entry] = [
     ConfigurationChanged(12_000, "ada", "gone", (ObjectChange("service", "a", 2, None),)),
     AccessRecorded(13_000, "eve", "login.failed", "wrong password"),
     _post(14, BUYER, _to(BANK), topic="ä ☃"),
+    _post(15, BUYER, Copy("S", _NEW_ROUTE, logical=(Hop(BANK),)), _to(BANK), expires_at_us=90_000, explained=3),
+    InvocationReturned(16_000, ROUND_TRIP, "session 16", "session 15", STAMPER, 15, 0, 1, SELLER, 12, 80_000,
+                       (PartFacts("p", "x/y", 4),), journey=ROUND_TRIP, hops=_NEW_ROUTE, logical=(Hop(BANK),),
+                       returned=(Returned(1, (Property("stamp", "red"),)),), status=Status("late", "too late"),
+                       explained=2, directory=1),
+    _post(17, SELLER, _to(BUYER), transaction="session 15", type=MessageType.RESPONSE, expires_at_us=70_000,
+          answers=Answers(ROUTED, "session 15", journey=ROUND_TRIP), shown_sender=BANK),
+    DeliveriesAcknowledged(18_000, BUYER, (RESPONSE,), (ROUND_TRIP,)),
+    _post(19, BANK, _to(BUYER), transaction="session 15", type=MessageType.RESPONSE, expires_at_us=60_000,
+          answers=Answers(GIVEN_UP, "session 15", journey=GIVEN_UP), ends=Ending(GIVEN_UP, GIVEN_UP, "failed", "no answer")),
+    _post(20, BUYER, _to(SELLER), expires_at_us=21_500),
+    DeliveriesAcknowledged(21_000, SELLER, (SILENT,)),
+    DeliveriesEnded(22_000, "network", "expired", "no response", (), (SILENT,)),
+    _post(23, BUYER, _to(BANK), type=MessageType.NOTIFICATION, expires_at_us=60_000),
+    _post(24, BUYER, _to(STAMPER, BANK), type=MessageType.NOTIFICATION, expires_at_us=90_000),
+    InvocationReturned(25_000, ASKED, "session 25", "session 24", STAMPER, 24, 0, 1, BANK, 12, 85_000, (), journey=ASKED),
+    CrossReferenceChanged(26_000, SELLER, STAMPER, "Customers", (CrossReferenceRecord(SELLERS, (("tone", "polite"),)),)),
+    CrossReferenceChanged(27_000, BUYER, STAMPER, "customers", tuple(CrossReferenceRecord(key) for key in (BUYERS, BANKS)),
+                          ((SELLERS, BUYERS), (BUYERS, NOBODYS), (NOBODYS, BANKS), (BANKS, SELLERS)), "session 24"),
+    CrossReferenceChanged(28_000, SELLER, STAMPER, "CUSTOMERS", (CrossReferenceRecord(SELLERS, (("tone", "curt"),)),)),
+    CrossReferenceChanged(29_000, SELLER, BANK, "customers", (CrossReferenceRecord(SELLERS),), ((BANKS, BUYERS),)),
 ]  # fmt: skip
+PASSED_ON = delivery_number(25, 0)
 
 
 class Question(NamedTuple):
@@ -83,13 +124,18 @@ class Question(NamedTuple):
 
 _LIFE = "number recipient state attempts leased_at_us available_at_us settled_at_us reason lease_seq settle_seq"
 
+_WAY = "id at_number leg state expires_at_us settled_at_us reason move_seq settle_seq"
+_NO_PAIRS = pack_pairs([])
+
 QUESTIONS = [
     Question("objects", (), "kind key version value seq", [("rule", "z", 1, b"{}", 1), ("service", "a", 2, b"", 12)]),
     Question("object_versions", ("service", "a"), "version value reason", [(2, b"", "gone"), (1, b'{"name":"A"}', "new")]),
     Question("object_versions", ("service", "b"), "version", []),
-    Question("mailboxes", (), "recipient waiting", [(BANK, 1), (BUYER, 1)]),
-    Question("mailbox", (BANK, 0, 10), "number sender content_facts", [(WAITING, BUYER, None)]),
-    Question("mailbox", (BANK, WAITING, 10), "number", []),
+    Question("mailboxes", (), "recipient waiting", [(BANK, 3), (BUYER, 2)]),
+    Question("mailbox", (BANK, 0, 10), "number sender content_facts",
+             [(WAITING, BUYER, None), (ANNOUNCED, BUYER, None), (PASSED_ON, STAMPER, encode(STORY[24]))]),
+    Question("mailbox", (BANK, WAITING, 1), "number", [(ANNOUNCED,)]),
+    Question("mailbox", (BANK, PASSED_ON, 10), "number", []),
     Question("mailbox", (BANK, 0, 0), "number", []),
     Question("mailbox", ("unknown", 0, 10), "number", []),
     Question("oldest_queued", (), "content_seq", [(7,)]),
@@ -102,12 +148,15 @@ QUESTIONS = [
     Question("message", ("session 9",), "seq sender transaction_id", [(9, BUYER, "session 9")]),
     Question("message", ("session 11",), "seq", []),
     Question("message_at", (7,), "session transaction_id sender type", [("session 7", "session 2", BANK, "request")]),
-    Question("sent_by", (BUYER, LATER, 2), "seq topic", [(14, "ä ☃"), (9, "orders")]),
+    Question("sent_by", (BUYER, LATER, 2), "seq type", [(24, "notification"), (23, "notification")]),
+    Question("sent_by", (BUYER, 15, 2), "seq topic", [(14, "ä ☃"), (9, "orders")]),
     Question("sent_by", (BUYER, 9, 2), "seq handle", [(2, "h1")]),
-    Question("received_by", (BANK, LATER, 10), "number state",
+    Question("received_by", (BANK, LATER, 3), "number state",
+             [(PASSED_ON, State.QUEUED), (ANNOUNCED, State.QUEUED), (GIVEN_UP, State.FAILED)]),
+    Question("received_by", (BANK, GIVEN_UP, 10), "number state",
              [(WAITING, State.QUEUED), (EXPIRED, State.EXPIRED), (AT_BANK, State.DELIVERED)]),
     Question("received_by", (BANK, WAITING, 1), "number", [(EXPIRED,)]),
-    Question("all_messages", (LATER, 3), "seq", [(14,), (9,), (7,)]),
+    Question("all_messages", (LATER, 3), "seq", [(24,), (23,), (20,)]),
     Question("all_messages", (7, 3), "seq", [(2,)]),
     Question("refused", ("session 11",), "seq code detail handle", [(11, "topic.unknown", "no such topic", "h2")]),
     Question("refused_by", (BUYER, LATER, 5), "seq size form", [(11, 7, "soap12")]),
@@ -115,12 +164,49 @@ QUESTIONS = [
     Question("seen", (handle_key(BUYER, "h1"),), "session seq", [("session 2", 2)]),
     Question("seen", (version_key("rule", "z", 1),), "session seq", [("", 1)]),
     Question("seen", (handle_key(BUYER, "h2"),), "seq", []),
-    Question("recent_keys", (1,), "key", [(version_key("service", "a", 2),)]),
+    Question("seen", (journey_key(ROUND_TRIP),), "session seq", [("", 18)]),
+    Question("seen", (journey_key(GIVEN_UP),), "session seq", [("session 19", 19)]),
+    Question("seen", (journey_key(SILENT),), "session seq", [("", 22)]),
+    Question("seen", (journey_key(ASKED),), "seq", []),
+    Question("recent_keys", (3,), "key",
+             [(answer_key(ASKED),), (journey_key(SILENT),), *sorted([(answer_key(GIVEN_UP),), (journey_key(GIVEN_UP),)])[:1]]),
     Question("transaction_messages", ("session 2",), "seq", [(2,), (7,)]),
     Question("transaction_messages", ("session 7",), "seq", []),
     Question("transaction_contents", ("session 2",), "seq session body_length", [(4, "session 4", 9)]),
     Question("transaction_deliveries", ("session 2",), "number", [(AT_STAMPER,), (AT_BANK,), (STAMPED,), (ANSWER,)]),
     Question("transaction_trail", ("session 2",), "seq", [(3,), (4,), (5,), (6,), (7,), (8,)]),
     Question("transaction_trail", ("session 14",), "seq", []),
-    Question("states", (), "state deliveries", [(State.QUEUED, 2), (State.DELIVERED, 3), (State.EXPIRED, 1)]),
+    Question("transaction_contents", ("session 15",), "seq session facts", [(16, "session 16", encode(STORY[15]))]),
+    Question("transaction_deliveries", ("session 15",), "number state reason",
+             [(ROUND_TRIP, State.DELIVERED, "answered"), (GIVEN_UP, State.FAILED, "no answer"),
+              (ROUTED, State.DELIVERED, "answered"), (RESPONSE, State.DELIVERED, "acknowledged"), (ERROR, State.QUEUED, "")]),
+    Question("transaction_journeys", ("session 15",), _WAY,
+             [(ROUND_TRIP, RESPONSE, Leg.BACK, State.DELIVERED, 90_000, 18_000, "acknowledged", 17, 18),
+              (GIVEN_UP, GIVEN_UP, Leg.OUT, State.FAILED, 90_000, 19_000, "no answer", 0, 19)]),
+    Question("transaction_journeys", ("session 2",), _WAY,
+             [(AT_STAMPER, AT_STAMPER, Leg.OUT, State.QUEUED, 0, 0, "", 0, 0),
+              (AT_BANK, AT_BANK, Leg.OUT, State.QUEUED, 0, 0, "", 0, 0)]),
+    Question("transaction_journeys", ("session 23",), "id", []),
+    Question("journey", (SILENT,), _WAY,
+             [(SILENT, SILENT, Leg.OUT, State.EXPIRED, 21_500, 22_000, "no response", 0, 22)]),
+    Question("journey", (ASKED,), _WAY, [(ASKED, PASSED_ON, Leg.OUT, State.QUEUED, 90_000, 0, "", 25, 0)]),
+    Question("journey", (RESPONSE,), "id", []),
+    Question("due_journeys", (90_000, 10), "id", [(ASKED,)]),
+    Question("due_journeys", (89_999, 10), "id", []),
+    Question("due_journeys", (90_000, 0), "id", []),
+    Question("due_deliveries", (85_000, 10), "number expires_at_us",
+             [(ERROR, 60_000), (ANNOUNCED, 60_000), (PASSED_ON, 85_000)]),
+    Question("due_deliveries", (84_999, 10), "number", [(ERROR,), (ANNOUNCED,)]),
+    Question("due_deliveries", (85_000, 1), "number", [(ERROR,)]),
+    Question("next_due", (), "journey_us delivery_us", [(90_000, 60_000)]),
+    Question("related", (STAMPER, "customers", *astuple(SELLERS)), "service key_name key_value pairs",
+             [(SELLER, "no", "3489", pack_pairs([("tone", "curt")])), (BANK, "no", "7", _NO_PAIRS),
+              (BUYER, "no", "BX0045012", _NO_PAIRS)]),
+    Question("related", (STAMPER, "customers", *astuple(BANKS)), "service", [(BANK,), (SELLER,), (BUYER,)]),
+    Question("related", (STAMPER, "customers", *astuple(NOBODYS)), "service", [(SELLER,), (BANK,), (BUYER,)]),
+    Question("related", (BANK, "customers", *astuple(SELLERS)), "service", [(SELLER,)]),
+    Question("related", (BANK, "customers", *astuple(BUYERS)), "service", []),
+    Question("related", (STAMPER, "suppliers", *astuple(SELLERS)), "service", []),
+    Question("states", (), "state deliveries",
+             [(State.QUEUED, 5), (State.DELIVERED, 8), (State.FAILED, 1), (State.EXPIRED, 1)]),
 ]  # fmt: skip

@@ -161,10 +161,10 @@ class HotState:
                     expires_at_us=entry.expires_at_us,
                 )
                 self._offer(queued, data)
+        if entry.ends is not None:  # before what it answers: a delivery that is given up was not delivered
+            self._close(entry.ends.delivery, FINAL[entry.ends.state])
         if entry.answers is not None:
             self._close(entry.answers.delivery, State.DELIVERED)
-        if entry.ends is not None:
-            self._close(entry.ends.delivery, FINAL[entry.ends.state])
 
     def _apply_return(self, entry: InvocationReturned, seq: int, body: BodyAt | None, data: bytes | None) -> None:
         self.keys.remember(unique_keys(entry), seq)

@@ -1,7 +1,7 @@
 """SQL as it lies in the files under ``sql/``: named statements, written once for SQLite and PostgreSQL.
 
 Kept rule: no SQL is put together from values. What is replaced in a statement are lists of columns that core.projection names,
-and for SQLite the spelling of a parameter (``$1`` becomes ``?1``).
+and for SQLite the spelling of a parameter (``$1`` becomes ``?1``) and of the collation by bytes, its own default.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def named(file: str, dialect: Dialect) -> dict[str, str]:
 
 
 def for_dialect(statement: str, dialect: Dialect) -> str:
-    return re.sub(r"\$(\d+)", r"?\1", statement) if dialect == "sqlite" else statement
+    if dialect == "postgres":
+        return statement
+    return re.sub(r"\$(\d+)", r"?\1", statement).replace('COLLATE "C"', "COLLATE BINARY")
 
 
 def fill(statement: str, *, in_full: bool) -> str:

@@ -22,6 +22,7 @@ from postroad.core.model.journal import (
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveriesReturned,
+    Ending,
     Entry,
     InvocationReturned,
     MessagePosted,
@@ -60,7 +61,9 @@ def unique_keys(entry: Entry) -> list[int]:
     return []
 
 
-def post_keys(sender: str, handle: str, idempotency: str, answers_delivery: int | None = None) -> tuple[int, ...]:
+def post_keys(
+    sender: str, handle: str, idempotency: str, answers_delivery: int | None = None, ends_journey: int = 0
+) -> tuple[int, ...]:
     """The keys of a post, for whoever writes its entry: hashed once there, they need not be hashed by every reader."""
     keys = []
     if handle:
@@ -69,12 +72,15 @@ def post_keys(sender: str, handle: str, idempotency: str, answers_delivery: int 
         keys.append(idempotency_key(sender, idempotency))
     if answers_delivery is not None:
         keys.append(answer_key(answers_delivery))
+    if ends_journey:
+        keys.append(journey_key(ends_journey))
     return tuple(keys)
 
 
 def _keys_of_post(entry: MessagePosted) -> tuple[int, ...]:
     answered = entry.answers.delivery if entry.answers is not None else None
-    return post_keys(entry.sender, entry.handle, entry.idempotency, answered)
+    ended = entry.ends.journey if entry.ends is not None else 0
+    return post_keys(entry.sender, entry.handle, entry.idempotency, answered, ended)
 
 
 def settled_by_post(entry: MessagePosted) -> tuple[int, ...]:
@@ -123,15 +129,19 @@ def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body
         number += 1
     for key in entry.keys or _keys_of_post(entry):
         changes["insert_seen"].append((key, session, seq))
+    if entry.ends is not None:  # before what it answers: a delivery that is given up was not delivered
+        _end_journey(changes, seq, at_us, entry.ends)
     if entry.answers is not None:
-        _settle(changes, seq, entry.at_us, (entry.answers.delivery,), State.DELIVERED, "answered")
+        _settle(changes, seq, at_us, (entry.answers.delivery,), State.DELIVERED, "answered")
         if entry.answers.journey and entry.ends is None:
             changes["move_journey"].append((delivery_number(seq, 0), Leg.BACK.value, seq, entry.answers.journey))
-    if entry.ends is not None:
-        journey, delivery, state, reason = msgspec.structs.astuple(entry.ends)
-        if delivery:
-            _settle(changes, seq, at_us, (delivery,), FINAL[state], reason)
-        changes["settle_journey"].append((FINAL[state].value, at_us, reason, seq, journey))
+
+
+def _end_journey(changes: Changes, seq: int, at_us: int, ends: Ending) -> None:
+    state = FINAL[ends.state]
+    if ends.delivery:
+        _settle(changes, seq, at_us, (ends.delivery,), state, ends.reason)
+    changes["settle_journey"].append((state.value, at_us, ends.reason, seq, ends.journey))
 
 
 def _returned_invocation(changes: Changes, seq: int, entry: InvocationReturned, facts: bytes, body: BodyAt) -> None:

@@ -52,6 +52,20 @@ CREATE TABLE relation (
   PRIMARY KEY (owner, map, service, key_name, key_value, other_service, other_name, other_value)
 ) STRICT, WITHOUT ROWID;
 
+-- As in the first schema: an index ends in the rowid, which is the primary key here.
+CREATE INDEX delivery_due ON delivery (expires_at_us) WHERE state = 0;
+CREATE INDEX journey_due ON journey (expires_at_us) WHERE state = 0;
+
+DELETE FROM service;
+DELETE FROM activity;
+DELETE FROM message;
+DELETE FROM delivery;
+DELETE FROM seen;
+DELETE FROM trail;
+DELETE FROM refused;
+DELETE FROM object;
+DELETE FROM object_version;
+DELETE FROM access;
 UPDATE position SET seq = 0, chain = zeroblob(32);
 
 -- postgres:
@@ -104,19 +118,11 @@ CREATE TABLE relation (
   PRIMARY KEY (owner, map, service, key_name, key_value, other_service, other_name, other_value)
 );
 
+CREATE INDEX delivery_due ON delivery (expires_at_us, number) WHERE state = 0;
+CREATE INDEX journey_due ON journey (expires_at_us, id) WHERE state = 0;
+
+TRUNCATE service, activity, message, delivery, seen, trail, refused, object, object_version, access;
 UPDATE position SET seq = 0, chain = decode(repeat('00', 32), 'hex');
 
 -- both:
-DELETE FROM service;
-DELETE FROM activity;
-DELETE FROM message;
-DELETE FROM delivery;
-DELETE FROM seen;
-DELETE FROM trail;
-DELETE FROM refused;
-DELETE FROM object;
-DELETE FROM object_version;
-DELETE FROM access;
 CREATE INDEX content_transaction ON content (transaction_id);
-CREATE INDEX delivery_due ON delivery (expires_at_us) WHERE state = 0;
-CREATE INDEX journey_due ON journey (expires_at_us) WHERE state = 0;

@@ -142,17 +142,19 @@ ORDER BY expires_at_us, number LIMIT $2
 SELECT (SELECT min(expires_at_us) FROM journey WHERE state = 0 AND expires_at_us > 0) AS journey_us,
        (SELECT min(expires_at_us) FROM delivery WHERE state = 0 AND expires_at_us > 0) AS delivery_us
 
--- UNION, not UNION ALL: a record that was reached before is not followed again, so circles end.
+-- UNION, not UNION ALL: a record that was reached before is not followed again, so circles end. The collation is that of the
+-- columns, which PostgreSQL wants from where the recursion starts. CROSS JOIN keeps SQLite from walking through the whole map
+-- instead of looking up each record that was reached.
 -- name: related
 WITH RECURSIVE reached (service, key_name, key_value) AS (
-  SELECT CAST($3 AS text), CAST($4 AS text), CAST($5 AS text)
+  SELECT CAST($3 AS text) COLLATE "C", CAST($4 AS text) COLLATE "C", CAST($5 AS text) COLLATE "C"
   UNION
-  SELECT relation.other_service, relation.other_name, relation.other_value FROM reached
-  JOIN relation ON relation.owner = $1 AND relation.map = $2 AND relation.service = reached.service
+  SELECT relation.other_service, relation.other_name, relation.other_value FROM reached CROSS JOIN relation
+  WHERE relation.owner = $1 AND relation.map = $2 AND relation.service = reached.service
     AND relation.key_name = reached.key_name AND relation.key_value = reached.key_value
 )
-SELECT reference.service, reference.key_name, reference.key_value, reference.pairs FROM reached
-JOIN reference ON reference.owner = $1 AND reference.map = $2 AND reference.service = reached.service
+SELECT reference.service, reference.key_name, reference.key_value, reference.pairs FROM reached CROSS JOIN reference
+WHERE reference.owner = $1 AND reference.map = $2 AND reference.service = reached.service
   AND reference.key_name = reached.key_name AND reference.key_value = reached.key_value
 ORDER BY CASE WHEN reference.service = $3 AND reference.key_name = $4 AND reference.key_value = $5 THEN 0 ELSE 1 END,
   reference.service, reference.key_name, reference.key_value

@@ -58,6 +58,8 @@ REFUSALS: dict[str, Refusal] = {
     "name.invalid": Refusal(422, "The name is not allowed"),
     "name.taken": Refusal(409, "The name is already in use"),
     "value.invalid": Refusal(422, "A value is not valid"),
+    "rule.invalid": Refusal(422, "The rule cannot be used as it is written"),
+    "schema.invalid": Refusal(422, "The schema cannot be read"),
     "not-found": Refusal(404, "There is nothing here, or nothing that you may see"),
     "method.not-allowed": Refusal(405, "This method is not allowed here"),
     "body.dropped": Refusal(410, "The body is no longer kept"),

@@ -1,0 +1,246 @@
+"""Which attributes an XML Schema gives a default value to, so that rules see them when a document leaves them out.
+
+Only that is read from a schema: which element declares which attributes, wherever the declaration stands (global or local
+elements, named or anonymous types, groups, extensions and restrictions). Content models are never compiled and nothing is
+fetched, because a schema is as hostile as any other input. Kept rule: reading costs one walk through the schema; everything that
+refers to something else is resolved when a document needs it, once, and a circle of references ends where it closes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from postroad.core.codecs.xml import Tree, parse
+from postroad.core.model.asset import AssetKind
+from postroad.core.model.snapshot import Directory
+from postroad.core.routing.xml_walk import Attributes
+from postroad.errors import Refused
+
+XS = "{http://www.w3.org/2001/XMLSchema}"
+RESOLVED_MOST = 10_000
+SCHEMAS_CACHED = 100
+_GLOBALS = ("element", "complexType", "attribute", "attributeGroup", "group")
+_BELOW = frozenset(
+    XS + name for name in ("sequence", "choice", "all", "complexContent", "simpleContent", "extension", "restriction")
+)
+
+
+class _Name(NamedTuple):
+    kind: str
+    name: str
+
+
+class Declared(NamedTuple):
+    """What one element declaration gives: its default attributes, and the declarations of its children by name."""
+
+    defaults: Mapping[str, str]
+    children: Mapping[str, Tree]
+
+
+NOTHING_DECLARED = Declared({}, {})
+
+
+class AttributeDefaults:
+    """The default attributes of one schema, found by the names that lead from a document's root to an element."""
+
+    __slots__ = ("_globals", "_known", "_qualified_attributes", "_qualified_elements", "_target")
+
+    def __init__(self, schema: Tree) -> None:
+        self._target = schema.get("targetNamespace", "")
+        self._qualified_elements = schema.get("elementFormDefault") == "qualified"
+        self._qualified_attributes = schema.get("attributeFormDefault") == "qualified"
+        self._globals = {
+            _Name(kind, self._in_target(node.get("name", ""))): node
+            for kind in _GLOBALS
+            for node in schema.iterchildren(XS + kind)
+        }
+        self._known: dict[Tree, Declared] = {}
+
+    def declares(self, root: str) -> bool:
+        """Whether the schema has a global element of this qualified name."""
+        return _Name("element", root) in self._globals
+
+    def value(self, chain: Sequence[str], attribute: str) -> str | None:
+        """The default of an attribute, for an element named by its own and all outer elements' names, the root's first."""
+        declared = self.root(chain[0]) if chain else NOTHING_DECLARED
+        for name in chain[1:]:
+            declared = self.child(declared, name)
+        return declared.defaults.get(attribute)
+
+    def root(self, name: str) -> Declared:
+        node = self._globals.get(_Name("element", name))
+        return NOTHING_DECLARED if node is None else self._declared(node)
+
+    def child(self, parent: Declared, name: str) -> Declared:
+        node = parent.children.get(name)
+        return NOTHING_DECLARED if node is None else self._declared(node)
+
+    def _declared(self, element: Tree) -> Declared:
+        """What an element declaration gives, looked up once for each of them."""
+        known = self._known.get(element)
+        if known is None:
+            known = self._known[element] = self._gathered(element)
+        return known
+
+    def _gathered(self, element: Tree) -> Declared:
+        defaults: dict[str, str | None] = {}
+        children: dict[str, Tree] = {}
+        for node in self._inside(element):
+            if node.tag == XS + "attribute":
+                self._take_attribute(node, defaults)
+            else:
+                name, declaration = self._element(node)
+                children.setdefault(name, declaration)
+        return Declared({name: value for name, value in defaults.items() if value is not None}, children)
+
+    def _inside(self, element: Tree) -> Iterator[Tree]:
+        """The attribute and element declarations that count for an element, those nearest to it first."""
+        waiting = self._type_of(element)
+        visited: set[Tree] = set()
+        while waiting and len(visited) <= RESOLVED_MOST:
+            node = waiting.pop(0)
+            if node in visited:
+                continue
+            visited.add(node)
+            for child in node.iterchildren("*"):
+                if child.tag in (XS + "attribute", XS + "element"):
+                    yield child
+                else:
+                    waiting += self._led_to(child)
+
+    def _type_of(self, element: Tree) -> list[Tree]:
+        named = element.get("type")
+        if named is not None:
+            return self._global("complexType", element, named)
+        return list(element.iterchildren(XS + "complexType"))
+
+    def _led_to(self, node: Tree) -> list[Tree]:
+        """Where the declarations inside of this node stand: in itself, in what it extends, in the group it refers to."""
+        found = [node] if node.tag in _BELOW else []
+        if node.tag in (XS + "extension", XS + "restriction"):
+            found += self._global("complexType", node, node.get("base", ""))
+        for kind in ("group", "attributeGroup"):
+            if node.tag == XS + kind:
+                found += self._global(kind, node, node.get("ref", ""))
+        return found
+
+    def _global(self, kind: str, near: Tree, name: str) -> list[Tree]:
+        node = self._globals.get(_Name(kind, _resolved(near, name)))
+        return [] if node is None else [node]
+
+    def _take_attribute(self, node: Tree, defaults: dict[str, str | None]) -> None:
+        reference = node.get("ref")
+        declaration = next(iter(self._global("attribute", node, reference or "")), node) if reference else node
+        qualified = node.get("form", "qualified" if self._qualified_attributes else "") == "qualified"
+        name = _resolved(node, reference) if reference else self._named(node, qualified)
+        given = None if node.get("use") == "prohibited" else _given(node) or _given(declaration)
+        if name not in defaults:
+            defaults[name] = None if given is None else given[0]
+
+    def _element(self, node: Tree) -> tuple[str, Tree]:
+        reference = node.get("ref")
+        if reference is not None:
+            name = _resolved(node, reference)
+            return name, self._globals.get(_Name("element", name), node)
+        qualified = node.get("form", "qualified" if self._qualified_elements else "") == "qualified"
+        return self._named(node, qualified), node
+
+    def _named(self, node: Tree, qualified: bool) -> str:
+        name = node.get("name", "")
+        return self._in_target(name) if qualified else name
+
+    def _in_target(self, name: str) -> str:
+        return f"{{{self._target}}}{name}" if self._target else name
+
+
+def _given(node: Tree) -> tuple[str] | None:
+    value = node.get("default", node.get("fixed"))
+    return None if value is None else (value,)
+
+
+def _resolved(near: Tree, name: str) -> str:
+    """A name with a prefix as a qualified name, by the namespaces that are declared around it."""
+    prefix, colon, local = name.rpartition(":")
+    namespace = near.nsmap.get(prefix if colon else None)
+    return f"{{{namespace}}}{local}" if namespace else local
+
+
+@lru_cache(maxsize=SCHEMAS_CACHED)
+def read_schema(xsd: str) -> AttributeDefaults:
+    """The default attributes of a schema, or a refusal when it is none that can be read."""
+    try:
+        schema = parse(xsd.encode("utf-8", "surrogatepass"))
+    except Refused as refusal:
+        raise Refused("schema.invalid", refusal.detail, pointer=refusal.pointer) from None
+    if schema.tag != XS + "schema":
+        raise Refused("schema.invalid", "this is not an XML Schema; its root must be xs:schema")
+    for kind in ("include", "import", "redefine", "override"):
+        node = next(schema.iterchildren(XS + kind), None)
+        if node is not None and (kind != "import" or node.get("schemaLocation")):
+            raise Refused(
+                "schema.invalid",
+                f"xs:{kind} is not followed; put everything into one schema",
+                pointer=f"line {node.sourceline}",
+            )
+    return AttributeDefaults(schema)
+
+
+# ---- the schemas of a service ----------------------------------------------------------------------------------------
+
+DefaultAttributes = Callable[[str, str], AttributeDefaults | None]  # by a schema's name or, without one, a root's name
+
+
+def no_default_attributes(_schema: str, _root: str) -> None:
+    """For those who have no schemas."""
+    return
+
+
+def default_attributes_of(service: str, directory: Directory) -> DefaultAttributes:
+    """How the rules of a service (given by its GCID) find default attributes; remembered in the snapshot."""
+    key = ("default attributes", service)
+    known: DefaultAttributes | None = directory.cache.get(key)
+    if known is None:
+        known = directory.cache[key] = _lookup(service, directory)
+    return known
+
+
+def _lookup(service: str, directory: Directory) -> DefaultAttributes:
+    assets = {
+        asset.name.casefold(): asset.content for asset in directory.assets_of(service) if asset.kind is AssetKind.SCHEMA
+    }
+    if not assets:
+        return no_default_attributes
+
+    def find(schema: str, root: str) -> AttributeDefaults | None:
+        if schema:
+            content = assets.get(schema.casefold())
+            return None if content is None else read_schema(content)
+        declaring = [known for known in map(read_schema, assets.values()) if known.declares(root)]
+        return declaring[0] if len(declaring) == 1 else None
+
+    return find
+
+
+def attributes_with(defaults: AttributeDefaults) -> Attributes:
+    """Reads an element's attributes, those included that are left out and have a default; for one document."""
+    declared: dict[Tree, Declared] = {}
+
+    def declared_for(node: Tree) -> Declared:
+        unknown = []
+        above: Tree | None = node
+        while above is not None and above not in declared:
+            unknown.append(above)
+            above = above.getparent()
+        for one in reversed(unknown):
+            parent = one.getparent()
+            declared[one] = defaults.root(one.tag) if parent is None else defaults.child(declared[parent], one.tag)
+        return declared[node]
+
+    def attributes(node: Tree) -> Mapping[str, str]:
+        given = declared_for(node).defaults
+        present: Mapping[str, str] = node.attrib  # type: ignore[assignment]  # the stubs allow for names in bytes
+        return {**given, **present} if given else present
+
+    return attributes

@@ -1,0 +1,82 @@
+"""Conditions compiled into functions of a message.
+
+A condition on something absent is false, whatever its operator; so is one on something that cannot be read. A place that holds
+several nodes satisfies a comparison if any of them does, and ``notEquals`` if something is there and none is equal. Character
+data is compared with character data, element content with element content. Kept rule: what costs is done when a rule is compiled;
+trying one looks only where it must, and stops as soon as the answer is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from postroad.core.model.rule import Combination, Combining, Comparing, Comparison, Condition, Place, Rule, Where
+from postroad.core.routing.found import NOTHING
+from postroad.core.routing.judging import judge_of
+from postroad.core.routing.places import lookup_of
+from postroad.core.routing.subject import Subject
+
+CONDITIONS_CACHED = 100_000
+
+Test = Callable[[Subject], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledRule:
+    rule: Rule
+    holds: Test
+    reads_documents: bool
+
+
+def compile_rule(rule: Rule) -> CompiledRule:
+    """The rule ready to be tried; refuses one that ``checking`` finds fault with as far as its condition goes."""
+    return CompiledRule(rule=rule, holds=compiled(rule.when), reads_documents=reads_documents(rule.when))
+
+
+@lru_cache(maxsize=CONDITIONS_CACHED)
+def compiled(condition: Condition) -> Test:
+    if isinstance(condition, Combination):
+        return _combination(condition.operator, [compiled(inner) for inner in condition.conditions])
+    return _comparison(condition)
+
+
+def reads_documents(condition: Condition) -> bool:
+    """Whether trying it may cause a body to be parsed."""
+    return any(place.where is not Where.HEADER for place in places_of(condition))
+
+
+def places_of(condition: Condition) -> list[Place]:
+    if isinstance(condition, Combination):
+        return [place for inner in condition.conditions for place in places_of(inner)]
+    return [condition.place] if condition.other is None else [condition.place, condition.other]
+
+
+def _combination(operator: Combining, tests: list[Test]) -> Test:
+    match operator:
+        case Combining.AND:
+            return lambda subject: all(test(subject) for test in tests)
+        case Combining.OR:
+            return lambda subject: any(test(subject) for test in tests)
+        case Combining.XOR:
+            return lambda subject: sum(test(subject) for test in tests) % 2 == 1
+        case Combining.NOT:
+            only = tests[0]
+            return lambda subject: not only(subject)
+
+
+def _comparison(comparison: Comparison) -> Test:
+    judge = judge_of(comparison)
+    lookup = lookup_of(comparison.place)
+    if comparison.operator is Comparing.MATCHES:
+        return lambda subject: subject.may_match(lookup) and judge(subject.found(lookup), NOTHING)
+    if comparison.other is None:
+        return lambda subject: judge(subject.found(lookup), NOTHING)
+    other = lookup_of(comparison.other)
+
+    def test(subject: Subject) -> bool:
+        found = subject.found(lookup)
+        return bool(found) and judge(found, subject.found(other))
+
+    return test

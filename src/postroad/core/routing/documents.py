@@ -1,0 +1,177 @@
+"""The documents of one message, parsed when a condition first looks into one, and at most once however many look.
+
+Kept rule: a document that cannot be parsed has no nodes, and that is noted rather than raised: it is the sender's business what a
+document says, and a rule's only to look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from postroad.core.codecs.json_syntax import decode
+from postroad.core.codecs.limits import DEFAULT_LIMITS
+from postroad.core.codecs.media import media_type_of
+from postroad.core.codecs.parts import OCTETS, TEXT, is_xml
+from postroad.core.codecs.xml import Tree, parse
+from postroad.core.model.message import Part
+from postroad.core.model.rule import Place, Where
+from postroad.core.routing.contents import JsonNumber, json_content, json_text, xml_content
+from postroad.core.routing.found import NOTHING, Found
+from postroad.core.routing.json_path import JsonPath, select_json
+from postroad.core.routing.xml_path import Finds, XmlPath
+from postroad.core.routing.xml_walk import Attributes, TooManyNodes, select_elements, select_texts
+from postroad.errors import Refused
+
+CANONICAL_CHARS = 4_000_000  # that are written out for one message, all conditions together
+MATCHED_CHARS = 1_000_000  # that patterns look at in one message, all conditions together
+
+_JSON = msgspec.json.Decoder(float_hook=JsonNumber)
+_UNSAID = frozenset({OCTETS, TEXT, ""})
+_XML_STARTS = (b"<", b"\xef\xbb\xbf<", b"\xff\xfe", b"\xfe\xff", b"\x00<")
+_PLAIN: Attributes = attrgetter("attrib")
+
+DefaultsOf = Callable[[Tree], Attributes | None]  # how to read attributes in a document, given its root
+
+
+def looks_like_xml(part: Part) -> bool:
+    """By its content type or, when that says nothing, by its first character."""
+    if media_type_of(part.content_type) in _UNSAID:
+        return part.data[:100].lstrip(b" \t\r\n").startswith(_XML_STARTS)
+    return is_xml(part.content_type)
+
+
+def looks_like_json(part: Part) -> bool:
+    media_type = media_type_of(part.content_type)
+    if media_type in _UNSAID:
+        return part.data[:100].lstrip(b" \t\r\n").startswith((b"{", b"["))
+    return media_type in ("application/json", "text/json") or media_type.endswith("+json")
+
+
+UNREADABLE = object()  # stands for a document that was tried and cannot be parsed
+
+
+class Documents:
+    """The parts of a message and what has been read of them so far; shared by all who look at the message."""
+
+    __slots__ = ("_canonical_left", "_matched_left", "_meant", "_read", "faults", "parts")
+
+    def __init__(self, parts: tuple[Part, ...]) -> None:
+        self.parts = parts
+        self.faults: list[str] = []
+        self._read: dict[str, Any] = {}  # by id
+        self._meant: dict[tuple[str, str, str], list[tuple[Part, Any]]] = {}  # by kind, where, and id or ""
+        self._canonical_left = CANONICAL_CHARS
+        self._matched_left = MATCHED_CHARS
+
+    def xml(self, place: Place, path: XmlPath, defaults_of: DefaultsOf) -> Found:
+        """What an XML path finds, in all documents that it is meant for."""
+        meant = self._meant.get(("/", place.where, place.document)) or self._find_meant("/", place)
+        found = []
+        for part, root in meant:
+            try:
+                found.append(_from_xml(root, path, defaults_of(root) or _PLAIN, self._canonical))
+            except TooManyNodes:
+                self._note_too_many(place, part)
+        return found[0] if len(found) == 1 else _together(found)
+
+    def json(self, place: Place, path: JsonPath) -> Found:
+        meant = self._meant.get(("$", place.where, place.document)) or self._find_meant("$", place)
+        found = []
+        for part, value in meant:
+            try:
+                found.append(_from_json(value, path, self._canonical))
+            except TooManyNodes:
+                self._note_too_many(place, part)
+        return _together(found)
+
+    def may_match(self, texts: Iterable[str]) -> bool:
+        """Whether patterns may still look at these texts."""
+        self._matched_left -= sum(map(len, texts))
+        if self._matched_left < 0:
+            self.note(f"patterns look at no more than {MATCHED_CHARS} characters of one message")
+        return self._matched_left >= 0
+
+    def note(self, fault: str) -> None:
+        if fault not in self.faults:
+            self.faults.append(fault)
+
+    def _note_too_many(self, place: Place, part: Part) -> None:
+        self.note(f"{place.path} leads to too many nodes of {part.id} to look at")
+
+    def _find_meant(self, kind: str, place: Place) -> list[tuple[Part, Any]]:
+        """The parsed documents of a kind, for places that name one document or mean any."""
+        fits, read = _KINDS[kind]
+        attachment = place.where is Where.ATTACHMENT
+        meant = [
+            (part, self._tried(part, read))
+            for part in self.parts
+            if part.attachment is attachment and place.document in ("", part.id) and fits(part)
+        ]
+        readable = [(part, value) for part, value in meant if value is not UNREADABLE]
+        self._meant[kind, place.where, place.document] = readable
+        return readable
+
+    def _tried(self, part: Part, read: Callable[[bytes], Any]) -> Any:
+        if part.id not in self._read:
+            try:
+                self._read[part.id] = read(part.data)
+            except Refused as refusal:
+                self.note(f"{part.id} cannot be read: {refusal.detail}")
+                self._read[part.id] = UNREADABLE
+        return self._read[part.id]
+
+    def _canonical(self, write: Callable[[int], str], most: int) -> str:
+        """A content written out, as long as the message's share lasts."""
+        if self._canonical_left <= 0:
+            self.note(f"no more than {CANONICAL_CHARS} characters of element content are compared in one message")
+            return ""
+        text = write(most)
+        self._canonical_left -= len(text)
+        return text
+
+
+_Share = Callable[[Callable[[int], str], int], str]
+
+
+def _from_xml(root: Tree, path: XmlPath, attributes: Attributes, share: _Share) -> Found:
+    if path.finds is not Finds.ELEMENTS:
+        return Found(tuple(select_texts(root, path, attributes)))
+    elements = select_elements(root, path, attributes)
+    leaves = tuple([element.text or "" for element in elements if len(element) == 0])
+    if len(leaves) == len(elements):
+        return Found(leaves)
+    contents = tuple(partial(share, partial(xml_content, element)) for element in elements if len(element))
+    return Found(leaves, contents=contents)
+
+
+def _read_json(data: bytes) -> Any:
+    return decode(data.removeprefix(b"\xef\xbb\xbf"), _JSON, DEFAULT_LIMITS)
+
+
+_KINDS: dict[str, tuple[Callable[[Part], bool], Callable[[bytes], Any]]] = {
+    "/": (looks_like_xml, parse),
+    "$": (looks_like_json, _read_json),
+}
+
+
+def _from_json(value: object, path: JsonPath, share: _Share) -> Found:
+    nodes = select_json(value, path)
+    leaves = tuple(json_text(node) for node in nodes if not isinstance(node, (dict, list)))
+    contents = tuple(partial(share, partial(json_content, node)) for node in nodes if isinstance(node, (dict, list)))
+    return Found(leaves, contents=contents)
+
+
+def _together(found: list[Found]) -> Found:
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        return NOTHING
+    return Found(
+        tuple(text for one in found for text in one.texts),
+        contents=tuple(content for one in found for content in one.contents),
+    )

@@ -1,0 +1,64 @@
+"""What a place in a message holds: character data, and elements that have content of their own.
+
+Kept rule: a whole content is turned into text only when something compares or shows it, and then no further than needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+Canonical = Callable[[int], str]  # a content in its canonical form, cut to so many characters
+
+SHOWN_CHARS = 200
+SHOWN_MOST = 20
+CUT = "…"  # stands behind what was cut
+
+
+class Value(NamedTuple):
+    """One node: its characters or, for element content, the beginning of its canonical form."""
+
+    text: str
+    elements: bool = False
+
+
+class Found:
+    """Everything that one place holds, several nodes where a path leads to several."""
+
+    __slots__ = ("contents", "names", "texts")
+
+    def __init__(
+        self,
+        texts: tuple[str, ...] = (),
+        *,
+        contents: tuple[Canonical, ...] = (),
+        names: frozenset[str] = frozenset(),
+    ) -> None:
+        self.texts = texts
+        self.contents = contents  # of the nodes that have element content
+        self.names = names  # for services: every name they go by, in lower case
+
+    def __bool__(self) -> bool:
+        return bool(self.texts or self.contents)
+
+    def values(self) -> tuple[Value, ...]:
+        shown = (Value(content(SHOWN_CHARS + 1), True) for content in self.contents[:SHOWN_MOST])
+        return (*(Value(text) for text in self.texts), *shown)
+
+    def texts_shown(self) -> tuple[str, ...]:
+        return _shown(self.texts)
+
+    def contents_shown(self) -> tuple[str, ...]:
+        return _shown(tuple(content(SHOWN_CHARS + 1) for content in self.contents[: SHOWN_MOST + 1]))
+
+    def names_shown(self) -> tuple[str, ...]:
+        return _shown(tuple(sorted(self.names)))
+
+
+def _shown(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Texts as they are kept in an explanation: a cut one is one longer than allowed, and so is a cut list."""
+    shown = tuple(text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + CUT for text in texts[:SHOWN_MOST])
+    return shown if len(texts) <= SHOWN_MOST else (*shown, CUT)
+
+
+NOTHING = Found()

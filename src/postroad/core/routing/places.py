@@ -1,0 +1,106 @@
+"""Places of a rule compiled: from what is written to the function that finds what stands there in a message.
+
+Kept rule: a place has one key, the same wherever it is written, under which what was found is remembered and explained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from msgspec.json import encode
+
+from postroad.core.codecs.xml import Tree
+from postroad.core.model.rule import Place, Where
+from postroad.core.routing.attribute_defaults import attributes_with
+from postroad.core.routing.found import Found
+from postroad.core.routing.header import header_item
+from postroad.core.routing.json_path import read_json_path
+from postroad.core.routing.xml_path import Equality, Finds, XmlPath, read_xml_path
+from postroad.core.routing.xml_walk import Attributes
+from postroad.errors import Refused
+
+if TYPE_CHECKING:
+    from postroad.core.routing.subject import Subject
+
+PLACES_CACHED = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookup:
+    """A compiled place."""
+
+    key: str
+    find: Callable[[Subject], Found]
+    names: bool = False  # its values name services or organizations, and are compared without regard to case
+
+
+def place_key(place: Place) -> str:
+    """The key of a place: what it is in words, and behind that what else tells it apart from others."""
+    rest = {
+        "document": place.document,
+        "namespaces": dict(sorted(place.namespaces)),
+        "schema": place.schema,
+    }
+    given = {name: value for name, value in rest.items() if value}
+    return f"{place.where.value} {place.path}" + (f" {encode(given).decode()}" if given else "")
+
+
+@lru_cache(maxsize=PLACES_CACHED)
+def lookup_of(place: Place) -> Lookup:
+    """The place compiled, or a refusal that says what is wrong with it."""
+    if place.where is Where.HEADER:
+        return _header(place)
+    if place.path.startswith("/"):
+        return _xml(place)
+    if place.path.startswith("$"):
+        return _json(place)
+    raise Refused("rule.invalid", "a path starts with / for XML documents or with $ for JSON documents")
+
+
+def _header(place: Place) -> Lookup:
+    item = header_item(place.path)
+    if item is None:
+        raise Refused(
+            "rule.invalid", f"the header has no item {place.path[:80]!r}; use one such as topic or properties.NAME"
+        )
+    if place.document or place.namespaces or place.schema:
+        raise Refused("rule.invalid", "document, namespaces and schema are for paths into documents; leave them out")
+    look = item.look
+    return Lookup(key=place_key(place), find=lambda subject: look(subject.view), names=item.names)
+
+
+def _xml(place: Place) -> Lookup:
+    path = read_xml_path(place.path, dict(place.namespaces))
+    key = place_key(place)
+    if not _reads_attributes(path):
+        return Lookup(key=key, find=lambda subject: subject.documents.xml(place, path, _no_defaults))
+
+    def find(subject: Subject) -> Found:
+        def defaults_of(root: Tree) -> Attributes | None:
+            defaults = subject.default_attributes(place.schema, root.tag)
+            return None if defaults is None else attributes_with(defaults)
+
+        return subject.documents.xml(place, path, defaults_of)
+
+    return Lookup(key=key, find=find)
+
+
+def _no_defaults(_root: Tree) -> None:
+    return None
+
+
+def _reads_attributes(path: XmlPath) -> bool:
+    predicates = (predicate for step in path.steps for predicate in step.predicates)
+    return path.finds is Finds.ATTRIBUTES or any(
+        isinstance(predicate, Equality) and predicate.attribute for predicate in predicates
+    )
+
+
+def _json(place: Place) -> Lookup:
+    if place.namespaces or place.schema:
+        raise Refused("rule.invalid", "namespaces and schema are for paths into XML documents; leave them out")
+    path = read_json_path(place.path)
+    return Lookup(key=place_key(place), find=lambda subject: subject.documents.json(place, path))

@@ -1,0 +1,103 @@
+"""A message as conditions look at it: header, documents, and what the service whose rules are tried knows besides.
+
+Every service on the way gets its own view by ``seen_by``. Kept rule: all views share the documents, so that a body is parsed at
+most once for a message, and only if a condition looks into it; what a view has looked at stays with it, for explanations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from postroad.core.model.message import Argument, Part
+from postroad.core.model.rule import Place, RuleRole
+from postroad.core.routing.attribute_defaults import DefaultAttributes, no_default_attributes
+from postroad.core.routing.documents import Documents
+from postroad.core.routing.found import Found, Value
+from postroad.core.routing.header import Addressed, Header, Party, Seen
+from postroad.core.routing.places import Lookup, lookup_of
+
+__all__ = ["CONTENT", "NAMES", "Addressed", "Header", "Party", "Subject"]
+
+CONTENT = " (content)"  # behind a place's key: what was seen of element content there
+NAMES = " (names)"  # behind a place's key: every name of the services seen there
+
+
+class Subject:
+    __slots__ = ("default_attributes", "documents", "looked_at", "service", "view")
+
+    def __init__(
+        self,
+        *,
+        header: Header,
+        parts: tuple[Part, ...] = (),
+        default_attributes: DefaultAttributes = no_default_attributes,
+    ) -> None:
+        self.view = Seen(header=header, parts=parts, topic=header.topic)
+        self.documents = Documents(parts)
+        self.default_attributes = default_attributes
+        self.service = ""
+        self.looked_at: dict[str, Found] = {}
+
+    def seen_by(
+        self,
+        service: str,
+        *,
+        role: RuleRole,
+        topic: str,
+        arguments: tuple[Argument, ...] = (),
+        invoker: str | Party = "",
+        default_attributes: DefaultAttributes = no_default_attributes,
+    ) -> Subject:
+        """The same message as another service on the way sees it."""
+        view = object.__new__(Subject)
+        view.view = Seen(
+            header=self.view.header,
+            parts=self.view.parts,
+            topic=topic,
+            role=role,
+            arguments=arguments,
+            invoker=_party(invoker),
+        )
+        view.documents = self.documents
+        view.default_attributes = default_attributes
+        view.service = service
+        view.looked_at = {}
+        return view
+
+    def found(self, lookup: Lookup) -> Found:
+        """What stands at a compiled place; looked up once."""
+        found = self.looked_at.get(lookup.key)
+        if found is None:
+            found = self.looked_at[lookup.key] = lookup.find(self)
+        return found
+
+    def may_match(self, lookup: Lookup) -> bool:
+        """Whether a pattern may look at what stands at a place: there is a bound to what one message may cost."""
+        return self.documents.may_match(self.found(lookup).texts)
+
+    def values(self, place: Place) -> tuple[Value, ...]:
+        """What stands at a place: one value for each node, and none when there is nothing."""
+        return self.found(lookup_of(place)).values()
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Why documents could not be looked into, or not wholly; the same for every view of a message."""
+        return tuple(self.documents.faults)
+
+    @property
+    def seen(self) -> Mapping[str, tuple[str, ...]]:
+        """What was looked at so far, by the places' keys, long texts and long lists cut; what ``telling`` tells from."""
+        seen: dict[str, tuple[str, ...]] = {}
+        for key, found in self.looked_at.items():
+            seen[key] = found.texts_shown()
+            if found.contents:
+                seen[key + CONTENT] = found.contents_shown()
+            if found.names:
+                seen[key + NAMES] = found.names_shown()
+        return seen
+
+
+def _party(service: str | Party) -> Party | None:
+    if isinstance(service, Party):
+        return service
+    return Party(address=service) if service else None

@@ -1,0 +1,135 @@
+"""Paths followed through XML documents, with XPath's meaning.
+
+Kept rule: every step is one walk at most through the document, and a step that finds more nodes than anyone can mean gives up, so
+that neither a hostile document nor a careless path makes others wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import TypeVar
+
+from postroad.core.codecs.xml import Tree
+from postroad.core.routing.xml_path import LAST, Equality, Finds, Step, XmlPath
+
+NODES_MOST = 10_000
+
+Attributes = Callable[[Tree], Mapping[str, str]]  # of an element, those with default values included
+_Node = TypeVar("_Node")
+
+
+class TooManyNodes(Exception):
+    """A step found more nodes than are looked at."""
+
+
+def select_elements(root: Tree, path: XmlPath, attributes: Attributes) -> list[Tree]:
+    """The elements that a path, or the steps of one before its attributes or texts, leads to."""
+    steps = path.steps if path.finds is Finds.ELEMENTS else path.steps[:-1]
+    if not steps:  # //@id and //text() look below the document itself
+        return [root]
+    nodes = _from_document(root, steps[0], attributes)
+    for step in steps[1:]:
+        if not nodes:
+            return nodes
+        nodes = _below(nodes, step, attributes)
+    return nodes
+
+
+def select_texts(root: Tree, path: XmlPath, attributes: Attributes) -> list[str]:
+    """The attributes' values or the texts that the path leads to."""
+    step = path.steps[-1]
+    if len(path.steps) == 1 and not step.descends:
+        return []  # a document itself has neither attributes nor texts
+    nodes = select_elements(root, path, attributes)
+    holders = _selves_and_below(nodes) if step.descends else nodes
+    texts = _texts(holders) if step.finds is Finds.TEXTS else _values(holders, step.name, attributes)
+    return _bounded(texts)
+
+
+def _from_document(root: Tree, step: Step, attributes: Attributes) -> list[Tree]:
+    if step.descends:
+        return _chosen(_bounded(root.iter(step.name)), step, attributes)
+    return _filtered([root], step, attributes) if fits(root.tag, step.name) else []
+
+
+def _below(nodes: list[Tree], step: Step, attributes: Attributes) -> list[Tree]:
+    if step.descends:
+        found = _bounded(node for top in _outermost(nodes) for node in top.iterdescendants(step.name))
+        return _chosen(found, step, attributes)
+    if not step.predicates:
+        if len(nodes) == 1:
+            return _bounded(nodes[0].iterchildren(step.name))
+        return _bounded(child for node in nodes for child in node.iterchildren(step.name))
+    return _bounded(
+        child for node in nodes for child in _filtered(_bounded(node.iterchildren(step.name)), step, attributes)
+    )
+
+
+def _chosen(found: list[Tree], step: Step, attributes: Attributes) -> list[Tree]:
+    """Descendants that pass the predicates; a position counts among the children of one parent, as in XPath."""
+    if not step.counts:
+        return _filtered(found, step, attributes)
+    families: dict[Tree | None, list[Tree]] = {}
+    for node in found:
+        families.setdefault(node.getparent(), []).append(node)
+    return [node for family in families.values() for node in _filtered(family, step, attributes)]
+
+
+def _filtered(nodes: list[Tree], step: Step, attributes: Attributes) -> list[Tree]:
+    for predicate in step.predicates:
+        if isinstance(predicate, Equality):
+            nodes = [node for node in nodes if _equal(node, predicate, attributes)]
+        else:
+            nodes = nodes[-1:] if predicate == LAST else nodes[predicate - 1 : predicate]
+    return nodes
+
+
+def _equal(node: Tree, predicate: Equality, attributes: Attributes) -> bool:
+    if predicate.attribute:
+        return attributes(node).get(predicate.name) == predicate.literal
+    return any(
+        len(child) == 0 and (child.text or "") == predicate.literal for child in node.iterchildren(predicate.name)
+    )
+
+
+def _outermost(nodes: list[Tree]) -> list[Tree]:
+    """The nodes that are not below another one of them: what is below those is below these too."""
+    if len(nodes) == 1:
+        return nodes
+    among = set(nodes)
+    return [node for node in nodes if not any(above in among for above in node.iterancestors())]
+
+
+def _selves_and_below(nodes: list[Tree]) -> Iterator[Tree]:
+    return (node for top in _outermost(nodes) for node in top.iter("*"))
+
+
+def _texts(nodes: Iterable[Tree]) -> Iterator[str]:
+    for node in nodes:
+        if node.text:
+            yield node.text
+        yield from (child.tail for child in node if child.tail)
+
+
+def _values(nodes: Iterable[Tree], name: str, attributes: Attributes) -> Iterator[str]:
+    if not name.endswith("*"):
+        for node in nodes:
+            value = attributes(node).get(name)
+            if value is not None:
+                yield value
+        return
+    for node in nodes:
+        yield from (value for found, value in attributes(node).items() if fits(found, name))
+
+
+def fits(tag: str, name: str) -> bool:
+    """Whether a qualified name passes a name test."""
+    return tag == name or name == "*" or (name[-1] == "*" and tag.startswith(name[:-1]))
+
+
+def _bounded(found: Iterable[_Node]) -> list[_Node]:
+    nodes = list(islice(found, NODES_MOST + 1))
+    if len(nodes) > NODES_MOST:
+        raise TooManyNodes
+    return nodes

@@ -13,8 +13,6 @@ import math
 import os
 import resource
 import sys
-import tempfile
-from collections.abc import Iterator
 
 from postroad.errors import Misconfigured
 
@@ -35,17 +33,6 @@ def limit_cpu(seconds: float) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     allowed = math.ceil(used.ru_utime + used.ru_stime + seconds) + CPU_SLACK_S
     resource.setrlimit(resource.RLIMIT_CPU, (allowed, resource.RLIM_INFINITY))
-
-
-@contextlib.contextmanager
-def empty_folder() -> Iterator[None]:
-    """Load the engine in here. The folder is removed while the process stays in it, and there nothing can be made."""
-    folder = tempfile.mkdtemp(prefix="postroad-worker-")
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.rmdir(folder)
 
 
 def close_doors() -> None:

@@ -101,7 +101,14 @@ class Worker:
         command = (sys.executable, "-I", "-c", BOOT, SOURCE_FOLDER, str(printed))
         try:
             process = await asyncio.create_subprocess_exec(
-                *command, stdin=pipe, stdout=pipe, stderr=printing, env={}, pass_fds=(printed,), start_new_session=True
+                *command,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=printing,
+                pass_fds=(printed,),
+                env={},
+                cwd="/",  # Saxon takes it for the base of relative addresses
+                start_new_session=True,  # what is typed at the server's terminal is for the server
             )
         except BaseException:
             os.close(printed)

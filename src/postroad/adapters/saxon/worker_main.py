@@ -67,12 +67,11 @@ class ServersLine:
 
 
 def serve(terms: Terms, server: ServersLine, printed: Printed) -> None:
-    with confinement.empty_folder():
-        confinement.limit_resources(terms.memory_bytes)
-        from postroad.adapters.saxon.engine import Engine  # only now, with the limits in place
+    confinement.limit_resources(terms.memory_bytes)
+    from postroad.adapters.saxon.engine import Engine  # only now, with the limits in place
 
-        engine = Engine(terms.settings, printed)
-        engine.run_once()
+    engine = Engine(terms.settings, printed)
+    engine.run_once()
     confinement.close_doors()
     server.say(framed(Ready()))
     while frame := server.heard():

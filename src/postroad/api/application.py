@@ -37,7 +37,7 @@ from postroad.core.admission.rate import RateLimiter
 from postroad.core.configuration.document import plainly, pointer
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused, Unavailable
-from postroad.flow.administration import Administration
+from postroad.flow.administration import Administration, AssetCheck, nothing_to_check
 from postroad.flow.authenticate import Authenticator
 from postroad.flow.network import Network
 from postroad.ports import Passwords
@@ -59,6 +59,7 @@ def application(
     settings: Settings,
     *,
     requests_per_s: int = REQUESTS_PER_S,
+    asset_faults: AssetCheck = nothing_to_check,
 ) -> FastAPI:
     """The application for a running network."""
     app = FastAPI(
@@ -67,7 +68,7 @@ def application(
     app.state.api = ApiContext(
         network=network,
         authenticator=authenticator,
-        administration=Administration(network, passwords),
+        administration=Administration(network, passwords, asset_faults),
         cursors=Cursors(_cursor_key(network, settings)),
         limiter=RateLimiter(requests_per_s),
     )

@@ -13,7 +13,7 @@ import msgspec
 
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused, Unavailable
-from postroad.flow.administration_configuration import Contradictory
+from postroad.flow.administration import Contradictory
 
 CONTENT_TYPE = "application/problem+json"
 PAGE = "/docs/errors"

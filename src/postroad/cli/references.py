@@ -1,7 +1,8 @@
-"""Configuration files as they are sent: several joined into one document, and secrets put in where the files only point to them.
+"""Configuration files as they are sent: several joined into one document, and what the files only point to put in its place.
 
 Kept rule: a secret never stands in a file under version control. ``passwordFrom: env:NAME`` and ``keyFrom: file:PATH`` are
-resolved here, where the files are; a relative path counts from the folder of the file that names it.
+resolved here, where the files are; so is ``file: PATH`` of an asset. A relative path counts from the folder of the file that
+names it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from postroad.cli.asset_files import with_assets
 from postroad.errors import Misconfigured
 
 RESOLVED = {"passwordFrom": "password", "keyFrom": "key"}
@@ -30,7 +32,8 @@ def read_documents(
     for file in files:
         content = _parsed(file, stdin, faults)
         folder = Path() if file == "-" else Path(file).parent
-        _join(joined, _with_secrets(content, _resolver(folder, environment, file, faults, make_key)), file, faults)
+        resolved = _with_secrets(content, _resolver(folder, environment, file, faults, make_key))
+        _join(joined, with_assets(resolved, folder, file, faults), file, faults)
     if faults:
         raise Misconfigured(faults)
     return joined

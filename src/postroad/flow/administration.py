@@ -8,10 +8,12 @@ still holds when it is written; what a caller may not see is refused as if it di
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
+from postroad.core.configuration.document import Fault
 from postroad.core.identity import api_key
 from postroad.core.model import ids
+from postroad.core.model.asset import Asset
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Organization, Role, Service
 from postroad.core.model.snapshot import Directory, object_key
@@ -20,17 +22,24 @@ from postroad.flow.configure import Change
 from postroad.flow.network import Network
 from postroad.ports import Passwords
 
+AssetCheck = Callable[[Asset], Awaitable[Sequence[Fault]]]  # everything that is wrong with an asset
 Decision = Callable[[Directory], Sequence[Change]]
 ADDRESS = "address"
 NOTHING_HERE = "There is nothing of that name, or nothing that you may see; check the name, and who you are"
 
 
-class Administration:
-    """Carries out decisions, and draws what they need: ids, keys, password hashes."""
+async def nothing_to_check(asset: Asset) -> Sequence[Fault]:
+    """For networks that run no services themselves."""
+    return ()
 
-    def __init__(self, network: Network, passwords: Passwords) -> None:
+
+class Administration:
+    """Carries out decisions, and draws what they need: ids, keys, password hashes, the check of an asset."""
+
+    def __init__(self, network: Network, passwords: Passwords, asset_faults: AssetCheck = nothing_to_check) -> None:
         self.network = network
         self.passwords = passwords
+        self.asset_faults = asset_faults
         self._one_at_a_time = asyncio.Lock()
 
     @property
@@ -75,6 +84,14 @@ class Administration:
             label=label,
             created_at_us=self.network.clock.now_us(),
         )
+
+
+class Contradictory(Refused):
+    """Something that cannot be saved, with everything that is wrong with it."""
+
+    def __init__(self, code: str, detail: str, faults: Sequence[Fault]) -> None:
+        super().__init__(code, detail)
+        self.faults = list(faults)
 
 
 def not_found() -> Refused:

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
+from postroad.core.configuration.assets import PLURALS, AssetEntry
 from postroad.core.configuration.document import CredentialEntry, Fault, NetworkDocument, pointer, read_document
+from postroad.core.configuration.owned_assets import asset_entries
 from postroad.core.configuration.plan import Plan, plan
 from postroad.core.configuration.sections import export
 from postroad.core.identity import api_key
+from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import CredentialKind, Role
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
-from postroad.flow.administration import Administration, address_claims, denied
+from postroad.flow.administration import Administration, Contradictory, address_claims, denied
+from postroad.flow.administration_assets import located
 from postroad.flow.configure import Change
 
 PASSWORDS_MOST = 200  # each costs a slow hash
 
 
-class Contradictory(Refused):
-    """A document that cannot be applied, with everything that is wrong with it."""
+class WorkedOut(NamedTuple):
+    """What planning must know and cannot work out itself, by pointer."""
 
-    def __init__(self, code: str, detail: str, faults: list[Fault]) -> None:
-        super().__init__(code, detail)
-        self.faults = faults
+    secrets: dict[str, str]
+    asset_faults: dict[str, list[Fault]]
 
 
 def exported(caller: Caller, directory: Directory) -> dict[str, Any]:
@@ -40,8 +43,8 @@ def exported(caller: Caller, directory: Directory) -> dict[str, Any]:
 async def planned(administration: Administration, caller: Caller, content: dict[str, Any], *, prune: bool) -> Plan:
     """What the document would change; raises Contradictory with every fault."""
     document = _readable(caller, administration.directory, content)
-    secrets = await _stored_secrets(administration, document)
-    return _plan(administration, caller, document, administration.directory, secrets, prune=prune)
+    known = await _worked_out(administration, document)
+    return _plan(administration, caller, document, administration.directory, known, prune=prune)
 
 
 async def apply(
@@ -49,12 +52,12 @@ async def apply(
 ) -> Plan:
     """Carry the plan out, in one entry, if it is still the one that ``version`` names."""
     document = _readable(caller, administration.directory, content)
-    secrets = await _stored_secrets(administration, document)
+    known = await _worked_out(administration, document)
     carried_out = Plan()
 
     def decide(directory: Directory) -> list[Change]:
         nonlocal carried_out
-        carried_out = _plan(administration, caller, document, directory, secrets, prune=prune)
+        carried_out = _plan(administration, caller, document, directory, known, prune=prune)
         if carried_out.version != version:
             raise Refused("version.conflict", "What this plan touches has changed since; plan again, look, and apply")
         return _changes(carried_out, directory)
@@ -98,14 +101,15 @@ def _plan(
     caller: Caller,
     document: NetworkDocument,
     directory: Directory,
-    secrets: dict[str, str],
+    known: WorkedOut,
     *,
     prune: bool,
 ) -> Plan:
     found = plan(
         document,
         directory,
-        secrets=secrets,
+        secrets=known.secrets,
+        asset_faults=known.asset_faults,
         fresh_ids=_fresh_ids(administration),
         now_us=administration.network.clock.now_us(),
         prune=prune,
@@ -119,6 +123,23 @@ def _plan(
 def _fresh_ids(administration: Administration) -> Iterator[str]:
     while True:
         yield administration.new_id()
+
+
+async def _worked_out(administration: Administration, document: NetworkDocument) -> WorkedOut:
+    return WorkedOut(await _stored_secrets(administration, document), await _asset_faults(administration, document))
+
+
+async def _asset_faults(administration: Administration, document: NetworkDocument) -> dict[str, list[Fault]]:
+    """What is wrong with the document's assets, as far as it takes a compiler to find out; of those that are new."""
+    found = {}
+    for place, address, kind, name, entry in _asset_entries(document):
+        service = administration.directory.service(address)
+        saved = administration.directory.asset(service.gcid, kind, name) if service else None
+        if entry.content is not None and (saved is None or saved.content != entry.content):
+            asset = Asset(service=service.gcid if service else "", kind=kind, name=name, content=entry.content)
+            faults = await administration.asset_faults(asset)
+            found[place] = [Fault(f"{place}/content", located(fault)) for fault in faults]
+    return found
 
 
 async def _stored_secrets(administration: Administration, document: NetworkDocument) -> dict[str, str]:
@@ -145,6 +166,14 @@ async def _password_hash(administration: Administration, address: str, label: st
         if same_label and await administration.passwords.verify(password, item.secret):
             return item.secret
     return await administration.passwords.hash(password)
+
+
+def _asset_entries(document: NetworkDocument) -> Iterator[tuple[str, str, AssetKind, str, AssetEntry]]:
+    for house, organization in document.organizations.items():
+        for service, wish in organization.services.items():
+            for kind, name, entry in asset_entries(wish):
+                place = pointer("organizations", house, "services", service, PLURALS[kind], name)
+                yield place, f"{house}/{service}", kind, name, entry
 
 
 def _credential_entries(document: NetworkDocument) -> Iterator[tuple[str, str, CredentialEntry]]:

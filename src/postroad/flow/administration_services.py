@@ -69,12 +69,16 @@ async def replace_service(
 
 
 async def remove(administration: Administration, caller: Caller, named: str, seen_version: int | None) -> None:
-    """The service goes, and its credentials with it."""
+    """The service goes, and its credentials, rules and assets with it."""
 
     def decide(directory: Directory) -> list[Change]:
         service = service_for(caller, directory, named, Role.DEVELOPER)
-        credentials = [removing(item) for item in directory.credentials_of(service=service.gcid)]
-        return [removing(service, seen_version), *credentials, *address_claims(service, None)]
+        owned = (
+            *directory.credentials_of(service=service.gcid),
+            *directory.rules_of(service.gcid),
+            *directory.assets_of(service.gcid),
+        )
+        return [removing(service, seen_version), *map(removing, owned), *address_claims(service, None)]
 
     await administration.carry_out(caller.name, decide, "service removed")
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, StrictBool, ValidationError, model_validator
 
+from postroad.core.configuration.assets import AssetSections
 from postroad.core.configuration.profile import ServiceProfile
 from postroad.core.configuration.shapes import (
     Email,
@@ -72,7 +73,7 @@ class CredentialEntry(Shape):
         return self.kind or CredentialKind.CERTIFICATE
 
 
-class ServiceEntry(ServiceProfile):
+class ServiceEntry(ServiceProfile, AssetSections):
     gcid: Annotated[Gcid | None, Field(description="Drawn by the network; written by an export")] = None
     credentials: Annotated[tuple[CredentialEntry, ...] | None, Field(max_length=100)] = None
 

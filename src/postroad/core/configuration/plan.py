@@ -7,7 +7,7 @@ versions of what it touches, so applying it is refused once any of that has move
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
@@ -16,11 +16,15 @@ from typing import Any
 import msgspec
 from pydantic.alias_generators import to_camel
 
+from postroad.core.configuration.assets import PLURALS, asset_summary
 from postroad.core.configuration.document import Fault, NetworkDocument, pointer
 from postroad.core.configuration.planning import Planning, Wanted
 from postroad.core.configuration.profile import profile_of
 from postroad.core.configuration.sections import SECTIONS, USUAL
+from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import Credential, Organization, Person, Role, Service
+from postroad.core.model.journal import ObjectChange
+from postroad.core.model.rule import Rule
 from postroad.core.model.snapshot import Directory, object_key
 
 
@@ -74,14 +78,21 @@ def plan(
     now_us: int,
     prune: bool = False,
     may_choose_ids: bool = False,
+    asset_faults: Mapping[str, Sequence[Fault]] | None = None,
 ) -> Plan:
     """The way from the directory to the document.
 
     ``secrets`` gives what is stored for each secret in the document (a hash, a fingerprint), by the entry's pointer; where
-    a secret is the one already stored, that is the stored value itself, so that it shows no change.
+    a secret is the one already stored, that is the stored value itself, so that it shows no change. ``asset_faults`` says what is
+    wrong with assets that had to be compiled to find out, by the asset's pointer.
     """
     planning = Planning(
-        directory=directory, secrets=secrets, fresh_ids=fresh_ids, now_us=now_us, may_choose_ids=may_choose_ids
+        directory=directory,
+        secrets=secrets,
+        fresh_ids=fresh_ids,
+        now_us=now_us,
+        may_choose_ids=may_choose_ids,
+        asset_faults=asset_faults or {},
     )
     steps: list[PlannedStep] = []
     for name, entry in document.organizations.items():
@@ -102,6 +113,17 @@ def plan(
             steps += _removals(wanted.name, entry, directory, kept)
     planning.faults += _twice(document) + _ownerless(document, directory, steps)
     return Plan(steps=tuple(steps), faults=tuple(planning.faults))
+
+
+def directory_after(directory: Directory, steps: Iterable[PlannedStep]) -> Directory:
+    """The directory as it will be once these steps are carried out."""
+    changes = [
+        ObjectChange(
+            step.kind, step.key, step.seen_version + 1, None if step.value is None else msgspec.to_builtins(step.value)
+        )
+        for step in steps
+    ]
+    return directory.changed(changes, directory.version + 1)
 
 
 def _removals(organization: str, entry: Any, directory: Directory, kept: set[tuple[str, str]]) -> list[PlannedStep]:
@@ -151,6 +173,8 @@ def written(value: Any) -> dict[str, Any]:
     """A configuration object as people write it."""
     if isinstance(value, Service):
         return {"name": value.name, **profile_of(value)}
+    if isinstance(value, Asset):
+        return asset_summary(value)
     camel = {to_camel(name): field for name, field in msgspec.to_builtins(value).items()}
     return {UNITS.get(name, name): field for name, field in camel.items()}
 
@@ -178,6 +202,10 @@ def name_of(item: Any, directory: Directory) -> str:
         case Credential():
             service = directory.services.get(item.service)
             return f"{service.address if service else item.person}: {item.label or item.id}"
+        case Rule():
+            return f"{directory.services[item.service].address}: {item.name}"
+        case Asset():
+            return f"{directory.services[item.service].address}: {item.kind.value} {item.name}"
     raise TypeError(f"{type(item).__name__} is not a configuration object")
 
 
@@ -187,6 +215,10 @@ def _twice(document: NetworkDocument) -> list[Fault]:
     for name, entry in document.organizations.items():
         faults += _same_names(entry.people, "organizations", name, "people")
         faults += _same_names(entry.services, "organizations", name, "services")
+        for service, wish in entry.services.items():
+            for kind in AssetKind:
+                place = ("organizations", name, "services", service, PLURALS[kind])
+                faults += _same_names(wish.assets(kind) or {}, *place)
     named = [entry.gcid for house in document.organizations.values() for entry in house.services.values() if entry.gcid]
     if len(set(named)) != len(named):
         faults.append(Fault("/organizations", "two services have the same GCID; leave it out for the new one"))

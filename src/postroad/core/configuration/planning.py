@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ class Planning:
     fresh_ids: Iterator[str]
     now_us: int
     may_choose_ids: bool
+    asset_faults: Mapping[str, Sequence[Fault]] = field(default_factory=dict)  # by the place of the asset
     faults: list[Fault] = field(default_factory=list)
 
     def fault(self, place: str, detail: str) -> None:

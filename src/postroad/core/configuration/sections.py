@@ -1,6 +1,6 @@
 """The sections below an organization in a document: one object per kind of thing, each with the same three questions.
 
-A later kind (rules, bindings, models, batch policies, prices) becomes one more class here and one more field of
+A later kind (bindings, models, batch policies, prices) becomes one more class here and one more field of
 ``OrganizationEntry``; planning, applying, exporting and the schema follow from that.
 """
 
@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from postroad.core.configuration.credentials import wanted_credentials
 from postroad.core.configuration.document import OrganizationEntry, ServiceEntry, pointer
+from postroad.core.configuration.owned_assets import exported_assets, prunable_assets, wanted_assets
 from postroad.core.configuration.planning import Planning, Wanted
 from postroad.core.configuration.profile import ServiceProfile, profile_of
 from postroad.core.model.directory import Person, Role, Service
@@ -75,7 +76,8 @@ class Services:
             service = self._service(organization, name, wish, here, planning)
             if service is not None:
                 found.append(Wanted(here, service, service.address))
-                found += wanted_credentials(service, wish, here, planning)
+                for wanted_of in (wanted_credentials, wanted_assets):
+                    found += wanted_of(service, wish, here, planning)
         return found
 
     def _service(
@@ -100,12 +102,13 @@ class Services:
     def prunable(self, organization: str, entry: OrganizationEntry, directory: Directory) -> list[Any]:
         found: list[Any] = []
         wishes = {name.casefold(): wish for name, wish in entry.services.items()}
-        moved = {wish.gcid for wish in entry.services.values()}
+        moved = {wish.gcid: wish for wish in entry.services.values() if wish.gcid}
         for service in directory.services_of(organization):
             found.append(service)
-            wish = wishes.get(service.name.casefold())
-            if (wish is None and service.gcid not in moved) or (wish is not None and wish.credentials is not None):
+            wish = moved.get(service.gcid) or wishes.get(service.name.casefold())
+            if wish is None or wish.credentials is not None:
                 found += directory.credentials_of(service=service.gcid)
+            found += prunable_assets(service, wish, directory)
         return found
 
     def exported(self, organization: str, directory: Directory) -> dict[str, Any]:
@@ -118,7 +121,8 @@ def _exported_service(service: Service, directory: Directory) -> dict[str, Any]:
     profile = {name: value for name, value in profile_of(service).items() if value != USUAL[name]}
     credentials = sorted(directory.credentials_of(service=service.gcid), key=lambda item: (item.label, item.id))
     kept = [{"label": item.label or item.id, "kind": item.kind.value, "kept": True} for item in credentials]
-    return {"gcid": service.gcid, **profile, "credentials": kept}
+    owned = exported_assets(service, directory)
+    return {"gcid": service.gcid, **profile, "credentials": kept, **owned}
 
 
 def _without_empty(values: dict[str, Any]) -> dict[str, Any]:

@@ -54,6 +54,7 @@ services = st.fixed_dictionaries(
         "push": st.none() | st.just({"url": "https://a.example/", "tries": 3}),
         "defaultExpirationSeconds": st.integers(1, 1_000),
         "acceptsFrom": st.lists(names, max_size=3, unique=True),
+        "schemas": st.dictionaries(names, st.builds(lambda text: {"content": text}, st.text(max_size=9)), max_size=2),
     },
 )  # fmt: skip
 organizations = st.fixed_dictionaries(
@@ -129,6 +130,49 @@ def test_credentials_left_out_stay_even_when_pruning() -> None:
     assert planned(content, directory).steps == ()
     [removal] = planned(content, directory, prune=True).steps
     assert (removal.action, removal.kind, removal.name) == (Action.REMOVE, "credential", "House/In: p")
+
+
+def with_assets(**sections: Any) -> dict[str, Any]:
+    return {"postroad": 1, "organizations": {"House": {"services": {"In": {"hosted": "lookup", **sections}}}}}
+
+
+def test_an_asset_is_planned_by_digest_and_size_and_never_by_its_text() -> None:
+    content = with_assets(tables={"Zip": {"content": "zip,zip4\n1,2\n", "description": "codes"}})
+    directory = applied(planned(content, Directory()), Directory())
+    assert planned(content, directory, prune=True).steps == ()
+    assert (
+        planned(with_assets(tables={"ZIP": {"content": "zip,zip4\n1,2\n", "description": "codes"}}), directory).steps
+        == ()
+    )
+    content["organizations"]["House"]["services"]["In"]["tables"]["Zip"]["content"] = "zip,zip4\n1,3\n9,9\n"
+    [step] = planned(content, directory).steps
+    assert (step.action, step.kind, step.name) == (Action.CHANGE, "asset", "House/In: table Zip")
+    changes = {change.field: (change.before, change.after) for change in step.fields}
+    assert set(changes) == {"digest", "bytes"}
+    assert changes["bytes"] == (13, 17)
+
+
+def test_assets_are_pruned_only_where_their_kind_is_spoken_of() -> None:
+    both = with_assets(tables={"Zip": {"content": "a,b\n"}}, schemas={"po": {"content": "<xs:schema/>"}})
+    directory = applied(planned(both, Directory()), Directory())
+    assert planned(with_assets(), directory, prune=True).steps == ()
+    [removal] = planned(with_assets(tables={}), directory, prune=True).steps
+    assert (removal.action, removal.name) == (Action.REMOVE, "House/In: table Zip")
+    gone = planned({"postroad": 1, "organizations": {"House": {}}}, directory, prune=True)
+    assert sorted(step.kind for step in gone.steps) == ["asset", "asset", "service"]
+
+
+def test_an_asset_needs_a_service_that_works_with_it_and_its_content() -> None:
+    content = with_assets(stylesheets={"s": {"content": "<x/>"}}, tables={"t": {"file": "t.csv"}, "T": {"content": ""}})
+    place = "/organizations/House/services/In"
+    found = planned(
+        content, Directory(), asset_faults={f"{place}/tables/T": [Fault(f"{place}/tables/T/content", "empty")]}
+    )
+    assert {fault.pointer for fault in found.faults} == {
+        f"{place}/stylesheets/s", f"{place}/tables/t", f"{place}/tables/T", f"{place}/tables/T/content",
+    }  # fmt: skip
+    assert isinstance(read_document(with_assets(tables={"t": {"file": "a", "content": "b"}})), list)
+    assert isinstance(read_document(with_assets(tables={"t": {}})), list)
 
 
 @pytest.mark.parametrize(

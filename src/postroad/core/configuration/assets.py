@@ -1,0 +1,88 @@
+"""Assets in a document: stylesheets, tables, lists, maps and schemas below the service that they belong to.
+
+Kept rules: what stands in a document is the content itself; ``file:`` is resolved by the command line, where the file is. A plan
+speaks of an asset by digest and size, since nobody reads a stylesheet in a list of changes.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Annotated, Any, Self
+
+from pydantic import Field, StrictStr, StringConstraints, model_validator
+
+from postroad.core.configuration.shapes import LINE, Name, Prose, Shape
+from postroad.core.model.asset import CONTENT_MOST, NEEDS, Asset, AssetKind
+from postroad.core.model.directory import Service
+
+# How each kind is called where there are several of it, in documents and in addresses.
+PLURALS: dict[AssetKind, str] = {
+    AssetKind.STYLESHEET: "stylesheets",
+    AssetKind.TABLE: "tables",
+    AssetKind.LIST: "lists",
+    AssetKind.MAP: "maps",
+    AssetKind.SCHEMA: "schemas",
+}
+DIGEST_CHARS = 16
+
+Content = Annotated[StrictStr, Field(max_length=CONTENT_MOST)]
+FileName = Annotated[StrictStr, StringConstraints(min_length=1, max_length=500, pattern=LINE)]
+
+
+class AssetEntry(Shape):
+    """One asset; its name is the key under which it stands."""
+
+    content: Content | None = None
+    file: Annotated[FileName | None, Field(description="Where the command line finds the content")] = None
+    description: Prose = ""
+
+    @model_validator(mode="after")
+    def has_one_content(self) -> Self:
+        if (self.content is None) == (self.file is None):
+            raise ValueError("needs exactly one of content and file")
+        return self
+
+
+AssetEntries = Annotated[dict[Name, AssetEntry], Field(max_length=1_000)]
+
+
+class AssetSections(Shape):
+    """The assets of a service, by kind; a kind that is left out stays as it is, even when pruning."""
+
+    stylesheets: AssetEntries | None = None
+    tables: AssetEntries | None = None
+    lists: AssetEntries | None = None
+    maps: AssetEntries | None = None
+    schemas: AssetEntries | None = None
+
+    def assets(self, kind: AssetKind) -> dict[str, AssetEntry] | None:
+        found: dict[str, AssetEntry] | None = getattr(self, PLURALS[kind])
+        return found
+
+
+def digest_of(content: str) -> str:
+    """Enough of a digest to see whether two contents are the same."""
+    return sha256(content.encode()).hexdigest()[:DIGEST_CHARS]
+
+
+def asset_summary(asset: Asset) -> dict[str, Any]:
+    """An asset without its content."""
+    return {
+        "kind": asset.kind.value,
+        "name": asset.name,
+        "description": asset.description,
+        "digest": digest_of(asset.content),
+        "bytes": len(asset.content.encode()),
+    }
+
+
+def exported_asset(asset: Asset) -> dict[str, str]:
+    return {"content": asset.content} | ({"description": asset.description} if asset.description else {})
+
+
+def misplaced(kind: AssetKind, service: Service) -> str:
+    """Why a service cannot have an asset of this kind; empty when it can."""
+    needed = NEEDS.get(kind)
+    if needed is None or service.hosted is needed:
+        return ""
+    return f"a {kind.value} is for a service that the network runs; give the service `hosted: {needed.value}` first"

@@ -23,9 +23,9 @@ MOST = (1, 3, 10, 100)
 SELECTORS = (Selector(topic="orders"), Selector(type=MessageType.REQUEST), Selector(type=MessageType.RESPONSE))
 
 
-async def receive(party: Party, temper: Temper, until_us: int) -> None:
-    """Poll and treat what comes, again and again."""
-    while party.now_us < until_us:
+async def receive(party: Party, temper: Temper) -> None:
+    """Poll and treat what comes, until the service leaves."""
+    while True:
         request = PollRequest(
             max=party.chance.choice(MOST),
             wait_s=party.chance.choice((5.0, 60.0)),

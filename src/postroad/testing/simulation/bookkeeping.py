@@ -17,10 +17,12 @@ from postroad.core.model.journal import (
     DeliveriesLeased,
     DeliveriesReturned,
     Entry,
+    Hop,
     InvocationReturned,
     MessagePosted,
     decode,
 )
+from postroad.core.model.message import MessageType
 from postroad.ports import Journal, Record
 
 
@@ -42,11 +44,27 @@ class Leg:
     answers: list[int] = field(default_factory=list)  # entries
 
 
+@dataclass(slots=True, kw_only=True)
+class Journey:
+    """One copy that is followed beyond its first delivery: a request until its response has arrived, others to the recipient."""
+
+    id: int
+    message_seq: int
+    copy: int
+    is_request: bool
+    expires_at_us: int
+    ends: list[tuple[int, int, State]] = field(default_factory=list)
+    responses: list[int] = field(default_factory=list)  # entries: what the recipient answered
+    errors: list[int] = field(default_factory=list)  # entries: error responses of the network
+
+
 class Books:
     def __init__(self, records: Iterable[Record]) -> None:
         self.legs: dict[int, Leg] = {}
+        self.journeys: dict[int, Journey] = {}
         self.posted: dict[int, MessagePosted] = {}
         self.entries = 0
+        self._routes: dict[tuple[int, int], tuple[Hop, ...]] = {}  # of each copy, as it is now
         for record in records:
             self._enter(record.seq, decode(record.facts))
             self.entries += 1
@@ -65,11 +83,15 @@ class Books:
             case InvocationReturned():
                 self._end(seq, entry.at_us, (entry.delivery,), State.DELIVERED)
                 self.legs[entry.delivery].answers.append(seq)
+                if entry.hops:
+                    self._routes[entry.message, entry.copy] = entry.hops
                 self._begin(delivery_number(seq, 0), entry.message, entry.copy, entry.hop, entry.expires_at_us)
             case DeliveriesAcknowledged():
                 self._end(seq, entry.at_us, entry.deliveries, State.DELIVERED)
+                self._arrive(seq, entry.at_us, entry.journeys, State.DELIVERED)
             case DeliveriesEnded():
                 self._end(seq, entry.at_us, entry.deliveries, FINAL[entry.state])
+                self._arrive(seq, entry.at_us, entry.journeys, FINAL[entry.state])
             case DeliveriesLeased():
                 for number in entry.deliveries:
                     self.legs[number].leases.append(seq)
@@ -82,13 +104,34 @@ class Books:
         self.posted[seq] = entry
         for ordinal, copy in enumerate(entry.copies):
             if not copy.code:
+                self._routes[seq, ordinal] = copy.hops
                 self._begin(delivery_number(seq, ordinal), seq, ordinal, 0, entry.expires_at_us)
-        if entry.answers is not None:
+                self._set_out(seq, ordinal, entry)
+        if entry.ends is not None:
+            numbers = (entry.ends.delivery,) if entry.ends.delivery else ()
+            self._end(seq, entry.at_us, numbers, FINAL[entry.ends.state])
+            self._arrive(seq, entry.at_us, (entry.ends.journey,), FINAL[entry.ends.state])
+            self.journeys[entry.ends.journey].errors.append(seq)
+        elif entry.answers is not None:
             self._end(seq, entry.at_us, (entry.answers.delivery,), State.DELIVERED)
             self.legs[entry.answers.delivery].answers.append(seq)
+            if entry.answers.journey:
+                self.journeys[entry.answers.journey].responses.append(seq)
+
+    def _set_out(self, seq: int, copy: int, entry: MessagePosted) -> None:
+        is_request = entry.type is MessageType.REQUEST
+        if entry.answers is None and (is_request or len(entry.copies[copy].hops) > 1):
+            number = delivery_number(seq, copy)
+            self.journeys[number] = Journey(
+                id=number, message_seq=seq, copy=copy, is_request=is_request, expires_at_us=entry.expires_at_us
+            )
+
+    def _arrive(self, seq: int, at_us: int, journeys: Iterable[int], state: State) -> None:
+        for journey in journeys:
+            self.journeys[journey].ends.append((seq, at_us, state))
 
     def _begin(self, number: int, message_seq: int, copy: int, hop: int, expires_at_us: int) -> None:
-        hops = self.posted[message_seq].copies[copy].hops
+        hops = self._routes[message_seq, copy]
         self.legs[number] = Leg(
             number=number,
             message_seq=message_seq,

@@ -51,6 +51,11 @@ class Party:
         self._works[task] = None
         task.add_done_callback(self._ended)
 
+    def leave(self) -> None:
+        """Stop everything that was begun."""
+        for work in list(self._works):
+            work.cancel()
+
     async def poll(self, request: PollRequest, leaves_after_s: float = 0.0) -> list[Delivered]:
         """What the network hands out; nothing when it cannot be reached, after a pause, or when the service leaves before."""
         asked_us = self.now_us

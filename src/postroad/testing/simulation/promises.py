@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from postroad.core.model.delivery import State
 from postroad.testing.simulation.bookkeeping import Books, Leg
@@ -49,8 +50,9 @@ def every_delivery_ends_once(outcome: Outcome) -> Iterator[str]:
 def every_copy_goes_one_way(outcome: Outcome) -> Iterator[str]:
     """Promise 2: a copy is at one service at a time, and what has ended on the way does not go on."""
     for legs in outcome.books.copies().values():
-        if [leg.hop for leg in legs] != list(range(len(legs))):
-            yield f"{_named(legs[0], outcome)} went to hops {[leg.hop for leg in legs]}"
+        hops = [leg.hop for leg in legs]
+        if any(later <= earlier for earlier, later in pairwise(hops)):
+            yield f"{_named(legs[0], outcome)} went to hops {hops}"
         for leg in legs[:-1]:
             if leg.state is not State.DELIVERED:
                 yield f"{_named(leg, outcome)} ended {leg.state.name.lower()}, and its copy went on"
@@ -61,6 +63,29 @@ def ends_are_not_late(outcome: Outcome) -> Iterator[str]:
         if leg.ends and leg.ends[0][1] > leg.expires_at_us + outcome.horizon_us:
             late_s = (leg.ends[0][1] - leg.expires_at_us) / 1_000_000
             yield f"{_named(leg, outcome)} ended {late_s:.3f} s after its expiry"
+
+
+def every_journey_ends_once(outcome: Outcome) -> Iterator[str]:
+    """Promise 2, for the whole way of a copy and, of a request, back again; in time even if everybody is silent."""
+    for journey in outcome.books.journeys.values():
+        name = f"the journey of {_named(outcome.books.legs[journey.id], outcome)}"
+        if len(journey.ends) != 1:
+            yield f"{name} ended {len(journey.ends)} times: {journey.ends}"
+        elif journey.ends[0][1] > journey.expires_at_us + outcome.horizon_us:
+            late_s = (journey.ends[0][1] - journey.expires_at_us) / 1_000_000
+            yield f"{name} ended {late_s:.3f} s after its expiry"
+
+
+def every_request_is_answered_once(outcome: Outcome) -> Iterator[str]:
+    """By its recipient, or else by one error response of the network; notifications and what was cancelled by none."""
+    for journey in outcome.books.journeys.values():
+        ended = {state for _, _, state in journey.ends}
+        expected = int(journey.is_request and not ended <= {State.DELIVERED, State.CANCELLED})
+        if len(journey.errors) != expected or len(journey.responses) > int(journey.is_request):
+            name = f"the journey of {_named(outcome.books.legs[journey.id], outcome)}"
+            yield f"{name}, ended {ended}, got responses {journey.responses} and error responses {journey.errors}"
+        if ended == {State.DELIVERED} and journey.is_request and not journey.responses:
+            yield f"a request was delivered without a response: {_named(outcome.books.legs[journey.id], outcome)}"
 
 
 def what_has_ended_is_not_handed_out(outcome: Outcome) -> Iterator[str]:

@@ -105,15 +105,16 @@ class Scenario:
         await self.running.start()
         parties = await self._register(services)
         end_us = self.running.clock.now_us() + round(traffic_s * 1_000_000)
-        last_us = end_us + max(DEFAULT_EXPIRATIONS_S) * 1_000_000
         for party in parties:
             others = [other for other in parties if other is not party]
             party.begin(send(party, others, end_us, traffic_s * services / posts))
-            party.begin(receive(party, party.chance.choice(TEMPERS), last_us))
-        whole_s = traffic_s + max(DEFAULT_EXPIRATIONS_S) + HORIZON_S
-        self._do(self._crash_now_and_then(crashes, whole_s))
-        self._do(self._rehearse_now_and_then(REHEARSALS, whole_s))
-        await asyncio.sleep(whole_s)
+            party.begin(receive(party, party.chance.choice(TEMPERS)))
+        self._do(self._crash_now_and_then(crashes, traffic_s))
+        self._do(self._rehearse_now_and_then(REHEARSALS, traffic_s))
+        await asyncio.sleep(traffic_s + max(DEFAULT_EXPIRATIONS_S))
+        for party in parties:
+            party.leave()
+        await asyncio.sleep(max(DEFAULT_EXPIRATIONS_S) + HORIZON_S)  # for what was sent last
         await self._close(parties)
 
     def report(self, virtual_s: float, complaints: list[str]) -> Report:

@@ -6,6 +6,7 @@
     ledger         what services were told: the promises are checked against it, not against what the network believes
     parties        a service: how it asks, and what it does when there is no answer
     behaviour      how services receive: promptly, slowly, not at all, or against every rule
+    rules          services and rules drawn at random
     sending        how services send
     bookkeeping    what a journal says happened, told by the plainest reading of it
     histories      the histories that the network tells of it

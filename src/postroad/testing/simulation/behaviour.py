@@ -156,6 +156,11 @@ async def acknowledges_and_gives_back(party: Party, delivered: Delivered) -> Non
     await asyncio.gather(party.settle((delivered.token,)), party.settle((delivered.token,), Outcome.NACK))
 
 
+async def cancels_what_is_not_its_own(party: Party, delivered: Delivered) -> None:
+    if await party.cancel(delivered.session) is not None:
+        party.ledger.wrongs.append(f"{party.address} cancelled {delivered.session}, which it had only received")
+
+
 LIES: tuple[Temper, ...] = (
     answers_twice,
     contradicts_itself,
@@ -167,6 +172,7 @@ LIES: tuple[Temper, ...] = (
     gives_back_then_answers,
     acknowledges_and_answers_at_once,
     acknowledges_and_gives_back,
+    cancels_what_is_not_its_own,
 )
 
 

@@ -130,6 +130,17 @@ class Party:
                 self.ledger.answer(message.reference, self.now_us)
                 return ""
 
+    async def cancel(self, session: str) -> PostResult | None:
+        """Withdraw a message; what became of each recipient, or None when that was refused."""
+        while True:
+            try:
+                return await self._post(Message(type=MessageType.CANCEL, reference=session))
+            except (ConnectionLost, Unavailable):
+                await self.pause()
+            except Refused as refusal:
+                self.ledger.refusals[refusal.code] += 1
+                return None
+
     async def settle(self, tokens: tuple[str, ...], outcome: Outcome = Outcome.ACK, delay_s: float = 0.0) -> None:
         """Acknowledge, or give back."""
         settlement = Settlement(tokens=tokens, outcome=outcome, delay_s=delay_s, reason="not now")

@@ -9,30 +9,34 @@ Kept rule: the seed decides everything, so ``simulate`` twice gives the same jou
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from postroad.core.model import ids
-from postroad.core.model.directory import Organization, Service, Visibility
+from postroad.core.model.directory import Organization
 from postroad.core.model.polling import PollRequest
+from postroad.core.model.rule import Rule
+from postroad.errors import Unavailable
 from postroad.flow.configure import saving
+from postroad.flow.network import Network
 from postroad.testing.simulation.behaviour import TEMPERS, receive
 from postroad.testing.simulation.bookkeeping import Books, read_all
 from postroad.testing.simulation.histories import histories_that_differ
 from postroad.testing.simulation.ledger import Ledger
-from postroad.testing.simulation.network import Build, SimulatedNetwork
+from postroad.testing.simulation.network import Build, ConnectionLost, SimulatedNetwork
 from postroad.testing.simulation.parties import Party
 from postroad.testing.simulation.promises import Outcome, broken
 from postroad.testing.simulation.rehearsal import rehearse
+from postroad.testing.simulation.rules import DEFAULT_EXPIRATIONS_S, drawn_rules, drawn_service
 from postroad.testing.simulation.sending import send
 from postroad.testing.simulation.virtual_time import VirtualLoop, drawn_from, virtual_loop
 
 DAY_S = 86_400.0
-DEFAULT_EXPIRATIONS_S = (600, 3600, 43_200, 172_800)
 HORIZON_S = 60.0
 REHEARSALS = 6
+RULE_CHANGES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +101,7 @@ class Scenario:
         self.ledger = Ledger()
         self.faults: list[str] = []
         self.running = SimulatedNetwork(loop, drawn_from(seed, "network"), self.build)
+        self._rules: list[Rule] = []
         self._books = Books(())
         self._chain = b""
         self._chores: list[asyncio.Task[None]] = []
@@ -111,6 +116,7 @@ class Scenario:
             party.begin(receive(party, party.chance.choice(TEMPERS)))
         self._do(self._crash_now_and_then(crashes, traffic_s))
         self._do(self._rehearse_now_and_then(REHEARSALS, traffic_s))
+        self._do(self._change_rules_now_and_then(RULE_CHANGES, traffic_s))
         await asyncio.sleep(traffic_s + max(DEFAULT_EXPIRATIONS_S))
         for party in parties:
             party.leave()
@@ -132,18 +138,12 @@ class Scenario:
         )
 
     async def _register(self, count: int) -> list[Party]:
-        made = [
-            Service(
-                gcid=ids.gcid(self.chance.randbytes(8)),
-                organization=f"Company {place % 3}",
-                name=f"Service {place}",
-                visibility=Visibility.PUBLIC,
-                default_expiration_s=self.chance.choice(DEFAULT_EXPIRATIONS_S),
-            )
-            for place in range(count)
-        ]
+        made = [drawn_service(place, self.chance) for place in range(count)]
+        self._rules = drawn_rules(made, self.chance)
         objects: list[Any] = [Organization(name=name) for name in sorted({one.organization for one in made})]
-        await self.running.network.configuration.change("simulation", [saving(one) for one in (*objects, *made)])
+        await self.running.network.configuration.change(
+            "simulation", [saving(one) for one in (*objects, *made, *self._rules)]
+        )
         return [
             Party(one.gcid, one.address, self.running, self.ledger, drawn_from(self.seed, one.name)) for one in made
         ]
@@ -159,6 +159,19 @@ class Scenario:
         for _ in range(times):
             await asyncio.sleep(self.chance.expovariate(times / whole_s))
             await self._rehearse()
+
+    async def _change_rules_now_and_then(self, times: int, whole_s: float) -> None:
+        """Switch rules on and off while messages are on their way."""
+        for _ in range(times if self._rules else 0):
+            await asyncio.sleep(self.chance.expovariate(times / whole_s))
+            place = self.chance.randrange(len(self._rules))
+            rule = self._rules[place] = replace(self._rules[place], enabled=not self._rules[place].enabled)
+
+            async def question(network: Network, rule: Rule = rule) -> object:
+                return await network.configuration.change("simulation", [saving(rule)])
+
+            with contextlib.suppress(ConnectionLost, Unavailable):
+                await self.running.ask(question)
 
     async def _rehearse(self) -> None:
         running = self.running

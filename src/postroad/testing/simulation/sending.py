@@ -22,7 +22,15 @@ async def send(party: Party, others: Sequence[Party], until_us: int, every_s: fl
         if party.chance.random() < 0.1:
             await party.post_many([drawn_message(party, others, number, place) for place in range(4)])
         else:
-            await party.post(drawn_message(party, others, number))
+            session = await party.post(drawn_message(party, others, number))
+            if session and party.chance.random() < 0.1:
+                party.begin(withdraw(party, session))
+
+
+async def withdraw(party: Party, session: str) -> None:
+    """Change one's mind, at once or later."""
+    await asyncio.sleep(party.chance.choice((0.0, 0.1, 60.0, 3600.0)))
+    await party.cancel(session)
 
 
 def drawn_message(party: Party, others: Sequence[Party], number: int, place: int = 0) -> Message:

@@ -15,14 +15,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from postroad.core.codecs.lexical import NOT_XML
 from postroad.errors import Refused
 
 PATH_CHARS = 1_000
 STEPS_MOST = 50
 DESCENDANTS_MOST = 3
+NAMESPACES_MOST = 50
 LAST = -1
 
 _NAME = r"[^\W\d][\w.·-]*"
+_PREFIX = re.compile(_NAME)
 _TEST = rf"(?:(?P<prefix>{_NAME}):)?(?P<local>{_NAME}|\*)"
 _STEP = re.compile(rf"(?P<slashes>//?)(?:(?P<text>text\(\))|(?P<at>@)?{_TEST})")
 _POSITION = re.compile(r"\[\s*(?:(?P<number>[1-9][0-9]{0,5})|last\(\))\s*\]")
@@ -73,6 +76,7 @@ def read_xml_path(text: str, namespaces: Mapping[str, str]) -> XmlPath:
     """The path, or a refusal that says where it cannot be followed."""
     if len(text) > PATH_CHARS:
         raise bad_path(f"the path has {len(text)} characters; at most {PATH_CHARS} are allowed")
+    _check_namespaces(namespaces)
     steps: list[Step] = []
     position = 0
     while position < len(text):
@@ -80,6 +84,16 @@ def read_xml_path(text: str, namespaces: Mapping[str, str]) -> XmlPath:
         steps.append(step)
     _check_steps(steps)
     return XmlPath(steps=tuple(steps))
+
+
+def _check_namespaces(namespaces: Mapping[str, str]) -> None:
+    if len(namespaces) > NAMESPACES_MOST:
+        raise bad_path(f"{len(namespaces)} namespaces are declared; at most {NAMESPACES_MOST} are allowed")
+    for prefix, uri in namespaces.items():
+        if not _PREFIX.fullmatch(prefix) or prefix in ("xml", "xmlns"):
+            raise bad_path(f"{prefix[:40]!r} cannot be declared as a prefix; use a name such as po")
+        if not uri or len(uri) > PATH_CHARS or NOT_XML.search(uri):
+            raise bad_path(f"the namespace of {prefix[:40]!r} needs 1 to {PATH_CHARS} characters")
 
 
 def bad_path(detail: str) -> Refused:

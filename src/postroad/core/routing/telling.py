@@ -1,0 +1,176 @@
+"""Conditions told: what each one says, whether it held, and what it saw; from what was kept of the looking.
+
+Only what was seen is stored with a message, not what came of each condition. Kept rule: it is judged again by the code that
+judged it then, and where what was kept was cut too short to be sure, nothing is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from postroad.core.model.rule import Combining, Comparing, Comparison, Condition, Place, ValueType, Where
+from postroad.core.routing.found import CUT, NOTHING, SHOWN_CHARS, SHOWN_MOST, Canonical, Found
+from postroad.core.routing.judging import judge_of
+from postroad.core.routing.literals import content_of
+from postroad.core.routing.places import place_key
+from postroad.core.routing.subject import CONTENT, NAMES
+
+SeenTexts = Mapping[str, tuple[str, ...]]
+
+_WORDS = {
+    Comparing.EQUALS: "equals",
+    Comparing.NOT_EQUALS: "is there and does not equal",
+    Comparing.EQUALS_ONE_OF: "equals one of",
+    Comparing.LESS_THAN: "is less than",
+    Comparing.GREATER_THAN: "is greater than",
+    Comparing.EXISTS: "exists",
+    Comparing.MATCHES: "matches",
+}
+_COMBINED = {
+    Combining.AND: "all of these hold",
+    Combining.OR: "any of these holds",
+    Combining.XOR: "an odd number of these hold",
+    Combining.NOT: "this does not hold",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One condition and what became of it; ``held`` is None when it was not looked at, or can no longer be said."""
+
+    text: str
+    held: bool | None
+    seen: tuple[str, ...] = ()
+    children: tuple[Told, ...] = ()
+
+
+def tell(condition: Condition, seen: SeenTexts) -> Told:
+    if isinstance(condition, Comparison):
+        return _comparison(condition, seen)
+    children = tuple(tell(inner, seen) for inner in condition.conditions)
+    held = _combined(condition.operator, [child.held for child in children])
+    return Told(text=_COMBINED[condition.operator], held=held, children=children)
+
+
+def _combined(operator: Combining, held: list[bool | None]) -> bool | None:
+    """What follows from the parts, as far as it follows from those that are known."""
+    match operator:
+        case Combining.AND:
+            return False if False in held else None if None in held else True
+        case Combining.OR:
+            return True if True in held else None if None in held else False
+        case Combining.XOR:
+            return None if None in held else held.count(True) % 2 == 1
+        case Combining.NOT:
+            return None if held[0] is None else not held[0]
+
+
+def _comparison(comparison: Comparison, seen: SeenTexts) -> Told:
+    texts = _shown(comparison.place, seen) + (_shown(comparison.other, seen) if comparison.other else ())
+    return Told(text=condition_text(comparison), held=_held(comparison, seen), seen=texts)
+
+
+def _shown(place: Place, seen: SeenTexts) -> tuple[str, ...]:
+    key = place_key(place)
+    return (*seen.get(key, ()), *seen.get(key + CONTENT, ()))
+
+
+# ---- judged again ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """What was kept of one place: whether something was there, what is whole of it, and what is not."""
+
+    there: bool
+    whole: Found
+    cut_texts: bool
+    cut_list: bool
+
+
+def _kept(place: Place, seen: SeenTexts) -> _Kept | None:
+    key = place_key(place)
+    if key not in seen:
+        return None
+    texts, contents, names = seen[key], seen.get(key + CONTENT, ()), seen.get(key + NAMES, ())
+    groups = (texts, contents, names)
+    return _Kept(
+        there=bool(texts or contents),
+        whole=Found(_whole(texts), contents=tuple(map(_written, _whole(contents))), names=frozenset(_whole(names))),
+        cut_texts=any(len(text) > SHOWN_CHARS for group in groups for text in group),
+        cut_list=any(len(group) > SHOWN_MOST for group in groups),
+    )
+
+
+def _whole(texts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(text for text in texts[:SHOWN_MOST] if len(text) <= SHOWN_CHARS)
+
+
+def _written(content: str) -> Canonical:
+    return lambda most: content[:most]
+
+
+def _held(comparison: Comparison, seen: SeenTexts) -> bool | None:
+    kept = _kept(comparison.place, seen)
+    if kept is None:
+        return None
+    if not kept.there or comparison.operator is Comparing.EXISTS:
+        return kept.there
+    other = _kept(comparison.other, seen) if comparison.other else NOTHING_KEPT
+    if other is None:
+        return None
+    if comparison.other and not other.there:
+        return False
+    return _judged(comparison, kept, other)
+
+
+NOTHING_KEPT = _Kept(there=False, whole=NOTHING, cut_texts=False, cut_list=False)
+
+
+def _judged(comparison: Comparison, kept: _Kept, other: _Kept) -> bool | None:
+    """A comparison that holds for something whole holds; one that does not may still hold for what was cut."""
+    if comparison.operator is Comparing.NOT_EQUALS:
+        equal = _judged(replace(comparison, operator=Comparing.EQUALS), kept, other)
+        return None if equal is None else not equal
+    if judge_of(comparison)(kept.whole, other.whole):
+        return True
+    cut_list = kept.cut_list or other.cut_list
+    cut_texts = (kept.cut_texts or other.cut_texts) and not _is_short(comparison)
+    return None if cut_list or cut_texts else False
+
+
+def _is_short(comparison: Comparison) -> bool:
+    """Whether nothing that was too long to be kept whole can be equal to what is asked for."""
+    if comparison.operator not in (Comparing.EQUALS, Comparing.EQUALS_ONE_OF) or comparison.other is not None:
+        return False
+    if comparison.content:
+        return len(content_of(comparison.content, comparison.place)) <= SHOWN_CHARS
+    return comparison.type is ValueType.STRING and all(len(text) <= SHOWN_CHARS for text in comparison.values)
+
+
+# ---- in words --------------------------------------------------------------------------------------------------------
+
+
+def condition_text(comparison: Comparison) -> str:
+    """A comparison in words: ``body /Order/Total (as number) is greater than 1000``."""
+    kind = "" if comparison.type is ValueType.STRING else f" (as {comparison.type.value})"
+    words = f"{place_text(comparison.place)}{kind} {_WORDS[comparison.operator]}"
+    if comparison.other is not None:
+        return f"{words} {place_text(comparison.other)}"
+    if comparison.content:
+        return f"{words} {_shortened(comparison.content)}"
+    values = ", ".join(_shortened(value) or "the empty text" for value in comparison.values[:SHOWN_MOST])
+    more = CUT if len(comparison.values) > SHOWN_MOST else ""
+    return f"{words} {values}{more}".rstrip()
+
+
+def place_text(place: Place) -> str:
+    document = f" of {place.document}" if place.document else ""
+    return f"{place.path}" if place.where is Where.HEADER else f"{place.where.value} {place.path}{document}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + CUT

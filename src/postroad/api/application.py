@@ -19,6 +19,7 @@ from postroad.api.pagination import Cursors
 from postroad.api.problem import CONTENT_TYPE, HttpProblem, of_error, problem
 from postroad.api.resources import (
     accounts,
+    assets,
     configuration,
     credentials,
     members,
@@ -45,6 +46,7 @@ from postroad.ports import Passwords
 REQUESTS_PER_S = 100  # for each organization; messages have a limit of their own
 ROUTERS = (
     accounts.opened, accounts.router, organizations.router, members.router, credentials.router, services.router,
+    assets.router, assets.contents,
     messages.router, messages.payloads, configuration.opened, configuration.router, status.router, status.health,
 )  # fmt: skip
 

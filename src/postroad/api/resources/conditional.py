@@ -28,6 +28,17 @@ def seen_version(if_match: str | None, current: int) -> int:
     return current
 
 
+def version_to_replace(if_match: str | None, if_none_match: str | None, current: int, *, exists: bool) -> int:
+    """The version that a PUT builds on; something new needs no If-Match, and ``If-None-Match: *`` insists that it is new."""
+    if exists:
+        if if_none_match and not if_match:
+            raise Refused("version.conflict", "There is something of this name; read it, and send its ETag as If-Match")
+        return seen_version(if_match, current)
+    if if_match:
+        raise Refused("version.conflict", "There is nothing of this name to replace; leave If-Match out to make it")
+    return current
+
+
 def not_modified(request: Request, tag: str) -> Response | None:
     """304, when the client has this version already."""
     known = {item.strip().removeprefix("W/") for item in request.headers.get("if-none-match", "").split(",")}

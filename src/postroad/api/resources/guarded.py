@@ -20,6 +20,8 @@ from postroad.flow.authenticate import REQUIRED, Proof
 
 BODY_BYTES = 1 << 20
 DOCUMENT_BYTES = 8 << 20  # configuration documents
+JSON = "application/json"
+ASSET_TYPES = ("application/xslt+xml", "application/xml", "text/xml", "text/csv", JSON, "text/plain")
 NEVER = re.compile(r"q=0(\.0*)?")
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
@@ -29,7 +31,8 @@ Served = Callable[[Request], Coroutine[Any, Any, Response]]
 class OpenRoute(APIRoute):
     """Anybody may ask."""
 
-    offered: tuple[str, ...] = ("application/json",)
+    offered: tuple[str, ...] = (JSON,)
+    taken: tuple[str, ...] = (JSON,)
     body_bytes = BODY_BYTES
 
     def get_route_handler(self) -> Served:
@@ -39,7 +42,7 @@ class OpenRoute(APIRoute):
             await self.admit(request)
             check_accept(request, self.offered)
             if request.method in WITH_BODY:
-                await check_body(request, self.body_bytes)
+                await check_body(request, self.body_bytes, self.taken)
             return await served(request)
 
         return guarded
@@ -51,7 +54,7 @@ class OpenRoute(APIRoute):
 class HealthRoute(OpenRoute):
     """Asked by machines, often and in no particular form."""
 
-    offered = ("application/json", "text/plain")
+    offered = (JSON, "text/plain")
 
     async def admit(self, request: Request) -> None:
         """Never limited: whoever watches the network must not be told to watch less."""
@@ -73,7 +76,15 @@ class GuardedRoute(OpenRoute):
 class DocumentRoute(GuardedRoute):
     """Takes and gives whole configuration documents."""
 
-    offered = ("application/json", "application/yaml")
+    offered = (JSON, "application/yaml")
+    body_bytes = DOCUMENT_BYTES
+
+
+class AssetRoute(GuardedRoute):
+    """Takes and gives the contents of assets, as the files that they are."""
+
+    offered = ASSET_TYPES
+    taken = ASSET_TYPES
     body_bytes = DOCUMENT_BYTES
 
 
@@ -120,8 +131,8 @@ def accepted(header: str) -> list[tuple[str, bool]]:
     return found
 
 
-async def check_body(request: Request, most_bytes: int) -> None:
-    """Read the body within its limit, and make sure that it is JSON and nothing else."""
+async def check_body(request: Request, most_bytes: int, taken: tuple[str, ...]) -> None:
+    """Read the body within its limit, and make sure that it is of a type that is taken here; JSON must be JSON."""
     pieces, size = [], 0
     async for piece in request.stream():
         size += len(piece)
@@ -133,8 +144,10 @@ async def check_body(request: Request, most_bytes: int) -> None:
     if not body:
         return
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise Refused("wire.unsupported", "Send application/json here")
+    if kind not in taken:
+        raise Refused("wire.unsupported", f"Send {' or '.join(taken)} here")
+    if kind != JSON:
+        return
     try:
         msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:

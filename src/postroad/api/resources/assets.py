@@ -1,0 +1,161 @@
+"""Assets of services: stylesheets, tables, lists, maps and schemas, read and written as the files that they are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request, Response
+from pydantic import Field
+
+from postroad.api.pagination import PageQuery
+from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of, version_to_replace
+from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged
+from postroad.api.resources.guarded import ASSET_TYPES, AssetRoute, GuardedRoute
+from postroad.api.resources.paths import SERVICE
+from postroad.api.resources.queries import Paging
+from postroad.api.resources.versions import VersionPage, version_answer
+from postroad.core.configuration.assets import asset_summary
+from postroad.core.configuration.shapes import Prose, Shape
+from postroad.core.model.asset import Asset, AssetKind, asset_key
+from postroad.core.model.directory import Role
+from postroad.errors import Refused
+from postroad.flow import administration_assets as changing
+from postroad.flow.administration import service_for
+
+router = APIRouter(route_class=GuardedRoute, tags=["assets"])
+contents = APIRouter(route_class=AssetRoute, tags=["assets"])
+
+ASSETS = SERVICE + "/assets"
+ASSET = ASSETS + "/{kind}/{name}"
+MEDIA_TYPES = {
+    AssetKind.STYLESHEET: "application/xslt+xml",
+    AssetKind.TABLE: "text/csv; charset=utf-8",
+    AssetKind.LIST: "application/json",
+    AssetKind.MAP: "application/json",
+    AssetKind.SCHEMA: "application/xml",
+}
+FILE: dict[str, Any] = {kind: {"schema": {"type": "string"}} for kind in ASSET_TYPES}
+IfNoneMatch = Annotated[
+    str | None, Header(alias="If-None-Match", max_length=200, description="* saves only what is not there yet")
+]
+
+
+class AssetView(Shape):
+    """An asset without its content."""
+
+    kind: AssetKind
+    name: str
+    description: str
+    digest: Annotated[str, Field(description="Of the content: the beginning of its SHA-256")]
+    bytes: int
+    version: int
+
+
+class AssetPage(Shape):
+    items: list[AssetView]
+    next: str | None = None
+
+
+class AssetQuery(PageQuery):
+    kind: Annotated[AssetKind | None, Field(description="Only of this kind")] = None
+
+
+class SaveQuery(Shape):
+    description: Annotated[Prose | None, Field(description="Stays as it is when left out")] = None
+
+
+def asset_view(api: ApiContext, asset: Asset) -> dict[str, Any]:
+    return asset_summary(asset) | {"version": _version(api, asset)}
+
+
+def _version(api: ApiContext, asset: Asset) -> int:
+    return api.network.directory.object_version("asset", asset_key(asset.service, asset.kind, asset.name))
+
+
+@router.get(ASSETS, response_model=AssetPage)
+async def list_assets(
+    request: Request, api: Api, caller: Asking, service: str, query: Annotated[AssetQuery, Query()]
+) -> Response:
+    """The assets of a service, without their contents."""
+    found = changing.owned_assets(caller, api.network.directory, service, query.kind)
+    page = paged(request, api, caller, query, found, lambda asset: f"{asset.kind.value}/{asset.name}")
+    return page_answer(request, page._replace(items=[asset_view(api, asset) for asset in page.items]))
+
+
+@router.get(ASSET + "/versions", response_model=VersionPage)
+async def list_asset_versions(
+    request: Request, api: Api, caller: Asking, service: str, kind: AssetKind, name: str, query: Paging
+) -> Response:
+    """Every version of an asset, newest first: when, by whom, and the digest of what it was."""
+    owner = service_for(caller, api.network.directory, service, Role.VIEWER)
+    return await version_answer(request, api, caller, query, "asset", asset_key(owner.gcid, kind, name))
+
+
+@contents.get(ASSET, response_class=Response, responses={200: {"content": FILE}})
+async def read_asset(request: Request, api: Api, caller: Asking, service: str, kind: AssetKind, name: str) -> Response:
+    """The content of an asset."""
+    asset = changing.asset_named(caller, api.network.directory, service, kind, name)
+    tag = tag_of(_version(api, asset))
+    headers = {
+        "ETag": tag,
+        "Cache-Control": "private, no-cache",
+        "Vary": "Authorization",
+        "Content-Disposition": "attachment",
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+    }
+    return not_modified(request, tag) or Response(asset.content.encode(), 200, headers, media_type=MEDIA_TYPES[kind])
+
+
+@contents.put(
+    ASSET,
+    response_model=AssetView,
+    responses={201: {"model": AssetView, "description": "It is new"}},
+    openapi_extra={"requestBody": {"required": True, "content": FILE}},
+)
+async def save_asset(
+    request: Request,
+    api: Api,
+    caller: Asking,
+    service: str,
+    kind: AssetKind,
+    name: str,
+    query: Annotated[SaveQuery, Query()],
+    if_match: IfMatch = None,
+    if_none_match: IfNoneMatch = None,
+) -> Response:
+    """Save an asset under this name; it is compiled first, and every fault is named. Replacing needs If-Match."""
+    owner = service_for(caller, api.network.directory, service, Role.DEVELOPER)
+    content = content_of(await request.body())
+    existing = api.network.directory.asset(owner.gcid, kind, name)
+    current = api.network.directory.object_version("asset", asset_key(owner.gcid, kind, name))
+    seen = version_to_replace(if_match, if_none_match, current, exists=existing is not None)
+    kept = existing.description if existing else ""
+    asset = Asset(
+        service=owner.gcid,
+        kind=kind,
+        name=existing.name if existing else name,
+        content=content,
+        description=kept if query.description is None else query.description,
+    )
+    view = asset_view(api, await changing.save(api.administration, caller, asset, seen))
+    return answer(view, 200 if existing else 201, tag=tag_of(view["version"]))
+
+
+@contents.delete(ASSET, status_code=204)
+async def remove_asset(
+    api: Api, caller: Asking, service: str, kind: AssetKind, name: str, if_match: IfMatch = None
+) -> Response:
+    """Remove an asset; its versions stay on record."""
+    asset = changing.asset_named(caller, api.network.directory, service, kind, name, Role.DEVELOPER)
+    seen = seen_version(if_match, _version(api, asset))
+    await changing.remove(api.administration, caller, asset, seen)
+    return nothing()
+
+
+def content_of(body: bytes) -> str:
+    if not body:
+        raise Refused("value.invalid", "An asset has content; send it as the body")
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        raise Refused("value.invalid", "The content is not UTF-8; save the file in UTF-8 and send it again") from None

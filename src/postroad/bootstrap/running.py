@@ -30,6 +30,7 @@ from postroad.bootstrap.first_start import ensure_operator, token_key
 from postroad.bootstrap.housekeeping import follow_directory, retain
 from postroad.bootstrap.settings import Settings
 from postroad.flow.authenticate import Authenticator
+from postroad.flow.expire import LOOK_AGAIN_S, always
 from postroad.flow.network import Network
 from postroad.ports import Clock, Desk, Index, IndexReader, Journal, Passwords, Randomness
 
@@ -60,6 +61,7 @@ class Store:
     index: IndexReader
     keeper: IndexKeeper
     desk: Desk
+    leads: Callable[[], Awaitable[bool]] = always  # whether this node does what one node does for all
 
 
 @asynccontextmanager
@@ -101,6 +103,9 @@ def _keep_house(settings: Settings, network: Network, store: Store, stack: Async
     chores: list[Coroutine[Any, Any, None]] = []
     if settings.acceptance == "shared":
         chores.append(follow_directory(network))
+        chores.append(network.expiry.run(store.leads, LOOK_AGAIN_S))
+    else:
+        chores.append(network.expiry.run())
     if settings.keep_bodies_days:
         chores.append(retain(network, store.journal, settings.keep_bodies_days))
     for chore in chores:
@@ -191,4 +196,4 @@ async def _open_shared(settings: Settings, clock: Clock, stack: AsyncExitStack) 
     )
     await desk.open()
     stack.push_async_callback(desk.close)
-    return Store(journal=journal, index=index, keeper=keeper, desk=desk)
+    return Store(journal=journal, index=index, keeper=keeper, desk=desk, leads=leadership.held)

@@ -17,6 +17,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.journal import MessagePosted, MessageRefused
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.project import handle_key, idempotency_key, post_keys
+from postroad.core.routing.explanation import pack
 from postroad.core.routing.itinerary import itineraries
 from postroad.errors import Refused, Unavailable
 from postroad.flow.answer import AnswerStage
@@ -46,6 +47,7 @@ class AcceptStage:
         clock: Clock,
         randomness: Randomness,
         answers: AnswerStage,
+        expires: Callable[[int], None],
     ) -> None:
         self._desk = desk
         self._journal = journal
@@ -53,6 +55,7 @@ class AcceptStage:
         self._clock = clock
         self._randomness = randomness
         self._answers = answers
+        self._expires = expires  # told of every accepted message when it expires
         self._running: set[asyncio.Task[None]] = set()
 
     def post(self, caller: Caller, posting: Posting, answered: Answered) -> None:
@@ -61,7 +64,7 @@ class AcceptStage:
             directory = self._directory()
             admitted = admit(posting.message, caller, directory, self._clock.now_us())
             if posting.message.type in ADDRESSED:
-                self._accept(self._entry(admitted, posting, directory), posting, answered)
+                self._accept(self._step(admitted, posting, directory), posting, answered)
             else:
                 self._later(self._answer(admitted, posting, directory, answered))
         except Refused as refusal:
@@ -81,7 +84,7 @@ class AcceptStage:
                 continue
             try:
                 admitted = admit(posting.message, caller, directory, now_us)
-                steps.append(Step(self._entry(admitted, posting, directory), body_of(posting.message.parts)))
+                steps.append(self._step(admitted, posting, directory))
                 places.append(place)
             except Refused as refusal:
                 self.refuse(caller, posting, refusal, partial(answered, place))
@@ -125,10 +128,12 @@ class AcceptStage:
         except Unavailable:
             answered(refusal)
 
-    def _entry(self, admitted: Admitted, posting: Posting, directory: Directory) -> MessagePosted:
+    def _step(self, admitted: Admitted, posting: Posting, directory: Directory) -> Step:
         message = admitted.message
         session = ids.session(admitted.at_us, self._randomness.bytes(10))
-        return MessagePosted(
+        copies, tried = itineraries(admitted, directory)
+        explanation = pack(tried) if tried else b""
+        entry = MessagePosted(
             admitted.at_us,
             session,
             session,
@@ -140,7 +145,7 @@ class AcceptStage:
             admitted.expires_at_us,
             directory.version,
             part_facts(message.parts),
-            itineraries(admitted, directory),
+            copies,
             message.handle,
             message.possible_duplicate,
             message.properties,
@@ -149,12 +154,14 @@ class AcceptStage:
             posting.idempotency,
             posting.fingerprint,
             post_keys(admitted.sender.gcid, message.handle, posting.idempotency),
+            len(explanation),
         )
+        self._expires(entry.expires_at_us)
+        return Step(entry, body_of(message.parts, explanation), _must_be_new(entry))
 
-    def _accept(self, entry: MessagePosted, posting: Posting, answered: Answered) -> None:
-        keys = _must_be_new(entry)
-        step = Step(entry, body_of(posting.message.parts), keys)
-        if keys:
+    def _accept(self, step: Step, posting: Posting, answered: Answered) -> None:
+        entry: MessagePosted = step.entry  # type: ignore[assignment]
+        if step.keys:
             self._later(self._accept_if_new(step, entry, posting, answered))
         else:
             self._desk.submit(

@@ -15,7 +15,7 @@ from postroad.core.model import ids
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued, State
 from postroad.core.model.directory import Service
-from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesReturned
+from postroad.core.model.journal import DeliveriesReturned
 from postroad.core.model.message import Delivered, Reference
 from postroad.core.model.polling import (
     LEASE_MAX_S,
@@ -32,8 +32,10 @@ from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.answer import AnswerStage
 from postroad.flow.commit import committed
+from postroad.flow.context import has_context, in_context
 from postroad.flow.patience import Patience
 from postroad.flow.posting import parts_of
+from postroad.flow.settle import acknowledge
 from postroad.ports import Clock, Desk, Step
 
 LEASE_S = 60.0
@@ -76,25 +78,26 @@ class DeliverStage:
     async def settle(self, caller: Caller, settlement: Settlement) -> SettlementResult:
         """Acknowledge leased deliveries, or give them back; each token gets its own answer."""
         service = _receiver(caller)
-        numbers, answers = [], []
+        taken, answers = [], []
         for token in settlement.tokens:
             try:
                 found = await self._answers.delivery(token, service.gcid)
                 if found.state is State.QUEUED:
-                    numbers.append(found.queued.number)
+                    taken.append(found.queued)
                 answers.append(Settled(token=token))
             except Refused:
                 answers.append(Settled(token=token, code="token.unknown", detail="No delivery of yours has this token"))
-        if numbers:
-            await committed(self._desk, self._settling(service, settlement, tuple(dict.fromkeys(numbers))))
+        if taken and settlement.outcome is Wish.ACK:
+            await acknowledge(self._desk, self._clock.now_us(), service.gcid, taken)
+        elif taken:
+            await committed(self._desk, self._give_back(service, settlement, taken))
         return SettlementResult(settled=tuple(answers))
 
-    def _settling(self, service: Service, settlement: Settlement, numbers: tuple[int, ...]) -> Step:
-        now_us = self._clock.now_us()
-        if settlement.outcome is Wish.ACK:
-            return Step(DeliveriesAcknowledged(now_us, service.gcid, numbers), reserve=True)
+    def _give_back(self, service: Service, settlement: Settlement, taken: list[Queued]) -> Step:
+        numbers = tuple(dict.fromkeys(queued.number for queued in taken))
         delay_s = max(0.0, min(settlement.delay_s, LEASE_MAX_S))
-        return Step(DeliveriesReturned(now_us, service.gcid, settlement.reason[:500], delay_s, numbers), reserve=True)
+        reason = settlement.reason[:500]
+        return Step(DeliveriesReturned(self._clock.now_us(), service.gcid, reason, delay_s, numbers), reserve=True)
 
     def _selector(self, request: PollRequest) -> Selector | None:
         """What the poll asks for, senders named by GCID; None when nobody of that name could ever have sent anything."""
@@ -108,16 +111,17 @@ class DeliverStage:
 
     def _delivered(self, queued: Queued, body: bytes | None, directory: Directory) -> Delivered:
         message = queued.message
-        hops = message.copies[queued.copy].hops
+        hops = queued.hops
         hop = hops[queued.hop]
         if not queued.token:
             queued.token = ids.token(queued.number, message.session, queued.recipient, self._token_key)
-        return Delivered(
+        sender = message.shown_sender or message.sender
+        delivered = Delivered(
             session=message.session,
             token=queued.token,
             transaction=message.transaction,
-            sender=_address(message.sender, directory),
-            sender_gcid=message.sender,
+            sender=_address(sender, directory),
+            sender_gcid=sender,
             recipient=_address(queued.recipient, directory),
             recipient_gcid=queued.recipient,
             type=message.type,
@@ -135,6 +139,7 @@ class DeliverStage:
             possible_duplicate=message.possible_duplicate,
             parts=parts_of(queued.content.parts, body or b""),
         )
+        return in_context(delivered, queued, directory) if has_context(queued, directory) else delivered
 
 
 def _receiver(caller: Caller) -> Service:

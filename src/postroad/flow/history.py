@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable
 from postroad.core.audit.history import History, tell
 from postroad.core.model.journal import Entry, decode
 from postroad.core.model.snapshot import Directory
-from postroad.core.projection.queries import QUERIES
+from postroad.core.projection.queries import JOURNEY, QUERIES
 from postroad.ports import IndexReader, Journal
 
+SETTLED_BY = JOURNEY.index("settle_seq")
 TRANSACTION = QUERIES["message"][1].index("transaction_id")
 ENTRIES_MOST = 20_000
 
@@ -42,7 +43,9 @@ class HistoryStage:
         trail = await self._index.query("transaction_trail", transaction)
         header = QUERIES["message"][1].index("header")
         entries: dict[int, Entry] = {row[0]: decode(row[header]) for row in posted}
-        for seq in [row[0] for row in (*returned, *trail)][:ENTRIES_MOST]:
+        journeys = await self._index.query("transaction_journeys", transaction)
+        ended = [row[SETTLED_BY] for row in journeys if row[SETTLED_BY]]
+        for seq in [*[row[0] for row in (*returned, *trail)], *ended][:ENTRIES_MOST]:
             if seq not in entries:
                 entries[seq] = await self._entry(seq)
         return list(entries.items())

@@ -1,7 +1,9 @@
 """The network: its stages put together, and the only place where their order is written.
 
     decode → admit → route → enqueue → poll → acknowledge
-                                     ↘ answer → (next stop, or back to the requester)
+                               ↑             ↘ answer → go on to the next stop, or return to the requester
+                               └───────────────────────┘
+    what is due expires, and what is cancelled or fails comes to its end, whatever stage it is at
 
 Front ends (HTTP, SOAP, command line, tests) talk to this object and to nothing below it.
 """
@@ -19,8 +21,11 @@ from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused, Unavailable
 from postroad.flow.accept import AcceptStage
 from postroad.flow.answer import AnswerStage
+from postroad.flow.cancel import CancelStage
 from postroad.flow.configure import Configuration
 from postroad.flow.deliver import DeliverStage
+from postroad.flow.end import EndStage
+from postroad.flow.expire import ExpireStage
 from postroad.flow.history import HistoryStage
 from postroad.flow.patience import Patience
 from postroad.flow.posting import Answer, Answered, AnsweredAt, Posting
@@ -47,8 +52,11 @@ class Network:
         self.indexed = indexed
         self.configuration = Configuration(desk, index, clock)
         directory = self.configuration.directory
-        answers = AnswerStage(desk, journal, randomness, token_key)
-        self._accept = AcceptStage(desk, journal, directory, clock, randomness, answers)
+        ending = EndStage(desk, journal, directory, clock, randomness)
+        cancelling = CancelStage(desk, index, indexed)
+        answers = AnswerStage(desk, journal, randomness, token_key, ending, cancelling)
+        self.expiry = ExpireStage(desk, index, clock, ending, indexed)
+        self._accept = AcceptStage(desk, journal, directory, clock, randomness, answers, self.expiry.note)
         self._deliver = DeliverStage(desk, directory, clock, answers, token_key)
         self._history = HistoryStage(journal, index, directory, indexed)
 

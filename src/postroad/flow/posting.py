@@ -50,8 +50,10 @@ def part_facts(parts: tuple[Part, ...]) -> tuple[PartFacts, ...]:
     )
 
 
-def body_of(parts: tuple[Part, ...]) -> bytes | None:
-    """The bytes of all parts one after the other, as the journal keeps them."""
+def body_of(parts: tuple[Part, ...], explanation: bytes = b"") -> bytes | None:
+    """The bytes of all parts one after the other, as the journal keeps them, and how their route was found."""
+    if explanation:
+        return b"".join([*[part.data for part in parts], explanation])
     if len(parts) == 1:
         return parts[0].data
     return b"".join([part.data for part in parts]) if parts else None
@@ -59,7 +61,7 @@ def body_of(parts: tuple[Part, ...]) -> bytes | None:
 
 def parts_of(facts: tuple[PartFacts, ...], body: bytes) -> tuple[Part, ...]:
     """The parts again, from their description and the bytes the journal kept."""
-    if len(facts) == 1:
+    if len(facts) == 1 and facts[0].size == len(body):
         return (_part(facts[0], body),)
     parts = []
     offset = 0

@@ -64,6 +64,11 @@ def check_policies(caller: Caller, sender: Service, others: tuple[Service, ...])
     """Refuse a route on which anyone falls short of what another one's policy demands."""
     for service in (sender, *others):
         check_connection(caller, service, f"{service.address} asks")
+    check_promises(sender, others)
+
+
+def check_promises(sender: Service, others: tuple[Service, ...]) -> None:
+    """The part of it that concerns what the services promise each other, whoever connects now."""
     for one in (sender, *others):
         for other in others:
             if one.policy.transport is Transport.TLS and other.policy.transport is not Transport.TLS:

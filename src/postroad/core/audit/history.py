@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from postroad.core.model.delivery import FINAL, State
+from postroad.core.model.delivery import FINAL, State, is_followed
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     DeliveriesAcknowledged,
@@ -17,10 +17,14 @@ from postroad.core.model.journal import (
     DeliveriesLeased,
     DeliveriesReturned,
     Entry,
+    Hop,
     InvocationReturned,
     MessagePosted,
 )
 from postroad.core.model.snapshot import Directory
+
+UNDER_WAY = "under way"
+NETWORK = "network"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,17 +48,21 @@ class Stop:
     in_transit: bool
     state: str
     size: int
+    invoker: str = ""  # who brought the service into the route
+    rule: str = ""  # by which of its rules; empty: named by the sender
+    isolated_by: str = ""  # GCID of the service that keeps what it includes to itself
     events: list[Event] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)
 class CopyHistory:
-    """One recipient's copy: its stops in order, or why it was refused."""
+    """One recipient's copy: its stops in order, or why it was refused; ``state`` is what became of it in the end."""
 
     recipient: str
     code: str
     detail: str
     route: list[str]
+    state: str = ""
     stops: list[Stop] = field(default_factory=list)
 
 
@@ -94,6 +102,8 @@ class _Teller:
         self._viewer = organization.casefold() if organization is not None else None
         self._messages: dict[int, tuple[MessagePosted, MessageHistory]] = {}
         self._stops: dict[int, Stop] = {}
+        self._routes: dict[tuple[int, int], tuple[Hop, ...]] = {}  # of each copy, as it is now
+        self._journeys: dict[int, CopyHistory] = {}
         self._transaction = ""
 
     def hear(self, seq: int, entry: Entry) -> None:
@@ -101,16 +111,7 @@ class _Teller:
             case MessagePosted():
                 self._posted(seq, entry)
             case InvocationReturned():
-                self._note(
-                    entry.delivery,
-                    seq,
-                    entry.at_us,
-                    "answered",
-                    entry.by,
-                    "the changed message goes on",
-                    State.DELIVERED,
-                )
-                self._stop(entry.message, entry.copy, entry.hop, delivery_number(seq, 0), entry.size)
+                self._returned(seq, entry)
             case DeliveriesLeased():
                 for number in entry.deliveries:
                     self._note(number, seq, entry.at_us, "handed out", entry.by, f"leased for {entry.lease_s:g} s")
@@ -128,11 +129,16 @@ class _Teller:
             case DeliveriesAcknowledged():
                 for number in entry.deliveries:
                     self._note(number, seq, entry.at_us, "acknowledged", entry.by, "", State.DELIVERED)
+                self._journeys_ended(entry.journeys, State.DELIVERED)
             case DeliveriesEnded():
                 for number in entry.deliveries:
                     self._note(number, seq, entry.at_us, entry.state, entry.by, entry.reason, FINAL[entry.state])
+                self._journeys_ended(entry.journeys, FINAL[entry.state])
 
     def history(self) -> History | None:
+        for _, story in self._messages.values():
+            for copy in story.copies:
+                copy.state = copy.state or (copy.stops[-1].state if copy.stops else "")
         messages = [story for entry, story in self._messages.values() if self._may_see(entry, story)]
         return History(transaction=self._transaction, messages=messages) if messages else None
 
@@ -159,17 +165,44 @@ class _Teller:
                     recipient=route[-1] if route else copy.named, code=copy.code, detail=copy.detail, route=route
                 )
             )
+            self._routes[seq, ordinal] = copy.hops
+            if is_followed(entry, ordinal):
+                self._journeys[delivery_number(seq, ordinal)] = story.copies[ordinal]
+                story.copies[ordinal].state = UNDER_WAY if not copy.code else ""
             if not copy.code:
                 self._stop(seq, ordinal, 0, delivery_number(seq, ordinal), sum(part.size for part in entry.parts))
-        if entry.answers is not None:
+        if entry.answers is not None and entry.answers.delivery:
             note = f"with session {entry.session}"
             self._note(entry.answers.delivery, seq, entry.at_us, "answered", entry.sender, note, State.DELIVERED)
+        if entry.ends is not None:
+            state = FINAL[entry.ends.state]
+            self._note(entry.ends.delivery, seq, entry.at_us, entry.ends.state, NETWORK, entry.ends.reason, state)
+            self._journeys_ended((entry.ends.journey,), state)
+
+    def _returned(self, seq: int, entry: InvocationReturned) -> None:
+        told = "the changed message goes on"
+        if entry.status is not None:
+            told = f"{entry.status.code} {entry.status.text}: absorbed, the message goes on without it"
+        self._note(entry.delivery, seq, entry.at_us, "answered", entry.by, told, State.DELIVERED)
+        if entry.hops:
+            self._routes[entry.message, entry.copy] = entry.hops
+            if entry.message in self._messages:
+                story = self._messages[entry.message][1].copies[entry.copy]
+                story.route = [self._address(hop.service) for hop in entry.hops]
+        self._stop(entry.message, entry.copy, entry.hop, delivery_number(seq, 0), entry.size)
+
+    def _journeys_ended(self, journeys: tuple[int, ...], state: State) -> None:
+        for journey in journeys:
+            copy = self._journeys.get(journey)
+            if copy is not None and copy.state == UNDER_WAY:
+                copy.state = state.name.lower()
 
     def _stop(self, message_seq: int, copy: int, hop: int, number: int, size: int) -> None:
         if message_seq not in self._messages:
             return
-        entry, story = self._messages[message_seq]
-        hops = entry.copies[copy].hops
+        _, story = self._messages[message_seq]
+        hops = self._routes[message_seq, copy]
+        context = hops[hop].context
         stop = Stop(
             delivery=number,
             service=self._address(hops[hop].service),
@@ -177,6 +210,9 @@ class _Teller:
             in_transit=hop < len(hops) - 1,
             state=State.QUEUED.name.lower(),
             size=size,
+            invoker=self._address(hops[hop].invoker),
+            rule=context.rule.partition("/")[2] if context is not None else "",
+            isolated_by=context.shown_sender if context is not None else "",
         )
         self._stops[number] = stop
         story.copies[copy].stops.append(stop)
@@ -192,13 +228,23 @@ class _Teller:
             stop.state = state.name.lower()
 
     def _may_see(self, entry: MessagePosted, story: MessageHistory) -> bool:
-        if self._viewer is None or self._owner(entry.sender) == self._viewer:
+        if self._viewer is None:
+            return True
+        if self._owner(entry.sender) == self._viewer:
+            for copy in story.copies:
+                hidden = {stop.service for stop in copy.stops if self._is_kept_from_viewer(stop)}
+                copy.stops = [stop for stop in copy.stops if not self._is_kept_from_viewer(stop)]
+                copy.route = [service for service in copy.route if service not in hidden]
             return True
         for copy in story.copies:
             copy.stops = [stop for stop in copy.stops if self._owner(stop.gcid) == self._viewer]
             copy.route = [stop.service for stop in copy.stops]
         story.copies = [copy for copy in story.copies if copy.stops]
         return bool(story.copies)
+
+    def _is_kept_from_viewer(self, stop: Stop) -> bool:
+        """Whether somebody else included this service and keeps it to itself."""
+        return bool(stop.isolated_by) and self._viewer not in (self._owner(stop.isolated_by), self._owner(stop.gcid))
 
     def _address(self, gcid: str) -> str:
         service = self._directory.services.get(gcid)

@@ -22,7 +22,7 @@ TABLES: dict[str, tuple[str, ...]] = {
         "number", "message_seq", "copy", "hop", "content_seq", "recipient", "sender", "state", "attempts", "queued_at_us",
         "leased_at_us", "available_at_us", "settled_at_us", "expires_at_us", "reason", "lease_seq", "settle_seq",
     ),
-    # one row per answer of an in-transit service: the message's content from there on, described by the entry as the journal has it
+    # one row per answer of an in-transit service: the message's content from there on, as the journal's entry describes it
     "content": ("seq", "transaction_id", "session", "facts", "body_segment", "body_offset", "body_length", "body_digest"),
     # one row per copy that outlasts its first delivery: at which delivery it is, out or back, and how it ended
     "journey": (

@@ -1,86 +1,163 @@
 """The itinerary: for each recipient the services its copy passes, the recipient last.
 
-Kept rule: nothing is delivered unless the whole route of that copy is valid, and one recipient's fault never touches another's
-copy. At present a route is the explicit one in the header; routing rules elaborate it here when they come.
+Kept rules: a pure function of the message and one snapshot of the directory; nothing is delivered unless the whole route of that
+copy is valid; one recipient's fault never touches another's copy. The order of evaluation is: the sender's rules, then those of
+the services they include, then those of an explicit route, then each recipient's, then those of the services these include.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from postroad.core.admission.admit import Admitted
 from postroad.core.admission.permission import check_policies, permitted
-from postroad.core.model.directory import Service
+from postroad.core.model.directory import Routing, Service
 from postroad.core.model.journal import Copy, Hop
 from postroad.core.model.message import Recipient
+from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
+from postroad.core.routing.elaboration import Elaboration, check_chain, rules_for
+from postroad.core.routing.explanation import ServiceTried
+from postroad.core.routing.invocation import Invocation
+from postroad.core.routing.layout import Route, check_delivered, lay_out, services_of
+from postroad.core.routing.message_subject import posted_subject
+from postroad.core.routing.reaching import reach
 from postroad.errors import Refused
 
-HOPS_MOST = 25
 CACHED_MOST = 100_000
 
 
-def itineraries(admitted: Admitted, directory: Directory) -> tuple[Copy, ...]:
-    """One copy per recipient, in header order; refuses the post when no copy can be routed."""
-    copies = tuple([_copy(admitted, recipient, directory) for recipient in admitted.message.to])
-    if all(copy.code for copy in copies):
-        first = copies[0]
+class Routed(NamedTuple):
+    """One copy per recipient, in header order, and what was tried to find its route."""
+
+    copies: tuple[Copy, ...]
+    tried: tuple[ServiceTried, ...] = ()
+
+
+def itineraries(admitted: Admitted, directory: Directory) -> Routed:
+    """The copies of a message and their routes; refuses the post when no copy can be routed."""
+    routed = _straight(admitted, directory) or _elaborated(admitted, directory)
+    if all(copy.code for copy in routed.copies):
+        first = routed.copies[0]
         raise Refused(first.code, first.detail, pointer="/to/0")
-    return copies
+    return routed
 
 
-def _copy(admitted: Admitted, recipient: Recipient, directory: Directory) -> Copy:
-    """The copy for one recipient; the usual one, straight and without arguments, is remembered in the snapshot."""
-    if admitted.message.route or recipient.arguments:
-        return _routed(admitted, recipient, directory)
+# --- the usual case: straight from the sender to its recipients, no rule has anything to say ------------------------
+
+
+def _straight(admitted: Admitted, directory: Directory) -> Routed | None:
+    if admitted.message.route or has_rules(admitted.sender, RuleRole.SENDER, directory):
+        return None
+    copies: list[Copy] = []
+    for recipient in admitted.message.to:
+        copy = _straight_copy(admitted, recipient, directory)
+        if copy is None:
+            return None
+        copies.append(copy)
+    return Routed(tuple(copies))
+
+
+def _straight_copy(admitted: Admitted, recipient: Recipient, directory: Directory) -> Copy | None:
+    """The copy that rules leave alone, remembered in the snapshot; None when the recipient has rules."""
     caller = admitted.caller
     key = (admitted.sender.gcid, caller.secure, caller.level, recipient.service)
-    copy: Copy | None = directory.cache.get(key)
-    if copy is None:
-        copy = _routed(admitted, recipient, directory)
+    copy: Copy | None = directory.cache.get(key, _UNKNOWN)
+    if copy is _UNKNOWN:
+        copy = _unruled_copy(admitted, recipient, directory)
         if len(directory.cache) < CACHED_MOST:
             directory.cache[key] = copy
+    if copy is not None and recipient.arguments and not copy.code:
+        return Copy(copy.named, (Hop(copy.hops[0].service, recipient.arguments, copy.hops[0].invoker),))
     return copy
 
 
-def _routed(admitted: Admitted, recipient: Recipient, directory: Directory) -> Copy:
+_UNKNOWN = Copy("unknown")
+
+
+def _unruled_copy(admitted: Admitted, recipient: Recipient, directory: Directory) -> Copy | None:
     try:
-        return Copy(recipient.service, _hops(admitted, recipient, directory))
+        service = permitted(admitted.sender, recipient.service, directory)
+        if service.logical_only or service.routing is Routing.DYNAMIC:
+            return None
+        if has_rules(service, RuleRole.RECIPIENT, directory):
+            return None
+        check_policies(admitted.caller, admitted.sender, (service,))
+        return Copy(recipient.service, (Hop(service.gcid, (), admitted.sender.gcid),))
     except Refused as refusal:
         return Copy(recipient.service, (), refusal.code, refusal.detail)
 
 
-def _hops(admitted: Admitted, recipient: Recipient, directory: Directory) -> tuple[Hop, ...]:
-    sender = admitted.sender
-    if not admitted.message.route:  # the common case: straight from sender to recipient
-        service = permitted(sender, recipient.service, directory)
-        _check_physical(service)
-        check_policies(admitted.caller, sender, (service,))
-        return (Hop(service.gcid, recipient.arguments, sender.gcid),)
-    stops = (*admitted.message.route, recipient)
-    if len(stops) > HOPS_MOST:
-        raise Refused("route.too-long", f"A route passes at most {HOPS_MOST} services; this one names {len(stops)}")
-    services = tuple([permitted(sender, stop.service, directory) for stop in stops])
-    _check_loop(services)
-    _check_inclusion(sender)
-    for service in services:
-        _check_physical(service)
-    check_policies(admitted.caller, sender, services)
+def has_rules(service: Service, role: RuleRole, directory: Directory) -> bool:
+    return bool(directory.rules) and bool(rules_for(service, role, directory))
+
+
+# --- with rules or an explicit route -------------------------------------------------------------------------------
+
+
+def _elaborated(admitted: Admitted, directory: Directory) -> Routed:
+    message = admitted.message
+    elaboration = Elaboration(directory, lambda: posted_subject(admitted, directory), message.routing)
+    sender = Invocation(admitted.sender, RuleRole.SENDER)
+    elaboration.elaborate([sender])
+    named = [_named(stop, sender, elaboration) for stop in message.route]
+    for one in named:
+        elaboration.try_rules(one)
+        elaboration.descend(one)
+    lay_out([*sender.after, *named])  # a fault of the sender's own part refuses the post, not each copy
+    copies = _copies(admitted, elaboration, sender, [*sender.after, *named])
+    return Routed(copies, tuple(elaboration.tried))
+
+
+def _named(stop: Recipient, sender: Invocation, elaboration: Elaboration) -> Invocation:
+    """A service that the sender named in an explicit route."""
+    if not sender.service.may_include_services:
+        raise Refused("route.invalid", f"{sender.service.address} may not bring other services into a route")
+    service = permitted(sender.service, stop.service, elaboration.directory)
+    check_chain(sender, service)
+    return elaboration.bring_in(service, sender, stop.arguments)
+
+
+def _copies(
+    admitted: Admitted, elaboration: Elaboration, sender: Invocation, leading: list[Invocation]
+) -> tuple[Copy, ...]:
+    """First the rules of every recipient, in header order, then those of what they include; then each copy's route."""
+    refused: dict[int, Refused] = {}
+    recipients: dict[int, Invocation] = {}
+    for place, recipient in enumerate(admitted.message.to):
+        try:
+            recipients[place] = _recipient(recipient, sender, elaboration)
+            elaboration.try_rules(recipients[place])
+        except Refused as refusal:
+            refused[place] = refusal
+    routes: dict[int, Route] = {}
+    for place, node in recipients.items():
+        if place in refused:
+            continue
+        try:
+            elaboration.descend(node)
+            routes[place] = _route(admitted, elaboration, leading, node)
+        except Refused as refusal:
+            refused[place] = refusal
     return tuple(
-        [Hop(service.gcid, stop.arguments, sender.gcid) for service, stop in zip(services, stops, strict=True)]
+        [_copy(recipient, routes.get(at), refused.get(at)) for at, recipient in enumerate(admitted.message.to)]
     )
 
 
-def _check_physical(service: Service) -> None:
-    if service.logical_only:
-        raise Refused("route.invalid", f"{service.address} takes part by its rules alone and cannot be delivered to")
+def _recipient(recipient: Recipient, sender: Invocation, elaboration: Elaboration) -> Invocation:
+    service = permitted(sender.service, recipient.service, elaboration.directory)
+    return elaboration.bring_in(service, sender, recipient.arguments, RuleRole.RECIPIENT)
 
 
-def _check_inclusion(sender: Service) -> None:
-    if not sender.may_include_services:
-        raise Refused("route.invalid", f"{sender.address} may not bring other services into a route")
+def _route(admitted: Admitted, elaboration: Elaboration, leading: list[Invocation], node: Invocation) -> Route:
+    check_delivered(node)
+    roots = [*leading, node]
+    check_policies(admitted.caller, admitted.sender, services_of(roots))
+    return reach(lay_out(roots), 0, elaboration, admitted.sender)
 
 
-def _check_loop(services: tuple[Service, ...]) -> None:
-    names = [service.address for service in services]
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise Refused("route.invalid", f"The route comes twice to {name}: " + " → ".join(names))
+def _copy(recipient: Recipient, route: Route | None, refusal: Refused | None) -> Copy:
+    if route is None or refusal is not None:
+        fault = refusal or Refused("route.invalid", "No route was found")
+        return Copy(recipient.service, (), fault.code, fault.detail)
+    return Copy(recipient.service, route.hops, logical=route.logical)

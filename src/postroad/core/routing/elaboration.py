@@ -1,0 +1,208 @@
+"""Rules at work: they are tried service by service, and what they include is tried in turn.
+
+Kept rules: everything is tried under one snapshot of the directory; a service's rules are tried once for each time it is brought
+in, in their order; nothing is added that its includer may not send to. Loops, depth and length have an end, and the refusal
+spells out the chain that led there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from postroad.core.admission.permission import permitted
+from postroad.core.model.directory import Routing, Service
+from postroad.core.model.message import Argument
+from postroad.core.model.rule import INCLUDING, Action, ActionKind, Rule, RuleRole
+from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.routing.attribute_defaults import default_attributes_of
+from postroad.core.routing.conditions import CompiledRule, compile_rule
+from postroad.core.routing.explanation import RuleTried, ServiceTried
+from postroad.core.routing.invocation import Invocation
+from postroad.core.routing.message_subject import party_of
+from postroad.core.routing.subject import Subject
+from postroad.errors import Refused
+
+DEPTH_MOST = 10  # services in a chain of inclusions
+HOPS_MOST = 25  # services in a route, those that are not delivered to included
+
+
+def rules_for(service: Service, role: RuleRole, directory: Directory) -> tuple[CompiledRule, ...]:
+    """The rules that are tried when the service has this role, compiled once for each snapshot."""
+    key = ("rules", service.gcid, role)
+    found: tuple[CompiledRule, ...] | None = directory.cache.get(key)
+    if found is None:
+        mine = [rule for rule in directory.rules_of(service.gcid) if rule.enabled and rule.role in (role, RuleRole.ANY)]
+        found = directory.cache[key] = tuple([compile_rule(rule) for rule in mine])
+    return found
+
+
+class Elaboration:
+    """One message on one snapshot; ``tried`` grows in the order in which rules are tried."""
+
+    def __init__(self, directory: Directory, subject: Callable[[], Subject], routing: str = "") -> None:
+        self.directory = directory
+        self.tried: list[ServiceTried] = []
+        self._make_subject = subject
+        self._subject: Subject | None = None
+        self._routing = routing
+
+    def is_dynamic(self, service: Service) -> bool:
+        """Whether the service's rules wait until the message reaches it."""
+        return (self._routing or service.routing) == Routing.DYNAMIC
+
+    def bring_in(
+        self,
+        service: Service,
+        invoker: Invocation,
+        arguments: tuple[Argument, ...] = (),
+        role: RuleRole = RuleRole.IN_TRANSIT,
+    ) -> Invocation:
+        """An invocation of the service, with its rules left for later where it asks for that."""
+        one = Invocation(service, role, invoker, arguments)
+        one.dynamic = self.is_dynamic(service)
+        return one
+
+    def elaborate(self, roots: Iterable[Invocation]) -> None:
+        """Try the rules of the roots one after the other, then those of all that was included, depth first."""
+        roots = list(roots)
+        for root in roots:
+            self.try_rules(root)
+        for root in roots:
+            self.descend(root)
+
+    def descend(self, node: Invocation) -> None:
+        """Try the rules of everything that the node included, and of what that included."""
+        for child in node.included:
+            self.try_rules(child)
+            self.descend(child)
+        if node.target is not None:
+            self.descend(node.target)
+
+    def try_rules(self, node: Invocation) -> None:
+        """Try the rules of one service, and of the one it redirects to."""
+        if node.dynamic:
+            return
+        rules = rules_for(node.service, node.role, self.directory)
+        if rules:
+            self._try(node, rules)
+        if node.target is not None:
+            self.try_rules(node.target)
+
+    def _try(self, node: Invocation, rules: tuple[CompiledRule, ...]) -> None:
+        subject = self._seen_by(node)
+        told: list[tuple[Rule, bool, list[str]]] = []
+        try:
+            for compiled in rules:
+                did: list[str] = []
+                held = compiled.holds(subject)
+                told.append((compiled.rule, held, did))
+                if held and self._act(node, compiled.rule, did):
+                    break
+        finally:  # what was tried is told also when an action makes the route invalid
+            self.tried.append(self._told(node, subject, told))
+
+    def _told(self, node: Invocation, subject: Subject, told: list[tuple[Rule, bool, list[str]]]) -> ServiceTried:
+        version = self.directory.object_version
+        rules = [RuleTried(rule.name, version(*object_key(rule)), held, tuple(did)) for rule, held, did in told]
+        invoker = node.invoker.service.gcid if node.invoker else ""
+        return ServiceTried(
+            node.service.gcid, node.role, invoker, tuple(rules), dict(subject.seen), tuple(subject.faults)
+        )
+
+    def _seen_by(self, node: Invocation) -> Subject:
+        if self._subject is None:
+            self._subject = self._make_subject()
+        return self._subject.seen_by(
+            node.service.gcid,
+            role=node.role,
+            topic=node.topic or self._subject.view.topic,
+            arguments=node.arguments,
+            invoker=party_of(node.invoker.service) if node.invoker else "",
+            default_attributes=default_attributes_of(node.service.gcid, self.directory),
+        )
+
+    def _act(self, node: Invocation, rule: Rule, did: list[str]) -> bool:
+        """Carry a rule's actions out; True when no more rules of this service are to be tried."""
+        topic = next((action.topic for action in rule.then if action.kind is ActionKind.CHANGE_TOPIC), "")
+        for action in rule.then:
+            if action.kind in INCLUDING:
+                did.append(self._include(node, rule, action, action.topic or topic))
+            elif action.kind is ActionKind.CHANGE_TOPIC:
+                did.append(f"the services of this rule see the topic {action.topic!r}")
+            else:
+                did.append("no further rules of this service are tried")
+        return any(action.kind is ActionKind.STOP_RULE_EVALUATION for action in rule.then)
+
+    def _include(self, node: Invocation, rule: Rule, action: Action, topic: str) -> str:
+        kind = _placement(node, action.kind)
+        if kind is ActionKind.REDIRECT and node.target is not None:
+            return (
+                f"not redirected to {action.service}: an earlier rule has redirected to {node.target.service.address}"
+            )
+        one = self._included(node, rule, action, topic, kind)
+        if kind is ActionKind.REDIRECT:
+            node.target = one
+            return f"{one.service.address} takes the place of {node.service.address}"
+        side, word = (node.after, "after") if kind is ActionKind.ADD_SERVICE_AFTER else (node.before, "before")
+        side.append(one)
+        node.included.append(one)
+        return f"{one.service.address} stands {word} {node.service.address}"
+
+    def _included(self, node: Invocation, rule: Rule, action: Action, topic: str, kind: ActionKind) -> Invocation:
+        if not node.service.may_include_services:
+            raise Refused("route.invalid", f"{node.service.address} may not bring other services into a route")
+        service = permitted(node.service, action.service, self.directory)
+        check_chain(node, service)
+        redirected = kind is ActionKind.REDIRECT
+        arguments = (action.arguments or node.arguments) if redirected else action.arguments
+        one = self.bring_in(service, node, arguments, node.role if redirected else RuleRole.IN_TRANSIT)
+        one.rule = object_key(rule)[1]
+        one.topic = topic
+        one.absorbs = action.absorbs
+        one.through = (*node.through, node.service.gcid) if redirected else ()
+        if action.pays:
+            one.payer = node.service.gcid
+        if action.isolates:
+            one.isolated, one.shown_sender = True, node.service.gcid
+        return one
+
+
+def check_chain(node: Invocation, service: Service) -> None:
+    """Refuse a service that the chain of inclusions comes back to, or that would make it too long."""
+    chain = node.chain
+    if any(one.gcid == service.gcid for one in chain):
+        raise Refused("route.loop", f"The route runs in a circle: {_spelled((*chain, service))}")
+    if len(chain) >= DEPTH_MOST:
+        raise Refused(
+            "route.too-deep",
+            f"Services include each other {len(chain) + 1} deep, and {DEPTH_MOST} is the most: "
+            f"{_spelled((*chain, service))}",
+        )
+    if node.root.size() > HOPS_MOST:  # the root is the sender, who is no hop, or the recipient, with one more to come
+        raise too_long(_spelled((*chain, service)))
+
+
+def too_long(where: str) -> Refused:
+    return Refused("route.too-long", f"A route passes at most {HOPS_MOST} services; this one does not end at {where}")
+
+
+def _placement(node: Invocation, kind: ActionKind) -> ActionKind:
+    """Which side an action means for a service in this role; refuses what the role cannot do."""
+    if kind is ActionKind.ADD_SERVICE:
+        return ActionKind.ADD_SERVICE_AFTER if node.role is RuleRole.SENDER else ActionKind.ADD_SERVICE_BEFORE
+    wrong = (
+        (kind is ActionKind.ADD_SERVICE_AFTER and node.role is RuleRole.RECIPIENT)
+        or (kind is ActionKind.ADD_SERVICE_BEFORE and node.role is RuleRole.SENDER)
+        or (kind is ActionKind.REDIRECT and node.role is RuleRole.SENDER)
+    )
+    if wrong:
+        raise Refused(
+            "route.invalid",
+            f"A rule of {node.service.address} asks for {kind.value}, which is not for a {node.role.value}; "
+            "give the rule the role it is meant for",
+        )
+    return kind
+
+
+def _spelled(services: tuple[Service, ...]) -> str:
+    return " → ".join(service.address for service in services)

@@ -1,0 +1,74 @@
+"""An invocation: one service called for one message, by whoever brought it in, in a context of its own.
+
+Invocations form a tree whose root is the sender (or, further on, the service that the message has just reached). What a service
+includes stands before or after it; a service that redirects is replaced by its target. Laid out from left to right, the tree is
+the route.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from postroad.core.model.directory import Service
+from postroad.core.model.message import Argument
+from postroad.core.model.rule import RuleRole
+
+
+class Invocation:
+    """A node of the tree while it grows; the finished route keeps it as a ``Hop`` with its ``Context``."""
+
+    __slots__ = (
+        "absorbs", "after", "arguments", "before", "dynamic", "included", "invoker", "isolated", "payer", "role", "rule",
+        "service", "shown_sender", "starts_chain", "target", "through", "topic",
+    )  # fmt: skip
+
+    def __init__(
+        self, service: Service, role: RuleRole, invoker: Invocation | None = None, arguments: tuple[Argument, ...] = ()
+    ) -> None:
+        self.service = service
+        self.role = role
+        self.invoker = invoker
+        self.arguments = arguments
+        self.topic = ""
+        self.rule = ""
+        self.payer: str = invoker.payer if invoker else ""
+        self.shown_sender: str = invoker.shown_sender if invoker else ""
+        self.isolated = False
+        self.absorbs = False
+        self.dynamic = False
+        self.through: tuple[str, ...] = ()
+        self.starts_chain = invoker is None or (role is RuleRole.RECIPIENT and invoker.role is RuleRole.SENDER)
+        self.before: list[Invocation] = []
+        self.after: list[Invocation] = []
+        self.included: list[Invocation] = []  # those before and after, in the order in which they were included
+        self.target: Invocation | None = None  # what takes its place
+
+    @property
+    def is_delivered(self) -> bool:
+        """Whether the message comes to the service, and is not only led by its rules; or that is to be seen on the way."""
+        return self.target is None and (self.dynamic or not self.service.logical_only)
+
+    @property
+    def chain(self) -> tuple[Service, ...]:
+        """The services that brought this one in, to this one; a recipient was brought in by nobody but itself."""
+        above = self.invoker.chain if self.invoker is not None and not self.starts_chain else ()
+        return (*above, self.service)
+
+    @property
+    def root(self) -> Invocation:
+        """Where the chain of inclusions begins."""
+        return self if self.starts_chain or self.invoker is None else self.invoker.root
+
+    def in_order(self) -> Iterator[Invocation]:
+        """This invocation and all it caused, in the order of the route; a redirected one before its target."""
+        for one in self.before:
+            yield from one.in_order()
+        yield self
+        if self.target is not None:
+            yield from self.target.in_order()
+        for one in self.after:
+            yield from one.in_order()
+
+    def size(self) -> int:
+        """How many invocations this one has caused, itself included."""
+        return sum(1 for _ in self.in_order())

@@ -1,0 +1,98 @@
+"""From a tree of invocations to the route of one copy: the services in the order of delivery, each with its context.
+
+Kept rule: a route that needs nothing but names and arguments is kept as just that; contexts are written down only where rules had
+a hand in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from postroad.core.model.directory import Service
+from postroad.core.model.journal import Context, Hop
+from postroad.core.routing.elaboration import HOPS_MOST, too_long
+from postroad.core.routing.invocation import Invocation
+from postroad.errors import Refused
+
+
+class Route(NamedTuple):
+    """The way of one copy: who is delivered to, the recipient last, and who only takes part by its rules."""
+
+    hops: tuple[Hop, ...]
+    logical: tuple[Hop, ...]
+
+
+def lay_out(roots: Sequence[Invocation], numbers: dict[Invocation, int] | None = None) -> Route:
+    """The route through these trees, one after the other.
+
+    Invocations are numbered in the order of the tree, the sender being 0; ``numbers`` has those that have one already.
+    """
+    numbered = number(roots, numbers or {})
+    order = [node for root in roots for node in root.in_order()]
+    if len(order) > HOPS_MOST:
+        raise too_long(order[-1].service.address)
+    plain = numbers is None and all(is_plain(node) for node in order)
+    hops = [(node, _hop(node, None if plain else numbered)) for node in order]
+    return Route(
+        tuple([hop for node, hop in hops if node.is_delivered]),
+        tuple([hop for node, hop in hops if not node.is_delivered]),
+    )
+
+
+def is_plain(node: Invocation) -> bool:
+    """Whether nothing about this invocation needs a context."""
+    return not (node.rule or node.dynamic or node.target or node.included or node.service.logical_only)
+
+
+def number(roots: Iterable[Invocation], known: dict[Invocation, int]) -> dict[Invocation, int]:
+    """A number for every invocation, invokers before what they invoke."""
+    numbers = dict(known)
+    following = max(numbers.values(), default=0) + 1
+    todo = list(roots)
+    while todo:
+        node = todo.pop(0)
+        if node not in numbers:
+            numbers[node] = following
+            following += 1
+        todo[:0] = [*node.included, node.target] if node.target is not None else node.included
+    return numbers
+
+
+def _hop(node: Invocation, numbers: dict[Invocation, int] | None) -> Hop:
+    invoker = node.invoker.service.gcid if node.invoker else ""
+    context = _context(node, numbers) if numbers is not None else None
+    return Hop(node.service.gcid, node.arguments, invoker, context)
+
+
+def _context(node: Invocation, numbers: dict[Invocation, int]) -> Context:
+    return Context(
+        id=numbers[node],
+        parent=numbers.get(node.invoker, 0) if node.invoker else 0,
+        topic=node.topic,
+        payer=node.payer,
+        shown_sender=node.shown_sender,
+        absorbs=node.absorbs,
+        rule=node.rule,
+        dynamic=node.dynamic,
+        through=node.through,
+        isolated=node.isolated,
+    )
+
+
+def services_of(roots: Iterable[Invocation]) -> tuple[Service, ...]:
+    """Everyone on the way, delivered to or not."""
+    return tuple([node.service for root in roots for node in root.in_order()])
+
+
+def check_delivered(recipient: Invocation) -> None:
+    """Refuse a recipient that takes part by its rules alone and sends the message nowhere."""
+    last = recipient
+    while last.target is not None:
+        last = last.target
+    if last.service.logical_only and not last.dynamic:
+        raise Refused(
+            "route.invalid",
+            f"{last.service.address} takes part by its rules alone, and none of them redirected this message; "
+            "send it to another service, or ask its owner",
+        )

@@ -1,0 +1,87 @@
+"""A message as rules look at it, at the moment it is posted and further on its way."""
+
+from __future__ import annotations
+
+from postroad.core.admission.admit import Admitted
+from postroad.core.model.delivery import Queued
+from postroad.core.model.directory import Service
+from postroad.core.model.message import Part, Property, Recipient
+from postroad.core.model.snapshot import Directory
+from postroad.core.routing.subject import Addressed, Header, Party, Subject
+
+
+def party_of(service: Service) -> Party:
+    return Party(address=service.address, gcid=service.gcid, organization=service.organization)
+
+
+def posted_subject(admitted: Admitted, directory: Directory, size: int = 0, form: str = "") -> Subject:
+    """A message as posted."""
+    message = admitted.message
+    header = Header(
+        sender=party_of(admitted.sender),
+        to=tuple([_addressed(recipient, directory) for recipient in message.to]),
+        type=message.type,
+        topic=message.topic,
+        handle=message.handle,
+        possible_duplicate=message.possible_duplicate,
+        expires_at_us=admitted.expires_at_us,
+        route=tuple([_party(stop.service, directory) for stop in message.route]),
+        properties=message.properties,
+        status=message.status,
+        posted_at_us=admitted.at_us,
+        size=size,
+        form=form,
+    )
+    return Subject(header=header, parts=message.parts)
+
+
+def travelling_subject(
+    queued: Queued, parts: tuple[Part, ...], properties: tuple[Property, ...], directory: Directory
+) -> Subject:
+    """A message on its way, with the parts and the context it has now."""
+    message = queued.message
+    named = message.copies[queued.copy].named
+    header = Header(
+        sender=_party(message.sender, directory),
+        to=(Addressed(party=_party(named, directory), arguments=queued.hops[-1].arguments),),
+        type=message.type,
+        topic=message.topic,
+        handle=message.handle,
+        possible_duplicate=message.possible_duplicate,
+        reference=message.answers.session if message.answers else "",
+        expires_at_us=queued.expires_at_us,
+        properties=properties,
+        status=message.status,
+        posted_at_us=message.at_us,
+        size=message.size,
+        form=message.form,
+    )
+    return Subject(header=header, parts=parts)
+
+
+def _addressed(recipient: Recipient, directory: Directory) -> Addressed:
+    return Addressed(party=_party(recipient.service, directory), arguments=recipient.arguments)
+
+
+def _party(name: str, directory: Directory) -> Party:
+    service = directory.service(name)
+    return party_of(service) if service is not None else Party(address=name)
+
+
+def response_subject(admitted: Admitted, answered: Queued, requester: Service, directory: Directory) -> Subject:
+    """A response on its way to the service that asked."""
+    message = admitted.message
+    header = Header(
+        sender=party_of(admitted.sender),
+        to=(Addressed(party=party_of(requester)),),
+        type=message.type,
+        topic=message.topic or answered.message.topic,
+        handle=message.handle,
+        possible_duplicate=message.possible_duplicate,
+        reference=answered.message.session,
+        expires_at_us=answered.expires_at_us,
+        properties=message.properties,
+        status=message.status,
+        posted_at_us=admitted.at_us,
+    )
+    return Subject(header=header, parts=message.parts)

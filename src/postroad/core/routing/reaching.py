@@ -1,0 +1,89 @@
+"""Dynamic routing: a service's rules are tried when the message reaches it, on the message as it is then.
+
+Kept rule: what is added on the way is validated like everything else before the next delivery; the part of the route that
+lies behind is never touched.
+"""
+
+from __future__ import annotations
+
+from postroad.core.admission.permission import check_promises
+from postroad.core.model.directory import Service
+from postroad.core.model.journal import Context, Hop
+from postroad.core.model.rule import RuleRole
+from postroad.core.model.snapshot import Directory
+from postroad.core.routing.contexts import Ancestry, context_of
+from postroad.core.routing.elaboration import HOPS_MOST, Elaboration, too_long
+from postroad.core.routing.invocation import Invocation
+from postroad.core.routing.layout import Route, check_delivered, lay_out
+from postroad.errors import Refused
+
+
+def reach(route: Route, place: int, elaboration: Elaboration, sender: Service) -> Route:
+    """The route once the message has reached its next service, all that was left for this moment done."""
+    while place < len(route.hops):
+        context = route.hops[place].context
+        if context is None or not context.dynamic:
+            return route
+        route = _expanded(route, place, elaboration, sender)
+    raise Refused("route.invalid", "The route has no recipient left to deliver to")
+
+
+def _expanded(route: Route, place: int, elaboration: Elaboration, sender: Service) -> Route:
+    hop = route.hops[place]
+    known = _Chain(route, elaboration.directory, sender)
+    node = known.invocation(hop, context_of(hop, place), is_last=place == len(route.hops) - 1)
+    elaboration.elaborate([node])
+    if node.role is RuleRole.RECIPIENT:
+        check_delivered(node)
+    laid = lay_out([node], known.numbers)
+    if len(route.hops) + len(route.logical) + len(laid.hops) + len(laid.logical) - 1 > HOPS_MOST:
+        raise too_long(node.service.address)
+    hops = (*route.hops[:place], *laid.hops, *route.hops[place + 1 :])
+    check_promises(sender, tuple([elaboration.directory.services[one.service] for one in hops[place:]]))
+    return Route(hops, (*route.logical, *laid.logical))
+
+
+class _Chain:
+    """The invocations above one on the way, made anew from their contexts."""
+
+    def __init__(self, route: Route, directory: Directory, sender: Service) -> None:
+        self._route = route
+        self._ancestry = Ancestry(route.hops, route.logical)
+        self._directory = directory
+        self._sender = Invocation(sender, RuleRole.SENDER)
+        *_, outermost = self._ancestry.upwards(len(route.hops) - 1)
+        self._recipient = outermost.id
+        self.numbers: dict[Invocation, int] = {self._sender: 0}
+        # No number is given twice, also not those of invocations that lie elsewhere in the tree.
+        for number in self._taken():
+            self.numbers[Invocation(sender, RuleRole.SENDER)] = number
+
+    def _taken(self) -> list[int]:
+        hops = (*self._route.hops, *self._route.logical)
+        return [max((hop.context.id for hop in hops if hop.context is not None), default=0)]
+
+    def invocation(self, hop: Hop, context: Context, *, is_last: bool) -> Invocation:
+        """The invocation at this place, ready to have its rules tried."""
+        role = RuleRole.RECIPIENT if is_last else RuleRole.IN_TRANSIT
+        node = self._made(hop, context, role)
+        node.dynamic = False
+        return node
+
+    def _made(self, hop: Hop, context: Context, role: RuleRole) -> Invocation:
+        service = self._directory.services.get(hop.service)
+        if service is None:
+            raise Refused("route.invalid", "A service on the route does not exist any more")
+        above = self._ancestry.hop(context.parent)
+        invoker = self._sender
+        if above is not None and above.context is not None:
+            above_role = role if context.through else RuleRole.IN_TRANSIT
+            invoker = self._made(
+                above, above.context, RuleRole.RECIPIENT if above.context.id == self._recipient else above_role
+            )
+        node = Invocation(service, role, invoker, hop.arguments)
+        node.starts_chain = context.id == self._recipient
+        node.topic, node.rule, node.payer = context.topic, context.rule, context.payer
+        node.shown_sender, node.isolated, node.absorbs = context.shown_sender, context.isolated, context.absorbs
+        node.through = context.through
+        self.numbers[node] = context.id
+        return node

@@ -1,0 +1,90 @@
+"""The way of a response: back to the requester, through whoever asked to see it, and as rules on both sides decide.
+
+Kept rules: a response may always go back to who asked; contexts of the way out are restored for those that see it again; an
+error that an invoker absorbed does not come out further up.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from postroad.core.admission.admit import Admitted
+from postroad.core.admission.permission import check_policies
+from postroad.core.model.delivery import Queued
+from postroad.core.model.directory import Service
+from postroad.core.model.journal import Copy, Hop
+from postroad.core.model.message import Status
+from postroad.core.model.rule import RuleRole
+from postroad.core.model.snapshot import Directory
+from postroad.core.routing.contexts import Ancestry
+from postroad.core.routing.elaboration import Elaboration
+from postroad.core.routing.explanation import ServiceTried
+from postroad.core.routing.invocation import Invocation
+from postroad.core.routing.itinerary import has_rules
+from postroad.core.routing.layout import check_delivered, lay_out, services_of
+from postroad.core.routing.message_subject import response_subject
+from postroad.core.routing.reaching import reach
+
+
+class ReturnRoute(NamedTuple):
+    """A response's copy, what its receiver sees as sender and status, and what was tried to find the way."""
+
+    copy: Copy
+    shown_sender: str
+    status: Status | None
+    tried: tuple[ServiceTried, ...] = ()
+
+
+def return_route(admitted: Admitted, queued: Queued, requester: Service, directory: Directory) -> ReturnRoute:
+    """The way back for the response to this delivery; raises Refused when it is not valid."""
+    shown_sender, status = _as_seen_above(admitted, queued)
+    watching = [hop for hop in reversed(queued.hops[: queued.hop]) if _asks_for_returns(hop, directory)]
+    ruled = has_rules(admitted.sender, RuleRole.SENDER, directory) or has_rules(
+        requester, RuleRole.RECIPIENT, directory
+    )
+    if not watching and not ruled and not requester.logical_only:
+        check_policies(admitted.caller, admitted.sender, (requester,))
+        copy = Copy(requester.address, (Hop(requester.gcid, (), admitted.sender.gcid),))
+        return ReturnRoute(copy, shown_sender, status)
+    return _elaborated(admitted, queued, requester, directory, watching)._replace(
+        shown_sender=shown_sender, status=status
+    )
+
+
+def _as_seen_above(admitted: Admitted, queued: Queued) -> tuple[str, Status | None]:
+    """Who the requester sees as sender, and the status that is left when invokers have absorbed what they chose to."""
+    contexts = list(Ancestry(queued.hops, queued.logical).upwards(queued.hop))
+    through = contexts[0].through
+    absorbed = any(context.absorbs for context in contexts)
+    return through[0] if through else "", None if absorbed else admitted.message.status
+
+
+def _asks_for_returns(hop: Hop, directory: Directory) -> bool:
+    service = directory.services.get(hop.service)
+    return service is not None and service.returns
+
+
+def _elaborated(
+    admitted: Admitted, queued: Queued, requester: Service, directory: Directory, watching: list[Hop]
+) -> ReturnRoute:
+    elaboration = Elaboration(directory, lambda: response_subject(admitted, queued, requester, directory))
+    sender = Invocation(admitted.sender, RuleRole.SENDER)
+    elaboration.elaborate([sender])
+    recipient = elaboration.bring_in(requester, sender, (), RuleRole.RECIPIENT)
+    elaboration.elaborate([recipient])
+    check_delivered(recipient)
+    roots = [*sender.after, *[_seen_again(hop, sender, directory) for hop in watching], recipient]
+    check_policies(admitted.caller, admitted.sender, services_of(roots))
+    route = reach(lay_out(roots), 0, elaboration, admitted.sender)
+    copy = Copy(requester.address, route.hops, logical=route.logical)
+    return ReturnRoute(copy, "", None, tuple(elaboration.tried))
+
+
+def _seen_again(hop: Hop, sender: Invocation, directory: Directory) -> Invocation:
+    """A service of the way out that asked to see what comes back, with the arguments it had."""
+    node = Invocation(directory.services[hop.service], RuleRole.IN_TRANSIT, sender, hop.arguments)
+    if hop.context is not None:
+        node.topic, node.payer, node.rule = hop.context.topic, hop.context.payer, hop.context.rule
+        node.shown_sender, node.isolated = hop.context.shown_sender, hop.context.isolated
+        node.absorbs = hop.context.absorbs
+    return node

@@ -1,0 +1,113 @@
+"""Cancel a message: what has not been delivered yet is withdrawn, and the sender learns what was and what was not.
+
+Kept rules: only its sender withdraws a message; what its recipient has in hand, leased or acknowledged, stays with the recipient;
+a copy that is still with an in-transit service is withdrawn all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from postroad.core.admission.admit import Admitted
+from postroad.core.model.delivery import Found, Leg, State, is_followed
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.journal import DeliveriesEnded, MessagePosted, decode
+from postroad.core.model.message import PostResult, RecipientResult
+from postroad.core.projection.project import answer_key, journey_key
+from postroad.core.projection.queries import JOURNEY, MESSAGE
+from postroad.errors import Refused, Unavailable
+from postroad.flow.commit import committed
+from postroad.ports import Conflict, Desk, IndexReader, Step
+
+TRIES = 5
+TOO_LATE = "cancel.too-late"
+
+
+class Whereabouts(NamedTuple):
+    """Where a copy is: its delivery, its journey (0: none), and why it cannot be withdrawn, if so."""
+
+    ordinal: int
+    delivery: int
+    journey: int
+    too_late: str
+
+
+class CancelStage:
+    def __init__(self, desk: Desk, index: IndexReader, indexed: Callable[[], Awaitable[None]]) -> None:
+        self._desk = desk
+        self._index = index
+        self._indexed = indexed
+
+    async def cancel(self, admitted: Admitted) -> PostResult:
+        """Withdraw what can be withdrawn of the message that the cancel refers to."""
+        for _ in range(TRIES):
+            await self._indexed()
+            seq, message = await self._message(admitted)
+            copies = [
+                await self._whereabouts(seq, message, at) for at, copy in enumerate(message.copies) if not copy.code
+            ]
+            if await self._withdraw(admitted, [copy for copy in copies if not copy.too_late]):
+                return _result(message, copies)
+        raise Unavailable("network.busy", "The message is moving on just now; try to cancel it again in a moment")
+
+    async def _message(self, admitted: Admitted) -> tuple[int, MessagePosted]:
+        for row in await self._index.query("message", admitted.message.reference):
+            message = decode(row[MESSAGE.index("header")])
+            if isinstance(message, MessagePosted) and message.sender == admitted.sender.gcid:
+                return row[0], message
+        raise Refused(
+            "reference.invalid",
+            "The reference is not the session of a message that this service posted; use the one its post was answered with",
+            pointer="/reference",
+        )
+
+    async def _whereabouts(self, seq: int, message: MessagePosted, ordinal: int) -> Whereabouts:
+        first = delivery_number(seq, ordinal)
+        if not is_followed(message, ordinal):
+            return Whereabouts(ordinal, first, 0, _too_late(await self._desk.find(first)))
+        [row] = await self._index.query("journey", first)
+        at_number, leg, state = (row[JOURNEY.index(column)] for column in ("at_number", "leg", "state"))
+        if state:
+            return Whereabouts(ordinal, at_number, first, f"it is {State(state).name.lower()}")
+        if leg == Leg.BACK:
+            return Whereabouts(ordinal, at_number, first, "it has been answered")
+        return Whereabouts(ordinal, at_number, first, _too_late(await self._desk.find(at_number)))
+
+    async def _withdraw(self, admitted: Admitted, copies: list[Whereabouts]) -> bool:
+        """Withdraw all of these; False when one of them has moved on meanwhile."""
+        if not copies:
+            return True
+        deliveries = tuple(copy.delivery for copy in copies)
+        journeys = tuple(copy.journey for copy in copies if copy.journey)
+        keys = [
+            key for copy in copies if copy.journey for key in (journey_key(copy.journey), answer_key(copy.delivery))
+        ]
+        entry = DeliveriesEnded(
+            admitted.at_us, admitted.sender.gcid, "cancelled", "withdrawn by its sender", deliveries, journeys
+        )
+        return not isinstance(await committed(self._desk, Step(entry, None, tuple(keys), reserve=True)), Conflict)
+
+
+def _too_late(found: Found | None) -> str:
+    if found is None:
+        return "it is gone"
+    if found.queued.in_transit and found.state in (State.QUEUED, State.DELIVERED):
+        return ""
+    if found.state is not State.QUEUED:
+        return f"it is {found.state.name.lower()}"
+    return "its receiver has it in hand" if found.queued.leased else ""
+
+
+def _result(message: MessagePosted, copies: list[Whereabouts]) -> PostResult:
+    told = tuple(
+        [
+            RecipientResult(
+                service=message.copies[copy.ordinal].named,
+                code=TOO_LATE if copy.too_late else "",
+                detail=f"Not withdrawn: {copy.too_late}" if copy.too_late else "",
+            )
+            for copy in copies
+        ]
+    )
+    return PostResult(session=message.session, transaction=message.transaction, recipients=told)

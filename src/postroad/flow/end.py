@@ -1,0 +1,84 @@
+"""End a journey before its time: somebody failed, said no, kept silent for too long, or withdrew the message.
+
+Kept rules: a journey has one end, which the key of its entry guards; a request's sender is told by an error response in the very
+entry that ends it; a notification ends in silence, visible in the audit trail alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from postroad.core.model import ids
+from postroad.core.model.directory import Service
+from postroad.core.model.journal import Answers, Copy, DeliveriesEnded, Ending, Hop, MessagePosted
+from postroad.core.model.message import MessageType, Status
+from postroad.core.model.snapshot import Directory
+from postroad.core.projection.project import answer_key, journey_key
+from postroad.flow.commit import committed
+from postroad.flow.posting import posted_at
+from postroad.ports import Clock, Committed, Desk, Journal, Randomness, Step
+
+BY_NETWORK = "network"
+REASON_MOST = 500
+
+
+class EndStage:
+    def __init__(
+        self, desk: Desk, journal: Journal, directory: Callable[[], Directory], clock: Clock, randomness: Randomness
+    ) -> None:
+        self._desk = desk
+        self._journal = journal
+        self._directory = directory
+        self._clock = clock
+        self._randomness = randomness
+
+    async def end(self, journey: int, delivery: int, state: str, status: Status, by: str = BY_NETWORK) -> bool:
+        """End the journey that is at this delivery; False when it has moved on or ended meanwhile."""
+        seq, ordinal = ids.delivery_origin(journey)
+        message = await posted_at(self._journal, seq)
+        if message is None:
+            return False
+        reason = f"{status.code}: {status.text}"[:REASON_MOST]
+        keys = (journey_key(journey), answer_key(delivery))
+        requester = self._directory().services.get(message.sender)
+        if message.type is MessageType.REQUEST and requester is not None and state != "cancelled":
+            ending = Ending(journey, delivery, state, reason)
+            step = Step(
+                self._error_response(message, ordinal, requester, status, ending, keys), None, keys, reserve=True
+            )
+        else:
+            now_us = self._clock.now_us()
+            step = Step(DeliveriesEnded(now_us, by, state, reason, (delivery,), (journey,)), None, keys, reserve=True)
+        return isinstance(await committed(self._desk, step), Committed)
+
+    def _error_response(
+        self,
+        request: MessagePosted,
+        ordinal: int,
+        requester: Service,
+        status: Status,
+        ending: Ending,
+        keys: tuple[int, ...],
+    ) -> MessagePosted:
+        """The response that the network gives in place of the recipient, who is its sender."""
+        now_us = self._clock.now_us()
+        named = self._directory().service(request.copies[ordinal].named)
+        sender = named.gcid if named is not None else request.copies[ordinal].hops[-1].service
+        return MessagePosted(
+            at_us=now_us,
+            session=ids.session(now_us, self._randomness.bytes(10)),
+            transaction=request.transaction,
+            sender=sender,
+            type=MessageType.RESPONSE,
+            topic=request.topic,
+            size=0,
+            form=BY_NETWORK,
+            expires_at_us=now_us + requester.default_expiration_s * 1_000_000,
+            directory=self._directory().version,
+            parts=(),
+            copies=(Copy(requester.address, (Hop(requester.gcid, (), sender),)),),
+            status=status,
+            answers=Answers(0, request.session, request.handle),
+            keys=keys,
+            ends=ending,
+        )

@@ -1,0 +1,154 @@
+"""Let a message go on after an in-transit service has answered: to the next service, past a failure, or to its end.
+
+Kept rules: the changed message goes on in the step that settles the answered delivery; what the sender withheld is put back; the
+rules of a service that routes dynamically are tried on the message as it is now, and validated before the next delivery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from postroad.core.admission.admit import Admitted
+from postroad.core.delivery.documents import access_for, merged
+from postroad.core.model.delivery import Queued
+from postroad.core.model.journal import InvocationReturned, PartFacts, Returned
+from postroad.core.model.message import Part, PostResult, RecipientResult, Status
+from postroad.core.model.snapshot import Directory
+from postroad.core.projection.project import answer_key
+from postroad.core.routing.contexts import Ancestry, augmented
+from postroad.core.routing.elaboration import Elaboration
+from postroad.core.routing.explanation import pack
+from postroad.core.routing.layout import Route
+from postroad.core.routing.message_subject import travelling_subject
+from postroad.core.routing.reaching import reach
+from postroad.errors import Refused
+from postroad.flow.commit import committed
+from postroad.flow.end import EndStage
+from postroad.flow.posting import Posting, body_of, part_facts, parts_of
+from postroad.ports import Conflict, Desk, Step
+
+REJECTED = "rejected"  # the status code by which a filter says no
+AlreadyAnswered = Callable[[Conflict], Refused]
+
+
+class Onward(NamedTuple):
+    """How the message leaves: its route from here, the place it goes to, its parts, and what there is to explain."""
+
+    route: Route
+    place: int
+    parts: tuple[Part, ...]
+    returned: tuple[Returned, ...]
+    explanation: bytes
+
+
+class GoOnStage:
+    def __init__(self, desk: Desk, ending: EndStage, already_answered: AlreadyAnswered) -> None:
+        self._desk = desk
+        self._ending = ending
+        self._already_answered = already_answered
+
+    async def go_on(self, admitted: Admitted, posting: Posting, queued: Queued, directory: Directory) -> PostResult:
+        """An in-transit service has answered: the message goes on, or its journey ends with the error."""
+        status = admitted.message.status
+        place: int | None = queued.hop + 1
+        if status is not None:
+            place = None if status.code == REJECTED else Ancestry(queued.hops, queued.logical).after_error(queued.hop)
+        if place is None:
+            await self._end(queued, _failure(admitted, status or Status(REJECTED)))
+        else:
+            await self._move(admitted, posting, queued, place, directory)
+        recipient = RecipientResult(service=queued.message.copies[queued.copy].named)
+        return PostResult(
+            session=queued.message.session, transaction=queued.message.transaction, recipients=(recipient,)
+        )
+
+    async def _move(
+        self, admitted: Admitted, posting: Posting, queued: Queued, place: int, directory: Directory
+    ) -> None:
+        parts = await self._parts(admitted, queued, directory)
+        try:
+            onward = _onward(admitted, queued, place, parts, directory)
+        except Refused as refusal:  # what rules added on the way is not valid
+            await self._end(queued, Ended("failed", Status(refusal.code, refusal.detail)))
+            return
+        key = answer_key(queued.number)
+        entry = _entry(admitted, posting, queued, onward, key, directory)
+        outcome = await committed(self._desk, Step(entry, body_of(parts, onward.explanation), (key,)))
+        if isinstance(outcome, Conflict):
+            raise self._already_answered(outcome)
+
+    async def _parts(self, admitted: Admitted, queued: Queued, directory: Directory) -> tuple[Part, ...]:
+        """The message's parts after this answer; one without documents, or an error, leaves them as they were."""
+        message = admitted.message
+        access = access_for(directory.services.get(queued.message.sender), admitted.sender)
+        if message.parts and message.status is None and access is None:
+            return message.parts
+        before = parts_of(queued.content.parts, await self._desk.body(queued) or b"")
+        return merged(before, message.parts, access) if message.parts and message.status is None else before
+
+    async def _end(self, queued: Queued, ended: Ended) -> None:
+        await self._ending.end(queued.journey, queued.number, ended.state, ended.status)
+
+
+class Ended(NamedTuple):
+    state: str
+    status: Status
+
+
+def _failure(admitted: Admitted, status: Status) -> Ended:
+    by = admitted.sender.address
+    if status.code == REJECTED:
+        return Ended("rejected", Status("route.rejected", f"{by} did not let the message pass: {status.text}"))
+    text = f"{by} answered {status.code} {status.text}".rstrip()
+    return Ended("failed", Status("route.failed", text))
+
+
+def _onward(admitted: Admitted, queued: Queued, place: int, parts: tuple[Part, ...], directory: Directory) -> Onward:
+    route = Route(queued.hops, queued.logical)
+    ancestry = Ancestry(*route)
+    returned = queued.content.returned
+    if admitted.message.properties and admitted.message.status is None:
+        concerned = ancestry.returned_to(queued.hop)
+        returned += tuple([Returned(context, admitted.message.properties) for context in concerned])
+    next_context = route.hops[place].context
+    if next_context is None or not next_context.dynamic:
+        return Onward(route, place, parts, returned, b"")
+    sender = directory.services.get(queued.message.sender)
+    if sender is None:
+        raise Refused("route.invalid", "The message's sender does not exist any more")
+    properties = augmented(queued.message.properties, ancestry.seen_at(place, returned))
+    elaboration = Elaboration(directory, lambda: travelling_subject(queued, parts, properties, directory))
+    route = reach(route, place, elaboration, sender)
+    tried = tuple(elaboration.tried)
+    return Onward(route, place, parts, returned, pack(tried) if tried else b"")
+
+
+def _entry(
+    admitted: Admitted, posting: Posting, queued: Queued, onward: Onward, key: int, directory: Directory
+) -> InvocationReturned:
+    original = queued.message
+    changed = onward.route != Route(original.copies[queued.copy].hops, original.copies[queued.copy].logical)
+    parts: tuple[PartFacts, ...] = part_facts(onward.parts)
+    return InvocationReturned(
+        at_us=admitted.at_us,
+        delivery=queued.number,
+        session=original.session,
+        transaction=original.transaction,
+        by=admitted.sender.gcid,
+        message=queued.message_seq,
+        copy=queued.copy,
+        hop=onward.place,
+        next=onward.route.hops[onward.place].service,
+        size=posting.size,
+        expires_at_us=queued.expires_at_us,
+        parts=parts,
+        keys=(key,),
+        journey=queued.journey,
+        hops=onward.route.hops if changed else (),
+        logical=onward.route.logical if changed else (),
+        returned=onward.returned,
+        status=admitted.message.status,
+        explained=len(onward.explanation),
+        directory=directory.version if onward.explanation else 0,
+    )

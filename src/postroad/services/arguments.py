@@ -1,0 +1,44 @@
+"""The arguments with which a hosted service was invoked, read with a clear complaint where one is missing or wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from postroad.core.model.message import Argument
+from postroad.errors import Refused
+
+PREFIX = "xmlns:"  # xmlns:po = urn:po declares the prefix po for the paths in other arguments
+
+
+class Arguments:
+    __slots__ = ("_given",)
+
+    def __init__(self, given: tuple[Argument, ...]) -> None:
+        self._given = {argument.name: argument.value for argument in given}
+
+    def get(self, name: str, default: str = "") -> str:
+        return self._given.get(name) or default
+
+    def needed(self, name: str) -> str:
+        value = self._given.get(name, "")
+        if not value:
+            raise bad_argument(name, f"The argument {name!r} is missing; give it where the service is named")
+        return value
+
+    def choice(self, name: str, allowed: Collection[str], default: str = "") -> str:
+        value = self.get(name, default)
+        if value not in allowed:
+            raise bad_argument(name, f"The argument {name!r} is {value[:40]!r}; use one of {', '.join(allowed)}")
+        return value
+
+    def others(self, known: Collection[str]) -> dict[str, str]:
+        """All that a service has no meaning of its own for."""
+        return {name: value for name, value in self._given.items() if name not in known}
+
+    @property
+    def namespaces(self) -> Mapping[str, str]:
+        return {name.removeprefix(PREFIX): uri for name, uri in self._given.items() if name.startswith(PREFIX)}
+
+
+def bad_argument(name: str, detail: str) -> Refused:
+    return Refused("value.invalid", detail, pointer=f"/arguments/{name}")

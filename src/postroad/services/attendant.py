@@ -1,0 +1,89 @@
+"""Attends to the mailbox of one hosted service: takes what arrives, has several at a time worked on, and goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from postroad.core.model.message import Delivered
+from postroad.core.model.polling import WAIT_MAX_S, PollRequest
+from postroad.errors import Refused, Unavailable
+from postroad.flow.network import Network
+from postroad.flow.patience import Patience
+from postroad.services.workshop import LEASE_S, Workshop, caller_for
+
+AT_ONCE = 8  # deliveries of one service; what waits longer stays in the mailbox, for other nodes too
+AGAIN_S = 1.0
+GRACE_S = 5.0
+
+log = logging.getLogger(__name__)
+
+
+class Attendant:
+    """Takes deliveries from the moment it is made until it is told to end."""
+
+    def __init__(self, network: Network, workshop: Workshop, gcid: str) -> None:
+        self._network = network
+        self._workshop = workshop
+        self._gcid = gcid
+        self._patience = Patience()
+        self._working: dict[asyncio.Task[None], Delivered] = {}
+        self._attending = asyncio.get_running_loop().create_task(self._attend())
+
+    def leave(self) -> None:
+        """Take nothing more."""
+        self._patience.end()
+
+    async def end(self) -> None:
+        """Take nothing more, finish what is at hand, and give back what takes too long."""
+        self.leave()
+        await asyncio.gather(self._attending, return_exceptions=True)
+        if not self._working:
+            return
+        _, late = await asyncio.wait(self._working, timeout=GRACE_S)
+        interrupted = [self._working[task] for task in late]
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        for delivered in interrupted:
+            await self._give_back(delivered)
+
+    async def _attend(self) -> None:
+        while not self._patience.over:
+            try:
+                await self._take()
+            except (Refused, Unavailable) as error:
+                log.warning("the mailbox of hosted service %s cannot be read: %s", self._gcid, error)
+                await self._patience.wait(asyncio.sleep(AGAIN_S))
+            except Exception as error:
+                log.error("attending to hosted service %s failed: %s", self._gcid, type(error).__name__)
+                await self._patience.wait(asyncio.sleep(AGAIN_S))
+
+    async def _take(self) -> None:
+        """One poll, and the beginning of the work on what it brought."""
+        if len(self._working) >= AT_ONCE:
+            await self._patience.wait(_any_done(self._working))
+            return
+        service = self._network.directory.services.get(self._gcid)
+        if service is None:
+            self.leave()
+            return
+        request = PollRequest(max=AT_ONCE - len(self._working), wait_s=WAIT_MAX_S, lease_s=LEASE_S)
+        for delivered in await self._network.poll(caller_for(service), request, self._patience):
+            task = asyncio.get_running_loop().create_task(self._workshop.serve(service, delivered))
+            self._working[task] = delivered
+            task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._working.pop(task, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a delivery of hosted service %s was left to its lease: %s", self._gcid, type(error).__name__)
+
+    async def _give_back(self, delivered: Delivered) -> None:
+        service = self._network.directory.services.get(self._gcid)
+        if service is not None:
+            await self._workshop.give_back(service, delivered, delay_s=0.0)
+
+
+async def _any_done(working: dict[asyncio.Task[None], Delivered]) -> None:
+    await asyncio.wait(working, return_when=asyncio.FIRST_COMPLETED)

@@ -1,0 +1,17 @@
+"""Every service that comes with the network, by the name that a profile's ``hosted`` asks for it with."""
+
+from __future__ import annotations
+
+from postroad.core.model.asset import Hosting
+from postroad.services.crossreference import CrossReferenceService
+from postroad.services.filter import FilterService
+from postroad.services.lookup import LookupService
+from postroad.services.service import HostedService
+from postroad.services.xslt import XsltService
+
+CATALOGUE: dict[Hosting, HostedService] = {
+    Hosting.XSLT: XsltService(),
+    Hosting.LOOKUP: LookupService(),
+    Hosting.CROSSREFERENCE: CrossReferenceService(),
+    Hosting.FILTER: FilterService(),
+}

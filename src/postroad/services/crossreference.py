@@ -1,0 +1,82 @@
+"""Cross-reference: which record of one service is which record of another, kept in maps that services share.
+
+The argument ``operation`` says what is wanted: ``put`` a record, ``relate`` two of them, ``query`` what a key is related to,
+``replaceElement`` in a message in transit, or ``watch`` a request and its response and relate the keys found in them. Where
+the service's profile lists only one of these, it need not be said. Keys of a record are a name and a value; other arguments
+of a ``put`` become its name-value pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from postroad.core.model.journal import CrossReferenceRecord, Key
+from postroad.core.model.message import Delivered, Part
+from postroad.errors import Refused
+from postroad.services.arguments import Arguments
+from postroad.services.references import Cause
+from postroad.services.related_view import FORMATS, written
+from postroad.services.replacing import replace_element
+from postroad.services.service import Returned, Tools
+from postroad.services.shared_map import SharedMap, opened_map
+from postroad.services.watching import watch
+
+KNOWN = ("operation", "map", "keyName", "keyValue")
+RESULT = "related"  # id of the document that answers a query
+
+Operation = Callable[[Delivered, Arguments, SharedMap], Awaitable[Returned]]
+
+
+class CrossReferenceService:
+    async def work(self, message: Delivered, tools: Tools) -> Returned:
+        arguments = Arguments(message.arguments)
+        usual = [operation for operation in tools.service.operations if operation in OPERATIONS]
+        operation = arguments.choice("operation", tuple(OPERATIONS), usual[0] if len(usual) == 1 else "")
+        return await OPERATIONS[operation](message, arguments, opened_map(message, arguments, tools))
+
+
+async def put(message: Delivered, arguments: Arguments, shared: SharedMap) -> Returned:
+    """Save a record of the acting service; what it said before is replaced."""
+    key = Key(shared.acting.gcid, arguments.needed("keyName"), arguments.needed("keyValue"))
+    record = CrossReferenceRecord(key, tuple(arguments.others(KNOWN).items()))
+    await shared.tools.references.save(shared.owner.gcid, shared.name, [record], cause_of(message, shared))
+    return Returned(parts=())
+
+
+async def relate(message: Delivered, arguments: Arguments, shared: SharedMap) -> Returned:
+    """Say that two keys, of different services, mean the same."""
+    one = shared.party("service", arguments.get("service", shared.acting.gcid))
+    other = shared.party("otherService", arguments.needed("otherService"))
+    if not shared.may_relate(one, other):
+        raise Refused("permission.denied", "One of the two records must be your own organization's")
+    pair = (
+        Key(one.gcid, arguments.needed("keyName"), arguments.needed("keyValue")),
+        Key(other.gcid, arguments.needed("otherKeyName"), arguments.needed("otherKeyValue")),
+    )
+    await shared.tools.references.relate(shared.owner.gcid, shared.name, [pair], cause_of(message, shared))
+    return Returned(parts=())
+
+
+async def query(message: Delivered, arguments: Arguments, shared: SharedMap) -> Returned:
+    """The record with a key and all that are related to it, as a document: the answer, or one more part in transit."""
+    service = shared.party("service", arguments.get("service", shared.acting.gcid))
+    key = Key(service.gcid, arguments.needed("keyName"), arguments.needed("keyValue"))
+    form = arguments.choice("format", tuple(FORMATS), "json")
+    [records] = await shared.tools.references.related(shared.owner.gcid, shared.name, [key])
+    data = written(records, form, shared)
+    document = Part(id=RESULT, content_type=FORMATS[form], data=data)
+    others = tuple(part for part in message.parts if part.id != RESULT) if message.in_transit else ()
+    return Returned(parts=(*others, document))
+
+
+def cause_of(message: Delivered, shared: SharedMap) -> Cause:
+    return Cause(shared.acting.gcid, message.session)
+
+
+OPERATIONS: dict[str, Operation] = {
+    "put": put,
+    "relate": relate,
+    "query": query,
+    "replaceElement": replace_element,
+    "watch": watch,
+}

@@ -1,0 +1,80 @@
+"""Filter: lets messages pass or stops them, by their sender or by a condition.
+
+The argument ``list`` names the asset. Whoever is denied is stopped, also when allowed; whoever is allowed passes; so does a
+message for which the condition ``when`` holds; for all others ``otherwise`` decides. A stopped message ends as rejected, with
+the reason.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from postroad.core.model.asset import AssetKind
+from postroad.core.model.directory import Service
+from postroad.core.model.message import Delivered, Status
+from postroad.core.model.rule import RuleRole
+from postroad.core.routing.conditions import compiled
+from postroad.core.routing.subject import Header, Party, Subject
+from postroad.services.arguments import Arguments
+from postroad.services.filter_list import FilterList, read_list
+from postroad.services.off_loop import off_loop
+from postroad.services.service import Returned, Tools
+from postroad.services.shared_map import names_of
+
+REJECTED = "rejected"
+LISTS_KEPT = 256
+
+
+@lru_cache(maxsize=LISTS_KEPT)
+def _list(content: str) -> FilterList:
+    return read_list(content)
+
+
+class FilterService:
+    async def work(self, message: Delivered, tools: Tools) -> Returned:
+        asset = tools.asset(AssetKind.LIST, Arguments(message.arguments).get("list"))
+        sender = tools.directory.services.get(message.sender_gcid)
+        size = sum(len(part.data) for part in message.parts)
+        why_not = await off_loop(size, _why_not, _list(asset.content), message, sender)
+        if why_not:
+            return Returned(status=Status(REJECTED, f"{tools.service.address} lets no message pass {why_not}"))
+        return Returned(parts=() if not message.in_transit else None)
+
+
+def _why_not(rules: FilterList, message: Delivered, sender: Service | None) -> str:
+    """Why the message is stopped; empty when it may pass."""
+    names = names_of(sender) if sender is not None else {message.sender_gcid}
+    if not rules.deny.isdisjoint(names):
+        return f"from {message.sender}"
+    if not rules.allow.isdisjoint(names):
+        return ""
+    if rules.when is not None and compiled(rules.when)(_subject(message, sender)):
+        return ""
+    if rules.otherwise == "allow":
+        return ""
+    return f"from {message.sender}" if rules.when is None else "that does not meet its condition"
+
+
+def _subject(message: Delivered, sender: Service | None) -> Subject:
+    organization = sender.organization if sender is not None else ""
+    header = Header(
+        sender=Party(address=message.sender, gcid=message.sender_gcid, organization=organization),
+        type=message.type,
+        topic=message.topic,
+        handle=message.handle,
+        possible_duplicate=message.possible_duplicate,
+        reference=message.reference.session if message.reference else "",
+        expires_at_us=message.expires_at_us,
+        properties=message.properties,
+        status=message.status,
+        posted_at_us=message.posted_at_us,
+        size=sum(len(part.data) for part in message.parts),
+    )
+    subject = Subject(header=header, parts=message.parts)
+    return subject.seen_by(
+        message.recipient_gcid,
+        role=RuleRole.IN_TRANSIT if message.in_transit else RuleRole.RECIPIENT,
+        topic=message.topic,
+        arguments=message.arguments,
+        invoker=message.invoker,
+    )

@@ -1,0 +1,48 @@
+"""Enrichment from a table: a value in the message is looked up in one column and replaced by that of another.
+
+Arguments: ``table``, ``element`` (path of the element, attribute or JSON member), ``column`` (where the value is looked up;
+else the first), ``value`` (whose value replaces it; else the second), ``missing`` (``keep``, ``error`` or ``remove`` what the
+table does not know), ``document``, and ``xmlns:PREFIX`` for the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from postroad.core.model.asset import AssetKind
+from postroad.core.model.message import Delivered
+from postroad.errors import Refused
+from postroad.services.arguments import Arguments
+from postroad.services.documents import looked_into, values_in, with_values
+from postroad.services.off_loop import off_loop
+from postroad.services.service import Returned, Tools
+from postroad.services.table import read_table
+
+MISSING = ("keep", "error", "remove")
+
+
+class LookupService:
+    async def work(self, message: Delivered, tools: Tools) -> Returned:
+        arguments = Arguments(message.arguments)
+        path, missing = arguments.needed("element"), arguments.choice("missing", MISSING, "keep")
+        content = tools.asset(AssetKind.TABLE, arguments.get("table")).content
+        mapping = await off_loop(len(content), _mapping, content, arguments.get("column"), arguments.get("value"))
+        looked = await looked_into(message, arguments, path)
+        replacements = _replacements(values_in(looked), mapping, missing)
+        return Returned(parts=await with_values(message, looked, replacements))
+
+
+def _mapping(content: str, column: str, value: str) -> Mapping[str, str]:
+    return read_table(content).mapping(column, value)
+
+
+def _replacements(values: tuple[str, ...], mapping: Mapping[str, str], missing: str) -> dict[str, str | None]:
+    replacements: dict[str, str | None] = {}
+    for value in values:
+        if (known := mapping.get(value.strip())) is not None:
+            replacements[value] = known
+        elif missing == "error":
+            raise Refused("lookup.missing", f"The table does not know {value[:80]!r}; add it, or say missing=keep")
+        elif missing == "remove":
+            replacements[value] = None
+    return replacements

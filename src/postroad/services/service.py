@@ -1,0 +1,64 @@
+"""What every service that comes with the network is: given a delivered message, it says what becomes of it.
+
+A hosted service is addressed, permitted, queued, journalled and billed like any other; only its application is the network.
+Kept rule: a service looks at the message and its tools, and returns; it never posts, polls or acknowledges. That is
+``hosting``'s. A ``Refused`` that it raises becomes the status of its answer, so what goes wrong is told to whoever sent the
+message.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from postroad.core.model.asset import Asset, AssetKind
+from postroad.core.model.directory import Service
+from postroad.core.model.message import Delivered, Part, Property, Status
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Refused
+from postroad.services.engine import Transformer
+from postroad.services.references import References
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned:
+    """What a service answers; without parts the message goes on as it came."""
+
+    parts: tuple[Part, ...] | None = None
+    properties: tuple[Property, ...] = ()
+    status: Status | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What a service works with: who takes part, its own assets, and those who do the heavy work."""
+
+    service: Service  # the hosted service itself
+    directory: Directory
+    transformer: Transformer
+    references: References
+
+    def asset(self, kind: AssetKind, name: str) -> Asset:
+        """The service's asset of that name; where it has only one of the kind, the name may be left out."""
+        if name:
+            found = self.directory.asset(self.service.gcid, kind, name)
+            if found is None:
+                raise Refused(
+                    "not-found",
+                    f"{self.service.address} has no {kind.value} {name[:80]!r}",
+                    pointer=f"/arguments/{kind}",
+                )
+            return found
+        all_of_kind = [asset for asset in self.directory.assets_of(self.service.gcid) if asset.kind is kind]
+        if len(all_of_kind) != 1:
+            raise Refused(
+                "value.invalid",
+                f"{self.service.address} has {len(all_of_kind)} assets of kind {kind.value}; "
+                f"name the one that is meant in the argument {kind.value!r}",
+                pointer=f"/arguments/{kind}",
+            )
+        return all_of_kind[0]
+
+
+class HostedService(Protocol):
+    async def work(self, message: Delivered, tools: Tools) -> Returned: ...

@@ -1,0 +1,76 @@
+"""watch: keys are related by looking at a request and at the response to it.
+
+A new customer is sent in a request with the sender's number, and the response brings the number that the recipient gave it:
+from then on the map knows that the two are one. The sender's keys are remembered as a record of their own, so that a restart
+between request and response loses nothing. The service must ask for responses (``returns`` in its profile). Arguments:
+``map``, ``element``, ``keyName``; ``responseElement`` and ``responseKeyName``, where the response says it differently. Kept
+rule: watching changes no message and stops none; keys that cannot be paired are not related.
+"""
+
+from __future__ import annotations
+
+from postroad.core.model.journal import CrossReferenceRecord, Key
+from postroad.core.model.message import Delivered, MessageType, Property, PropertyType
+from postroad.services.arguments import Arguments
+from postroad.services.documents import looked_into, values_in
+from postroad.services.references import Cause
+from postroad.services.service import Returned
+from postroad.services.shared_map import SharedMap
+
+WATCHED = "*watched*"  # no asset can have this name, so nobody shares this map
+VALUES_MOST = 1_000
+RELATED = "crossreference.related"  # the property that says how many pairs were related
+
+
+async def watch(message: Delivered, arguments: Arguments, shared: SharedMap) -> Returned:
+    arguments.needed("element"), arguments.needed("keyName")
+    sender = shared.tools.directory.services.get(message.sender_gcid)
+    if sender is None or not shared.shares(sender):
+        return Returned()
+    if message.type is MessageType.REQUEST:
+        await _remember(message, arguments, shared)
+    elif message.type is MessageType.RESPONSE and message.status is None:
+        return await _relate(message, arguments, shared)
+    return Returned()
+
+
+async def _remember(message: Delivered, arguments: Arguments, shared: SharedMap) -> None:
+    values = await _values(message, arguments, arguments.get("element"))
+    if not values:
+        return
+    key_name = arguments.get("keyName")
+    seen = CrossReferenceRecord(
+        _memory(message, arguments, shared), ((message.sender_gcid, ""), *((key_name, value) for value in values))
+    )
+    cause = Cause(shared.acting.gcid, message.session)
+    await shared.tools.references.save(shared.owner.gcid, WATCHED, [seen], cause)
+
+
+async def _relate(message: Delivered, arguments: Arguments, shared: SharedMap) -> Returned:
+    memory = _memory(message, arguments, shared)
+    [records] = await shared.tools.references.related(shared.owner.gcid, WATCHED, [memory])
+    if not records:
+        return Returned()
+    (requester, _), *seen = records[0].pairs
+    values = await _values(message, arguments, arguments.get("responseElement", arguments.get("element")))
+    name = arguments.get("responseKeyName", arguments.get("keyName"))
+    pairs = [
+        (Key(requester, key_name, key_value), Key(message.sender_gcid, name, value))
+        for (key_name, key_value), value in zip(seen, values, strict=False)
+    ]
+    if len(seen) != len(values):
+        pairs = []  # nobody can tell which belongs to which
+    if pairs:
+        cause = Cause(shared.acting.gcid, message.session)
+        await shared.tools.references.relate(shared.owner.gcid, shared.name, pairs, cause)
+    return Returned(properties=(Property(RELATED, str(len(pairs)), PropertyType.NUMBER),))
+
+
+async def _values(message: Delivered, arguments: Arguments, path: str) -> list[str]:
+    """What a path finds, as far as anything is found in this message; white space around keys does not count."""
+    found = [value.strip() for value in values_in(await looked_into(message, arguments, path))]
+    return [value for value in found if value][:VALUES_MOST]
+
+
+def _memory(message: Delivered, arguments: Arguments, shared: SharedMap) -> Key:
+    return Key(shared.owner.gcid, f"{shared.name}/{arguments.get('keyName')}", message.transaction)

@@ -1,0 +1,132 @@
+"""One delivery of a hosted service: the work is done, and answered as any other service would answer.
+
+Kept rules: whatever a service does with a message, the delivery is answered, acknowledged or given back; a fault in one
+concerns that one alone. Logs name sessions and places in the code, never what a message says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+
+from postroad.core.codecs.lexical import NOT_XML
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import AuthenticationLevel, Service
+from postroad.core.model.message import Delivered, Message, MessageType, Status
+from postroad.core.model.polling import Outcome, Settlement
+from postroad.errors import Refused, Unavailable
+from postroad.flow.network import Network
+from postroad.services.catalogue import CATALOGUE
+from postroad.services.engine import Transformer
+from postroad.services.references import References
+from postroad.services.service import Returned, Tools
+
+AT_A_TIME = 32  # deliveries of one kind of service, so that slow transforms do not keep lookups waiting
+WORK_S = 90.0
+LEASE_S = 120.0  # longer than the work may take
+AGAIN_S = 2.0
+TEXT_CHARS = 1_000
+FORM = "hosted"  # in the place of a wire form: what these services answer never was on a wire
+
+log = logging.getLogger(__name__)
+
+
+def caller_for(service: Service) -> Caller:
+    """A hosted service is as safe as the network itself, so it meets every policy."""
+    return Caller(service=service, level=AuthenticationLevel.CERTIFICATE, secure=True)
+
+
+class Workshop:
+    """Where the deliveries of all hosted services are worked on."""
+
+    def __init__(self, network: Network, transformer: Transformer, references: References) -> None:
+        self._network = network
+        self._transformer = transformer
+        self._references = references
+        self._seats = {kind: asyncio.Semaphore(AT_A_TIME) for kind in CATALOGUE}
+
+    async def serve(self, service: Service, delivered: Delivered) -> None:
+        """See one delivery through to its answer."""
+        try:
+            returned = await self._worked(service, delivered)
+            await self._answer(service, delivered, returned)
+        except (Unavailable, TimeoutError) as error:
+            log.warning("%s gives session %s back: %s", service.address, delivered.session, str(error) or "out of time")
+            await self.give_back(service, delivered)
+        except Refused as refusal:  # expired or answered meanwhile
+            log.info("%s could not answer session %s: %s", service.address, delivered.session, refusal.code)
+
+    async def give_back(self, service: Service, delivered: Delivered, delay_s: float = AGAIN_S) -> None:
+        """Have it offered again; where that is not possible either, its lease ends by itself."""
+        settlement = Settlement(
+            tokens=(delivered.token,), outcome=Outcome.NACK, delay_s=delay_s, reason="the service was interrupted"
+        )
+        try:
+            await self._network.settle(caller_for(service), settlement)
+        except Unavailable as error:
+            log.warning("%s leaves session %s to its lease: %s", service.address, delivered.session, error)
+
+    async def _worked(self, service: Service, delivered: Delivered) -> Returned:
+        try:
+            async with asyncio.timeout(WORK_S), self._seats[service.hosted]:
+                return await CATALOGUE[service.hosted].work(delivered, self._tools(service))
+        except Refused as refusal:
+            return Returned(status=Status(refusal.code, refusal.detail))
+        except (Unavailable, TimeoutError):
+            raise
+        except Exception as error:
+            log.error("%s failed on session %s: %s", service.address, delivered.session, _place_of(error))
+            return Returned(
+                status=Status("service.failed", f"{service.address} failed on this message; its owner is told")
+            )
+
+    def _tools(self, service: Service) -> Tools:
+        return Tools(
+            service=service,
+            directory=self._network.directory,
+            transformer=self._transformer,
+            references=self._references,
+        )
+
+    async def _answer(self, service: Service, delivered: Delivered, returned: Returned) -> None:
+        if not delivered.in_transit and delivered.type is not MessageType.REQUEST:
+            if returned.status is not None:
+                log.info("%s: session %s ended as %s", service.address, delivered.session, returned.status.code)
+            await self._network.settle(caller_for(service), Settlement(tokens=(delivered.token,)))
+            return
+        try:
+            await self._post(service, _response(delivered, returned))
+        except Refused as refusal:
+            if refusal.code.startswith("reference.") or returned.status is not None:
+                raise
+            await self._post(service, _response(delivered, Returned(status=Status(refusal.code, refusal.detail))))
+
+    async def _post(self, service: Service, response: Message) -> None:
+        size = sum(len(part.data) for part in response.parts)
+        await self._network.post(caller_for(service), response, size=size, form=FORM)
+
+
+def _response(delivered: Delivered, returned: Returned) -> Message:
+    parts = returned.parts
+    if parts is None:  # as it came: in transit the network still has it
+        parts = () if delivered.in_transit else delivered.parts
+    return Message(
+        type=MessageType.RESPONSE,
+        reference=delivered.token,
+        parts=() if returned.status else parts,
+        properties=returned.properties,
+        status=_writable(returned.status) if returned.status else None,
+    )
+
+
+def _writable(status: Status) -> Status:
+    """The status as every wire form can carry it."""
+    return Status(status.code, NOT_XML.sub("\N{REPLACEMENT CHARACTER}", status.text)[:TEXT_CHARS])
+
+
+def _place_of(error: Exception) -> str:
+    """What kind of fault it was and where in the code; not its text, which may quote the message."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" in {frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{where}"

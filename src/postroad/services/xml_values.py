@@ -1,0 +1,182 @@
+"""Values inside an XML document, found by a path and replaced where they stand.
+
+Kept rule: whatever is not replaced stays byte for byte: comments, white space, prefixes, the declaration. So the tree is only
+used to find; the change is made in the bytes, at the places that a second reading reports. (A document in another encoding is
+turned into UTF-8 first.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from operator import attrgetter
+from typing import NamedTuple
+
+from postroad.core.codecs.lexical import NOT_XML
+from postroad.core.codecs.xml import Scanner, Tree, new_scanner, parse, run_scanner, to_utf8
+from postroad.core.routing.xml_path import Finds, XmlPath, read_xml_path
+from postroad.core.routing.xml_walk import Attributes, TooManyNodes, fits, select_elements
+from postroad.errors import Refused
+from postroad.services.arguments import bad_argument
+
+_ATTRIBUTES: Attributes = attrgetter("attrib")
+_TAG = re.compile(rb"""<([^\s/>]++)((?:[^>"']|"[^"]*"|'[^']*')*+)>""")
+_ATTRIBUTE = re.compile(rb"""([^\s=]+)\s*=\s*("[^"]*"|'[^']*')""")
+_NAMESPACE = re.compile(rb"xmlns(?::|\Z)")
+
+
+class Target(NamedTuple):
+    """One value: the number of its element in document order, the attribute (or none), and what stands there."""
+
+    element: int
+    attribute: str
+    value: str
+
+
+class Span(NamedTuple):
+    """Where an element stands in the bytes; ``attributes`` are the names in the order in which they are written."""
+
+    start: int
+    closing: int  # where its end tag begins
+    attributes: tuple[str, ...]
+
+
+Splice = tuple[int, int, bytes]
+
+
+class XmlValues:
+    """The values that a path leads to in one document."""
+
+    def __init__(self, data: bytes, path: str, namespaces: Mapping[str, str]) -> None:
+        self._utf8 = to_utf8(data)
+        self._targets = _targets(parse(self._utf8), read_xml_path(path, namespaces), path)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        return tuple(target.value for target in self._targets)
+
+    def replaced(self, replacements: Mapping[str, str | None]) -> bytes:
+        """The document with other values; None removes the element or attribute, a value that is not named stays."""
+        concerned = [target for target in self._targets if target.value in replacements]
+        spans = _spans(self._utf8, {target.element for target in concerned})
+        splices = [self._splice(spans[one.element], one, replacements[one.value]) for one in concerned]
+        return spliced(self._utf8, splices)
+
+    def _splice(self, span: Span, target: Target, text: str | None) -> Splice:
+        tag = _TAG.match(self._utf8, span.start)
+        if tag is None:
+            raise AssertionError("expat reported a tag where there is none")
+        if text is not None and NOT_XML.search(text):
+            raise Refused(
+                "value.invalid", "The new value has a character that XML cannot carry; correct it at its source"
+            )
+        if target.attribute:
+            return _attribute_splice(tag, span.attributes.index(target.attribute), text)
+        if text is None:
+            if target.element == 0:
+                raise bad_argument("element", "The root of a document cannot be removed; name an element inside it")
+            return tag.start(), _end(self._utf8, tag, span), b""
+        if tag[2].endswith(b"/"):
+            return tag.end() - 2, tag.end(), b">%s</%s>" % (escaped(text), tag[1])
+        return tag.end(), span.closing, escaped(text)
+
+
+def _targets(root: Tree, path: XmlPath, written: str) -> list[Target]:
+    try:
+        elements = select_elements(root, path, _ATTRIBUTES)
+    except TooManyNodes:
+        raise bad_argument("element", f"{written} leads to more elements than are looked at; be more precise") from None
+    numbers = {element: number for number, element in enumerate(root.iter("*"))}
+    if path.finds is Finds.ATTRIBUTES:
+        return list(_attributes(_holders(elements, path), path.steps[-1].name, numbers))
+    if any(len(element) for element in elements):
+        raise bad_argument("element", f"{written} leads to elements with elements inside; name the one with the value")
+    return [Target(numbers[element], "", element.text or "") for element in elements]
+
+
+def _holders(elements: list[Tree], path: XmlPath) -> Iterator[Tree]:
+    """The elements whose attributes are meant, each once; ``//@id`` means those of all elements below too."""
+    if not path.steps[-1].descends:
+        yield from elements
+        return
+    seen: set[Tree] = set()
+    for top in elements:
+        for element in top.iter("*"):
+            if element not in seen:
+                seen.add(element)
+                yield element
+
+
+def _attributes(holders: Iterator[Tree], name: str, numbers: Mapping[Tree, int]) -> Iterator[Target]:
+    for holder in holders:
+        for found, value in holder.attrib.items():
+            if fits(str(found), name):
+                yield Target(numbers[holder], str(found), str(value))
+
+
+def _spans(utf8: bytes, wanted: set[int]) -> dict[int, Span]:
+    """Where the elements with these numbers stand."""
+    if not wanted:
+        return {}
+    scanner = new_scanner()
+    recorder = _Recorder(scanner, wanted)
+    scanner.ordered_attributes = True
+    scanner.StartElementHandler = recorder.started
+    scanner.EndElementHandler = recorder.ended
+    run_scanner(scanner, utf8)
+    return recorder.spans
+
+
+class _Recorder:
+    """Listens to a scanner and keeps the places of the wanted elements."""
+
+    __slots__ = ("_count", "_open", "_scanner", "_wanted", "spans")
+
+    def __init__(self, scanner: Scanner, wanted: set[int]) -> None:
+        self._scanner = scanner
+        self._wanted = wanted
+        self._count = 0
+        self._open: list[tuple[int, int, tuple[str, ...]]] = []
+        self.spans: dict[int, Span] = {}
+
+    def started(self, _name: str, attributes: list[str]) -> None:
+        number, self._count = self._count, self._count + 1
+        names = tuple(map(_qualified, attributes[::2])) if number in self._wanted else ()
+        self._open.append((number, self._scanner.CurrentByteIndex, names))
+
+    def ended(self, _name: str) -> None:
+        number, start, names = self._open.pop()
+        if number in self._wanted:
+            self.spans[number] = Span(start, self._scanner.CurrentByteIndex, names)
+
+
+def _qualified(name: str) -> str:
+    return "{" + name if "}" in name else name
+
+
+def _attribute_splice(tag: re.Match[bytes], place: int, text: str | None) -> Splice:
+    written = [one for one in _ATTRIBUTE.finditer(tag[2]) if not _NAMESPACE.match(one[1])]
+    at, offset = written[place], tag.start(2)
+    if text is None:
+        before = tag[2][: at.start()]
+        return offset + len(before.rstrip()), offset + at.end(), b""
+    return offset + at.start(2), offset + at.end(2), b'"%s"' % escaped(text).replace(b'"', b"&quot;")
+
+
+def _end(utf8: bytes, tag: re.Match[bytes], span: Span) -> int:
+    return tag.end() if tag[2].endswith(b"/") else utf8.index(b">", span.closing) + 1
+
+
+def escaped(text: str) -> bytes:
+    """As it may stand between tags, line ends kept."""
+    plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+    return plain.encode()
+
+
+def spliced(data: bytes, splices: list[Splice]) -> bytes:
+    """The bytes with pieces of them replaced; the pieces do not overlap."""
+    pieces, position = [], 0
+    for start, end, new in sorted(splices):
+        pieces += [data[position:start], new]
+        position = end
+    return b"".join([*pieces, data[position:]])

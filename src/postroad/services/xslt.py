@@ -1,0 +1,30 @@
+"""Transformation by a named XSLT 3.0 stylesheet.
+
+Arguments: ``stylesheet`` (its name), ``document`` (the id of the one document that is meant; else every XML document),
+``contentType`` (what the result is; else as before). All others become parameters of the stylesheet.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from postroad.core.model.asset import AssetKind
+from postroad.core.model.message import Delivered, Part
+from postroad.services.arguments import Arguments
+from postroad.services.documents import chosen
+from postroad.services.service import Returned, Tools
+
+KNOWN = ("stylesheet", "document", "contentType")
+
+
+class XsltService:
+    async def work(self, message: Delivered, tools: Tools) -> Returned:
+        arguments = Arguments(message.arguments)
+        stylesheet = tools.asset(AssetKind.STYLESHEET, arguments.get("stylesheet")).content
+        parameters = arguments.others(KNOWN)
+        content_type = arguments.get("contentType")
+        changed: dict[str, Part] = {}
+        for part in chosen(message, arguments.get("document")):
+            data = await tools.transformer.transform(stylesheet, part.data, parameters)
+            changed[part.id] = replace(part, data=data, content_type=content_type or part.content_type)
+        return Returned(parts=tuple(changed.get(part.id, part) for part in message.parts) if changed else None)

@@ -78,6 +78,12 @@ REFUSALS: dict[str, Refusal] = {
     "transform.memory": Refusal(422, "The stylesheet needed too much memory"),
     "transform.output-too-large": Refusal(422, "The stylesheet made too much output"),
     "transform.suspended": Refusal(422, "The stylesheet is suspended for a while"),
+    # hosted services: the status of what they answer
+    "rejected": Refusal(422, "A filter let the message not pass"),
+    "lookup.missing": Refusal(422, "The table does not know the value"),
+    "crossreference.missing": Refusal(422, "Nothing is related to the value"),
+    "crossreference.ambiguous": Refusal(422, "Several records are related to the value"),
+    "service.failed": Refusal(500, "A hosted service failed on the message"),
     # limits and state of the network
     "rate.exceeded": Refusal(429, "Too many requests"),
     "storage.full": Refusal(507, "The network's storage is nearly full"),

@@ -4,7 +4,7 @@
     python -m benchmarks list
     python -m benchmarks profile NAME [--native]
 
-Without names every scenario runs, then the small benchmarks of codecs and index. Results go to the screen and to
+Without names every scenario runs, then the small benchmarks of codecs, index and transforms. Results go to the screen and to
 benchmarks/results/latest.json; a full run with the peer, or --publish, also rewrites the tables in
 docs/explanation/performance.md.
 The exit code is 1 when a floor is missed or a scenario failed, 2 when something needed is missing.
@@ -29,7 +29,11 @@ from benchmarks.network import NetworkServer
 from benchmarks.scenarios import BY_NAME, SCENARIOS
 from benchmarks.sides import Duration, OurSide
 
-SMALL = {"codecs": "Codecs", "indexing": "Index"}  # benchmarks of single parts, each a module of its own
+SMALL = {
+    "codecs": "Codecs",
+    "indexing": "Index",
+    "transforming": "Transforms",
+}  # benchmarks of single parts, each a module of its own
 PROFILE_S = 8
 
 console = Console(width=None if sys.stdout.isatty() else 140)

@@ -23,6 +23,7 @@ _PR_SET_NO_NEW_PRIVS = 38
 
 def limit_resources(memory_bytes: int) -> None:
     """Before the engine is loaded. RLIMIT_AS would be of no use: the engine reserves address space by the dozen gigabytes."""
+    memory_bytes = _at_most(resource.RLIMIT_DATA, memory_bytes)
     resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -32,7 +33,14 @@ def limit_cpu(seconds: float) -> None:
     """From now on, for one call: the limit counts the process's whole life, so it moves on with each call."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     allowed = math.ceil(used.ru_utime + used.ru_stime + seconds) + CPU_SLACK_S
-    resource.setrlimit(resource.RLIMIT_CPU, (allowed, resource.RLIM_INFINITY))
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (_at_most(resource.RLIMIT_CPU, allowed), hard))
+
+
+def _at_most(limit: int, wanted: int) -> int:
+    """What is wanted, or less where the server itself was given less."""
+    _, hard = resource.getrlimit(limit)
+    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
 
 
 def close_doors() -> None:

@@ -141,17 +141,21 @@ class Worker:
         await self.end()
         raise WorkerDied(death, self._process.returncode)
 
-    async def end(self) -> None:
-        """Kill the process and wait until nothing of it is left."""
+    def kill(self) -> None:
+        """End the process now; whoever is waiting for it sees it die."""
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
+
+    async def end(self) -> None:
+        """Kill the process and wait until nothing of it is left. Not while somebody else is waiting for its outcome."""
+        self.kill()
         self._requests.close()
-        with contextlib.suppress(OSError):
-            await self._outcomes.read()
-        await self._process.wait()
         if self._printed >= 0:
             os.close(self._printed)
             self._printed = -1
+        with contextlib.suppress(OSError):
+            await self._outcomes.read()
+        await self._process.wait()
 
     async def _exchange(self, frame: bytes, largest: int) -> bytes:
         self._requests.write(frame)

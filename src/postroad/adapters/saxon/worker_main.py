@@ -31,9 +31,8 @@ STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = 0, 1, 2
 def main() -> int:
     server = ServersLine.take_over()
     printed = Printed(int(sys.argv[-1]))
-    terms = read_terms(server.heard())
     try:
-        serve(terms, server, printed)
+        serve(read_terms(server.heard()), server, printed)
     except Misconfigured as refused:
         server.say(framed(Ready(refused.faults)))
         return EXIT_MISCONFIGURED

@@ -41,6 +41,7 @@ class SaxonWorkers:
         self._terms = Terms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=SETTINGS)
         self._recycle_after = recycle_after
         self._penalties = penalties or PenaltyBox()
+        self._processes = processes
         self._seats = asyncio.Semaphore(processes)
         self._idle: list[Worker] = []
         self._busy: set[Worker] = set()
@@ -73,8 +74,14 @@ class SaxonWorkers:
         """End every worker; calls under way are refused as unavailable, and so is whatever comes later."""
         self._closed = True
         idle, self._idle = self._idle, []
-        for worker in (*idle, *self._busy):
+        for worker in self._busy:
+            worker.kill()
+        for worker in idle:
             await worker.end()
+        for _ in range(self._processes):  # whoever still has a seat sees its worker die, cleans up, and leaves
+            await self._seats.acquire()
+        for _ in range(self._processes):
+            self._seats.release()
 
     # ---- one call
 

@@ -1,0 +1,89 @@
+"""One process and its server: neither needs the other to behave."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from postroad.adapters.saxon import worker as worker_module
+from postroad.adapters.saxon.frames import Ready, Terms, Work, framed
+from postroad.adapters.saxon.settings import SETTINGS
+from postroad.adapters.saxon.worker import BOOT, SOURCE_FOLDER, Death, Worker, WorkerDied
+from postroad.errors import Unavailable
+
+TERMS = Terms(memory_bytes=512 * 1024 * 1024, deadline_s=0.1, settings=SETTINGS)
+ENDLESS = "declare function local:f($n) { if ($n lt 0) then 0 else local:f($n + 1) }; local:f(1)"
+
+
+def lying(answer: str) -> str:
+    """A worker that starts well and then gives that answer, a Python expression for bytes, to whatever it is asked."""
+    return (
+        "import sys, time; line = sys.stdout.buffer; sys.stdin.buffer.read(5); "
+        f"line.write({framed(Ready())!r}); line.flush(); sys.stdin.buffer.read(400); line.write({answer}); line.flush(); "
+        "time.sleep(60)"
+    )
+
+
+async def death_of(boot: str, monkeypatch: pytest.MonkeyPatch) -> Death:
+    monkeypatch.setattr(worker_module, "BOOT", boot)
+    worker = await Worker.start(TERMS)
+    with pytest.raises(WorkerDied) as died:
+        await worker.call(Work(task="query", source=" " * 1_000, output_limit=1_000), deadline_s=10)
+    return died.value.death
+
+
+@pytest.mark.parametrize(
+    ("answer", "death"),
+    [
+        ("(2**32 - 1).to_bytes(4, 'big')", Death.TOO_MUCH),
+        ("(3).to_bytes(4, 'big') + b'abc'", Death.CRASH),
+        ("(1).to_bytes(4, 'big') + bytes([0xc0])", Death.CRASH),
+    ],
+    ids=["endless frame", "no msgpack", "no outcome"],
+)
+async def test_a_worker_that_lies_is_killed(answer: str, death: Death, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert await death_of(lying(answer), monkeypatch) is death
+
+
+async def test_a_worker_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "BOOT", "raise SystemError('no engine in here')")
+    with pytest.raises(Unavailable, match="SystemError: no engine in here"):
+        await Worker.start(TERMS)
+
+
+async def test_a_worker_whose_server_does_not_look_stops_itself() -> None:
+    """The limit of processor time is the second wall behind the deadline."""
+    worker = await Worker.start(TERMS)
+    started = time.monotonic()
+    with pytest.raises(WorkerDied) as died:
+        await worker.call(Work(task="query", source=ENDLESS, document=b"<r/>", output_limit=1_000), deadline_s=60)
+    assert died.value.death is Death.DEADLINE
+    assert time.monotonic() - started < 50
+
+
+def test_a_worker_whose_server_is_gone_ends() -> None:
+    reading, writing = os.pipe()
+    command = [sys.executable, "-I", "-c", BOOT, SOURCE_FOLDER, str(reading)]
+    pipe = subprocess.PIPE
+    try:
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=writing, pass_fds=(reading,), env={}) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(framed(TERMS))
+            process.stdin.flush()
+            assert process.stdout.read(len(framed(Ready()))) == framed(Ready())
+            process.stdin.close()
+            assert process.wait(20) == 0
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def test_the_server_never_loads_the_engine() -> None:
+    probe = "import sys, postroad.adapters.saxon.workers; sys.exit('saxonche' in sys.modules)"
+    boot = f"import sys; sys.path.insert(0, {SOURCE_FOLDER!r}); {probe}"
+    assert subprocess.run([sys.executable, "-I", "-c", boot], check=False).returncode == 0

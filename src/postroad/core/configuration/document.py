@@ -14,6 +14,7 @@ from pydantic import Field, StrictBool, ValidationError, model_validator
 
 from postroad.core.configuration.assets import AssetSections
 from postroad.core.configuration.profile import ServiceProfile
+from postroad.core.configuration.rules import RuleEntry
 from postroad.core.configuration.shapes import (
     Email,
     Gcid,
@@ -76,6 +77,7 @@ class CredentialEntry(Shape):
 class ServiceEntry(ServiceProfile, AssetSections):
     gcid: Annotated[Gcid | None, Field(description="Drawn by the network; written by an export")] = None
     credentials: Annotated[tuple[CredentialEntry, ...] | None, Field(max_length=100)] = None
+    rules: Annotated[tuple[RuleEntry, ...] | None, Field(max_length=1_000, description="In their order")] = None
 
 
 class PersonEntry(Shape):

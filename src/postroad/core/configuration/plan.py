@@ -18,8 +18,10 @@ from pydantic.alias_generators import to_camel
 
 from postroad.core.configuration.assets import PLURALS, asset_summary
 from postroad.core.configuration.document import Fault, NetworkDocument, pointer
+from postroad.core.configuration.owned_rules import new_faults, same_rule_names
 from postroad.core.configuration.planning import Planning, Wanted
 from postroad.core.configuration.profile import profile_of
+from postroad.core.configuration.rules import entry_of
 from postroad.core.configuration.sections import SECTIONS, USUAL
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import Credential, Organization, Person, Role, Service
@@ -95,6 +97,7 @@ def plan(
         asset_faults=asset_faults or {},
     )
     steps: list[PlannedStep] = []
+    rules: list[Wanted] = []
     for name, entry in document.organizations.items():
         existing = directory.organization(name)
         wanted = Organization(
@@ -107,11 +110,15 @@ def plan(
         all_wanted = [Wanted(place, wanted, wanted.name)]
         for section in SECTIONS:
             all_wanted += section.wanted(wanted.name, entry, place, planning)
+        rules += [item for item in all_wanted if isinstance(item.value, Rule)]
         steps += [step for item in all_wanted if (step := _step(item, directory)) is not None]
         if prune:
             kept = {object_key(item.value) for item in all_wanted}
             steps += _removals(wanted.name, entry, directory, kept)
     planning.faults += _twice(document) + _ownerless(document, directory, steps)
+    if rules and steps:
+        after = directory_after(directory, steps)
+        planning.faults += [fault for item in rules for fault in new_faults(item, directory, after)]
     return Plan(steps=tuple(steps), faults=tuple(planning.faults))
 
 
@@ -166,6 +173,7 @@ def _differences(before: Any | None, after: Any) -> tuple[FieldChange, ...]:
 
 
 IDENTITY = frozenset({"gcid", "id", "createdAtUs", "expiresAtUs", "service", "person", "organization"})
+USUAL_RULE = {"role": "any", "enabled": True, "description": ""}
 UNITS = {"postsPerS": "postsPerSecond"}
 
 
@@ -173,6 +181,8 @@ def written(value: Any) -> dict[str, Any]:
     """A configuration object as people write it."""
     if isinstance(value, Service):
         return {"name": value.name, **profile_of(value)}
+    if isinstance(value, Rule):
+        return {"place": value.place} | USUAL_RULE | entry_of(value)
     if isinstance(value, Asset):
         return asset_summary(value)
     camel = {to_camel(name): field for name, field in msgspec.to_builtins(value).items()}
@@ -183,6 +193,8 @@ def _usual(value: Any) -> dict[str, Any]:
     """What need not be said of something new."""
     if isinstance(value, Service):
         return {"name": value.name, **USUAL}
+    if isinstance(value, Rule):
+        return {"place": value.place} | USUAL_RULE
     return {name: field for name, field in written(value).items() if field in ("", 0, False)}
 
 
@@ -216,6 +228,7 @@ def _twice(document: NetworkDocument) -> list[Fault]:
         faults += _same_names(entry.people, "organizations", name, "people")
         faults += _same_names(entry.services, "organizations", name, "services")
         for service, wish in entry.services.items():
+            faults += same_rule_names(wish, pointer("organizations", name, "services", service))
             for kind in AssetKind:
                 place = ("organizations", name, "services", service, PLURALS[kind])
                 faults += _same_names(wish.assets(kind) or {}, *place)

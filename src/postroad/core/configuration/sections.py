@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from postroad.core.configuration.credentials import wanted_credentials
 from postroad.core.configuration.document import OrganizationEntry, ServiceEntry, pointer
 from postroad.core.configuration.owned_assets import exported_assets, prunable_assets, wanted_assets
+from postroad.core.configuration.owned_rules import exported_rules, prunable_rules, wanted_rules
 from postroad.core.configuration.planning import Planning, Wanted
 from postroad.core.configuration.profile import ServiceProfile, profile_of
 from postroad.core.model.directory import Person, Role, Service
@@ -76,7 +77,7 @@ class Services:
             service = self._service(organization, name, wish, here, planning)
             if service is not None:
                 found.append(Wanted(here, service, service.address))
-                for wanted_of in (wanted_credentials, wanted_assets):
+                for wanted_of in (wanted_credentials, wanted_assets, wanted_rules):
                     found += wanted_of(service, wish, here, planning)
         return found
 
@@ -109,6 +110,7 @@ class Services:
             if wish is None or wish.credentials is not None:
                 found += directory.credentials_of(service=service.gcid)
             found += prunable_assets(service, wish, directory)
+            found += prunable_rules(service, wish, directory)
         return found
 
     def exported(self, organization: str, directory: Directory) -> dict[str, Any]:
@@ -121,7 +123,7 @@ def _exported_service(service: Service, directory: Directory) -> dict[str, Any]:
     profile = {name: value for name, value in profile_of(service).items() if value != USUAL[name]}
     credentials = sorted(directory.credentials_of(service=service.gcid), key=lambda item: (item.label, item.id))
     kept = [{"label": item.label or item.id, "kind": item.kind.value, "kept": True} for item in credentials]
-    owned = exported_assets(service, directory)
+    owned = exported_assets(service, directory) | exported_rules(service, directory)
     return {"gcid": service.gcid, **profile, "credentials": kept, **owned}
 
 

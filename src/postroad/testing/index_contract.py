@@ -22,14 +22,16 @@ from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesLeased, Entry, encode
-from postroad.core.projection.project import project
+from postroad.core.projection.project import pack_pairs, project
 from postroad.core.projection.queries import QUERIES
 from postroad.core.projection.tables import TABLES
 from postroad.errors import Unavailable
 from postroad.flow.indexing import catch_up, rebuild
 from postroad.ports import BodyAt, Head, Index, Record
-from postroad.testing.index_story import BANK, BUYER, QUESTIONS, STORY, WAITING, Question
-from postroad.testing.journals import SERVICES, as_records, cuts, journals, new_records, plain_posts
+from postroad.testing.index_story import BANK, BUYER, QUESTIONS, STORY, WAITING
+from postroad.testing.index_story_journeys import JOURNEYS, RECORD_SAVED_TWICE
+from postroad.testing.journal_values import SERVICES
+from postroad.testing.journals import as_records, cuts, journals, new_records, plain_posts
 
 Tables = dict[str, list[tuple[Any, ...]]]
 
@@ -73,14 +75,14 @@ class IndexContract:
 
     # ---- answers
 
-    @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: f"{question.name}{question.parameters}")
-    async def test_it_answers(self, told: Index, question: Question) -> None:
-        rows = await told.query(question.name, *question.parameters)
-        assert question.answered(rows) == question.rows
-        assert all(len(row) == len(QUERIES[question.name][1]) for row in rows)
-
-    def test_every_question_is_asked(self) -> None:
-        assert {question.name for question in QUESTIONS} == set(QUERIES)
+    @pytest.mark.parametrize("name", QUERIES)
+    async def test_it_answers(self, told: Index, name: str) -> None:
+        asked = [question for question in QUESTIONS if question.name == name]
+        assert asked, "a question without an answer in the story"
+        for question in asked:
+            rows = await told.query(name, *question.parameters)
+            assert question.answered(rows) == question.rows, question.parameters
+            assert all(len(row) == len(QUERIES[name][1]) for row in rows)
 
     async def test_every_table_has_rows_after_the_story(self, told: Index) -> None:
         assert [table for table, rows in (await tables(told)).items() if not rows] == []
@@ -188,7 +190,7 @@ class IndexContract:
         assert await told.position() == EMPTY
         assert await tables(told) == {table: [] for table in TABLES}
         await apply(told, as_records(STORY))
-        assert await told.query("mailboxes") == [(BANK, 1), (BUYER, 1)]
+        assert await told.query("mailboxes") == [(BANK, 3), (BUYER, 2)]
 
     # ---- rules
 
@@ -197,10 +199,11 @@ class IndexContract:
             DeliveriesAcknowledged(15_000, BANK, (WAITING,)),
             DeliveriesAcknowledged(16_000, BANK, (WAITING,)),
         ]
-        await apply(told, as_records([*late, DeliveriesLeased(17_000, BANK, 1.0, (WAITING,))], first_seq=15))
+        next_seq = len(STORY) + 1
+        await apply(told, as_records([*late, DeliveriesLeased(17_000, BANK, 1.0, (WAITING,))], first_seq=next_seq))
         [row] = await told.query("delivery", WAITING)
         answer = dict(zip(QUERIES["delivery"][1], row, strict=True))
-        assert (answer["settle_seq"], answer["settled_at_us"], answer["reason"]) == (15, 15_000, "acknowledged")
+        assert (answer["settle_seq"], answer["settled_at_us"], answer["reason"]) == (next_seq, 15_000, "acknowledged")
 
     @pytest.mark.parametrize("batch", [1, 2, 4])
     async def test_every_lease_stays_on_the_trail(self, index: Index, batch: int) -> None:
@@ -211,6 +214,25 @@ class IndexContract:
         await apply_in_pieces(index, records, [*range(batch, 5, batch), 5])
         assert await index.rows("trail") == [(number, 2), (number, 3)]
         assert await index.query("transaction_trail", post.transaction) == [(2,), (3,), (4,), (5,)]
+
+    @pytest.mark.parametrize("batch", [1, 2, 3, 100])
+    async def test_a_journey_is_told_alike_however_the_batches_fall(self, index: Index, batch: int) -> None:
+        """Down to a journey that begins, moves several times and ends within one batch."""
+        for course in JOURNEYS:
+            await index.clear()
+            records = as_records(course.entries)
+            ends = [*range(batch, len(records), batch), len(records)]
+            for _ in range(2):  # once more from the start, as after a crash that took the position back
+                await apply_in_pieces(index, records, ends)
+                assert await index.rows("journey") == course.journeys, course.name
+                states = {row[0]: row[7] for row in await index.rows("delivery")}
+                assert states == course.states, course.name
+
+    async def test_of_two_records_under_one_key_the_later_stays(self, index: Index) -> None:
+        await apply(index, as_records(RECORD_SAVED_TWICE))
+        await apply(index, as_records(RECORD_SAVED_TWICE[:1]))
+        [record] = await index.rows("reference")
+        assert record[-3:] == (pack_pairs([("a", "2")]), 2000, 2)
 
     async def test_the_first_use_of_a_key_counts(self, index: Index) -> None:
         twice = [entry for post in plain_posts(1) for entry in (post, post)]
@@ -258,6 +280,9 @@ async def _parameters(name: str, memory: MemoryIndex) -> list[tuple[Any, ...]]:
     """Parameters for a query that hit something in this index, and some that hit nothing."""
     if name == "object_versions":
         return [(kind, key) for kind, key, *_ in await memory.rows("object")] + [("service", "none")]
+    if name == "related":
+        ends = [row[:5] for table in ("reference", "relation") for row in await memory.rows(table)]
+        return [*ends, ("none", "customers", "", "", "")]
     pools: dict[str, list[Any]] = {
         "key": [row[0] for row in await memory.rows("seen")] + [0],
         "number": [row[0] for row in await memory.rows("delivery")] + [1],
@@ -266,6 +291,8 @@ async def _parameters(name: str, memory: MemoryIndex) -> list[tuple[Any, ...]]:
         "transaction_id": [row[1] for row in await memory.rows("message")] + ["none"],
         "recipient": [*SERVICES, "none"],
         "sender": [*SERVICES, ""],
+        "id": [row[0] for row in await memory.rows("journey")] + [1],
+        "until_us": [0, 10, 2**61],
         "limit": [3, 1000],
         "after_number": [0, delivery_number(5, 0)],
         "before_number": [2**62, delivery_number(5, 0)],

@@ -137,11 +137,10 @@ class GroupPlan:
 
     def _write(self, entry: Entry, body: bytes | None) -> Written:
         record = len(self._records)
-        if isinstance(entry, MessagePosted | InvocationReturned):
-            for key in unique_keys(entry):
-                self._keys.setdefault(key, record)
-            if numbers := answered(entry):
-                self._settle(numbers)
+        for key in unique_keys(entry):
+            self._keys.setdefault(key, record)
+        if numbers := answered(entry):
+            self._settle(numbers)
         self._records.append(NewRecord(encode_entry(entry), body))
         self._entries.append(entry)
         return Written(record)

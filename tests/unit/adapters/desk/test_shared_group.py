@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postroad.adapters.desk.shared_effects import answered
 from postroad.adapters.desk.shared_group import EVERYBODY, GroupPlan, Nothing, Used, Written
 from postroad.adapters.desk.shared_rebuild import Replay
 from postroad.adapters.journal.postgres_group import group_from_row, pack
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     DeliveriesAcknowledged,
+    DeliveriesEnded,
     DeliveriesLeased,
     DeliveriesReturned,
+    Ending,
     Entry,
-    InvocationReturned,
-    MessagePosted,
 )
-from postroad.core.projection.project import unique_keys
+from postroad.core.projection.project import journey_key, unique_keys
 from postroad.ports import NewRecord, Step
 from postroad.testing.journals import cuts, journals, new_records, plain_posts
 
@@ -92,6 +94,22 @@ def test_hand_outs_and_returns_of_one_delivery_add_up() -> None:
     )
     found = parameters(group)
     assert (found["touched"], found["touched_attempts"], found["touched_available"]) == ([5], [1], [62_000_000])
+
+
+def test_a_journey_ends_though_its_delivery_is_gone_and_only_once() -> None:
+    entry = DeliveriesEnded(1, "network", "expired", "", (5,), (3,))
+    keys = (journey_key(3),)
+    group = plan(Step(entry, keys=keys), Step(DeliveriesAcknowledged(2, "x", (), (3,)), keys=keys), gone={5})
+    assert group.verdicts == [Written(0), Used(keys[0], record=0)]
+    found = parameters(group)
+    assert (found["checked"], found["keys"], found["required"], found["settled"]) == ([*keys], [*keys], [], [])
+
+
+def test_a_post_that_ends_a_journey_settles_its_delivery_whether_that_waits_or_not() -> None:
+    step = post()
+    ending = msgspec.structs.replace(step.entry, ends=Ending(3, 5, "failed", ""))
+    found = parameters(plan(Step(ending, b"body", step.keys)))
+    assert (found["settled"], found["required"]) == ([5], [])
 
 
 def test_when_all_is_gone_nothing_is_left_to_write() -> None:
@@ -172,8 +190,4 @@ def _groups_without_references(
 
 
 def _speaks_of(entry: Entry) -> tuple[int, ...]:
-    if isinstance(entry, InvocationReturned):
-        return (entry.delivery,)
-    if isinstance(entry, MessagePosted):
-        return (entry.answers.delivery,) if entry.answers else ()
-    return getattr(entry, "deliveries", ())
+    return answered(entry) or getattr(entry, "deliveries", ())

@@ -28,7 +28,7 @@ async def index(postgres_database: str) -> AsyncIterator[PostgresIndex]:
 
 async def test_several_followers_do_not_disturb_each_other(index: PostgresIndex, postgres_database: str) -> None:
     other = await PostgresIndex.open(postgres_database)
-    records = as_records([*STORY, *plain_posts(200, 15)])
+    records = as_records([*STORY, *plain_posts(200, len(STORY) + 1)])
 
     async def apply_all(follower: PostgresIndex, size: int) -> None:
         for start in range(0, len(records), size):
@@ -47,10 +47,10 @@ async def test_a_failed_batch_leaves_nothing_and_does_not_stop_the_next(index: P
     broken: Any = project(as_records(STORY))
     broken["insert_access"] = [(None, 5, "", "", "")]
     with pytest.raises(asyncpg.PostgresError):
-        await index.apply(broken, Head(14, bytes(32)))
+        await index.apply(broken, Head(len(STORY), bytes(32)))
     assert (await index.position()).seq == 0
-    await index.apply(project(as_records(STORY)), Head(14, bytes(32)))
-    assert [row[0] for row in await index.rows("message")] == [2, 7, 9, 14]
+    await index.apply(project(as_records(STORY)), Head(len(STORY), bytes(32)))
+    assert [row[0] for row in await index.rows("message")] == [2, 7, 9, 14, 15, 17, 19, 20, 23, 24]
 
 
 async def test_a_nul_is_replaced_where_it_cannot_be_stored_and_kept_in_the_header(index: PostgresIndex) -> None:

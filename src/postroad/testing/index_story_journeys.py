@@ -1,0 +1,143 @@
+"""Short journals, each the course of one journey or two, and what an index must say of it in the end.
+
+Kept rule: the rows are written out by hand, and are the same for every cut of the entries into batches.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from postroad.core.model.delivery import Leg, State
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.journal import (
+    Answers,
+    Copy,
+    CrossReferenceChanged,
+    CrossReferenceRecord,
+    DeliveriesAcknowledged,
+    DeliveriesEnded,
+    DeliveriesLeased,
+    Ending,
+    Entry,
+    Hop,
+    InvocationReturned,
+    Key,
+    MessagePosted,
+)
+from postroad.core.model.message import MessageType
+
+BUYER, SELLER, STAMPER, PRINTER = "b" * 16, "5" * 16, "57a3" * 4, "9" * 16
+EXPIRES_AT_US = 900_000
+JOURNEY = delivery_number(1, 0)
+AT_2, AT_3, AT_4, AT_5 = (delivery_number(seq, 0) for seq in (2, 3, 4, 5))
+
+
+class Course(NamedTuple):
+    """Entries, the rows of ``journey`` after them, and the state of each delivery."""
+
+    name: str
+    entries: list[Entry]
+    journeys: list[tuple[Any, ...]]
+    states: dict[int, State]
+
+
+def _post(seq: int, *route: str, kind: MessageType = MessageType.REQUEST, **more: Any) -> MessagePosted:
+    return MessagePosted(
+        at_us=seq * 1000, session=f"s{seq}", transaction="s1", sender=BUYER, type=kind, topic="", size=1, form="json",
+        expires_at_us=EXPIRES_AT_US, directory=1, parts=(), copies=(Copy("X", tuple(map(Hop, route))),), **more,
+    )  # fmt: skip
+
+
+def _response(seq: int, answers: int, **more: Any) -> MessagePosted:
+    return _post(seq, BUYER, kind=MessageType.RESPONSE, answers=Answers(answers, "s1", journey=JOURNEY), **more)
+
+
+def _returned(seq: int, delivery: int, hop: int, next_: str) -> InvocationReturned:
+    return InvocationReturned(
+        seq * 1000, delivery, f"s{seq}", "s1", STAMPER, 1, 0, hop, next_, 1, EXPIRES_AT_US, (), journey=JOURNEY
+    )
+
+
+def _acknowledged(seq: int, delivery: int, *journeys: int) -> DeliveriesAcknowledged:
+    return DeliveriesAcknowledged(seq * 1000, BUYER, (delivery,), journeys)
+
+
+def _ended(seq: int, state: str, *deliveries: int) -> DeliveriesEnded:
+    return DeliveriesEnded(seq * 1000, "network", state, state, deliveries, (JOURNEY,))
+
+
+def _row(at: int, leg: Leg, state: State, settled: int, reason: str, moved: int) -> tuple[Any, ...]:
+    return (JOURNEY, at, leg, state, EXPIRES_AT_US, settled * 1000, reason, moved, settled)
+
+
+DONE = State.DELIVERED
+_OUT_AND_BACK: list[Entry] = [
+    _post(1, STAMPER, PRINTER, SELLER),
+    _returned(2, JOURNEY, 1, PRINTER),
+    _returned(3, AT_2, 2, SELLER),
+    _response(4, AT_3),
+]
+
+JOURNEYS = [
+    Course("it has begun", [_post(1, SELLER)], [_row(JOURNEY, Leg.OUT, State.QUEUED, 0, "", 0)], {JOURNEY: State.QUEUED}),
+    Course(
+        "a notification on a route",
+        [_post(1, STAMPER, SELLER, kind=MessageType.NOTIFICATION), _returned(2, JOURNEY, 1, SELLER),
+         _acknowledged(3, AT_2, JOURNEY)],
+        [_row(AT_2, Leg.OUT, DONE, 3, "acknowledged", 2)],
+        {JOURNEY: DONE, AT_2: DONE},
+    ),
+    Course("a notification without one", [_post(1, SELLER, kind=MessageType.NOTIFICATION)], [], {JOURNEY: State.QUEUED}),
+    Course(
+        "posted, answered and acknowledged",
+        [_post(1, SELLER), _response(2, JOURNEY), DeliveriesLeased(3000, BUYER, 30.0, (AT_2,)), _acknowledged(4, AT_2, JOURNEY)],
+        [_row(AT_2, Leg.BACK, DONE, 4, "acknowledged", 2)],
+        {JOURNEY: DONE, AT_2: DONE},
+    ),
+    Course(
+        "out through two services and back",
+        [*_OUT_AND_BACK, _acknowledged(5, AT_4, JOURNEY)],
+        [_row(AT_4, Leg.BACK, DONE, 5, "acknowledged", 4)],
+        {JOURNEY: DONE, AT_2: DONE, AT_3: DONE, AT_4: DONE},
+    ),
+    Course(
+        "back through a service: the leg stays",
+        [*_OUT_AND_BACK, _returned(5, AT_4, 1, BUYER)],
+        [_row(AT_5, Leg.BACK, State.QUEUED, 0, "", 5)],
+        {JOURNEY: DONE, AT_2: DONE, AT_3: DONE, AT_4: DONE, AT_5: State.QUEUED},
+    ),
+    Course(
+        "the network gives up and says so",
+        [_post(1, SELLER), _response(2, JOURNEY, ends=Ending(JOURNEY, JOURNEY, "failed", "given up"))],
+        [_row(JOURNEY, Leg.OUT, State.FAILED, 2, "given up", 0)],
+        {JOURNEY: State.FAILED, AT_2: State.QUEUED},
+    ),
+    Course(
+        "given up after it was acknowledged, with nothing waiting",
+        [_post(1, SELLER), _acknowledged(2, JOURNEY),
+         _post(3, BUYER, kind=MessageType.RESPONSE, ends=Ending(JOURNEY, 0, "expired", "silence"))],
+        [_row(JOURNEY, Leg.OUT, State.EXPIRED, 3, "silence", 0)],
+        {JOURNEY: DONE, AT_3: State.QUEUED},
+    ),
+    *(
+        Course(
+            f"{state} where it is",
+            [_post(1, STAMPER, SELLER), _returned(2, JOURNEY, 1, SELLER), _ended(3, state, AT_2)],
+            [_row(AT_2, Leg.OUT, State[state.upper()], 3, state, 2)],
+            {JOURNEY: DONE, AT_2: State[state.upper()]},
+        )
+        for state in ("rejected", "failed", "expired", "cancelled")
+    ),
+    Course(
+        "the first end counts, and a late answer moves what has ended",
+        [_post(1, SELLER), _acknowledged(2, JOURNEY), _ended(3, "cancelled"), _ended(4, "expired"), _response(5, JOURNEY)],
+        [_row(AT_5, Leg.BACK, State.CANCELLED, 3, "cancelled", 5)],
+        {JOURNEY: DONE, AT_5: State.QUEUED},
+    ),
+]  # fmt: skip
+
+_KEY = Key(SELLER, "no", "3489")
+RECORD_SAVED_TWICE: list[Entry] = [
+    CrossReferenceChanged(seq * 1000, SELLER, STAMPER, "map", (CrossReferenceRecord(_KEY, (("a", str(seq)),)),))
+    for seq in (1, 2)
+]

@@ -1,0 +1,258 @@
+"""What can happen in a journal that hypothesis makes up, one function an event.
+
+Kept rule: what is generated is consistent. Only deliveries that exist and wait are leased, returned, acknowledged or ended, an
+answer belongs to the message it answers, a journey comes to one end, and a route that changed on the way is kept to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import strategies as st
+
+from postroad.core.model.delivery import is_followed
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.journal import (
+    AccessRecorded,
+    Answers,
+    ConfigurationChanged,
+    Copy,
+    DeliveriesAcknowledged,
+    DeliveriesEnded,
+    DeliveriesLeased,
+    DeliveriesReturned,
+    Ending,
+    Entry,
+    Hop,
+    InvocationReturned,
+    MessagePosted,
+    MessageRefused,
+    ObjectChange,
+    PartFacts,
+)
+from postroad.core.model.message import MessageType
+from postroad.testing.journal_values import (
+    ENDINGS,
+    SERVICES,
+    Draw,
+    an_expiry,
+    cross_reference,
+    hops,
+    logical,
+    returned,
+    sizes,
+    statuses,
+    times,
+    words,
+)
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A delivery that the generator may still do something with."""
+
+    number: int
+    message_seq: int
+    message: MessagePosted
+    copy: int
+    hop: int
+    route: tuple[Hop, ...]  # as it is now
+    journey: int = 0
+
+
+@dataclass(slots=True)
+class Story:
+    """What has happened so far in a journal that is being made up."""
+
+    entries: list[Entry] = field(default_factory=list)
+    waiting: list[Waiting] = field(default_factory=list)
+    journeys: dict[int, int] = field(default_factory=dict)  # those that have not ended, and at which delivery they are
+    versions: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    @property
+    def next_seq(self) -> int:
+        return len(self.entries) + 1
+
+    def session(self) -> str:
+        return f"{self.next_seq:032x}"
+
+    def choose(self, draw: Draw) -> tuple[int, ...]:
+        """Some deliveries that wait, in any order."""
+        chosen = draw(st.lists(st.sampled_from(self.waiting), min_size=1, max_size=4, unique_by=lambda one: one.number))
+        return tuple(one.number for one in chosen)
+
+    def forget(self, numbers: Sequence[int]) -> None:
+        self.waiting = [one for one in self.waiting if one.number not in numbers]
+
+    def end_journeys_at(self, draw: Draw, numbers: Sequence[int]) -> tuple[int, ...]:
+        """Some of the journeys that are at these deliveries come to their end."""
+        ended = tuple(journey for journey, at in self.journeys.items() if at in numbers and draw(st.booleans()))
+        self.end_journeys(ended)
+        return ended
+
+    def end_journeys(self, ended: Sequence[int]) -> None:
+        for journey in ended:
+            del self.journeys[journey]
+
+    def queue(self, entry: MessagePosted) -> None:
+        """The deliveries of a post wait from now on."""
+        for ordinal, copy in enumerate(entry.copies):
+            if copy.code:
+                continue
+            number = delivery_number(self.next_seq, ordinal)
+            journey = entry.answers.journey if entry.answers else number if is_followed(entry, ordinal) else 0
+            self.waiting.append(Waiting(number, self.next_seq, entry, ordinal, 0, copy.hops, journey))
+            if journey == number:
+                self.journeys[journey] = number
+
+
+def _post(draw: Draw, story: Story) -> Entry:
+    answered = draw(st.sampled_from(story.waiting)) if story.waiting and draw(st.booleans()) else None
+    answers = _answers(draw, answered) if answered else None
+    entry = _message(draw, story, answered, type=draw(st.sampled_from(MessageType)), answers=answers)
+    if answered:
+        story.forget([answered.number])
+        if answered.journey in story.journeys and answers and answers.journey:
+            story.journeys[answered.journey] = delivery_number(story.next_seq, 0)
+    story.queue(entry)
+    return entry
+
+
+def _answers(draw: Draw, answered: Waiting) -> Answers:
+    journey = answered.journey if draw(st.integers(0, 4)) else 0  # 0: as before journeys were followed
+    return Answers(answered.number, answered.message.session, answered.message.handle, journey)
+
+
+def _message(draw: Draw, story: Story, answered: Waiting | None, **more: Any) -> MessagePosted:
+    return MessagePosted(
+        at_us=draw(times), session=story.session(), sender=draw(st.sampled_from(SERVICES)), form="json", directory=1,
+        transaction=answered.message.transaction if answered else story.session(), topic=draw(words), size=draw(sizes),
+        expires_at_us=draw(an_expiry), copies=tuple(_copy(draw) for _ in range(draw(st.integers(1, 3)))),
+        handle=draw(words), parts=(PartFacts("p", "text/plain", 3),), idempotency=draw(words),
+        explained=draw(st.sampled_from([0, 3])), shown_sender=draw(st.sampled_from(["", SERVICES[0]])), **more,
+    )  # fmt: skip
+
+
+def _give_up(draw: Draw, story: Story) -> Entry | None:
+    """The network ends a journey and tells the sender."""
+    if not story.journeys:
+        return None
+    journey = draw(st.sampled_from(sorted(story.journeys)))
+    at = next((one for one in story.waiting if one.number == story.journeys[journey]), None)
+    ends = Ending(journey, at.number if at else 0, draw(st.sampled_from(ENDINGS)), draw(words))
+    answers = Answers(at.number, at.message.session, journey=journey) if at and draw(st.booleans()) else None
+    entry = _message(draw, story, at, type=MessageType.RESPONSE, answers=answers, ends=ends)
+    story.end_journeys([journey])
+    story.forget([ends.delivery])
+    story.queue(entry)
+    return entry
+
+
+def _copy(draw: Draw) -> Copy:
+    if draw(st.integers(0, 5)) == 0:
+        return Copy(named=draw(words), code="recipient.unknown", detail=draw(words))
+    return Copy(named=draw(words), hops=draw(hops), logical=draw(logical))
+
+
+def _return_invocation(draw: Draw, story: Story) -> Entry | None:
+    in_transit = [one for one in story.waiting if one.hop + 1 < len(one.route)]
+    if not in_transit:
+        return None
+    one = draw(st.sampled_from(in_transit))
+    changed = (*one.route[: one.hop + 1], *draw(hops)) if draw(st.booleans()) else ()
+    route = changed or one.route
+    number = delivery_number(story.next_seq, 0)
+    journey = one.journey if draw(st.integers(0, 4)) else 0
+    story.forget([one.number])
+    story.waiting.append(Waiting(number, one.message_seq, one.message, one.copy, one.hop + 1, route, journey))
+    if journey in story.journeys:
+        story.journeys[journey] = number
+    return InvocationReturned(
+        at_us=draw(times), delivery=one.number, session=story.session(), transaction=one.message.transaction, copy=one.copy,
+        by=route[one.hop].service, message=one.message_seq, hop=one.hop + 1, next=route[one.hop + 1].service,
+        size=draw(sizes), expires_at_us=draw(an_expiry), parts=(PartFacts("q", draw(words), 1),), journey=journey,
+        hops=changed, logical=draw(logical) if changed else (), returned=draw(returned), status=draw(statuses),
+        explained=draw(st.sampled_from([0, 3])), directory=draw(st.integers(0, 9)),
+    )  # fmt: skip
+
+
+def _lease(draw: Draw, story: Story) -> Entry | None:
+    if not story.waiting:
+        return None
+    return DeliveriesLeased(draw(times), draw(st.sampled_from(SERVICES)), 30.0, story.choose(draw))
+
+
+def _give_back(draw: Draw, story: Story) -> Entry | None:
+    if not story.waiting:
+        return None
+    delay_s = draw(st.sampled_from([0.0, 1.5, 60.0]))
+    return DeliveriesReturned(draw(times), draw(words), draw(words), delay_s, story.choose(draw))
+
+
+def _acknowledge(draw: Draw, story: Story) -> Entry | None:
+    if not story.waiting:
+        return None
+    numbers = story.choose(draw)
+    story.forget(numbers)
+    return DeliveriesAcknowledged(draw(times), draw(words), numbers, story.end_journeys_at(draw, numbers))
+
+
+def _end(draw: Draw, story: Story) -> Entry | None:
+    """Deliveries end, perhaps with the journeys that are at them; or journeys alone, at which nothing may wait any more."""
+    numbers = story.choose(draw) if story.waiting and draw(st.booleans()) else ()
+    ended = story.end_journeys_at(draw, numbers or tuple(story.journeys.values()))
+    if not numbers and not ended:
+        return None
+    story.forget(numbers)
+    return DeliveriesEnded(draw(times), "network", draw(st.sampled_from(ENDINGS)), draw(words), numbers, ended)
+
+
+def _refuse(draw: Draw, story: Story) -> Entry:
+    sender = draw(st.sampled_from(("", *SERVICES)))
+    size = draw(sizes)
+    return MessageRefused(
+        draw(times), story.session(), sender, "topic.unknown", draw(words), size, "soap12", draw(words)
+    )
+
+
+def _configure(draw: Draw, story: Story) -> Entry:
+    objects = []
+    for _ in range(draw(st.integers(1, 3))):
+        kind, key = draw(st.sampled_from(["service", "rule"])), draw(st.sampled_from(["a", "ä", "Z", ""]))
+        version = story.versions[kind, key] = story.versions.get((kind, key), 0) + 1
+        value = draw(st.none() | st.dictionaries(words, words, max_size=2))
+        objects.append(ObjectChange(kind, key, version, value))
+    return ConfigurationChanged(draw(times), draw(words), draw(words), tuple(objects))
+
+
+def _access(draw: Draw, story: Story) -> Entry:
+    return AccessRecorded(draw(times), draw(words), "login.failed", draw(words))
+
+
+def _cross_reference(draw: Draw, story: Story) -> Entry:
+    return draw(cross_reference)  # type: ignore[no-any-return]
+
+
+EVENTS: tuple[Callable[[Draw, Story], Entry | None], ...] = (
+    _post,
+    _post,
+    _give_up,
+    _return_invocation,
+    _return_invocation,
+    _lease,
+    _lease,
+    _give_back,
+    _acknowledge,
+    _end,
+    _refuse,
+    _configure,
+    _access,
+    _cross_reference,
+)
+
+
+def happen(draw: Draw, story: Story) -> None:
+    """One more entry; where what was drawn cannot happen now, a post."""
+    story.entries.append(draw(st.sampled_from(EVENTS))(draw, story) or _post(draw, story))

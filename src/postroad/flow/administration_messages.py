@@ -10,13 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from postroad.core.audit.history import History, MessageHistory
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import SESSION
-from postroad.core.model.journal import AccessRecorded, MessagePosted, PartFacts, decode
+from postroad.core.model.journal import AccessRecorded, InvocationReturned, MessagePosted, PartFacts, decode
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
 from postroad.errors import Refused
@@ -30,7 +28,6 @@ from postroad.ports import BodyAt, Step
 SCAN_MOST = 4_000  # rows looked at for one page, however few of them fit the filters
 PORTION = 200
 NEWEST = 1 << 62
-read_parts = msgspec.msgpack.Decoder(tuple[PartFacts, ...]).decode
 
 Row = dict[str, Any]
 
@@ -202,8 +199,14 @@ async def _content(network: Network, caller: Caller, row: Row) -> tuple[tuple[Pa
             return original
         for content in await network.index.query("transaction_contents", header.transaction):
             if content[0] == content_seq:
-                return read_parts(content[3]), BodyAt(*content[4:8])
+                return _returned(content[3]), BodyAt(*content[4:8])
     raise not_found()
+
+
+def _returned(facts: bytes) -> tuple[PartFacts, ...]:
+    """The parts that an in-transit service returned."""
+    entry = decode(facts)
+    return entry.parts if isinstance(entry, InvocationReturned) else ()
 
 
 async def _received(network: Network, row: Row, mine: Callable[[str], bool]) -> list[int]:

@@ -18,6 +18,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.message import Delivered, Message, PostResult
 from postroad.core.model.polling import PollRequest, Settlement, SettlementResult
 from postroad.core.model.snapshot import Directory
+from postroad.core.routing.explanation import Explanation
 from postroad.errors import Refused, Unavailable
 from postroad.flow.accept import AcceptStage
 from postroad.flow.answer import AnswerStage
@@ -26,6 +27,7 @@ from postroad.flow.configure import Configuration
 from postroad.flow.deliver import DeliverStage
 from postroad.flow.end import EndStage
 from postroad.flow.expire import ExpireStage
+from postroad.flow.explain import ExplainStage
 from postroad.flow.history import HistoryStage
 from postroad.flow.patience import Patience
 from postroad.flow.posting import Answer, Answered, AnsweredAt, Posting
@@ -58,6 +60,7 @@ class Network:
         self.expiry = ExpireStage(desk, index, clock, ending, indexed)
         self._accept = AcceptStage(desk, journal, directory, clock, randomness, answers, self.expiry.note)
         self._deliver = DeliverStage(desk, directory, clock, answers, token_key)
+        self._explain = ExplainStage(journal, index, directory, clock, indexed)
         self._history = HistoryStage(journal, index, directory, indexed)
 
     @property
@@ -96,6 +99,14 @@ class Network:
 
     async def settle(self, caller: Caller, settlement: Settlement) -> SettlementResult:
         return await self._deliver.settle(caller, settlement)
+
+    async def explain(self, caller: Caller, message: Message) -> Explanation:
+        """Which way a message would take and why; nothing is stored or sent."""
+        return await self._explain.hypothetical(caller, message)
+
+    async def explanation(self, session: str, organization: str | None) -> Explanation | None:
+        """Why a posted message took its way, as far as the organization may read it; None: all of it, without values."""
+        return await self._explain.stored(session, organization)
 
     async def trace(self, session: str, organization: str | None) -> History | None:
         return await self._history.trace(session, organization)

@@ -7,11 +7,17 @@ quotes the message, so retention forgets it together with what it quotes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import msgspec
 from msgspec import Struct
 
+from postroad.core.model.journal import Context, Copy, Hop
+from postroad.core.model.message import Argument
 from postroad.core.model.rule import RuleRole
+from postroad.core.model.snapshot import Directory
+from postroad.core.routing.contexts import context_of
+from postroad.core.routing.telling import Told
 
 
 class RuleTried(Struct, frozen=True, array_like=True):
@@ -34,3 +40,117 @@ class ServiceTried(Struct, frozen=True, array_like=True):
 
 pack: Callable[[tuple[ServiceTried, ...]], bytes] = msgspec.msgpack.Encoder().encode
 unpack: Callable[[bytes], tuple[ServiceTried, ...]] = msgspec.msgpack.Decoder(tuple[ServiceTried, ...]).decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedRule:
+    """A rule that was tried; ``told`` is its condition with what it saw, None where that can no longer be said."""
+
+    name: str
+    version: int
+    held: bool
+    told: Told | None
+    did: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedService:
+    """A service whose rules were tried; those of another organization are kept from the reader (``withheld``)."""
+
+    service: str  # address
+    gcid: str
+    role: RuleRole
+    invoker: str
+    rules: tuple[ExplainedRule, ...]
+    faults: tuple[str, ...] = ()
+    withheld: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedInvocation:
+    """A node of the itinerary as a tree; ``place`` is its turn on the route, None for one that is not delivered to."""
+
+    service: str  # address
+    gcid: str
+    place: int | None
+    rule: str  # name of the invoker's rule that brought it in; empty: named by the sender
+    arguments: tuple[Argument, ...]
+    topic: str
+    payer: str  # address of the service that took over the cost
+    isolated: bool
+    absorbs: bool
+    dynamic: bool
+    redirected: bool  # stands in the place of the one above it
+    children: tuple[ExplainedInvocation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedCopy:
+    recipient: str
+    code: str
+    detail: str
+    route: tuple[str, ...]  # addresses in the order of delivery
+    tree: tuple[ExplainedInvocation, ...]  # what the sender brought in, the recipient last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a message went the way it did, or would go."""
+
+    session: str  # empty for a hypothetical message
+    sender: str
+    directory: int  # the version of the directory whose rules were in force
+    services: tuple[ExplainedService, ...]  # in the order in which they were tried
+    copies: tuple[ExplainedCopy, ...]
+    code: str = ""  # why the post as a whole was, or would be, refused
+    detail: str = ""
+    forgotten: bool = False  # what was tried is no longer kept, only the route
+
+
+def explained_copy(copy: Copy, directory: Directory, hidden: Callable[[Hop], bool]) -> ExplainedCopy:
+    """The itinerary of one copy as a tree, without the invocations that somebody keeps to itself."""
+    return ExplainedCopy(
+        recipient=_address(copy.named, directory),
+        code=copy.code,
+        detail=copy.detail,
+        route=tuple([_address(hop.service, directory) for hop in copy.hops if not hidden(hop)]),
+        tree=_children(0, _nodes(copy, hidden), directory),
+    )
+
+
+_Node = tuple[Context, Hop, int | None]
+
+
+def _nodes(copy: Copy, hidden: Callable[[Hop], bool]) -> list[_Node]:
+    delivered = [(context_of(hop, place), hop, place) for place, hop in enumerate(copy.hops)]
+    logical: list[_Node] = [(context_of(hop, 0), hop, None) for hop in copy.logical]
+    return [node for node in (*delivered, *logical) if not hidden(node[1])]
+
+
+def _children(parent: int, nodes: list[_Node], directory: Directory) -> tuple[ExplainedInvocation, ...]:
+    found = []
+    for context, hop, place in sorted(
+        (node for node in nodes if node[0].parent == parent), key=lambda node: node[0].id
+    ):
+        found.append(
+            ExplainedInvocation(
+                service=_address(hop.service, directory),
+                gcid=hop.service,
+                place=place,
+                rule=context.rule.partition("/")[2],
+                arguments=hop.arguments,
+                topic=context.topic,
+                payer=_address(context.payer, directory) if context.payer else "",
+                isolated=context.isolated,
+                absorbs=context.absorbs,
+                dynamic=context.dynamic,
+                redirected=bool(context.through),
+                children=_children(context.id, nodes, directory),
+            )
+        )
+    return tuple(found)
+
+
+def _address(name: str, directory: Directory) -> str:
+    service = directory.service(name)
+    return service.address if service is not None else name

@@ -34,13 +34,38 @@ class Routed(NamedTuple):
     tried: tuple[ServiceTried, ...] = ()
 
 
+class Attempted(NamedTuple):
+    """A route as far as it could be found, and why the whole post would be refused, if so."""
+
+    copies: tuple[Copy, ...]
+    tried: tuple[ServiceTried, ...]
+    refusal: Refused | None = None
+
+
 def itineraries(admitted: Admitted, directory: Directory) -> Routed:
     """The copies of a message and their routes; refuses the post when no copy can be routed."""
-    routed = _straight(admitted, directory) or _elaborated(admitted, directory)
-    if all(copy.code for copy in routed.copies):
-        first = routed.copies[0]
-        raise Refused(first.code, first.detail, pointer="/to/0")
+    straight = _straight(admitted, directory)
+    routed = straight if straight is not None else _elaborated(admitted, _elaboration(admitted, directory))
+    _require_one(routed.copies)
     return routed
+
+
+def attempted(admitted: Admitted, directory: Directory) -> Attempted:
+    """The same for somebody who wants to know why: what was tried is told also of a post that would be refused."""
+    elaboration = _elaboration(admitted, directory)
+    copies: tuple[Copy, ...] = ()
+    try:
+        copies, _ = _elaborated(admitted, elaboration)
+        _require_one(copies)
+    except Refused as refusal:
+        return Attempted(copies, tuple(elaboration.tried), refusal)
+    return Attempted(copies, tuple(elaboration.tried))
+
+
+def _require_one(copies: tuple[Copy, ...]) -> None:
+    if all(copy.code for copy in copies):
+        first = copies[0]
+        raise Refused(first.code, first.detail, pointer="/to/0")
 
 
 # --- the usual case: straight from the sender to its recipients, no rule has anything to say ------------------------
@@ -95,12 +120,14 @@ def has_rules(service: Service, role: RuleRole, directory: Directory) -> bool:
 # --- with rules or an explicit route -------------------------------------------------------------------------------
 
 
-def _elaborated(admitted: Admitted, directory: Directory) -> Routed:
-    message = admitted.message
-    elaboration = Elaboration(directory, lambda: posted_subject(admitted, directory), message.routing)
+def _elaboration(admitted: Admitted, directory: Directory) -> Elaboration:
+    return Elaboration(directory, lambda: posted_subject(admitted, directory), admitted.message.routing)
+
+
+def _elaborated(admitted: Admitted, elaboration: Elaboration) -> Routed:
     sender = Invocation(admitted.sender, RuleRole.SENDER)
     elaboration.elaborate([sender])
-    named = [_named(stop, sender, elaboration) for stop in message.route]
+    named = [_named(stop, sender, elaboration) for stop in admitted.message.route]
     for one in named:
         elaboration.try_rules(one)
         elaboration.descend(one)

@@ -1,0 +1,169 @@
+"""Explain a message's route: of one that was posted, from what was recorded then; of one that was not, by trying it.
+
+Kept rules: explaining stores and sends nothing; each organization reads the rules of its own services and, of the others', only
+what they did to the route; an operator reads which rules held, but not what they saw in the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from postroad.core.admission.admit import ADDRESSED, admit
+from postroad.core.model.caller import Caller
+from postroad.core.model.journal import Copy, Hop, InvocationReturned, MessagePosted, decode
+from postroad.core.model.message import Message
+from postroad.core.model.rule import Rule, rule_key
+from postroad.core.model.snapshot import Directory
+from postroad.core.projection.queries import CONTENT, MESSAGE
+from postroad.core.routing.explanation import (
+    ExplainedRule,
+    ExplainedService,
+    Explanation,
+    RuleTried,
+    ServiceTried,
+    explained_copy,
+    unpack,
+)
+from postroad.core.routing.itinerary import attempted
+from postroad.core.routing.telling import tell
+from postroad.errors import Refused
+from postroad.ports import BodyAt, Clock, IndexReader, Journal
+
+BODY_OF_MESSAGE = MESSAGE.index("body_segment")
+BODY_OF_CONTENT = CONTENT.index("body_segment")
+VALUE, VERSION = 3, 2  # of a row of object_versions
+
+
+class Reader:
+    """Who reads an explanation, and what that one may see of it."""
+
+    def __init__(self, organization: str | None, directory: Directory) -> None:
+        self.sees_values = organization is not None
+        self._organization = organization.casefold() if organization is not None else None
+        self._directory = directory
+
+    def owns(self, gcid: str) -> bool:
+        service = self._directory.services.get(gcid)
+        return self._organization is None or (
+            service is not None and service.organization.casefold() == self._organization
+        )
+
+    def is_hidden(self, hop: Hop) -> bool:
+        """Whether somebody else included this service and keeps it to itself."""
+        isolating = hop.context.shown_sender if hop.context is not None else ""
+        return bool(isolating) and not self.owns(isolating) and not self.owns(hop.service)
+
+
+class ExplainStage:
+    def __init__(
+        self,
+        journal: Journal,
+        index: IndexReader,
+        directory: Callable[[], Directory],
+        clock: Clock,
+        indexed: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._journal = journal
+        self._index = index
+        self._directory = directory
+        self._clock = clock
+        self._indexed = indexed
+
+    async def hypothetical(self, caller: Caller, message: Message) -> Explanation:
+        """What would become of this message if it were posted now; raises Refused when it would not be admitted at all."""
+        directory = self._directory()
+        if message.type not in ADDRESSED:
+            raise Refused(
+                "value.invalid", "Requests and notifications have a route to explain; a response follows its own"
+            )
+        admitted = admit(message, caller, directory, self._clock.now_us())
+        found = attempted(admitted, directory)
+        reader = Reader(admitted.sender.organization, directory)
+        return Explanation(
+            session="",
+            sender=admitted.sender.address,
+            directory=directory.version,
+            services=await self._services(found.tried, reader),
+            copies=tuple([explained_copy(copy, directory, reader.is_hidden) for copy in found.copies]),
+            code=found.refusal.code if found.refusal else "",
+            detail=found.refusal.detail if found.refusal else "",
+        )
+
+    async def stored(self, session: str, organization: str | None) -> Explanation | None:
+        """Why the message of this session went the way it did; None when the organization had no part in it."""
+        await self._indexed()
+        for row in await self._index.query("message", session):
+            message = decode(row[MESSAGE.index("header")])
+            if isinstance(message, MessagePosted) and self._took_part(message, organization):
+                return await self._stored(row, message, Reader(organization, self._directory()))
+        return None
+
+    def _took_part(self, message: MessagePosted, organization: str | None) -> bool:
+        reader = Reader(organization, self._directory())
+        services = [message.sender, *[hop.service for copy in message.copies for hop in (*copy.hops, *copy.logical)]]
+        return any(reader.owns(gcid) for gcid in services)
+
+    async def _stored(self, row: tuple[object, ...], message: MessagePosted, reader: Reader) -> Explanation:
+        directory = self._directory()
+        tried, forgotten = await self._tried(message.explained, row[BODY_OF_MESSAGE : BODY_OF_MESSAGE + 4])
+        copies = list(message.copies)
+        for content in await self._index.query("transaction_contents", message.transaction):
+            returned = decode(content[CONTENT.index("facts")])
+            if isinstance(returned, InvocationReturned) and returned.message == row[0]:
+                more, gone = await self._tried(returned.explained, content[BODY_OF_CONTENT : BODY_OF_CONTENT + 4])
+                tried, forgotten = (*tried, *more), forgotten or gone
+                if returned.hops:
+                    copies[returned.copy] = Copy(copies[returned.copy].named, returned.hops, logical=returned.logical)
+        sender = directory.services.get(message.sender)
+        return Explanation(
+            session=message.session,
+            sender=sender.address if sender is not None else message.sender,
+            directory=message.directory,
+            services=await self._services(tried, reader),
+            copies=tuple([explained_copy(copy, directory, reader.is_hidden) for copy in copies]),
+            forgotten=forgotten,
+        )
+
+    async def _tried(self, size: int, at: tuple[object, ...]) -> tuple[tuple[ServiceTried, ...], bool]:
+        """What was recorded behind a body; and whether it was, but is no longer kept."""
+        if not size:
+            return (), False
+        body = await self._journal.body(BodyAt(*at))  # type: ignore[arg-type]
+        return (unpack(body[-size:]), False) if body is not None else ((), True)
+
+    async def _services(self, tried: tuple[ServiceTried, ...], reader: Reader) -> tuple[ExplainedService, ...]:
+        return tuple([await self._service(one, reader) for one in tried])
+
+    async def _service(self, one: ServiceTried, reader: Reader) -> ExplainedService:
+        directory = self._directory()
+        withheld = not reader.owns(one.service)
+        rules = () if withheld else tuple([await self._rule(one, rule, reader) for rule in one.rules])
+        service, invoker = directory.services.get(one.service), directory.services.get(one.invoker)
+        return ExplainedService(
+            service=service.address if service is not None else one.service,
+            gcid=one.service,
+            role=one.role,
+            invoker=invoker.address if invoker is not None else one.invoker,
+            rules=rules,
+            faults=() if withheld else one.faults,
+            withheld=withheld,
+        )
+
+    async def _rule(self, one: ServiceTried, tried: RuleTried, reader: Reader) -> ExplainedRule:
+        told = None
+        if reader.sees_values:
+            rule = await self._rule_at(rule_key(one.service, tried.name), tried.version)
+            told = tell(rule.when, one.seen) if rule is not None else None
+        return ExplainedRule(name=tried.name, version=tried.version, held=tried.held, told=told, did=tried.did)
+
+    async def _rule_at(self, key: str, version: int) -> Rule | None:
+        """The rule as it was in that version."""
+        directory = self._directory()
+        if directory.object_version("rule", key) == version:
+            return directory.rules.get(key)
+        for row in await self._index.query("object_versions", "rule", key):
+            if row[VERSION] == version and row[VALUE]:
+                return msgspec.json.decode(row[VALUE], type=Rule)
+        return None

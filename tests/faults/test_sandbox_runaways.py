@@ -201,6 +201,15 @@ async def test_a_stylesheet_that_keeps_killing_is_suspended() -> None:
         await pool.close()
 
 
+async def test_those_who_queue_behind_the_last_kill_are_refused_too() -> None:
+    pool = SaxonWorkers()
+    try:
+        ended = await asyncio.gather(*(code_of(pool, CRASH) for _ in range(KILLS_ALLOWED + 5)))
+        assert sorted(ended) == ["transform.failed"] * KILLS_ALLOWED + ["transform.suspended"] * 5
+    finally:
+        await pool.close()
+
+
 async def test_a_worker_is_replaced_after_so_many_calls() -> None:
     pool = SaxonWorkers(recycle_after=3)
     try:
@@ -241,7 +250,7 @@ async def test_closing_leaves_no_process_behind() -> None:
     processes = pool.process_ids
     waiting = [asyncio.create_task(pool.transform(ENDLESS, ORDER, {})) for _ in range(3)]
     await asyncio.sleep(0)
-    await pool.close()
+    await asyncio.gather(pool.close(), pool.close())
     ended = await asyncio.gather(*calls, *waiting, return_exceptions=True)
     assert [type(end) for end in ended] == [Unavailable] * 5
     assert [is_running(process) for process in processes] == [False] * 3

@@ -81,11 +81,9 @@ class Worker:
             async with asyncio.timeout(START_TIMEOUT_S):
                 ready = read_ready(await worker._exchange(framed(terms), OVERHEAD_BYTES))
         except (TimeoutError, OSError, asyncio.IncompleteReadError, msgspec.DecodeError):
-            reason = worker._last_words().strip().rpartition("\n")[2][:300]
+            reason = worker._last_words().strip().rpartition("\n")[2]
             await worker.end()
-            raise Unavailable(
-                "network.unavailable", f"No transform worker could be started: {reason or 'no reason given'}"
-            ) from None
+            raise _not_started(reason) from None
         except BaseException:
             await worker.end()
             raise
@@ -110,9 +108,9 @@ class Worker:
                 cwd="/",  # Saxon takes it for the base of relative addresses
                 start_new_session=True,  # what is typed at the server's terminal is for the server
             )
-        except BaseException:
+        except BaseException as fault:
             os.close(printed)
-            raise
+            raise (_not_started(str(fault)) if isinstance(fault, OSError) else fault) from None
         finally:
             os.close(printing)
         if process.stdin is None or process.stdout is None:
@@ -180,3 +178,8 @@ class Worker:
 
     def _last_words(self) -> str:
         return Printed(self._printed).take()
+
+
+def _not_started(reason: str) -> Unavailable:
+    detail = f"No transform worker could be started: {reason[:300] or 'no reason given'}"
+    return Unavailable("network.unavailable", detail)

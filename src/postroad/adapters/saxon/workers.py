@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 
-from postroad.adapters.saxon.frames import LARGEST_SOURCE_BYTES, Outcome, Terms, Work, output_limit
+from postroad.adapters.saxon.frames import LARGEST_SOURCE_BYTES, Outcome, Task, Terms, Work, output_limit
 from postroad.adapters.saxon.penalties import PenaltyBox
 from postroad.adapters.saxon.settings import SETTINGS
 from postroad.adapters.saxon.worker import Death, Worker, WorkerDied
@@ -46,6 +46,7 @@ class SaxonWorkers:
         self._idle: list[Worker] = []
         self._busy: set[Worker] = set()
         self._closed = False
+        self._closing = asyncio.Lock()
 
     @property
     def process_ids(self) -> list[int]:
@@ -78,16 +79,18 @@ class SaxonWorkers:
             worker.kill()
         for worker in idle:
             await worker.end()
-        for _ in range(self._processes):  # whoever still has a seat sees its worker die, cleans up, and leaves
-            await self._seats.acquire()
-        for _ in range(self._processes):
-            self._seats.release()
+        async with self._closing:
+            for _ in range(self._processes):  # whoever still has a seat sees its worker die, cleans up, and leaves
+                await self._seats.acquire()
+            for _ in range(self._processes):
+                self._seats.release()
 
     # ---- one call
 
     async def _perform(self, work: Work) -> bytes:
         self._penalties.check(work.source)
         async with self._seats:
+            self._penalties.check(work.source)  # those before it in the queue may have filled the box
             outcome = await self._attempt(work, tries=TRIES)
         if outcome.code:
             place = f"line {outcome.line}" if outcome.line else ""
@@ -101,15 +104,23 @@ class SaxonWorkers:
         try:
             outcome = await worker.call(work, self._terms.deadline_s)
         except WorkerDied as died:
-            return await self._after_death(died, work, tries - 1)
+            cause = died
+        else:
+            await self._settle(worker, outcome, work)
+            return outcome
         finally:
             self._busy.discard(worker)
-        if outcome.code == Death.MEMORY.value:  # it lives, but what it has left is not worth having
+        return await self._after_death(cause, work, tries - 1)
+
+    async def _settle(self, worker: Worker, outcome: Outcome, work: Work) -> None:
+        """Keep the worker for the next call, or not."""
+        out_of_memory = outcome.code == Death.MEMORY.value  # it lives, but what it has left is not worth having
+        if out_of_memory:
             self._penalties.record(work.source)
+        if self._closed or out_of_memory or worker.calls >= self._recycle_after:
             await worker.end()
         else:
-            await self._keep(worker)
-        return outcome
+            self._idle.append(worker)
 
     async def _after_death(self, died: WorkerDied, work: Work, tries: int) -> Outcome:
         self._refuse_when_closed()
@@ -133,21 +144,15 @@ class SaxonWorkers:
             raise
         return worker
 
-    async def _keep(self, worker: Worker) -> None:
-        if self._closed or worker.calls >= self._recycle_after:
-            await worker.end()
-        else:
-            self._idle.append(worker)
-
     def _refuse_when_closed(self) -> None:
         if self._closed:
             raise Unavailable("network.unavailable", "The transform workers are stopping; try again in a moment")
 
 
-def _work(task: str, source: str, document: bytes, parameters: Mapping[str, str]) -> Work:
+def _work(task: Task, source: str, document: bytes, parameters: Mapping[str, str]) -> Work:
     utf8 = to_utf8(document)
     return Work(
-        task="query" if task == "query" else "transform",
+        task=task,
         source=_checked(source),
         document=utf8,
         parameters=dict(parameters),

@@ -55,6 +55,12 @@ async def test_a_worker_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPat
         await Worker.start(TERMS)
 
 
+async def test_a_program_that_is_not_there_is_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(Unavailable, match="No such file"):
+        await Worker.start(TERMS)
+
+
 async def test_a_worker_whose_server_does_not_look_stops_itself() -> None:
     """The limit of processor time is the second wall behind the deadline."""
     worker = await Worker.start(TERMS)

@@ -15,6 +15,8 @@ from msgspec.structs import replace
 
 from postroad.core.model.message import Delivered, Part
 from postroad.core.routing.documents import looks_like_json, looks_like_xml
+from postroad.core.routing.json_path import read_json_path
+from postroad.core.routing.xml_path import read_xml_path
 from postroad.errors import Refused
 from postroad.services.arguments import Arguments, bad_argument
 from postroad.services.json_values import JsonValues
@@ -51,13 +53,25 @@ def chosen(message: Delivered, document: str, fits: Callable[[Part], bool] = loo
 
 async def looked_into(message: Delivered, arguments: Arguments, path: str) -> list[Looked]:
     """The documents that are meant, with what the path finds in each."""
-    if not path.startswith(("/", "$")):
-        raise bad_argument("element", f"The path {path[:80]!r} begins neither with / (XML) nor with $ (JSON)")
+    check_path(path, arguments)
     parts = chosen(message, arguments.get("document"), looks_like_json if path.startswith("$") else looks_like_xml)
     return [
         Looked(part=part, found=await off_loop(len(part.data), _values, part, path, arguments.namespaces))
         for part in parts
     ]
+
+
+def check_path(path: str, arguments: Arguments) -> None:
+    """Refuse a path that cannot be followed in any document."""
+    if not path.startswith(("/", "$")):
+        raise bad_argument("element", f"The path {path[:80]!r} begins neither with / (XML) nor with $ (JSON)")
+    try:
+        if path.startswith("$"):
+            read_json_path(path)
+        else:
+            read_xml_path(path, arguments.namespaces)
+    except Refused as refusal:
+        raise bad_argument("element", refusal.detail) from None
 
 
 def values_in(looked: list[Looked]) -> tuple[str, ...]:
@@ -80,8 +94,6 @@ def _values(part: Part, path: str, namespaces: Mapping[str, str]) -> Values:
     try:
         return JsonValues(part.data, path) if path.startswith("$") else XmlValues(part.data, path, namespaces)
     except Refused as refusal:
-        if refusal.code == "rule.invalid":  # what the paths of rules are refused with
-            raise bad_argument("element", refusal.detail) from None
         if refusal.code.startswith("wire."):
             detail = f"The document {part.id!r} cannot be read: {refusal.detail}"
             raise Refused(refusal.code, detail, pointer=refusal.pointer) from None

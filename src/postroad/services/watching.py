@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from postroad.core.model.journal import CrossReferenceRecord, Key
 from postroad.core.model.message import Delivered, MessageType, Property, PropertyType
+from postroad.errors import Refused
 from postroad.services.arguments import Arguments
-from postroad.services.documents import looked_into, values_in
+from postroad.services.documents import check_path, looked_into, values_in
 from postroad.services.references import Cause
 from postroad.services.service import Returned
 from postroad.services.shared_map import SharedMap
@@ -23,7 +24,9 @@ RELATED = "crossreference.related"  # the property that says how many pairs were
 
 
 async def watch(message: Delivered, arguments: Arguments, shared: SharedMap) -> Returned:
-    arguments.needed("element"), arguments.needed("keyName")
+    arguments.needed("keyName")
+    for path in (arguments.needed("element"), _response_path(arguments)):
+        check_path(path, arguments)
     sender = shared.tools.directory.services.get(message.sender_gcid)
     if sender is None or not shared.shares(sender):
         return Returned()
@@ -52,7 +55,7 @@ async def _relate(message: Delivered, arguments: Arguments, shared: SharedMap) -
     if not records:
         return Returned()
     (requester, _), *seen = records[0].pairs
-    values = await _values(message, arguments, arguments.get("responseElement", arguments.get("element")))
+    values = await _values(message, arguments, _response_path(arguments))
     name = arguments.get("responseKeyName", arguments.get("keyName"))
     pairs = [
         (Key(requester, key_name, key_value), Key(message.sender_gcid, name, value))
@@ -67,9 +70,16 @@ async def _relate(message: Delivered, arguments: Arguments, shared: SharedMap) -
 
 
 async def _values(message: Delivered, arguments: Arguments, path: str) -> list[str]:
-    """What a path finds, as far as anything is found in this message; white space around keys does not count."""
-    found = [value.strip() for value in values_in(await looked_into(message, arguments, path))]
+    """What a path finds; white space around keys does not count, and a document that cannot be read holds none."""
+    try:
+        found = [value.strip() for value in values_in(await looked_into(message, arguments, path))]
+    except Refused:
+        return []
     return [value for value in found if value][:VALUES_MOST]
+
+
+def _response_path(arguments: Arguments) -> str:
+    return arguments.get("responseElement", arguments.get("element"))
 
 
 def _memory(message: Delivered, arguments: Arguments, shared: SharedMap) -> Key:

@@ -1,0 +1,126 @@
+"""Transformation and enrichment, each alone: which documents, which parameters, and what happens to values nobody knows."""
+
+from __future__ import annotations
+
+import pytest
+
+from postroad.core.model.asset import AssetKind, Hosting
+from postroad.errors import Refused
+from postroad.services.lookup import LookupService
+from postroad.services.service import Returned, Tools
+from postroad.services.xslt import XsltService
+from tests.unit.services.workbench import UpperCase, asset, delivered, document, tools
+
+SHEET = asset(AssetKind.STYLESHEET, "Split", "<split/>")
+ZIPS = asset(AssetKind.TABLE, "zips", 'zip,plus4,city\n62701,62701-1234,"Spring, Field"\n10001,10001-0001,New York\n')
+ORDER = document("<Order><Zip> 62701 </Zip><Zip>99999</Zip></Order>")
+TEXT = document("62701", "2", "text/plain")
+SIGNATURE = document("<Zip>62701</Zip>", "signature", attachment=True)
+
+
+def transformer(tools: Tools) -> UpperCase:
+    assert isinstance(tools.transformer, UpperCase)
+    return tools.transformer
+
+
+async def test_every_xml_document_is_transformed_and_the_rest_is_the_very_same() -> None:
+    using = tools(SHEET)
+    returned = await XsltService().work(delivered(ORDER, TEXT, SIGNATURE, stylesheet="split", tone="dark"), using)
+    assert returned.parts is not None
+    assert returned.parts[0] == document(ORDER.data.upper())
+    assert (returned.parts[1], returned.parts[2]) == (TEXT, SIGNATURE)
+    assert transformer(using).given == [("<split/>", ORDER.data, {"tone": "dark"})]
+
+
+async def test_one_part_can_be_chosen_and_get_another_type() -> None:
+    using = tools(SHEET)
+    message = delivered(ORDER, SIGNATURE, document="signature", contentType="text/html")
+    returned = await XsltService().work(message, using)
+    assert returned.parts is not None
+    assert returned.parts[0] is ORDER
+    assert returned.parts[1] == document(SIGNATURE.data.upper(), "signature", "text/html", attachment=True)
+
+
+async def test_a_message_without_xml_passes_unchanged() -> None:
+    assert await XsltService().work(delivered(TEXT, stylesheet="split"), tools(SHEET)) == Returned()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [({"stylesheet": "other"}, "not-found"), ({"document": "9"}, "value.invalid")],
+)
+async def test_what_is_not_there_is_refused(arguments: dict[str, str], code: str) -> None:
+    with pytest.raises(Refused) as refusal:
+        await XsltService().work(delivered(ORDER, **arguments), tools(SHEET))
+    assert refusal.value.code == code
+
+
+async def test_a_name_is_needed_only_where_there_are_several() -> None:
+    with pytest.raises(Refused, match="2 assets of kind stylesheet"):
+        await XsltService().work(delivered(ORDER), tools(SHEET, asset(AssetKind.STYLESHEET, "b", "<b/>")))
+
+
+async def looked_up(part: bytes | None = None, **arguments: str) -> str:
+    parts = (ORDER,) if part is None else (document(part, content_type="application/json"),)
+    returned = await LookupService().work(delivered(*parts, **arguments), tools(ZIPS, hosted=Hosting.LOOKUP))
+    return (returned.parts or parts)[0].data.decode()
+
+
+async def test_a_value_is_replaced_by_what_the_table_says() -> None:
+    assert await looked_up(element="/Order/Zip") == "<Order><Zip>62701-1234</Zip><Zip>99999</Zip></Order>"
+    assert "Spring, Field" in await looked_up(element="//Zip", table="ZIPS", column="zip", value="city")
+    assert await looked_up(b'{"zip": 10001}', element="$.zip") == '{"zip": "10001-0001"}'
+    assert await looked_up(b'{"zip": "New York"}', element="$.zip", column="city", value="zip") == '{"zip": "10001"}'
+
+
+async def test_what_the_table_does_not_know() -> None:
+    assert await looked_up(element="//Zip", missing="remove") == "<Order><Zip>62701-1234</Zip></Order>"
+    with pytest.raises(Refused, match="99999") as refusal:
+        await looked_up(element="//Zip", missing="error")
+    assert refusal.value.code == "lookup.missing"
+
+
+async def test_a_message_that_needs_no_change_has_none() -> None:
+    returned = await LookupService().work(delivered(ORDER, element="//City"), tools(ZIPS))
+    assert returned == Returned()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"element": "Zip"},
+        {"element": "/Order/Zip["},
+        {"element": "/Order"},
+        {"element": "/po:Order"},
+        {"element": "//Zip", "column": "none"},
+        {"element": "//Zip", "value": "none"},
+        {"element": "//Zip", "missing": "panic"},
+    ],
+)
+async def test_wrong_arguments_are_named(arguments: dict[str, str]) -> None:
+    with pytest.raises(Refused) as refusal:
+        await looked_up(**arguments)
+    assert refusal.value.code == "value.invalid"
+    assert refusal.value.pointer.startswith("/arguments/")
+
+
+async def test_prefixes_are_declared_by_arguments() -> None:
+    order = document('<p:Order xmlns:p="urn:po"><p:Zip>62701</p:Zip></p:Order>')
+    message = delivered(order, element="/po:Order/po:Zip", xmlns_po="urn:po")
+    returned = await LookupService().work(message, tools(ZIPS))
+    assert returned.parts is not None
+    assert b"<p:Zip>62701-1234</p:Zip>" in returned.parts[0].data
+
+
+async def test_an_unreadable_document_is_told_by_its_id() -> None:
+    with pytest.raises(Refused, match="'1' cannot be read") as refusal:
+        await LookupService().work(delivered(document("<Order>"), element="//Zip"), tools(ZIPS))
+    assert refusal.value.code == "wire.malformed"
+
+
+async def test_a_large_document_is_worked_on_too() -> None:
+    large = "<Order>" + "<Line><Zip>10001</Zip></Line>" * 3_000 + "</Order>"
+    returned = await LookupService().work(delivered(document(large), element="//Zip"), tools(ZIPS))
+    assert returned.parts is not None
+    assert returned.parts[0].data.decode() == large.replace("10001", "10001-0001")

@@ -1,0 +1,121 @@
+"""What the tests of single services work with: a message as it is delivered, and tools that need no network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from postroad.core.model.asset import Asset, AssetKind, Hosting
+from postroad.core.model.directory import Organization, Service, Visibility
+from postroad.core.model.journal import CrossReferenceRecord, Key, ObjectChange
+from postroad.core.model.message import Argument, Delivered, MessageType, Part, Property, Reference, Status
+from postroad.core.model.snapshot import Directory, object_key
+from postroad.errors import Refused
+from postroad.services.references import Cause, Related
+from postroad.services.service import Tools
+
+HOST = Service(gcid="f" * 16, organization="Hosts", name="Service", visibility=Visibility.PUBLIC)
+MYBIZ = Service(gcid="a" * 16, organization="MyBiz", name="Purchasing")
+ACME = Service(gcid="b" * 16, organization="TheAcmeCompany", name="Supply", visibility=Visibility.PUBLIC)
+STRANGER = Service(gcid="c" * 16, organization="Stranger", name="Hidden")
+PARTIES = (MYBIZ, ACME, STRANGER)
+
+
+class UpperCase:
+    """A transformer whose every stylesheet writes in capitals; one that says ``fail`` does."""
+
+    def __init__(self) -> None:
+        self.given: list[tuple[str, bytes, dict[str, str]]] = []
+
+    async def check(self, stylesheet: str) -> None:
+        if "fail" in stylesheet:
+            raise Refused("stylesheet.invalid", "The stylesheet does not compile: line 1: fail")
+
+    async def transform(self, stylesheet: str, document: bytes, parameters: Mapping[str, str]) -> bytes:
+        self.given.append((stylesheet, document, dict(parameters)))
+        if "fail" in stylesheet:
+            raise Refused("transform.failed", "The transform failed")
+        return document.upper()
+
+    async def close(self) -> None: ...
+
+
+class RememberedReferences:
+    """Cross-references in a few dictionaries."""
+
+    def __init__(self) -> None:
+        self.records: dict[tuple[str, str, Key], CrossReferenceRecord] = {}
+        self.relations: list[tuple[str, str, Key, Key]] = []
+        self.causes: list[Cause] = []
+
+    async def save(self, owner: str, name: str, records: Sequence[CrossReferenceRecord], cause: Cause) -> None:
+        self.causes.append(cause)
+        self.records |= {(owner, name, record.key): record for record in records}
+
+    async def relate(self, owner: str, name: str, pairs: Sequence[tuple[Key, Key]], cause: Cause) -> None:
+        self.causes.append(cause)
+        for pair in pairs:
+            self.relations.append((owner, name, *pair))
+            for key in pair:
+                self.records.setdefault((owner, name, key), CrossReferenceRecord(key))
+
+    async def related(self, owner: str, name: str, keys: Sequence[Key]) -> Related:
+        return [self._related(owner, name, key) for key in keys]
+
+    def _related(self, owner: str, name: str, key: Key) -> list[CrossReferenceRecord]:
+        reached = [key]
+        for known in reached:
+            for place, map_name, one, other in self.relations:
+                for here, there in ((one, other), (other, one)):
+                    if (place, map_name, here) == (owner, name, known) and there not in reached:
+                        reached.append(there)
+        return [self.records[owner, name, one] for one in reached if (owner, name, one) in self.records]
+
+
+def directory_with(host: Service, *assets: Asset) -> Directory:
+    organizations = [Organization(name=service.organization) for service in (host, *PARTIES)]
+    items = [*organizations, host, *PARTIES, *assets]
+    return Directory().changed([ObjectChange(*object_key(item), 1, msgspec.to_builtins(item)) for item in items], 1)
+
+
+def asset(kind: AssetKind, name: str, content: str) -> Asset:
+    return Asset(service=HOST.gcid, kind=kind, name=name, content=content)
+
+
+def tools(*assets: Asset, hosted: Hosting = Hosting.XSLT, operations: tuple[str, ...] = ()) -> Tools:
+    host = replace(HOST, hosted=hosted, operations=operations)
+    return Tools(
+        service=host,
+        directory=directory_with(host, *assets),
+        transformer=UpperCase(),
+        references=RememberedReferences(),
+    )
+
+
+def document(data: str | bytes, id: str = "1", content_type: str = "application/xml", **more: bool) -> Part:
+    return Part(id=id, content_type=content_type, data=data.encode() if isinstance(data, str) else data, **more)
+
+
+def delivered(
+    *parts: Part,
+    sender: Service = MYBIZ,
+    invoker: Service | None = None,
+    type: MessageType = MessageType.REQUEST,
+    in_transit: bool = True,
+    transaction: str = "t1",
+    status: Status | None = None,
+    properties: tuple[Property, ...] = (),
+    **arguments: str,
+) -> Delivered:
+    """A message as the hosted service gets it; ``xmlns_po`` and ``from_`` stand for names that Python cannot write."""
+    named = {name.rstrip("_").replace("xmlns_", "xmlns:"): value for name, value in arguments.items()}
+    return Delivered(
+        session="s1", token="token", transaction=transaction, sender=sender.address, sender_gcid=sender.gcid,
+        recipient=HOST.address, recipient_gcid=HOST.gcid, type=type, topic="orders", handle="",
+        arguments=tuple(Argument(name, value) for name, value in named.items()),
+        reference=Reference("s0") if type is MessageType.RESPONSE else None,
+        invoker=(invoker or sender).address, status=status, properties=properties, posted_at_us=1, expires_at_us=2,
+        attempt=1, in_transit=in_transit, parts=parts,
+    )  # fmt: skip

@@ -1,0 +1,322 @@
+"""Route calculation, written a second time: from the specification alone, and as plainly as it can be said.
+
+It knows nothing of the product's calculation and shares only the nouns with it. Everything is worked out anew for every message,
+in three plain steps: a tree of visits grows by trying rules, the tree is read from left to right, and what is read is checked.
+
+It differs from a router in one thing on purpose: it does not stop at the first fault. A part of the route may have several, and
+which of them is named is not specified; so all of them are collected, and one of them has to be named. With a single fault
+there is no choice.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+from postroad.core.model.directory import Accepts, Routing, Service, Visibility
+from postroad.core.model.message import Argument, Message
+from postroad.core.model.rule import INCLUDING, Action, ActionKind, Rule, RuleRole, rule_key
+from postroad.core.model.snapshot import Directory
+from tests.property.routing.plain_conditions import holds
+
+CHAIN_MOST = 10
+HOPS_MOST = 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    code: str
+    chain: tuple[str, ...] = ()  # addresses, for a loop
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    service: str
+    role: RuleRole
+    rule: str
+    held: bool
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Visit:
+    """One service at its place in a tree, with all that its invocation brings along and all that its rules did."""
+
+    service: Service
+    role: RuleRole
+    chain: tuple[str, ...]  # GCIDs, this service last
+    invoker: str
+    topic: str
+    arguments: tuple[Argument, ...] = ()
+    rule: str = ""
+    payer: str = ""
+    shown_sender: str = ""
+    isolated: bool = False
+    absorbs: bool = False
+    through: tuple[str, ...] = ()
+    dynamic: bool = False
+    included: list[tuple[str, Visit]] = field(default_factory=list)  # before or after, in the order of inclusion
+    target: Visit | None = None
+    redirected: bool = False  # also when the target was at fault
+
+    @property
+    def physical(self) -> bool:
+        return not self.redirected and (self.dynamic or not self.service.logical_only)
+
+
+@dataclass(slots=True, kw_only=True)
+class Stretch:
+    """A part of the route that stands or falls as one: the sender's, or one recipient's."""
+
+    visits: list[Visit] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    size: int = 0
+    cut: bool = False  # grew beyond all limits: what else would have been wrong is not known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """What the reference says about one recipient: the visits in order, or what may be said to be wrong."""
+
+    named: str
+    visits: tuple[Visit, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    cut: bool = False
+
+    @property
+    def hops(self) -> list[Visit]:
+        return [visit for visit in self.visits if visit.physical]
+
+    @property
+    def logical(self) -> list[Visit]:
+        return [visit for visit in self.visits if not visit.physical]
+
+
+class Reference:
+    """One message, routed."""
+
+    def __init__(self, message: Message, sender: Service, directory: Directory) -> None:
+        self.message, self.sender, self.directory = message, sender, directory
+        self.tried: list[Tried] = []
+        self.outset = Stretch()
+        self.leave()
+        self.tried_for_sender = len(self.tried)
+        self.ways = self.arrive() if not self.outset.faults else []
+
+    # ---- the sender's part
+
+    def leave(self) -> None:
+        """The sender's rules, what they include, and the explicit route."""
+        origin = Visit(
+            service=self.sender, role=RuleRole.SENDER, chain=(self.sender.gcid,), invoker="", topic=self.topic
+        )
+        self.try_rules(origin, self.outset)
+        self.go_down(origin, self.outset)
+        self.outset.visits += [visit for _, visit in origin.included]
+        for stop in self.message.route:
+            visit = self.bring_in(origin, stop.service, RuleRole.IN_TRANSIT, self.outset)
+            if visit is not None:
+                visit.arguments = stop.arguments
+                self.outset.visits.append(visit)
+                self.explore(visit, self.outset)
+
+    # ---- the recipients' parts
+
+    def arrive(self) -> list[Way]:
+        stretches = [self.recipient(named.service, named.arguments) for named in self.message.to]
+        return [self.way(named.service, stretch) for named, stretch in zip(self.message.to, stretches, strict=True)]
+
+    def recipient(self, named: str, arguments: tuple[Argument, ...]) -> Stretch:
+        stretch = Stretch()
+        service, fault = accepted(self.sender, named, self.directory)
+        if service is None:
+            stretch.faults.append(fault)
+            return stretch
+        visit = Visit(
+            service=service,
+            role=RuleRole.RECIPIENT,
+            chain=(service.gcid,),
+            invoker=self.sender.gcid,
+            topic=self.topic,
+            arguments=arguments,
+            dynamic=self.waits(service),
+        )
+        stretch.visits.append(visit)
+        if not visit.dynamic:
+            self.try_rules(visit, stretch)
+        return stretch
+
+    def way(self, named: str, stretch: Stretch) -> Way:
+        """A copy's whole way; a dynamic service that it reaches first is asked at once, by each copy for itself."""
+        for visit in stretch.visits:
+            self.go_down(visit, stretch)
+        ahead = deepcopy(self.outset.visits)
+        visits = read(ahead + stretch.visits)
+        while not stretch.faults and (first := first_hop(visits)) is not None and first.dynamic:
+            first.dynamic = False
+            self.explore(first, stretch)
+            visits = read(ahead + stretch.visits)
+        self.check_end(stretch)
+        if len(visits) > HOPS_MOST:
+            stretch.faults.append(Fault(code="route.too-long"))
+        return Way(named=named, visits=tuple(visits), faults=tuple(stretch.faults), cut=stretch.cut)
+
+    def check_end(self, stretch: Stretch) -> None:
+        for visit in stretch.visits:
+            while visit.target is not None:
+                visit = visit.target
+            if not visit.redirected and not visit.physical:
+                stretch.faults.append(Fault(code="route.invalid"))
+
+    # ---- growing the tree
+
+    def explore(self, visit: Visit, part: Stretch) -> None:
+        if not visit.dynamic:
+            self.try_rules(visit, part)
+            self.go_down(visit, part)
+
+    def go_down(self, visit: Visit, part: Stretch) -> None:
+        """Depth first: what a service included, each with all that follows from it; then what its stand-in included."""
+        for _, child in visit.included:
+            self.explore(child, part)
+        if visit.target is not None:
+            self.go_down(visit.target, part)
+
+    def try_rules(self, visit: Visit, part: Stretch) -> None:
+        for rule in self.directory.rules_of(visit.service.gcid):
+            if not rule.enabled or rule.role not in (RuleRole.ANY, visit.role):
+                continue
+            held = holds(rule.when, self.message, visit.topic)
+            self.tried.append(Tried(visit.service.gcid, visit.role, rule.name, held))
+            if held:
+                for action in rule.then:
+                    self.act(visit, rule, action, part)
+                if any(action.kind is ActionKind.STOP_RULE_EVALUATION for action in rule.then):
+                    break
+        if visit.target is not None and not visit.target.dynamic:
+            self.try_rules(visit.target, part)
+
+    def act(self, visit: Visit, rule: Rule, action: Action, part: Stretch) -> None:
+        if action.kind not in INCLUDING:
+            return
+        if (visit.role, action.kind) in MISPLACED:
+            part.faults.append(Fault(code="route.invalid"))
+            return
+        if action.kind is ActionKind.REDIRECT and visit.redirected:
+            return
+        redirects = action.kind is ActionKind.REDIRECT
+        visit.redirected = visit.redirected or redirects
+        child = self.bring_in(visit, action.service, visit.role if redirects else RuleRole.IN_TRANSIT, part)
+        if child is None:
+            return
+        self.equip(child, visit, rule, action)
+        if redirects:
+            child.through = (*visit.through, visit.service.gcid)
+            child.arguments = action.arguments or visit.arguments
+            visit.target = child
+        else:
+            visit.included.append((side(visit.role, action.kind), child))
+
+    def equip(self, child: Visit, by: Visit, rule: Rule, action: Action) -> None:
+        """The context in which a rule invokes a service."""
+        changed = [other.topic for other in rule.then if other.kind is ActionKind.CHANGE_TOPIC]
+        child.topic = action.topic or (changed[0] if changed else self.topic)
+        child.arguments = action.arguments
+        child.rule = rule_key(by.service.gcid, rule.name)
+        child.payer = by.service.gcid if action.pays else by.payer
+        child.shown_sender = by.service.gcid if action.isolates else by.shown_sender
+        child.isolated = action.isolates
+        child.absorbs = action.absorbs
+
+    def bring_in(self, by: Visit, named: str, role: RuleRole, part: Stretch) -> Visit | None:
+        """A visit of the named service, unless something forbids it."""
+        part.size += 1
+        if part.size > HOPS_MOST:
+            part.faults.append(Fault(code="route.too-long"))
+            part.cut = True
+            return None
+        before = len(part.faults)
+        if not by.service.may_include_services:
+            part.faults.append(Fault(code="route.invalid"))
+        service, fault = accepted(by.service, named, self.directory)
+        if service is None:
+            part.faults.append(fault)
+        known = self.directory.service(named)
+        if known is not None and known.gcid in by.chain:
+            part.faults.append(Fault(code="route.loop", chain=self.addresses((*by.chain, known.gcid))))
+        if len(by.chain) + 1 > CHAIN_MOST:
+            part.faults.append(Fault(code="route.too-deep"))
+        if service is None or len(part.faults) > before:
+            return None
+        return Visit(
+            service=service,
+            role=role,
+            chain=(*by.chain, service.gcid),
+            invoker=by.service.gcid,
+            topic=self.topic,
+            dynamic=self.waits(service),
+        )
+
+    # ---- what is asked in many places
+
+    @property
+    def topic(self) -> str:
+        return self.message.topic
+
+    def waits(self, service: Service) -> bool:
+        """Whether the service's rules are tried only when the message reaches it."""
+        if self.message.routing:
+            return self.message.routing == Routing.DYNAMIC
+        return service.routing is Routing.DYNAMIC
+
+    def addresses(self, chain: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self.directory.services[gcid].address for gcid in chain)
+
+
+MISPLACED = {
+    (RuleRole.SENDER, ActionKind.ADD_SERVICE_BEFORE),
+    (RuleRole.SENDER, ActionKind.REDIRECT),
+    (RuleRole.RECIPIENT, ActionKind.ADD_SERVICE_AFTER),
+}
+
+
+def side(role: RuleRole, kind: ActionKind) -> str:
+    if kind is ActionKind.ADD_SERVICE:
+        return "after" if role is RuleRole.SENDER else "before"
+    return "after" if kind is ActionKind.ADD_SERVICE_AFTER else "before"
+
+
+def first_hop(visits: list[Visit]) -> Visit | None:
+    return next((visit for visit in visits if visit.physical), None)
+
+
+def read(visits: list[Visit]) -> list[Visit]:
+    return [each for visit in visits for each in in_order(visit)]
+
+
+def in_order(visit: Visit) -> list[Visit]:
+    """A visit with everything that stands before and after it, from left to right."""
+    line = [visit]
+    while line[-1].target is not None:
+        line.append(line[-1].target)
+    before = [each for one in line for place, child in one.included if place == "before" for each in in_order(child)]
+    after = [each for one in line for place, child in one.included if place == "after" for each in in_order(child)]
+    return [*before, *line, *after]
+
+
+def accepted(by: Service, named: str, directory: Directory) -> tuple[Service | None, Fault]:
+    """The service that is named, when it takes messages from ``by``; otherwise what is in the way (N3, N5, N11)."""
+    service = directory.service(named)
+    if service is None:
+        return None, Fault(code="recipient.unknown")
+    own = service.organization == by.organization
+    listed = service.accepts is Accepts.LISTED and bool(
+        {by.gcid, by.address, by.organization} & {*service.accepts_from}
+    )
+    if service.visibility is Visibility.PRIVATE and not own and not listed:
+        return None, Fault(code="recipient.unknown")
+    if service.accepts is not Accepts.ANYONE and not own and not listed:
+        return None, Fault(code="recipient.not-allowed")
+    organization = directory.organization(service.organization)
+    if service.suspended or (organization is not None and organization.suspended):
+        return None, Fault(code="recipient.suspended")
+    return service, Fault(code="")

@@ -1,0 +1,92 @@
+"""Messages and comparisons for the tests of conditions, made in one line each."""
+
+from __future__ import annotations
+
+from postroad.core.model.message import Argument, MessageType, Part, Property, Status
+from postroad.core.model.rule import (
+    Action,
+    ActionKind,
+    Combination,
+    Combining,
+    Comparing,
+    Comparison,
+    Condition,
+    Place,
+    Rule,
+    RuleRole,
+    ValueType,
+    Where,
+)
+from postroad.core.routing.conditions import compile_rule
+from postroad.core.routing.subject import Addressed, Header, Party, Subject
+
+BUYER = Party(address="MyBiz/Purchasing", gcid="00000000000000a1", organization="MyBiz")
+SUPPLY = Party(address="Acme/Supply", gcid="00000000000000b2", organization="Acme")
+BILLING = Party(address="Acme/Billing", gcid="00000000000000b3", organization="Acme")
+XSLT = Party(address="Transmatics/xslt", gcid="00000000000000c4", organization="Transmatics")
+
+HEADER = Header(
+    sender=BUYER,
+    to=(Addressed(party=SUPPLY, arguments=(Argument("urgency", "high"),)), Addressed(party=BILLING)),
+    type=MessageType.REQUEST,
+    topic="purchaseOrder",
+    handle="po-17",
+    reference="5e55",
+    expires_at_us=1_794_787_200_000_000,  # 2026-11-16T00:00:00Z
+    route=(XSLT, "Other/ByAddress"),
+    properties=(Property("region", "EU"), Property("weight", "12.50"), Property("empty", "")),
+    status=Status("ok", "all well"),
+    posted_at_us=1_794_700_800_000_000,  # 2026-11-15T00:00:00Z
+    size=1234,
+    form="json",
+)
+
+
+def xml(data: str | bytes, id: str = "1", *, attachment: bool = False, content_type: str = "application/xml") -> Part:
+    return Part(
+        id=id,
+        content_type=content_type,
+        data=data if isinstance(data, bytes) else data.encode(),
+        attachment=attachment,
+    )
+
+
+def json(data: str | bytes, id: str = "1", *, attachment: bool = False) -> Part:
+    return xml(data, id, attachment=attachment, content_type="application/json")
+
+
+def subject(*parts: Part, header: Header = HEADER) -> Subject:
+    return Subject(header=header, parts=parts)
+
+
+def header(path: str) -> Place:
+    return Place(where=Where.HEADER, path=path)
+
+
+def body(path: str, *, document: str = "", schema: str = "", **namespaces: str) -> Place:
+    return Place(where=Where.BODY, path=path, document=document, schema=schema, namespaces=tuple(namespaces.items()))
+
+
+def attachment(path: str, document: str = "") -> Place:
+    return Place(where=Where.ATTACHMENT, path=path, document=document)
+
+
+def compare(
+    operator: str, place: Place, *values: str, kind: str = "string", content: str = "", other: Place | None = None
+) -> Comparison:
+    return Comparison(
+        operator=Comparing(operator), place=place, type=ValueType(kind), values=values, content=content, other=other
+    )  # fmt: skip
+
+
+def combine(operator: str, *conditions: Condition) -> Combination:
+    return Combination(operator=Combining(operator), conditions=conditions)
+
+
+def rule(when: Condition, *then: Action, role: RuleRole = RuleRole.ANY, name: str = "test") -> Rule:
+    actions = then or (Action(kind=ActionKind.STOP_RULE_EVALUATION),)
+    return Rule(service="00000000000000a1", name=name, place=0, role=role, when=when, then=actions)
+
+
+def holds(when: Condition, looked_at: Subject) -> bool:
+    return compile_rule(rule(when)).holds(looked_at)

@@ -1,4 +1,4 @@
-"""Any order of posts, polls, acknowledgements, returns, answers, time and restarts: a desk does what a plain model does."""
+"""Any order of posts, polls, acknowledgements, returns, answers, ends, time and restarts: a desk does what a plain model does."""
 
 from __future__ import annotations
 
@@ -20,16 +20,23 @@ from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.core.model.delivery import Queued, State
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import MessagePosted
+from postroad.core.model.journal import Entry, MessagePosted
+from postroad.core.model.message import MessageType
 from postroad.core.model.selector import EVERYTHING, Selector
-from postroad.core.projection.project import unique_keys
-from postroad.ports import Committed, Conflict, Desk, Step
+from postroad.core.projection.project import answer_key, unique_keys
+from postroad.ports import Committed, Conflict, Desk, Outcome, Step
 from postroad.testing.desk_network import BUYER, CARRIER, SELLER, Network, VirtualClock, catch_up
 from postroad.testing.postgres import PostgresServer
 
 ATTEMPTS_MOST = 3
 MAILBOXES = (SELLER, CARRIER)
 SELECTORS = (EVERYTHING, EVERYTHING, Selector(topic="bills"), Selector(topic="none"), Selector(sender=BUYER))
+ENDS = {
+    "acknowledged": State.DELIVERED,
+    "cancelled": State.CANCELLED,
+    "expired": State.EXPIRED,
+    "error response": State.FAILED,
+}
 Result = TypeVar("Result")
 
 
@@ -62,6 +69,8 @@ class DeskMachine(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.clock = VirtualClock()
         self.deliveries: dict[int, Expected] = {}
+        self.journeys: dict[int, int] = {}  # and at which delivery each is; 0 once its response is on the way back
+        self.used: dict[int, int] = {}  # keys of answers and of ends, with the entry that used them
         self.handles: dict[str, tuple[int, str]] = {}
 
     async def open(self) -> Desk:
@@ -147,19 +156,31 @@ class DeskMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     @precondition(lambda self: self._handed_out())
     def answer(self, data: st.DataObject) -> None:
-        """Respond, or pass the message on where the service is in transit."""
+        """Respond, or pass the message on where the service is in transit; in time or late, once or again."""
         one = self.deliveries[data.draw(st.sampled_from(self._handed_out()))]
         assert one.queued is not None
-        hops = one.message.copies[one.queued.copy].hops
-        if one.hop + 1 < len(hops):
-            outcome = self.run(self.network.pass_on(one.queued, b"changed"))
-            assert isinstance(outcome, Committed)
-            self._expect(outcome.seq, 0, hops[one.hop + 1].service, one.message, one.hop + 1, b"changed")
-        else:
-            reply = self.network.message(sender=one.mailbox, to=(BUYER,), answers=one.number)
-            outcome = self.run(self.network.submit(Step(reply, b"", tuple(unique_keys(reply)))))
-            assert isinstance(outcome, Committed)
+        goes_on = one.queued.in_transit
+        outcome = self.run(self._pass_on(one.queued) if goes_on else self._respond(one.queued))
+        if not self._takes([answer_key(one.number)], outcome):
+            return
+        assert isinstance(outcome, Committed)
+        self.journeys[one.queued.journey] = delivery_number(outcome.seq, 0) if goes_on else 0
+        if goes_on:
+            next_service = one.queued.hops[one.hop + 1].service
+            self._expect(outcome.seq, 0, next_service, one.message, one.hop + 1, b"changed")
         self._settle(one.number, State.DELIVERED)
+
+    @rule(data=st.data(), how=st.sampled_from(["acknowledged", "cancelled", "expired", "error response"]))
+    @precondition(lambda self: self.journeys)
+    def end_journey(self, data: st.DataObject, how: str) -> None:
+        """End a journey where it is, or try to when it has ended before."""
+        journey = data.draw(st.sampled_from(sorted(self.journeys)))
+        at = self.journeys[journey]
+        entry = self._ending(journey, at, how)
+        if not self._takes(unique_keys(entry), self.run(self.network.write(entry))):
+            return
+        if at:
+            self._settle(at, ENDS[how])
 
     @rule(seconds=st.sampled_from([5.0, 11.0, 31.0]))
     def time_passes(self, seconds: float) -> None:
@@ -180,6 +201,29 @@ class DeskMachine(RuleBasedStateMachine):
         assert found is not None
         assert (found.state, found.queued.attempt, found.queued.message) == (one.state, one.attempts, one.message)
 
+    # --- how users do it ---------------------------------------------------------------------------------------
+
+    async def _pass_on(self, queued: Queued) -> Outcome:
+        return await self.network.pass_on(queued, b"changed")
+
+    async def _respond(self, queued: Queued) -> Outcome:
+        reply = self.network.message(
+            sender=queued.recipient,
+            to=(BUYER,),
+            kind=MessageType.RESPONSE,
+            answers=queued.number,
+            journey=queued.journey,
+        )
+        return await self.network.write(reply)
+
+    def _ending(self, journey: int, at: int, how: str) -> Entry:
+        deliveries = (at,) if at else ()
+        if how == "error response":
+            return self.network.error_response(journey, at)
+        if how == "acknowledged":
+            return self.network.acknowledged(deliveries, (journey,))
+        return self.network.ended(how, deliveries, (journey,))
+
     # --- the model -----------------------------------------------------------------------------------------------
 
     def _waiting(self) -> list[int]:
@@ -190,12 +234,24 @@ class DeskMachine(RuleBasedStateMachine):
         return [number for number in self._waiting() if self.deliveries[number].available_at > now]
 
     def _handed_out(self) -> list[int]:
-        return [number for number in self._waiting() if self.deliveries[number].queued is not None]
+        return [number for number, one in self.deliveries.items() if one.queued is not None]
+
+    def _takes(self, keys: list[int], outcome: Outcome) -> bool:
+        """Whether none of these keys was used before, as the desk must have found too."""
+        used = next(((key, self.used[key]) for key in keys if key in self.used), None)
+        if used is not None:
+            assert isinstance(outcome, Conflict)
+            assert (outcome.key, outcome.seq) == used
+            return False
+        assert isinstance(outcome, Committed)
+        self.used |= dict.fromkeys(keys, outcome.seq)
+        return True
 
     def _queue(self, message: MessagePosted, seq: int, body: bytes) -> None:
         for ordinal, copy in enumerate(message.copies):
             if not copy.code:
                 self._expect(seq, ordinal, copy.hops[0].service, message, 0, body)
+                self.journeys[delivery_number(seq, ordinal)] = delivery_number(seq, ordinal)
 
     def _expect(self, seq: int, ordinal: int, mailbox: str, message: MessagePosted, hop: int, body: bytes) -> None:
         number = delivery_number(seq, ordinal)

@@ -24,10 +24,11 @@ from postroad.core.projection.project import handle_key, unique_keys
 from postroad.errors import Unavailable
 from postroad.ports import Committed, Conflict, Outcome, Step
 from postroad.testing.desk_handing_out import HandingOut
+from postroad.testing.desk_journeys import Journeys
 from postroad.testing.desk_network import BUYER, CARRIER, LEASE_S, SELLER, Network, numbers
 
 
-class DeskContract(HandingOut):
+class DeskContract(HandingOut, Journeys):
     """The whole suite."""
 
     # --- writing -------------------------------------------------------------------------------------------------

@@ -18,10 +18,13 @@ from postroad.core.model.journal import (
     DeliveriesAcknowledged,
     DeliveriesEnded,
     DeliveriesReturned,
+    Ending,
+    Entry,
     Hop,
     InvocationReturned,
     MessagePosted,
     PartFacts,
+    Returned,
 )
 from postroad.core.model.message import MessageType, Property
 from postroad.core.model.selector import EVERYTHING, Selector
@@ -69,6 +72,8 @@ class Network:
         expires_in_s: float = 0,
         properties: tuple[Property, ...] = (),
         answers: int = 0,
+        journey: int = 0,
+        ends: Ending | None = None,
         via: str = "",
     ) -> MessagePosted:
         """A post as the flow would write it; a recipient ``?`` is one that was refused."""
@@ -89,8 +94,31 @@ class Network:
             copies=tuple(Copy(gcid, (*hops, Hop(gcid)), "recipient.unknown" * (gcid == "?")) for gcid in to),
             handle=handle,
             properties=properties,
-            answers=Answers(answers, session) if answers else None,
+            answers=Answers(answers, session, journey=journey) if answers else None,
+            ends=ends,
         )
+
+    def error_response(self, journey: int, delivery: int, state: str = "failed") -> MessagePosted:
+        """The network ends a journey at this delivery, and tells the sender."""
+        return self.message(
+            sender=SELLER,
+            to=(BUYER,),
+            kind=MessageType.RESPONSE,
+            answers=delivery,
+            journey=journey,
+            ends=Ending(journey, delivery, state, "for a test"),
+        )
+
+    def ended(self, state: str, deliveries: tuple[int, ...], journeys: tuple[int, ...] = ()) -> DeliveriesEnded:
+        return DeliveriesEnded(self.clock.now_us(), "network", state, "for a test", deliveries, journeys)
+
+    def acknowledged(self, deliveries: tuple[int, ...], journeys: tuple[int, ...] = ()) -> DeliveriesAcknowledged:
+        return DeliveriesAcknowledged(self.clock.now_us(), SELLER, deliveries, journeys)
+
+    async def write(self, entry: Entry) -> Outcome:
+        """Submit an entry with every key that it will be remembered by."""
+        body = b"" if isinstance(entry, MessagePosted) else None
+        return await self.submit(Step(entry, body, tuple(unique_keys(entry)), reserve=True))
 
     async def submit(self, step: Step) -> Outcome:
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
@@ -116,11 +144,17 @@ class Network:
         return await self.submit(Step(entry, reserve=True))
 
     async def end(self, state: str, *numbers: int) -> Outcome:
-        entry = DeliveriesEnded(self.clock.now_us(), "network", state, "for a test", numbers)
-        return await self.submit(Step(entry, reserve=True))
+        return await self.submit(Step(self.ended(state, numbers), reserve=True))
 
-    async def pass_on(self, queued: Queued, body: bytes = b"changed") -> Outcome:
-        """Answer as an in-transit service, so that the message goes on to its next hop."""
+    async def pass_on(
+        self,
+        queued: Queued,
+        body: bytes = b"changed",
+        hops: tuple[Hop, ...] = (),
+        logical: tuple[Hop, ...] = (),
+        returned: tuple[Returned, ...] = (),
+    ) -> Outcome:
+        """Answer as an in-transit service, so that the message goes on to its next hop, perhaps on another route."""
         entry = InvocationReturned(
             at_us=self.clock.now_us(),
             delivery=queued.number,
@@ -130,10 +164,14 @@ class Network:
             message=queued.message_seq,
             copy=queued.copy,
             hop=queued.hop + 1,
-            next=queued.message.copies[queued.copy].hops[queued.hop + 1].service,
+            next=(hops or queued.hops)[queued.hop + 1].service,
             size=len(body),
             expires_at_us=queued.expires_at_us,
             parts=(PartFacts("order", "text/html", len(body)),),
+            journey=queued.journey,
+            hops=hops,
+            logical=logical,
+            returned=returned,
         )
         return await self.submit(Step(entry, body, tuple(unique_keys(entry))))
 

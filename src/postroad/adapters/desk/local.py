@@ -20,7 +20,18 @@ from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased, MessagePosted, decode, encode
 from postroad.core.model.selector import Selector
 from postroad.errors import Unavailable
-from postroad.ports import BodyAt, Clock, Committed, Conflict, IndexReader, Journal, NewRecord, Outcome, Step
+from postroad.ports import (
+    BodyAt,
+    Clock,
+    Committed,
+    Conflict,
+    EndJourney,
+    IndexReader,
+    Journal,
+    NewRecord,
+    Outcome,
+    Step,
+)
 
 ATTEMPTS_MOST = 20
 REFILL = 2_000
@@ -47,6 +58,7 @@ class LocalDesk:
         self._hot = HotState(clock, head_most=head_most)
         self._group = GroupCommit(self._commit)
         self._refilling: dict[str, asyncio.Lock] = {}
+        self._end_journey: EndJourney | None = None
 
     async def open(self) -> None:
         """Take over from the index, which must have caught up with the journal before."""
@@ -63,6 +75,9 @@ class LocalDesk:
     def applied_seq(self) -> int:
         """The last durable entry that has taken effect."""
         return self._hot.applied_seq
+
+    def on_given_up(self, end_journey: EndJourney) -> None:
+        self._end_journey = end_journey
 
     # --- writing -------------------------------------------------------------------------------------------------
 
@@ -110,9 +125,10 @@ class LocalDesk:
             if not step.keys:
                 outcomes.append(None)
                 continue
-            taken = [key for key in step.keys if key in in_group or self._hot.keys.has(key)]
-            outcomes.append(Conflict(taken[0], 0, "") if taken else None)
-            in_group.update(step.keys)
+            taken = next((key for key in step.keys if key in in_group or self._hot.keys.has(key)), None)
+            outcomes.append(None if taken is None else Conflict(taken, 0, ""))
+            if taken is None:  # else it is not written, and uses none of its keys
+                in_group.update(step.keys)
         return outcomes
 
     async def _resolved(self, outcome: Outcome | None) -> Outcome:
@@ -153,6 +169,8 @@ class LocalDesk:
         while box.spilled_to and len(leased) < most and selector.selects_all:
             await self._refill(mailbox, box)
             leased += await self._take(box, selector, most - len(leased), until)
+        # While we waited for something to be ended or read, one of these may have been settled with an older token.
+        leased = [queued for queued in leased if box.get(queued.number) is queued]
         if leased:
             self._record_lease(mailbox, leased, lease_s)
         return leased
@@ -183,12 +201,22 @@ class LocalDesk:
             await self._end(box, taken.exhausted, "failed", tries)
 
     async def _end(self, box: Mailbox, ended: list[Queued], state: str, reason: str) -> None:
-        numbers = tuple(queued.number for queued in ended)
+        left = {queued.number: queued for queued in ended}
+        try:
+            for queued in [one for one in ended if self._end_journey is not None and one.journey]:
+                await self._end_journey(queued, state, reason)  # type: ignore[misc]
+                del left[queued.number]
+            if left:
+                await self._end_plain(tuple(left), state, reason)
+        except Unavailable:
+            for queued in left.values():
+                box.reopen(queued)
+            raise
+
+    async def _end_plain(self, numbers: tuple[int, ...], state: str, reason: str) -> None:
         entry = DeliveriesEnded(self._clock.now_us(), "network", state, reason, numbers)
         outcome = await self._group.commit(Step(entry, reserve=True))
         if isinstance(outcome, Unavailable):
-            for queued in ended:
-                box.reopen(queued)
             raise outcome
 
     def _record_lease(self, mailbox: str, leased: list[Queued], lease_s: float) -> None:

@@ -24,7 +24,7 @@ from postroad.core.model.delivery import Found, Queued, State
 from postroad.core.model.journal import decode
 from postroad.core.model.selector import Selector
 from postroad.errors import Unavailable
-from postroad.ports import BodyAt, Clock, Committed, Conflict, Index, Outcome, Step
+from postroad.ports import BodyAt, Clock, Committed, Conflict, EndJourney, Index, Outcome, Step
 
 PACKAGE = "postroad.adapters.desk"
 SQL = named_statements(PACKAGE, "desk.sql")
@@ -69,6 +69,9 @@ class SharedDesk:
         await self._group.close()
         await self._arrivals.close()
         await self._forgettable.close()
+
+    def on_given_up(self, end_journey: EndJourney) -> None:
+        self._claims.end_journey = end_journey
 
     # --- writing -------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased, Entry, MessagePosted, decode
 from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.errors import Unavailable
-from postroad.ports import Clock, Step
+from postroad.ports import Clock, EndJourney, Step
 
 PAGE = 500
 
@@ -45,6 +45,7 @@ class Claims:
         self._sql = sql
         self._attempts_most = attempts_most
         self._reserved: set[int] = set()  # by this node, while the hand-out is being recorded
+        self.end_journey: EndJourney | None = None
 
     async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float) -> list[Queued]:
         lease = Lease(mailbox, self._clock.now_us(), lease_s, self._clock.monotonic() + lease_s)
@@ -89,6 +90,8 @@ class Claims:
         exhausted = [queued for queued in living if queued.attempt >= self._attempts_most]
         leased = [queued for queued in living if queued.attempt < self._attempts_most]
         tries = f"handed out {self._attempts_most} times without being acknowledged"
+        expired = await self._end_journeys(expired, "expired", "not fetched before it expired")
+        exhausted = await self._end_journeys(exhausted, "failed", tries)
         entries: list[ABOUT_DELIVERIES] = [
             DeliveriesEnded(lease.at_us, "network", "expired", "not fetched before it expired", _numbers(expired)),
             DeliveriesEnded(lease.at_us, "network", "failed", tries, _numbers(exhausted)),
@@ -100,6 +103,15 @@ class Claims:
             return [_handed_out(queued) for queued in leased if queued.number in self._reserved]
         finally:
             self._reserved.difference_update(_numbers(leased))
+
+    async def _end_journeys(self, given_up: list[Queued], state: str, reason: str) -> list[Queued]:
+        """Let journeys be ended by who knows what that means; what is no journey's is returned."""
+        if self.end_journey is None:
+            return given_up
+        for queued in given_up:
+            if queued.journey:
+                await self.end_journey(queued, state, reason)
+        return [queued for queued in given_up if not queued.journey]
 
     async def _write(self, lease: Lease, entries: Iterable[Entry], reserved: list[Queued]) -> None:
         for entry in entries:

@@ -113,18 +113,20 @@ class GroupPlan:
     def _about(self, entry: ABOUT_DELIVERIES) -> Entry | None:
         """What is left of an entry about deliveries that wait, and its effect on them; None when nothing is."""
         missing = self._gone.intersection(entry.deliveries)
-        if missing:
-            if isinstance(entry, DeliveriesLeased):
-                self.dropped |= missing
-            entry = without(entry, missing)
-        if not entry.deliveries and not getattr(entry, "journeys", ()):
+        if missing and isinstance(entry, DeliveriesLeased):
+            self.dropped |= missing
+        left = without(entry, missing) if missing else entry
+        ends_journeys = isinstance(entry, SETTLING) and bool(entry.journeys)
+        if not left.deliveries and not ends_journeys:
             return None
-        self._required.update(entry.deliveries)
-        if isinstance(entry, SETTLING):
-            self._settle(entry.deliveries)
-        elif (change := touch(entry)) is not None:
-            self._touch(entry.deliveries, change)
-        return entry
+        self._required.update(left.deliveries)
+        if isinstance(left, SETTLING):
+            self._settle(left.deliveries)
+        elif (change := touch(left)) is not None:
+            self._touch(left.deliveries, change)
+        return (
+            entry if ends_journeys else left
+        )  # an end also speaks of what was taken and must not be answered any more
 
     def _settle(self, numbers: Collection[int]) -> None:
         self._settled.update(numbers)

@@ -54,8 +54,10 @@ def unique_keys(entry: Entry) -> list[int]:
         return list(entry.keys or _keys_of_post(entry))
     if isinstance(entry, InvocationReturned):
         return list(entry.keys or (answer_key(entry.delivery),))
-    if isinstance(entry, DeliveriesAcknowledged | DeliveriesEnded):
+    if isinstance(entry, DeliveriesAcknowledged):
         return [journey_key(journey) for journey in entry.journeys]
+    if isinstance(entry, DeliveriesEnded):
+        return _keys_of_end(entry) if entry.journeys else []
     if isinstance(entry, ConfigurationChanged):
         return [version_key(change.kind, change.key, change.version) for change in entry.objects]
     return []
@@ -81,6 +83,11 @@ def _keys_of_post(entry: MessagePosted) -> tuple[int, ...]:
     answered = entry.answers.delivery if entry.answers is not None else None
     ended = entry.ends.journey if entry.ends is not None else 0
     return post_keys(entry.sender, entry.handle, entry.idempotency, answered, ended)
+
+
+def _keys_of_end(entry: DeliveriesEnded) -> list[int]:
+    """With the journeys end the answers: whoever has taken a delivery of one and answers it later collides here."""
+    return [*map(journey_key, entry.journeys), *map(answer_key, entry.deliveries)]
 
 
 def settled_by_post(entry: MessagePosted) -> tuple[int, ...]:

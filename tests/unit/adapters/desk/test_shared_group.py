@@ -21,7 +21,7 @@ from postroad.core.model.journal import (
     Ending,
     Entry,
 )
-from postroad.core.projection.project import journey_key, unique_keys
+from postroad.core.projection.project import answer_key, journey_key, unique_keys
 from postroad.ports import NewRecord, Step
 from postroad.testing.journals import cuts, journals, new_records, plain_posts
 
@@ -102,7 +102,8 @@ def test_a_journey_ends_though_its_delivery_is_gone_and_only_once() -> None:
     group = plan(Step(entry, keys=keys), Step(DeliveriesAcknowledged(2, "x", (), (3,)), keys=keys), gone={5})
     assert group.verdicts == [Written(0), Used(keys[0], record=0)]
     found = parameters(group)
-    assert (found["checked"], found["keys"], found["required"], found["settled"]) == ([*keys], [*keys], [], [])
+    assert (found["checked"], found["required"], found["settled"]) == ([*keys], [], [])
+    assert found["keys"] == [*keys, answer_key(5)]  # whoever took it must not answer it any more
 
 
 def test_a_post_that_ends_a_journey_settles_its_delivery_whether_that_waits_or_not() -> None:

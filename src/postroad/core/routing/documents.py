@@ -11,26 +11,22 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-import msgspec
-
-from postroad.core.codecs.json_syntax import decode
-from postroad.core.codecs.limits import DEFAULT_LIMITS
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.parts import OCTETS, TEXT, is_xml
 from postroad.core.codecs.xml import Tree, parse
 from postroad.core.model.message import Part
 from postroad.core.model.rule import Place, Where
-from postroad.core.routing.contents import JsonNumber, json_content, json_text, xml_content
+from postroad.core.routing.contents import json_content, json_text, xml_content
 from postroad.core.routing.found import NOTHING, Found
 from postroad.core.routing.json_path import JsonPath, select_json
+from postroad.core.routing.json_reading import read_json
 from postroad.core.routing.xml_path import Finds, XmlPath
 from postroad.core.routing.xml_walk import Attributes, TooManyNodes, select_elements, select_texts
 from postroad.errors import Refused
 
-CANONICAL_CHARS = 4_000_000  # that are written out for one message, all conditions together
+CANONICAL_CHARS = 500_000  # that are written out for one message, all conditions together
 MATCHED_CHARS = 1_000_000  # that patterns look at in one message, all conditions together
 
-_JSON = msgspec.json.Decoder(float_hook=JsonNumber)
 _UNSAID = frozenset({OCTETS, TEXT, ""})
 _XML_STARTS = (b"<", b"\xef\xbb\xbf<", b"\xff\xfe", b"\xfe\xff", b"\x00<")
 _PLAIN: Attributes = attrgetter("attrib")
@@ -149,13 +145,9 @@ def _from_xml(root: Tree, path: XmlPath, attributes: Attributes, share: _Share) 
     return Found(leaves, contents=contents)
 
 
-def _read_json(data: bytes) -> Any:
-    return decode(data.removeprefix(b"\xef\xbb\xbf"), _JSON, DEFAULT_LIMITS)
-
-
 _KINDS: dict[str, tuple[Callable[[Part], bool], Callable[[bytes], Any]]] = {
     "/": (looks_like_xml, parse),
-    "$": (looks_like_json, _read_json),
+    "$": (looks_like_json, read_json),
 }
 
 

@@ -10,14 +10,13 @@ from functools import lru_cache
 from html import escape
 from typing import Any
 
-import msgspec
 import re2  # type: ignore[import-untyped]  # it brings no types
 
-from postroad.core.codecs.json_syntax import decode
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.xml import parse
 from postroad.core.model.rule import Place, ValueType
-from postroad.core.routing.contents import JsonNumber, json_content, xml_content
+from postroad.core.routing.contents import json_content, xml_content
+from postroad.core.routing.json_reading import read_json
 from postroad.core.routing.values import READERS, Comparable
 from postroad.errors import Refused
 
@@ -30,7 +29,6 @@ _WRITTEN = {
     ValueType.DATE: "a date such as 2026-11-15 or 2026-11-15T10:00:00Z",
 }
 _LIMITS = WireLimits(body_bytes=1 << 20, xml_depth=64)
-_JSON = msgspec.json.Decoder(float_hook=JsonNumber)
 
 Search = Callable[[str], Any]
 
@@ -70,7 +68,7 @@ def _xml_content(content: str, place: Place) -> str:
 
 def _json_content(content: str) -> str:
     try:
-        value: object = decode(content.encode(), _JSON, _LIMITS)
+        value: object = read_json(content.encode())
     except (Refused, UnicodeEncodeError) as fault:
         detail = fault.detail if isinstance(fault, Refused) else "it holds characters that do not exist"
         raise Refused("rule.invalid", f"the content cannot be read: {detail}") from None

@@ -61,9 +61,17 @@ def _below(nodes: list[Tree], step: Step, attributes: Attributes) -> list[Tree]:
         if len(nodes) == 1:
             return _bounded(nodes[0].iterchildren(step.name))
         return _bounded(child for node in nodes for child in node.iterchildren(step.name))
-    return _bounded(
-        child for node in nodes for child in _filtered(_bounded(node.iterchildren(step.name)), step, attributes)
-    )
+    return _bounded(child for node in nodes for child in _filtered(_candidates(node, step), step, attributes))
+
+
+def _candidates(node: Tree, step: Step) -> list[Tree]:
+    """The children among which predicates choose; no more of them than a position lets count."""
+    first = step.predicates[0]
+    if first == LAST:
+        return list(islice(node.iterchildren(step.name, reversed=True), 1))
+    if isinstance(first, int):
+        return list(islice(node.iterchildren(step.name), first))
+    return _bounded(node.iterchildren(step.name))
 
 
 def _chosen(found: list[Tree], step: Step, attributes: Attributes) -> list[Tree]:

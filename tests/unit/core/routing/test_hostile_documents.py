@@ -1,0 +1,155 @@
+"""Documents and patterns made to hurt: conditions on them are false, the reason is noted, and it costs little."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import pytest
+
+from postroad.core.routing.conditions import compiled
+from postroad.core.routing.documents import CANONICAL_CHARS, MATCHED_CHARS
+from postroad.core.routing.literals import pattern_of
+from postroad.core.routing.xml_walk import NODES_MOST
+from postroad.errors import Refused
+from tests.unit.core.routing.looking import body, combine, compare, holds, json, subject, xml
+
+BOMB = '<!DOCTYPE a [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><a>&b;</a>'
+EXTERNAL = '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'
+
+
+@pytest.mark.req("R2", "Z3")
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"<a>", b"<a></b>", b"<a>\xff</a>", b"\x00<a/>", BOMB.encode(), EXTERNAL.encode(),
+        b"<a>" * 300 + b"</a>" * 300, b"<a " + b" ".join(b'b%d=""' % n for n in range(300)) + b"/>",
+        b'<?xml version="1.0" encoding="ebcdic"?><a/>',
+    ],
+    ids=["empty", "open", "crossed", "not UTF-8", "binary", "entities", "external", "deep", "wide", "encoding"],
+)  # fmt: skip
+def test_xml_that_cannot_be_read_has_no_nodes(data: bytes) -> None:
+    looked_at = subject(xml(data))
+    assert not holds(compare("exists", body("//*")), looked_at)
+    assert not holds(compare("notEquals", body("/a"), "x"), looked_at)
+    assert holds(combine("not", compare("exists", body("/a"))), looked_at)
+    assert len(looked_at.faults) == 1
+    assert looked_at.faults[0].startswith("1 cannot be read: ")
+
+
+@pytest.mark.req("R2", "Z3")
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b'{"a":1,"a":2}',
+        b"[" * 100_000 + b"]" * 100_000,
+        b'["\xff"]',
+        b'["\\ud800"]',
+        b"NaN",
+    ],
+    ids=["empty", "open", "twice", "deep", "not UTF-8", "half a character", "no number"],
+)
+def test_json_that_cannot_be_read_has_no_nodes(data: bytes) -> None:
+    looked_at = subject(json(data))
+    assert not holds(compare("exists", body("$")), looked_at)
+    assert len(looked_at.faults) == 1
+
+
+def test_a_json_number_may_be_long_and_is_then_no_number() -> None:
+    looked_at = subject(json(b"[" + b"9" * 5000 + b"]"))
+    assert holds(compare("equals", body("$[0]"), "9" * 4000, kind="string"), looked_at) is False
+    assert holds(compare("matches", body("$[0]"), "^9+$"), looked_at)
+    assert not holds(compare("greaterThan", body("$[0]"), "1", kind="number"), looked_at)
+    assert looked_at.faults == ()
+
+
+def test_one_document_that_cannot_be_read_hides_no_other() -> None:
+    looked_at = subject(xml("<a>", "bad"), xml("<a>1</a>", "good"))
+    assert holds(compare("equals", body("/a"), "1"), looked_at)
+    assert [fault.split()[0] for fault in looked_at.faults] == ["bad"]
+
+
+@pytest.mark.req("Z3")
+@pytest.mark.parametrize("path", ["//b", "/a/b", "/a/b/@c", "//@c", "//b[@c='1']/@c", "/a/b[1]/text()", "//text()"])
+def test_a_path_that_leads_to_too_many_nodes_is_given_up(path: str) -> None:
+    looked_at = subject(xml("<a>" + '<b c="1">x</b>' * (NODES_MOST + 1) + "</a>"))
+    few = path.startswith("/a/b[1]")
+    assert holds(compare("exists", body(path)), looked_at) is few
+    assert [f"{path} leads to too many nodes of 1 to look at"] * (not few) == list(looked_at.faults)
+
+
+@pytest.mark.req("Z3")
+@pytest.mark.parametrize(("path", "count"), [("$[*]", NODES_MOST + 1), ("$..a", NODES_MOST + 1), ("$..b", 200_001)])
+def test_a_json_path_that_leads_to_too_many_nodes_is_given_up(path: str, count: int) -> None:
+    looked_at = subject(json("[" + ",".join(['{"a":1}'] * count) + "]"))
+    assert not holds(compare("exists", body(path)), looked_at)
+    assert looked_at.faults == (f"{path} leads to too many nodes of 1 to look at",)
+
+
+def nested(depth: int, leaves: int) -> str:
+    return "<a>" * depth + '<b c="1">x</b>' * leaves + "</a>" * depth
+
+
+@pytest.mark.req("Z3")
+@pytest.mark.parametrize(
+    "condition",
+    [
+        compare("equals", body("//a//a//b"), "y"),
+        compare("equals", body("//a//a//@c"), "y"),
+        compare("equals", body("//*[b='y']"), "y"),
+        compare("equals", body("//a[1]//a[1]//a[1]"), "y"),
+        compare("equals", body("//a"), other=body("//a//a")),
+        compare("equals", body("//a"), content="<b>y</b>"),
+        compare("matches", body("//b"), "(x+x+)+y"),
+    ],
+    ids=lambda condition: condition.place.path,
+)
+def test_a_large_and_deep_document_takes_little_time(condition) -> None:  # type: ignore[no-untyped-def]
+    looked_at = subject(xml(nested(250, 150_000)))
+    looked_at.values(body("/none"))  # parses
+    started = perf_counter()
+    held = compiled(condition)(looked_at)
+    seen = looked_at.seen
+    assert perf_counter() - started < 2.0
+    assert not held
+    assert len(seen) >= 2
+
+
+@pytest.mark.req("Z3")
+def test_what_is_compared_as_a_whole_has_a_bound_for_all_conditions_together() -> None:
+    looked_at = subject(json('{"a":["' + "x" * 9_900 + '",0]}'))
+    differing = ("[" + '"' + "x" * 9_900 + f'",{number}]' for number in range(1, 100))
+    for content in differing:
+        assert not holds(compare("equals", body("$.a"), content=content), looked_at)
+    assert looked_at.faults == (
+        f"no more than {CANONICAL_CHARS} characters of element content are compared in one message",
+    )
+
+
+@pytest.mark.req("Z3")
+def test_patterns_look_at_so_much_of_a_message_and_no_more() -> None:
+    looked_at = subject(xml("<a>" + "x" * (MATCHED_CHARS // 2 + 1) + "</a>"))
+    assert holds(compare("matches", body("/a"), "x"), looked_at)
+    assert not holds(compare("matches", body("/a"), "xx"), looked_at)
+    assert len(looked_at.faults) == 1
+
+
+@pytest.mark.req("R2", "Z3")
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(.*a){20}b", "(x+x+)+y", "^(([a-z])+.)+[A-Z]([a-z])+$"])
+def test_a_pattern_that_would_run_for_years_elsewhere_ends_at_once(pattern: str) -> None:
+    search = pattern_of(pattern)
+    started = perf_counter()
+    for text in ("a" * 100_000 + "!", "x" * 100_000):
+        search(text)
+    assert perf_counter() - started < 1.0
+
+
+@pytest.mark.req("R2", "Z3")
+@pytest.mark.parametrize(
+    "pattern", ["(a", "a{1001}", r"(a)\1", "(?=a)", "x" * 1001, "((a{100}){100}){100}", "(?:.{0,200}a){10}"]
+)
+def test_a_pattern_that_cannot_be_linear_or_small_is_refused(pattern: str) -> None:
+    with pytest.raises(Refused) as refused:
+        pattern_of(pattern)
+    assert refused.value.code == "rule.invalid"

@@ -8,7 +8,7 @@ index memory:       everything in memory, for tests and play
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -27,12 +27,17 @@ from postroad.adapters.memory.journal import MemoryJournal
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.adapters.system import SystemClock, SystemRandomness
 from postroad.bootstrap.first_start import ensure_operator, token_key
+from postroad.bootstrap.hosted import host_services
 from postroad.bootstrap.housekeeping import follow_directory, retain
 from postroad.bootstrap.settings import Settings
+from postroad.core.configuration.document import Fault
+from postroad.core.model.asset import Asset
 from postroad.flow.authenticate import Authenticator
 from postroad.flow.expire import LOOK_AGAIN_S, always
 from postroad.flow.network import Network
 from postroad.ports import Clock, Desk, Index, IndexReader, Journal, Passwords, Randomness
+from postroad.services.assets import asset_faults
+from postroad.services.engine import Transformer
 
 INDEX_FILE = "index.sqlite"
 JOURNAL_FOLDER = "journal"
@@ -52,7 +57,12 @@ class RunningNetwork:
     authenticator: Authenticator
     passwords: Passwords
     settings: Settings
+    transformer: Transformer
     operator_key: str | None  # only at the very first start
+
+    async def asset_faults(self, asset: Asset) -> Sequence[Fault]:
+        """Everything wrong with an asset that somebody wants to save."""
+        return await asset_faults(asset, self.transformer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,11 +100,13 @@ async def open_network(
         await network.configuration.load()
         operator_key = await ensure_operator(network, settings.data)
         _keep_house(settings, network, store, stack)
+        transformer = host_services(network, stack)
         yield RunningNetwork(
             network=network,
             authenticator=Authenticator(network.configuration.directory, passwords, clock),
             passwords=passwords,
             settings=settings,
+            transformer=transformer,
             operator_key=operator_key,
         )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from postroad.core.model.journal import CrossReferenceRecord, Key
-from postroad.core.model.message import Delivered, Part
+from postroad.core.model.message import Delivered, MessageType, Part
 from postroad.errors import Refused
 from postroad.services.arguments import Arguments
 from postroad.services.references import Cause
@@ -32,7 +32,13 @@ class CrossReferenceService:
         arguments = Arguments(message.arguments)
         usual = [operation for operation in tools.service.operations if operation in OPERATIONS]
         operation = arguments.choice("operation", tuple(OPERATIONS), usual[0] if len(usual) == 1 else "")
-        return await OPERATIONS[operation](message, arguments, opened_map(message, arguments, tools))
+        try:
+            shared = opened_map(message, arguments, tools)
+        except Refused:
+            if message.type is MessageType.RESPONSE:  # who answers need not share it, and gets the answer through
+                return Returned()
+            raise
+        return await OPERATIONS[operation](message, arguments, shared)
 
 
 async def put(message: Delivered, arguments: Arguments, shared: SharedMap) -> Returned:

@@ -27,6 +27,7 @@ WORK_S = 90.0
 LEASE_S = 120.0  # longer than the work may take
 AGAIN_S = 2.0
 TEXT_CHARS = 1_000
+TOO_LATE = ("reference.", "message.expired")  # how refusals begin that another answer would meet too
 FORM = "hosted"  # in the place of a wire form: what these services answer never was on a wire
 
 log = logging.getLogger(__name__)
@@ -57,10 +58,13 @@ class Workshop:
         except Refused as refusal:  # expired or answered meanwhile
             log.info("%s could not answer session %s: %s", service.address, delivered.session, refusal.code)
 
-    async def give_back(self, service: Service, delivered: Delivered, delay_s: float = AGAIN_S) -> None:
+    async def give_back(self, service: Service, delivered: Delivered, delay_s: float | None = None) -> None:
         """Have it offered again; where that is not possible either, its lease ends by itself."""
         settlement = Settlement(
-            tokens=(delivered.token,), outcome=Outcome.NACK, delay_s=delay_s, reason="the service was interrupted"
+            tokens=(delivered.token,),
+            outcome=Outcome.NACK,
+            delay_s=AGAIN_S if delay_s is None else delay_s,
+            reason="the service was interrupted",
         )
         try:
             await self._network.settle(caller_for(service), settlement)
@@ -98,7 +102,7 @@ class Workshop:
         try:
             await self._post(service, _response(delivered, returned))
         except Refused as refusal:
-            if refusal.code.startswith("reference.") or returned.status is not None:
+            if returned.status is not None or refusal.code.startswith(TOO_LATE):
                 raise
             await self._post(service, _response(delivered, Returned(status=Status(refusal.code, refusal.detail))))
 

@@ -1,0 +1,60 @@
+"""The network's own services, started with it and stopped before its stores are.
+
+The workers that run stylesheets are started only when there is a stylesheet, so a network without one pays nothing for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from contextlib import AsyncExitStack
+
+from postroad.adapters.saxon.workers import SaxonWorkers
+from postroad.core.model.asset import AssetKind
+from postroad.core.model.snapshot import Directory
+from postroad.errors import PostroadError
+from postroad.flow.network import Network
+from postroad.services.engine import Transformer
+from postroad.services.hosting import HostedServices
+
+WORKERS_MOST = 4
+
+log = logging.getLogger(__name__)
+
+
+def host_services(network: Network, stack: AsyncExitStack) -> Transformer:
+    """Have the hosted services attended to until the stack is closed; returns what runs their stylesheets."""
+    workers = SaxonWorkers(processes=max(1, min(WORKERS_MOST, (os.cpu_count() or 1) // 2)))
+    stack.push_async_callback(workers.close)
+    warming = Warming(workers)
+    stack.push_async_callback(warming.end)
+    network.configuration.on_change(warming.follow)
+    hosted = HostedServices(network, workers)
+    stack.push_async_callback(hosted.close)
+    hosted.start()
+    return workers
+
+
+class Warming:
+    """Starts a worker when the first stylesheet appears, so that the first message does not wait for it."""
+
+    def __init__(self, workers: SaxonWorkers) -> None:
+        self._workers = workers
+        self._task: asyncio.Task[None] | None = None
+
+    def follow(self, directory: Directory) -> None:
+        wanted = any(asset.kind is AssetKind.STYLESHEET for asset in directory.assets.values())
+        if wanted and self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._warm())
+
+    async def end(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _warm(self) -> None:
+        try:
+            await self._workers.warm()
+        except PostroadError as error:
+            log.error("stylesheets cannot be run: %s", error)

@@ -17,6 +17,7 @@ from fastapi.routing import APIRoute
 
 from postroad.api.application import ROUTES
 from postroad.api.resources.guarded import GuardedRoute
+from postroad.core.configuration.rules import RuleEntry, rule_of
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import CredentialKind
 from postroad.core.model.message import Message, Part, Recipient
@@ -31,6 +32,8 @@ INSIDERS = ("service of A", "viewer of A", "developer of A", "owner of A")
 EVERYBODY = (*INSIDERS, "service of B", "owner of B", "operator")
 OWN_ACCOUNT = re.compile(r"^/v1/(account|logout)")  # what everybody may change: themselves
 PASSWORD = "seven quiet herons wading"
+
+STOPPING = [{"stopRuleEvaluation": True}]
 
 BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/register"): {"organization": "Cedar", "email": "c@cedar.example", "password": PASSWORD},
@@ -49,6 +52,9 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PUT", "/v1/services/{service}/suspension"): {"reason": "abuse"},
     ("POST", "/v1/services/{service}/credentials"): {"kind": "key", "label": "extra"},
     ("PUT", "/v1/services/{service}/assets/{kind}/{name}"): "<xs:schema/>",
+    ("POST", "/v1/services/{service}/rules"): {"name": "fresh", "when": "always", "then": STOPPING},
+    ("PUT", "/v1/services/{service}/rules/{name}"): {"name": "{name}", "when": "always", "then": STOPPING},
+    ("PATCH", "/v1/services/{service}/rules/{name}"): {"enabled": False},
     ("POST", "/v1/configuration/plan"): {"document": {"postroad": 1, "organizations": {"{organization}": {}}}},
     ("POST", "/v1/configuration/apply"): {
         "document": {"postroad": 1, "organizations": {"{organization}": {}}},
@@ -118,8 +124,11 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
     assert service is not None
     sender = await asked.running.authenticator.authenticate(_proof(asked, who), "test")
     part = Part(id="1", content_type="text/plain", data=f"payload of {house}".encode())
-    schema = Asset(service=service.gcid, kind=AssetKind.SCHEMA, name=f"schema of {house}", content="<xs:schema/>")
-    await asked.running.network.configuration.change("test", [saving(schema)])
+    name = f"thing of {house}"
+    schema = Asset(service=service.gcid, kind=AssetKind.SCHEMA, name=name, content="<xs:schema/>")
+    entry = RuleEntry.model_validate({"name": name, "when": "always", "then": STOPPING})
+    rule = rule_of(entry, service.gcid, 0)
+    await asked.running.network.configuration.change("test", [saving(schema), saving(rule)])
     posted = await asked.running.network.post(sender, Message(to=(Recipient(f"{house}/Public"),), parts=(part,)))
     person = f"owner@{house.casefold()}.example"
     return Objects(
@@ -131,7 +140,7 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
         part="1",
         key_id=directory.credentials_of(person=person)[0].id,
         credential=directory.credentials_of(service=service.gcid)[0].id,
-        name=schema.name,
+        name=name,
     )
 
 

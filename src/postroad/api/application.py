@@ -25,6 +25,7 @@ from postroad.api.resources import (
     members,
     messages,
     organizations,
+    rules,
     services,
     status,
 )
@@ -46,7 +47,7 @@ from postroad.ports import Passwords
 REQUESTS_PER_S = 100  # for each organization; messages have a limit of their own
 ROUTERS = (
     accounts.opened, accounts.router, organizations.router, members.router, credentials.router, services.router,
-    assets.router, assets.contents,
+    assets.router, assets.contents, rules.router, rules.switching,
     messages.router, messages.payloads, configuration.opened, configuration.router, status.router, status.health,
 )  # fmt: skip
 

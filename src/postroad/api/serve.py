@@ -33,7 +33,9 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
         posts_per_s=settings.posts_per_s,
     )
     server = HttpServer(
-        application(running.network, running.authenticator, running.passwords, settings),
+        application(
+            running.network, running.authenticator, running.passwords, settings, asset_faults=running.asset_faults
+        ),
         endpoints.routes(),
         HttpLimits(body_bytes=settings.message_bytes),
         problem_bytes,

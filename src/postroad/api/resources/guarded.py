@@ -14,14 +14,15 @@ import msgspec
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
+from postroad.api.resources.rule_forms import rule_entry_of_xml
 from postroad.core.admission.rate import RateState
 from postroad.errors import Refused
 from postroad.flow.authenticate import REQUIRED, Proof
 
 BODY_BYTES = 1 << 20
 DOCUMENT_BYTES = 8 << 20  # configuration documents
-JSON = "application/json"
-ASSET_TYPES = ("application/xslt+xml", "application/xml", "text/xml", "text/csv", JSON, "text/plain")
+JSON, XML = "application/json", "application/xml"
+ASSET_TYPES = ("application/xslt+xml", XML, "text/xml", "text/csv", JSON, "text/plain")
 NEVER = re.compile(r"q=0(\.0*)?")
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
@@ -41,11 +42,15 @@ class OpenRoute(APIRoute):
         async def guarded(request: Request) -> Response:
             await self.admit(request)
             check_accept(request, self.offered)
-            if request.method in WITH_BODY:
-                await check_body(request, self.body_bytes, self.taken)
-            return await served(request)
+            return await served(await self.receive(request))
 
         return guarded
+
+    async def receive(self, request: Request) -> Request:
+        """The request with its body read and found acceptable."""
+        if request.method in WITH_BODY:
+            await check_body(request, self.body_bytes, self.taken)
+        return request
 
     async def admit(self, request: Request) -> None:
         limit(request, f"peer {peer_of(request)}")
@@ -78,6 +83,19 @@ class DocumentRoute(GuardedRoute):
 
     offered = (JSON, "application/yaml")
     body_bytes = DOCUMENT_BYTES
+
+
+class RuleRoute(GuardedRoute):
+    """Takes and gives rules in JSON and in XML; what comes in XML goes on in JSON, so that both are checked alike."""
+
+    offered = (JSON, XML)
+    taken = (JSON, XML)
+
+    async def receive(self, request: Request) -> Request:
+        request = await super().receive(request)
+        if content_type(request) != XML or request.method not in WITH_BODY:
+            return request
+        return with_json(request, rule_entry_of_xml(await request.body()))
 
 
 class AssetRoute(GuardedRoute):
@@ -131,6 +149,26 @@ def accepted(header: str) -> list[tuple[str, bool]]:
     return found
 
 
+def content_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def with_json(request: Request, content: Any) -> Request:
+    """The same request as if it had come with this content in JSON."""
+    headers = [(name, value) for name, value in request.scope["headers"] if name != b"content-type"]
+    changed = Request({**request.scope, "headers": [*headers, (b"content-type", JSON.encode())]}, request.receive)
+    changed._body = msgspec.json.encode(content)
+    return changed
+
+
+def prefers(request: Request, kind: str) -> bool:
+    """Whether the client names this form before JSON, or JSON not at all."""
+    named = [name for name, wanted in accepted(request.headers.get("accept", "*/*")) if wanted]
+    if kind not in named:
+        return False
+    return JSON not in named or named.index(kind) < named.index(JSON)
+
+
 async def check_body(request: Request, most_bytes: int, taken: tuple[str, ...]) -> None:
     """Read the body within its limit, and make sure that it is of a type that is taken here; JSON must be JSON."""
     pieces, size = [], 0
@@ -143,7 +181,7 @@ async def check_body(request: Request, most_bytes: int, taken: tuple[str, ...]) 
     request._body = body  # where Starlette keeps it once read; FastAPI reads it from there
     if not body:
         return
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = content_type(request)
     if kind not in taken:
         raise Refused("wire.unsupported", f"Send {' or '.join(taken)} here")
     if kind != JSON:

@@ -1,0 +1,148 @@
+"""Rules of services: read in their order, made, replaced, moved, switched on and off, removed; in JSON and in XML."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field, StrictBool, StrictInt, model_validator
+
+from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of
+from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged
+from postroad.api.resources.guarded import XML, GuardedRoute, RuleRoute, prefers
+from postroad.api.resources.paths import SERVICE
+from postroad.api.resources.queries import Paging
+from postroad.api.resources.rule_forms import rules_as_xml
+from postroad.api.resources.versions import VersionPage, version_answer
+from postroad.core.configuration.plan import written
+from postroad.core.configuration.rules import RuleEntry, rule_of
+from postroad.core.configuration.shapes import Shape
+from postroad.core.model.directory import Role
+from postroad.core.model.rule import Rule, rule_key
+from postroad.errors import Refused
+from postroad.flow import administration_rules as changing
+from postroad.flow.administration import service_for
+
+router = APIRouter(route_class=RuleRoute, tags=["rules"])
+switching = APIRouter(route_class=GuardedRoute, tags=["rules"])
+
+RULES = SERVICE + "/rules"
+RULE = RULES + "/{name}"
+AS_XML: dict[str, Any] = {XML: {"schema": {"type": "string"}}}
+IN_XML = {"requestBody": {"content": AS_XML}}
+
+Place = Annotated[StrictInt, Field(ge=1, le=changing.RULES_MOST, description="Among the service's rules, 1 is first")]
+
+
+class NewRule(RuleEntry):
+    place: Place | None = None
+
+
+class RuleView(RuleEntry):
+    place: Place
+    version: int
+
+
+class RulePage(Shape):
+    items: list[RuleView]
+    next: str | None = None
+
+
+class RuleAdjustment(Shape):
+    enabled: StrictBool | None = None
+    place: Place | None = None
+
+    @model_validator(mode="after")
+    def says_something(self) -> Self:
+        if self.enabled is None and self.place is None:
+            raise ValueError("say enabled or place, or both")
+        return self
+
+
+def rule_view(api: ApiContext, rule: Rule) -> dict[str, Any]:
+    directory = api.network.directory
+    place = 1 + directory.rules_of(rule.service).index(rule)
+    return written(rule) | {"place": place, "version": _version(api, rule)}
+
+
+def _version(api: ApiContext, rule: Rule) -> int:
+    return api.network.directory.object_version("rule", rule_key(rule.service, rule.name))
+
+
+def _answer(request: Request, api: ApiContext, rule: Rule, status: int = 200, **headers: str) -> Response:
+    tag = tag_of(_version(api, rule))
+    if prefers(request, XML):
+        return Response(rules_as_xml([rule]), status, {"ETag": tag, "Vary": "Accept"} | headers, media_type=XML)
+    return answer(rule_view(api, rule), status, tag=tag, headers=headers)
+
+
+@router.get(RULES, response_model=RulePage, responses={200: {"content": AS_XML}})
+async def list_rules(request: Request, api: Api, caller: Asking, service: str, query: Paging) -> Response:
+    """The rules of a service in their order; in XML all of them at once."""
+    rules = changing.owned_rules(caller, api.network.directory, service)
+    if prefers(request, XML):
+        return Response(rules_as_xml(rules), media_type=XML)
+    page = paged(request, api, caller, query, list(rules), lambda rule: f"{rule.place:09d}/{rule.name}")
+    return page_answer(request, page._replace(items=[rule_view(api, rule) for rule in page.items]))
+
+
+@router.post(
+    RULES, status_code=201, response_model=RuleView, responses={201: {"content": AS_XML}}, openapi_extra=IN_XML
+)
+async def create_rule(request: Request, api: Api, caller: Asking, service: str, wish: NewRule) -> Response:
+    """Add a rule, behind the others unless you say its place. It is checked first, and every fault is named."""
+    owner = service_for(caller, api.network.directory, service, Role.DEVELOPER)
+    position = changing.LAST if wish.place is None else wish.place - 1
+    rule = await changing.add(api.administration, caller, rule_of(wish, owner.gcid, 0), position)
+    return _answer(request, api, rule, 201, Location=f"/v1/services/{owner.gcid}/rules/{rule.name.replace(' ', '%20')}")
+
+
+@router.get(RULE, response_model=RuleView, responses={200: {"content": AS_XML}})
+async def read_rule(request: Request, api: Api, caller: Asking, service: str, name: str) -> Response:
+    """One rule."""
+    rule = changing.rule_named(caller, api.network.directory, service, name)
+    return not_modified(request, tag_of(_version(api, rule))) or _answer(request, api, rule)
+
+
+@router.put(RULE, response_model=RuleView, responses={200: {"content": AS_XML}}, openapi_extra=IN_XML)
+async def replace_rule(
+    request: Request, api: Api, caller: Asking, service: str, name: str, wish: RuleEntry, if_match: IfMatch = None
+) -> Response:
+    """Replace a rule where it stands; what is left out goes back to its usual value."""
+    rule = changing.rule_named(caller, api.network.directory, service, name, Role.DEVELOPER)
+    seen = seen_version(if_match, _version(api, rule))
+    if wish.name.casefold() != rule.name.casefold():
+        raise Refused("value.invalid", "A rule keeps its name; make a new one and remove this one", pointer="/name")
+    wanted = rule_of(wish, rule.service, 0)
+    return _answer(request, api, await changing.replace_rule(api.administration, caller, wanted, seen))
+
+
+@switching.patch(RULE, response_model=RuleView)
+async def adjust_rule(
+    request: Request, api: Api, caller: Asking, service: str, name: str, wish: RuleAdjustment, if_match: IfMatch = None
+) -> Response:
+    """Switch a rule on or off, or move it to another place in the order."""
+    rule = changing.rule_named(caller, api.network.directory, service, name, Role.DEVELOPER)
+    seen = seen_version(if_match, _version(api, rule))
+    position = None if wish.place is None else wish.place - 1
+    changed = await changing.adjust(
+        api.administration, caller, rule, enabled=wish.enabled, position=position, seen_version=seen
+    )
+    return _answer(request, api, changed)
+
+
+@switching.delete(RULE, status_code=204)
+async def remove_rule(api: Api, caller: Asking, service: str, name: str, if_match: IfMatch = None) -> Response:
+    """Remove a rule; its versions stay on record."""
+    rule = changing.rule_named(caller, api.network.directory, service, name, Role.DEVELOPER)
+    await changing.remove(api.administration, caller, rule, seen_version(if_match, _version(api, rule)))
+    return nothing()
+
+
+@switching.get(RULE + "/versions", response_model=VersionPage)
+async def list_rule_versions(
+    request: Request, api: Api, caller: Asking, service: str, name: str, query: Paging
+) -> Response:
+    """Every version of a rule, newest first: when, by whom, and what it was."""
+    owner = service_for(caller, api.network.directory, service, Role.VIEWER)
+    return await version_answer(request, api, caller, query, "rule", rule_key(owner.gcid, name))

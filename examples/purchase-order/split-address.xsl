@@ -1,0 +1,1 @@
+../../src/postroad/cli/purchase_order/split-address.xsl

@@ -6,7 +6,7 @@ its port in ``postroad.testing``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from postroad.core.model.delivery import Found, Queued
@@ -167,6 +167,9 @@ class Conflict(NamedTuple):
 Outcome = Committed | Conflict | Unavailable
 
 
+EndJourney = Callable[[Queued, str, str], Awaitable[None]]  # a delivery that is given up, the state and the reason
+
+
 class Desk(Protocol):
     """Owns what must be known at once: keys seen, queue heads and leases. Everything durable passes through ``submit``.
 
@@ -189,6 +192,10 @@ class Desk(Protocol):
 
         The record is on its way when this returns, and need not be durable: a lease that a crash forgets is none.
         """
+        ...
+
+    def on_given_up(self, end_journey: EndJourney) -> None:
+        """Have journeys ended by others: a claim that finds an expired or exhausted delivery of one leaves its end to them."""
         ...
 
     async def arrival(self, mailbox: str, timeout_s: float) -> None:

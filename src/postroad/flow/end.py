@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from postroad.core.model import ids
+from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import Answers, Copy, DeliveriesEnded, Ending, Hop, MessagePosted
 from postroad.core.model.message import MessageType, Status
@@ -31,6 +32,11 @@ class EndStage:
         self._directory = directory
         self._clock = clock
         self._randomness = randomness
+
+    async def give_up(self, queued: Queued, state: str, reason: str) -> None:
+        """End the journey of a delivery that the desk will not hand out any more."""
+        code = "route.expired" if state == "expired" else "route.failed"
+        await self.end(queued.journey, queued.number, state, Status(code, reason))
 
     async def end(self, journey: int, delivery: int, state: str, status: Status, by: str = BY_NETWORK) -> bool:
         """End the journey that is at this delivery; False when it has moved on or ended meanwhile."""

@@ -88,7 +88,8 @@ class GoOnStage:
         return merged(before, message.parts, access) if message.parts and message.status is None else before
 
     async def _end(self, queued: Queued, ended: Ended) -> None:
-        await self._ending.end(queued.journey, queued.number, ended.state, ended.status)
+        if not await self._ending.end(queued.journey, queued.number, ended.state, ended.status):
+            raise self._already_answered(Conflict(answer_key(queued.number), 0, queued.message.session))
 
 
 class Ended(NamedTuple):

@@ -55,6 +55,7 @@ class Network:
         self.configuration = Configuration(desk, index, clock)
         directory = self.configuration.directory
         ending = EndStage(desk, journal, directory, clock, randomness)
+        desk.on_given_up(ending.give_up)
         cancelling = CancelStage(desk, index, indexed)
         answers = AnswerStage(desk, journal, randomness, token_key, ending, cancelling)
         self.expiry = ExpireStage(desk, index, clock, ending, indexed)

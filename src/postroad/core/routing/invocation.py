@@ -60,14 +60,25 @@ class Invocation:
         return self if self.starts_chain or self.invoker is None else self.invoker.root
 
     def in_order(self) -> Iterator[Invocation]:
-        """This invocation and all it caused, in the order of the route; a redirected one before its target."""
-        for one in self.before:
-            yield from one.in_order()
-        yield self
-        if self.target is not None:
-            yield from self.target.in_order()
-        for one in self.after:
-            yield from one.in_order()
+        """This invocation and all it caused, in the order of the route.
+
+        What a redirecting service included stands on its side of the target in front of what the target includes there.
+        """
+        redirects = [self, *self.targets()]
+        for node in redirects:
+            for one in node.before:
+                yield from one.in_order()
+        yield from redirects
+        for node in redirects:
+            for one in node.after:
+                yield from one.in_order()
+
+    def targets(self) -> Iterator[Invocation]:
+        """What takes its place, and what takes the place of that."""
+        node = self.target
+        while node is not None:
+            yield node
+            node = node.target
 
     def size(self) -> int:
         """How many invocations this one has caused, itself included."""

@@ -177,6 +177,28 @@ async def test_the_tables_rebuilt_from_the_journal_equal_the_live_ones(postgres_
     await node.stop()
 
 
+async def test_ends_of_journeys_are_known_after_the_tables_were_rebuilt(postgres_database: str) -> None:
+    clock = VirtualClock()
+    node = await Node.start(postgres_database, clock)
+    network = Network(node.desk, clock)
+    for _ in range(4):
+        await network.post(network.message(via=CARRIER))
+    taken = await network.poll(CARRIER)
+    await network.acknowledge(*numbers(taken[:2]), by=CARRIER)  # so that an end finds nothing waiting
+    for queued in taken[::2]:
+        await network.write(network.ended("expired", (queued.number,), (queued.journey,)))
+    for queued in taken[1::2]:
+        await network.write(network.error_response(queued.journey, queued.number))
+    live = await tables(postgres_database)
+    assert [len(rows) for rows in live] == [8, 2]  # of each journey its end and the answer there; two error responses
+    await rebuild_desk(node.journal)
+    assert await tables(postgres_database) == live
+    for queued in taken:
+        assert isinstance(await network.pass_on(queued), Conflict)
+        assert isinstance(await network.write(network.acknowledged((), (queued.journey,))), Conflict)
+    await node.stop()
+
+
 async def test_the_journal_of_a_desk_is_the_same_whoever_reads_it(postgres_database: str) -> None:
     clock = VirtualClock()
     node = await Node.start(postgres_database, clock)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import msgspec
+
 from postroad.core.model.delivery import Leg, State
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
@@ -78,7 +80,23 @@ _OUT_AND_BACK: list[Entry] = [
     _response(4, AT_3),
 ]
 
+_OLDER = [
+    Course(
+        "as it was written before journeys were followed",
+        [_post(1, STAMPER, SELLER), msgspec.structs.replace(_returned(2, JOURNEY, 1, SELLER), journey=0)],
+        [_row(AT_2, Leg.OUT, State.QUEUED, 0, "", 2)],
+        {JOURNEY: DONE, AT_2: State.QUEUED},
+    ),
+    Course(
+        "answered before responses were followed",
+        [_post(1, SELLER), _post(2, BUYER, kind=MessageType.RESPONSE, answers=Answers(JOURNEY, "s1"))],
+        [_row(JOURNEY, Leg.OUT, DONE, 2, "answered", 0)],
+        {JOURNEY: DONE, AT_2: State.QUEUED},
+    ),
+]
+
 JOURNEYS = [
+    *_OLDER,
     Course("it has begun", [_post(1, SELLER)], [_row(JOURNEY, Leg.OUT, State.QUEUED, 0, "", 0)], {JOURNEY: State.QUEUED}),
     Course(
         "a notification on a route",

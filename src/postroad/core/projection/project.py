@@ -16,6 +16,7 @@ from postroad.core.model.delivery import FINAL, Leg, State
 from postroad.core.model.ids import delivery_number, key_hash
 from postroad.core.model.journal import (
     AccessRecorded,
+    Answers,
     ConfigurationChanged,
     CrossReferenceChanged,
     DeliveriesAcknowledged,
@@ -140,8 +141,15 @@ def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body
         _end_journey(changes, seq, at_us, entry.ends)
     if entry.answers is not None:
         _settle(changes, seq, at_us, (entry.answers.delivery,), State.DELIVERED, "answered")
-        if entry.answers.journey and entry.ends is None:
-            changes["move_journey"].append((delivery_number(seq, 0), Leg.BACK.value, seq, entry.answers.journey))
+        if entry.ends is None:
+            _journey_answered(changes, seq, at_us, entry.answers)
+
+
+def _journey_answered(changes: Changes, seq: int, at_us: int, answers: Answers) -> None:
+    if answers.journey:
+        changes["move_journey"].append((delivery_number(seq, 0), Leg.BACK.value, seq, answers.journey))
+    else:  # from before responses were followed, or no journey at all: there is nothing more to wait for
+        changes["settle_journey"].append((State.DELIVERED.value, at_us, "answered", seq, answers.delivery))
 
 
 def _end_journey(changes: Changes, seq: int, at_us: int, ends: Ending) -> None:
@@ -160,8 +168,8 @@ def _returned_invocation(changes: Changes, seq: int, entry: InvocationReturned, 
          entry.expires_at_us)
     )  # fmt: skip
     _settle(changes, seq, entry.at_us, (entry.delivery,), State.DELIVERED, "answered")
-    if entry.journey:
-        changes["move_journey"].append((delivery_number(seq, 0), None, seq, entry.journey))
+    journey = entry.journey or delivery_number(entry.message, entry.copy)  # which older entries do not name
+    changes["move_journey"].append((delivery_number(seq, 0), None, seq, journey))
 
 
 def _refused(changes: Changes, seq: int, entry: MessageRefused, facts: bytes, body: BodyAt) -> None:

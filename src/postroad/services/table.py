@@ -69,12 +69,12 @@ def _faults(table: Table) -> Iterator[Fault]:
         yield Fault("", f"a table has at most {COLUMNS_MOST} columns and {ROWS_MOST} rows")
         return
     if "" in columns or len(set(columns)) < len(columns):
-        yield Fault("/0", "every column has a name, and no two have the same")
+        yield Fault("", "every column has a name, and no two have the same")
     first_at: dict[str, int] = {}
     for number, row in enumerate(table.rows, 1):
         if len(row) != len(columns):
-            yield Fault(f"/{number}", f"row {number} has {len(row)} values, and the head line {len(columns)}")
+            yield Fault("", f"row {number} has {len(row)} values, and the head line {len(columns)}")
             continue
         key = row[0].strip()
         if first_at.setdefault(key, number) != number:
-            yield Fault(f"/{number}", f"row {number} has the key {key[:80]!r} of row {first_at[key]}; keys are unique")
+            yield Fault("", f"row {number} has the key {key[:80]!r} of row {first_at[key]}; keys are unique")

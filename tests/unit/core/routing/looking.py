@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from postroad.core.model.journal import ObjectChange
 from postroad.core.model.message import Argument, MessageType, Part, Property, Status
 from postroad.core.model.rule import (
     Action,
@@ -17,6 +20,7 @@ from postroad.core.model.rule import (
     ValueType,
     Where,
 )
+from postroad.core.model.snapshot import Directory, object_key
 from postroad.core.routing.conditions import compile_rule
 from postroad.core.routing.subject import Addressed, Header, Party, Subject
 
@@ -90,3 +94,8 @@ def rule(when: Condition, *then: Action, role: RuleRole = RuleRole.ANY, name: st
 
 def holds(when: Condition, looked_at: Subject) -> bool:
     return compile_rule(rule(when)).holds(looked_at)
+
+
+def directory(*objects: object) -> Directory:
+    """The directory in which these objects exist, rules and assets too."""
+    return Directory().changed([ObjectChange(*object_key(item), 1, msgspec.to_builtins(item)) for item in objects], 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from postroad.core.model.delivery import FINAL, State
 from postroad.core.model.ids import delivery_number
@@ -26,6 +27,15 @@ from postroad.core.model.message import MessageType
 from postroad.ports import Journal, Record
 
 
+class End(NamedTuple):
+    """An entry by which a delivery or a journey comes to a final state."""
+
+    seq: int
+    at_us: int
+    state: State
+    with_journey: bool  # it ends the whole way of the copy, wherever that is
+
+
 @dataclass(slots=True, kw_only=True)
 class Leg:
     """One delivery: a copy at one service."""
@@ -38,7 +48,7 @@ class Leg:
     expires_at_us: int
     is_last: bool  # the recipient itself, not a service in transit
     state: State = State.QUEUED
-    ends: list[tuple[int, int, State]] = field(default_factory=list)  # entry, time and state of every end it was given
+    ends: list[End] = field(default_factory=list)  # the first one counts
     leases: list[int] = field(default_factory=list)  # entries
     available_at_us: int = 0
     answers: list[int] = field(default_factory=list)  # entries
@@ -53,7 +63,7 @@ class Journey:
     copy: int
     is_request: bool
     expires_at_us: int
-    ends: list[tuple[int, int, State]] = field(default_factory=list)
+    ends: list[End] = field(default_factory=list)
     responses: list[int] = field(default_factory=list)  # entries: what the recipient answered
     errors: list[int] = field(default_factory=list)  # entries: error responses of the network
 
@@ -69,6 +79,13 @@ class Books:
             self._enter(record.seq, decode(record.facts))
             self.entries += 1
 
+    def ended(self, number: int) -> State:
+        """How the copy ended whose first delivery this is."""
+        journey = self.journeys.get(number)
+        if journey is None:
+            return self.legs[number].state
+        return journey.ends[0].state if journey.ends else State.QUEUED
+
     def copies(self) -> dict[tuple[int, int], list[Leg]]:
         """The legs of each copy, in the order in which they were begun."""
         copies: defaultdict[tuple[int, int], list[Leg]] = defaultdict(list)
@@ -81,17 +98,15 @@ class Books:
             case MessagePosted():
                 self._post(seq, entry)
             case InvocationReturned():
-                self._end(seq, entry.at_us, (entry.delivery,), State.DELIVERED)
+                self._end(End(seq, entry.at_us, State.DELIVERED, False), (entry.delivery,))
                 self.legs[entry.delivery].answers.append(seq)
                 if entry.hops:
                     self._routes[entry.message, entry.copy] = entry.hops
                 self._begin(delivery_number(seq, 0), entry.message, entry.copy, entry.hop, entry.expires_at_us)
             case DeliveriesAcknowledged():
-                self._end(seq, entry.at_us, entry.deliveries, State.DELIVERED)
-                self._arrive(seq, entry.at_us, entry.journeys, State.DELIVERED)
+                self._finish(End(seq, entry.at_us, State.DELIVERED, bool(entry.journeys)), entry)
             case DeliveriesEnded():
-                self._end(seq, entry.at_us, entry.deliveries, FINAL[entry.state])
-                self._arrive(seq, entry.at_us, entry.journeys, FINAL[entry.state])
+                self._finish(End(seq, entry.at_us, FINAL[entry.state], bool(entry.journeys)), entry)
             case DeliveriesLeased():
                 for number in entry.deliveries:
                     self.legs[number].leases.append(seq)
@@ -108,12 +123,12 @@ class Books:
                 self._begin(delivery_number(seq, ordinal), seq, ordinal, 0, entry.expires_at_us)
                 self._set_out(seq, ordinal, entry)
         if entry.ends is not None:
-            numbers = (entry.ends.delivery,) if entry.ends.delivery else ()
-            self._end(seq, entry.at_us, numbers, FINAL[entry.ends.state])
-            self._arrive(seq, entry.at_us, (entry.ends.journey,), FINAL[entry.ends.state])
+            end = End(seq, entry.at_us, FINAL[entry.ends.state], True)
+            self._end(end, (entry.ends.delivery,) if entry.ends.delivery else ())
+            self.journeys[entry.ends.journey].ends.append(end)
             self.journeys[entry.ends.journey].errors.append(seq)
         elif entry.answers is not None:
-            self._end(seq, entry.at_us, (entry.answers.delivery,), State.DELIVERED)
+            self._end(End(seq, entry.at_us, State.DELIVERED, False), (entry.answers.delivery,))
             self.legs[entry.answers.delivery].answers.append(seq)
             if entry.answers.journey:
                 self.journeys[entry.answers.journey].responses.append(seq)
@@ -126,9 +141,10 @@ class Books:
                 id=number, message_seq=seq, copy=copy, is_request=is_request, expires_at_us=entry.expires_at_us
             )
 
-    def _arrive(self, seq: int, at_us: int, journeys: Iterable[int], state: State) -> None:
-        for journey in journeys:
-            self.journeys[journey].ends.append((seq, at_us, state))
+    def _finish(self, end: End, entry: DeliveriesAcknowledged | DeliveriesEnded) -> None:
+        self._end(end, entry.deliveries)
+        for journey in entry.journeys:
+            self.journeys[journey].ends.append(end)
 
     def _begin(self, number: int, message_seq: int, copy: int, hop: int, expires_at_us: int) -> None:
         hops = self._routes[message_seq, copy]
@@ -142,12 +158,12 @@ class Books:
             is_last=hop == len(hops) - 1,
         )
 
-    def _end(self, seq: int, at_us: int, numbers: Iterable[int], state: State) -> None:
+    def _end(self, end: End, numbers: Iterable[int]) -> None:
         for number in numbers:
             leg = self.legs[number]
-            leg.ends.append((seq, at_us, state))
+            leg.ends.append(end)
             if leg.state is State.QUEUED:
-                leg.state = state
+                leg.state = end.state
 
 
 async def read_all(journal: Journal) -> list[Record]:

@@ -26,6 +26,9 @@ class Ledger:
     handed_out: list[HandOut] = field(default_factory=list)
     acknowledged_us: dict[int, int] = field(default_factory=dict)  # delivery → when its receiver heard that it is done
     answered_us: dict[int, int] = field(default_factory=dict)  # the same, by an answer
+    withdrawn: list[tuple[str, str, tuple[str, ...]]] = field(
+        default_factory=list
+    )  # session, by whom, code per recipient
     refusals: Counter[str] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
     wrongs: list[str] = field(default_factory=list)  # what a service was told and should not have been

@@ -91,8 +91,10 @@ class SimulatedNetwork:
         self.journal = MemoryJournal()
         self.index = MemoryIndex()
         self.starts = 0
+        self.outages_us: list[tuple[int, int]] = []  # from a crash until everything runs again
         self._randomness = SeededRandomness(chance)
         self._process: Process | None = None
+        self._down_since_us = self.clock.now_us()
 
     @property
     def network(self) -> Network:
@@ -109,12 +111,14 @@ class SimulatedNetwork:
         await self._loop.create_task(self._open(process), name="opening", context=context)
         self.starts += 1
         self._process = process
+        self.outages_us.append((self._down_since_us, self.clock.now_us()))
 
     def crash(self, *, index_lost: bool) -> None:
         """End the process in the middle of whatever it does."""
         process, self._process = self._process, None
         if process is None:
             return
+        self._down_since_us = self.clock.now_us()
         process.alive = False
         process.disk.cut = True
         for answer in process.waiting:
@@ -185,6 +189,7 @@ class SimulatedNetwork:
         assert isinstance(desk, LocalDesk)
         await desk.open()
         await process.network.configuration.load()
+        self._loop.create_task(process.network.expiry.run(), name="expiry")
 
 
 async def _reply(

@@ -130,16 +130,19 @@ class Party:
                 self.ledger.answer(message.reference, self.now_us)
                 return ""
 
-    async def cancel(self, session: str) -> PostResult | None:
-        """Withdraw a message; what became of each recipient, or None when that was refused."""
+    async def cancel(self, session: str) -> None:
+        """Withdraw a message, whoever sent it."""
         while True:
             try:
-                return await self._post(Message(type=MessageType.CANCEL, reference=session))
+                told = await self._post(Message(type=MessageType.CANCEL, reference=session))
             except (ConnectionLost, Unavailable):
                 await self.pause()
             except Refused as refusal:
                 self.ledger.refusals[refusal.code] += 1
-                return None
+                return
+            else:
+                self.ledger.withdrawn.append((session, self.gcid, tuple(one.code for one in told.recipients)))
+                return
 
     async def settle(self, tokens: tuple[str, ...], outcome: Outcome = Outcome.ACK, delay_s: float = 0.0) -> None:
         """Acknowledge, or give back."""

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from postroad.core.model.delivery import State
-from postroad.testing.simulation.bookkeeping import Books, Leg
+from postroad.core.model.ids import delivery_number
+from postroad.testing.simulation.bookkeeping import Books, End, Leg
 from postroad.testing.simulation.ledger import Ledger
 
 CROSSING_US = 1_000_000  # an answer that was on its way when something ended may still arrive
@@ -23,7 +24,16 @@ class Outcome:
 
     books: Books
     ledger: Ledger
-    horizon_us: int  # after its expiry, a copy's end may be this late
+    horizon_us: int  # how late an end may be after the expiry
+    outages_us: list[tuple[int, int]]  # when the network was down
+
+    def deadline_us(self, expires_at_us: int) -> int:
+        """When something that expires then has to be over; nothing happens while the network is down."""
+        deadline_us = expires_at_us + self.horizon_us
+        for begins_us, ends_us in self.outages_us:
+            if begins_us <= deadline_us and ends_us > expires_at_us:
+                deadline_us = max(deadline_us, ends_us + self.horizon_us)
+        return deadline_us
 
 
 def nothing_accepted_is_lost(outcome: Outcome) -> Iterator[str]:
@@ -39,12 +49,16 @@ def nothing_accepted_is_lost(outcome: Outcome) -> Iterator[str]:
 def every_delivery_ends_once(outcome: Outcome) -> Iterator[str]:
     """Promise 2, for each service on the way."""
     for leg in outcome.books.legs.values():
-        states = {state for _, _, state in leg.ends}
-        if not states:
+        if not leg.ends:
             yield f"{_named(leg, outcome)} never ended"
-        elif len(states) > 1:
-            told = ", ".join(f"{state.name.lower()} by entry {seq}" for seq, _, state in leg.ends)
+        elif any(end.state is not leg.state and not _is_over_later(leg, end) for end in leg.ends):
+            told = ", ".join(f"{end.state.name.lower()} by entry {end.seq}" for end in leg.ends)
             yield f"{_named(leg, outcome)} has two final states: {told}"
+
+
+def _is_over_later(leg: Leg, end: End) -> bool:
+    """A service has taken it over, and its copy's way ends there later: nobody answered, or the answer was an error."""
+    return leg.state is State.DELIVERED and end.with_journey
 
 
 def every_copy_goes_one_way(outcome: Outcome) -> Iterator[str]:
@@ -60,8 +74,8 @@ def every_copy_goes_one_way(outcome: Outcome) -> Iterator[str]:
 
 def ends_are_not_late(outcome: Outcome) -> Iterator[str]:
     for leg in outcome.books.legs.values():
-        if leg.ends and leg.ends[0][1] > leg.expires_at_us + outcome.horizon_us:
-            late_s = (leg.ends[0][1] - leg.expires_at_us) / 1_000_000
+        if leg.ends and leg.ends[0].at_us > outcome.deadline_us(leg.expires_at_us):
+            late_s = (leg.ends[0].at_us - leg.expires_at_us) / 1_000_000
             yield f"{_named(leg, outcome)} ended {late_s:.3f} s after its expiry"
 
 
@@ -71,15 +85,15 @@ def every_journey_ends_once(outcome: Outcome) -> Iterator[str]:
         name = f"the journey of {_named(outcome.books.legs[journey.id], outcome)}"
         if len(journey.ends) != 1:
             yield f"{name} ended {len(journey.ends)} times: {journey.ends}"
-        elif journey.ends[0][1] > journey.expires_at_us + outcome.horizon_us:
-            late_s = (journey.ends[0][1] - journey.expires_at_us) / 1_000_000
+        elif journey.ends[0].at_us > outcome.deadline_us(journey.expires_at_us):
+            late_s = (journey.ends[0].at_us - journey.expires_at_us) / 1_000_000
             yield f"{name} ended {late_s:.3f} s after its expiry"
 
 
 def every_request_is_answered_once(outcome: Outcome) -> Iterator[str]:
     """By its recipient, or else by one error response of the network; notifications and what was cancelled by none."""
     for journey in outcome.books.journeys.values():
-        ended = {state for _, _, state in journey.ends}
+        ended = {end.state for end in journey.ends}
         expected = int(journey.is_request and not ended <= {State.DELIVERED, State.CANCELLED})
         if len(journey.errors) != expected or len(journey.responses) > int(journey.is_request):
             name = f"the journey of {_named(outcome.books.legs[journey.id], outcome)}"
@@ -91,9 +105,9 @@ def every_request_is_answered_once(outcome: Outcome) -> Iterator[str]:
 def what_has_ended_is_not_handed_out(outcome: Outcome) -> Iterator[str]:
     """Promise 3: by the journal's order, and by what the receiver knew when it asked."""
     for leg in outcome.books.legs.values():
-        late = [seq for seq in leg.leases if leg.ends and seq > leg.ends[0][0]]
+        late = [seq for seq in leg.leases if leg.ends and seq > leg.ends[0].seq]
         if late:
-            yield f"{_named(leg, outcome)} ended with entry {leg.ends[0][0]} and was handed out with {late}"
+            yield f"{_named(leg, outcome)} ended with entry {leg.ends[0].seq} and was handed out with {late}"
     for hand_out in outcome.ledger.handed_out:
         done_us = outcome.ledger.acknowledged_us.get(hand_out.number)
         if done_us is not None and done_us < hand_out.asked_us:
@@ -122,7 +136,7 @@ def an_acknowledgement_counts(outcome: Outcome) -> Iterator[str]:
     """Whoever was told that a delivery is theirs keeps it, unless it had ended before."""
     for number, told_us in outcome.ledger.acknowledged_us.items():
         leg = outcome.books.legs[number]
-        if not leg.ends or leg.ends[0][1] > told_us:
+        if not leg.ends or leg.ends[0].at_us > told_us:
             yield f"{_named(leg, outcome)} was acknowledged, which the journal does not know"
 
 
@@ -135,6 +149,20 @@ def a_delivery_is_answered_once(outcome: Outcome) -> Iterator[str]:
             yield f"{_named(outcome.books.legs[number], outcome)} was answered, which the journal does not know"
 
 
+def what_was_withdrawn_is_cancelled(outcome: Outcome) -> Iterator[str]:
+    """For each recipient of whom the sender was told so; and nobody else withdraws a message."""
+    posts = {post.session: (seq, post) for seq, post in outcome.books.posted.items()}
+    for session, by, codes in outcome.ledger.withdrawn:
+        seq, post = posts[session]
+        if post.sender != by:
+            yield f"{by} withdrew {session}, which it had not sent"
+        routed = [delivery_number(seq, ordinal) for ordinal, copy in enumerate(post.copies) if not copy.code]
+        for number, code in zip(routed, codes, strict=True):
+            ended = outcome.books.ended(number)
+            if not code and ended is not State.CANCELLED:
+                yield f"{_named(outcome.books.legs[number], outcome)} was withdrawn, and is {ended.name.lower()}"
+
+
 def nobody_was_told_nonsense(outcome: Outcome) -> Iterator[str]:
     yield from outcome.ledger.wrongs
 
@@ -143,12 +171,15 @@ PROMISES: tuple[Callable[[Outcome], Iterator[str]], ...] = (
     nothing_accepted_is_lost,
     every_delivery_ends_once,
     every_copy_goes_one_way,
-    # ends_are_not_late,
+    ends_are_not_late,
+    every_journey_ends_once,
+    every_request_is_answered_once,
     what_has_ended_is_not_handed_out,
     nothing_is_handed_out_after_its_expiry,
     only_parties_see_a_message,
     an_acknowledgement_counts,
     a_delivery_is_answered_once,
+    what_was_withdrawn_is_cancelled,
     nobody_was_told_nonsense,
 )
 

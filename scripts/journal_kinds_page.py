@@ -37,15 +37,22 @@ MEANINGS = {
     "hops": "the services to pass, the recipient last",
     "id": "id of the part",
     "invoker": "GCID of the service that brought it in",
+    "journey": "the copy whose journey it is, by the number of its first delivery",
     "key": "name of the object",
     "kind": "kind of object",
     "lease_s": "for so many seconds",
+    "logical": "services that take part by their rules alone",
+    "map": "name of the map",
+    "name": "name of the key",
     "named": "recipients as the poster wrote them",
     "objects": "the objects as they are from now on",
     "parts": "descriptions of documents and attachments",
     "possible_duplicate": "the poster's flag",
     "properties": "typed properties",
+    "pairs": "names and values",
     "reason": "why",
+    "records": "records as they are from now on",
+    "relations": "pairs of keys whose records belong together",
     "session": "session of the message",
     "size": "bytes",
     "state": "`expired`, `cancelled`, `failed` or `rejected`",
@@ -56,9 +63,27 @@ MEANINGS = {
     "value": "the object; none = removed",
     "version": "version of the object, counted from 1",
     "what": "what was done or tried",
+    # where the same name means something else
+    "Context.id": "number of the invocation",
+    "Context.parent": "number of the invocation that brought it in",
+    "Returned.context": "number of the invocation",
+    "Returned.properties": "what it added",
+    "CrossReferenceRecord.key": "whose it is, and its key",
+    "Key.value": "value of the key",
 }
 
-PARTS = (journal.PartFacts, journal.Hop, journal.Copy, journal.Answers, journal.ObjectChange)
+PARTS = (
+    journal.PartFacts,
+    journal.Copy,
+    journal.Hop,
+    journal.Context,
+    journal.Returned,
+    journal.Answers,
+    journal.Ending,
+    journal.CrossReferenceRecord,
+    journal.Key,
+    journal.ObjectChange,
+)
 
 
 def render() -> str:
@@ -69,11 +94,12 @@ def render() -> str:
 
 
 def _section(title: str, kind: type, level: str = "##") -> str:
-    rows = "".join(_row(field) for field in fields(kind))
+    rows = "".join(_row(kind, field) for field in fields(kind))
     return f"{level} {title}\n\n{kind.__doc__}\n\n| field | type | default | meaning |\n|---|---|---|---|\n{rows}"
 
 
-def _row(field: Field) -> str:
-    kind = field.type.replace("|", "or")
+def _row(kind: type, field: Field) -> str:
+    form = field.type.replace("|", "or")
     default = f"`{field.default}`" if field.default else ""
-    return f"| `{field.name}` | {kind} | {default} | {field.comment or MEANINGS[field.name]} |\n"
+    meaning = field.comment or MEANINGS.get(f"{kind.__name__}.{field.name}") or MEANINGS[field.name]
+    return f"| `{field.name}` | {form} | {default} | {meaning} |\n"

@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from postroad.core.admission.admit import Admitted
-from postroad.core.model.delivery import Found, Leg, State, is_followed
+from postroad.core.model.delivery import Found, State, is_followed
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import DeliveriesEnded, MessagePosted, decode
 from postroad.core.model.message import PostResult, RecipientResult
 from postroad.core.projection.project import answer_key, journey_key
 from postroad.core.projection.queries import JOURNEY, MESSAGE
+from postroad.core.routing.life import Event, may
 from postroad.errors import Refused, Unavailable
 from postroad.flow.commit import committed
 from postroad.ports import Conflict, Desk, IndexReader, Step
@@ -67,11 +68,9 @@ class CancelStage:
         if not is_followed(message, ordinal):
             return Whereabouts(ordinal, first, 0, _too_late(await self._desk.find(first)))
         [row] = await self._index.query("journey", first)
-        at_number, leg, state = (row[JOURNEY.index(column)] for column in ("at_number", "leg", "state"))
+        at_number, state = (row[JOURNEY.index(column)] for column in ("at_number", "state"))
         if state:
             return Whereabouts(ordinal, at_number, first, f"it is {State(state).name.lower()}")
-        if leg == Leg.BACK:
-            return Whereabouts(ordinal, at_number, first, "it has been answered")
         return Whereabouts(ordinal, at_number, first, _too_late(await self._desk.find(at_number)))
 
     async def _withdraw(self, admitted: Admitted, copies: list[Whereabouts]) -> bool:
@@ -92,6 +91,8 @@ class CancelStage:
 def _too_late(found: Found | None) -> str:
     if found is None:
         return "it is gone"
+    if not may(found.queued, Event.CANCELLED):
+        return "it has been answered"
     if found.queued.in_transit and found.state in (State.QUEUED, State.DELIVERED):
         return ""
     if found.state is not State.QUEUED:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import DeliveriesAcknowledged
-from postroad.core.model.message import MessageType
 from postroad.core.projection.project import journey_key
+from postroad.core.routing.life import Event, is_ended_by
 from postroad.flow.commit import committed
 from postroad.ports import Conflict, Desk, Step
 
@@ -35,8 +35,5 @@ async def _acknowledge_one(desk: Desk, now_us: int, by: str, queued: Queued, jou
 
 
 def ended_journey(queued: Queued) -> int:
-    """The journey that is over when this delivery is acknowledged: of a response at the requester, of a notification at its
-    recipient. A request's goes on until its response is there; an in-transit service's until it has answered."""
-    if queued.in_transit or queued.message.type is MessageType.REQUEST:
-        return 0
-    return queued.journey
+    """The journey that is over when this delivery is acknowledged; 0 when there is none, or it goes on."""
+    return queued.journey if is_ended_by(queued, Event.ACKNOWLEDGED) else 0

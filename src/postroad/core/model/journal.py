@@ -149,7 +149,7 @@ class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_fie
     keys: tuple[int, ...] = ()  # as in MessagePosted
     journey: int = 0  # the copy that goes on, where its journey is followed
     hops: tuple[Hop, ...] = ()  # the whole route from now on, where rules tried on the way have changed it
-    logical: tuple[Hop, ...] = ()
+    logical: tuple[Hop, ...] = ()  # likewise those that take part by their rules alone
     returned: tuple[Returned, ...] = ()  # all that invoked services have added to contexts so far
     status: Status | None = None  # an error of the service that its invoker absorbed
     explained: int = 0  # as in MessagePosted
@@ -218,9 +218,9 @@ class CrossReferenceChanged(
     at_us: int
     by: str  # GCID of the service that asked for it
     owner: str  # GCID of the service that keeps the map
-    map: str
-    records: tuple[CrossReferenceRecord, ...] = ()
-    relations: tuple[tuple[Key, Key], ...] = ()
+    map: str  # its name
+    records: tuple[CrossReferenceRecord, ...] = ()  # saved under their keys
+    relations: tuple[tuple[Key, Key], ...] = ()  # keys that belong together from now on
     session: str = ""  # the message that caused it
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import cleandoc
+
 from postroad.core.model import journal
 from scripts.source_comments import Field, fields
 
@@ -41,8 +43,6 @@ MEANINGS = {
     "key": "name of the object",
     "kind": "kind of object",
     "lease_s": "for so many seconds",
-    "logical": "services that take part by their rules alone",
-    "map": "name of the map",
     "name": "name of the key",
     "named": "recipients as the poster wrote them",
     "objects": "the objects as they are from now on",
@@ -51,8 +51,6 @@ MEANINGS = {
     "properties": "typed properties",
     "pairs": "names and values",
     "reason": "why",
-    "records": "records as they are from now on",
-    "relations": "pairs of keys whose records belong together",
     "session": "session of the message",
     "size": "bytes",
     "state": "`expired`, `cancelled`, `failed` or `rejected`",
@@ -95,7 +93,8 @@ def render() -> str:
 
 def _section(title: str, kind: type, level: str = "##") -> str:
     rows = "".join(_row(kind, field) for field in fields(kind))
-    return f"{level} {title}\n\n{kind.__doc__}\n\n| field | type | default | meaning |\n|---|---|---|---|\n{rows}"
+    about = f"{cleandoc(kind.__doc__)}\n\n" if kind.__doc__ else ""
+    return f"{level} {title}\n\n{about}| field | type | default | meaning |\n|---|---|---|---|\n{rows}"
 
 
 def _row(kind: type, field: Field) -> str:

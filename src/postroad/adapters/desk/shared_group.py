@@ -124,9 +124,8 @@ class GroupPlan:
             self._settle(left.deliveries)
         elif (change := touch(left)) is not None:
             self._touch(left.deliveries, change)
-        return (
-            entry if ends_journeys else left
-        )  # an end also speaks of what was taken and must not be answered any more
+        # An end also speaks of what was taken over before, because it must not be answered any more.
+        return entry if ends_journeys else left
 
     def _settle(self, numbers: Collection[int]) -> None:
         self._settled.update(numbers)

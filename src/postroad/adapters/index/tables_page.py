@@ -19,12 +19,18 @@ TABLE_TEXTS = {
     "message": "One row per accepted post.",
     "delivery": "One row per copy of a message and service on its way: waiting there, or done with it.",
     "content": "One row per answer of an in-transit service: the message's content from there on.",
-    "seen": "One row per handle, Idempotency-Key, answer or object version ever used, by hash.",
+    "journey": (
+        "One row per copy that outlasts its first delivery, because services are passed on the way or a response is "
+        "expected: where it is and how it ended."
+    ),
+    "seen": "One row per handle, Idempotency-Key, answer, end of a journey or object version ever used, by hash.",
     "trail": "Entries that leased a delivery, or gave it back, before the last one that did; that one is in `delivery`.",
     "refused": "One row per rejected post.",
     "object": "Configuration objects as they are now.",
     "object_version": "Configuration objects as they ever were.",
     "access": "Logins refused, and payloads looked at.",
+    "reference": "Records of cross-reference maps, each under the key of one service. Names of maps are folded.",
+    "relation": "Which of those records belong together; every relation is there both ways.",
 }
 
 COLUMN_TEXTS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -10,6 +11,7 @@ import asyncpg
 import msgspec
 import pytest
 
+from postroad.adapters.index.named_sql import named
 from postroad.adapters.index.postgres import PostgresIndex
 from postroad.adapters.index.postgres_bulk import bulk_form, rounds
 from postroad.core.projection.project import project
@@ -17,6 +19,14 @@ from postroad.core.projection.tables import TABLES
 from postroad.ports import Head
 from postroad.testing.index_story import STORY
 from postroad.testing.journals import as_records, plain_posts
+
+MANY_ROWS = """
+INSERT INTO delivery (number, recipient, expires_at_us) SELECT n << 16, 1, n FROM generate_series(1, 3000) AS n;
+INSERT INTO journey (id, at_number, expires_at_us) SELECT n << 16, n << 16, n FROM generate_series(1, 3000) AS n;
+INSERT INTO reference SELECT 'o', 'm', 's', 'n', n, '', 0, n FROM generate_series(1, 3000) AS n;
+INSERT INTO relation SELECT 'o', 'm', 's', 'n', n, 's', 'n', n + 1, n FROM generate_series(1, 3000) AS n;
+ANALYZE;
+"""
 
 
 @pytest.fixture
@@ -63,8 +73,41 @@ async def test_a_nul_is_replaced_where_it_cannot_be_stored_and_kept_in_the_heade
     assert [row[0] for row in await index.query("message", "s\0t")] == [1]
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters", "indexes"),
+    [
+        ("due_journeys", (9, 10), {"journey_due"}),
+        ("due_deliveries", (9, 10), {"delivery_due"}),
+        ("next_due", (), {"journey_due", "delivery_due"}),
+        ("related", ("o", "m", "s", "n", "v"), {"relation_pkey", "reference_pkey"}),
+        ("journey", (9,), {"journey_pkey"}),
+    ],
+)
+async def test_what_is_due_or_related_is_found_through_an_index(
+    name: str, parameters: tuple[Any, ...], indexes: set[str], index: PostgresIndex, postgres_database: str
+) -> None:
+    """In tables large enough that PostgreSQL would rather not read them whole."""
+    connection = await asyncpg.connect(postgres_database)
+    await connection.execute(MANY_ROWS)
+    steps = await connection.fetch(f"EXPLAIN {named('queries.sql', 'postgres')[name]}", *parameters)
+    await connection.close()
+    plan = "\n".join(step[0] for step in steps)
+    assert set(re.findall(r"using (\w+)", plan)) == indexes, plan
+    assert "Seq Scan" not in plan
+    assert "Sort" not in plan or name == "related", plan
+
+
 def test_a_delivery_is_changed_once_in_a_round() -> None:
     assert rounds([("a", 1), ("b", 2), ("c", 1), ("d", 1)]) == [[("a", 1), ("b", 2)], [("c", 1)], [("d", 1)]]
+
+
+async def test_moves_with_and_without_a_leg_go_in_one_batch(index: PostgresIndex) -> None:
+    """An array of legs with NULL in it, or of nothing else, and several moves of one journey."""
+    begun = {"insert_journey": [(id_, id_, 0) for id_ in (1 << 16, 2 << 16, 3 << 16)]}
+    moves = [(11, None, 11, 1 << 16), (12, 1, 12, 2 << 16), (13, 1, 13, 1 << 16), (14, None, 14, 1 << 16)]
+    await index.apply({**begun, "move_journey": moves}, Head(14, bytes(32)))
+    await index.apply({"move_journey": [(15, None, 15, 3 << 16), (9, 1, 9, 1 << 16)]}, Head(15, bytes(32)))
+    assert [row[1:3] for row in await index.rows("journey")] == [(14, 1), (12, 1), (15, 0)]
 
 
 def test_the_bulk_form_keeps_the_statement() -> None:

@@ -13,6 +13,8 @@ from postroad.adapters.index.named_sql import named
 from postroad.adapters.index.sqlite import SqliteIndex, SqliteReader, SqliteWriter
 from postroad.adapters.index.sqlite_file import open_reader, refuse_old_sqlite
 from postroad.core.projection.project import project
+from postroad.core.projection.queries import QUERIES
+from postroad.core.projection.tables import TABLES
 from postroad.errors import Misconfigured
 from postroad.ports import Head
 from postroad.testing.journals import as_records, plain_posts
@@ -85,6 +87,9 @@ async def test_a_missing_file_is_said_plainly(tmp_path: Path) -> None:
         ("refused", ("s",), "refused_session"),
         ("refused_by", ("a", 9, 10), "refused_sender"),
         ("transaction_contents", ("s",), "content_transaction"),
+        ("due_journeys", (9, 10), "journey_due"),
+        ("due_deliveries", (9, 10), "COVERING INDEX delivery_due"),
+        ("journey", (9,), "PRIMARY KEY"),
     ],
 )
 def test_a_question_is_answered_through_its_index(
@@ -100,12 +105,32 @@ def test_a_question_is_answered_through_its_index(
     assert not any(step.startswith("SCAN") or "TEMP B-TREE FOR ORDER" in step for step in plan), plan
 
 
-@pytest.mark.parametrize("name", ["transaction_deliveries", "transaction_trail", "delivery", "seen"])
+@pytest.mark.parametrize(
+    "name",
+    ["transaction_deliveries", "transaction_trail", "transaction_journeys", "delivery", "seen", "next_due", "related"],
+)
 def test_no_question_about_one_thing_scans_a_table(name: str, tmp_path: Path) -> None:
-    SqliteWriter(tmp_path / "index.sqlite").close()
-    connection = open_reader(tmp_path / "index.sqlite")
-    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {named('queries.sql', 'sqlite')[name]}", (1,))]
+    plan = plan_of(name, tmp_path)
+    assert not any(step.startswith(f"SCAN {table}") for table in TABLES for step in plan), plan
+
+
+def test_what_is_due_next_is_the_first_entry_of_two_indexes(tmp_path: Path) -> None:
+    steps = [step for step in plan_of("next_due", tmp_path) if step.startswith("SEARCH")]
+    assert [step.split("COVERING INDEX ")[1].split()[0] for step in steps] == ["journey_due", "delivery_due"]
+
+
+def test_related_records_are_looked_up_by_their_whole_key(tmp_path: Path) -> None:
+    """And not found by walking through the map they are in."""
+    steps = [step for step in plan_of("related", tmp_path) if step.startswith("SEARCH")]
+    whole_key = "PRIMARY KEY (owner=? AND map=? AND service=? AND key_name=? AND key_value=?)"
+    assert steps == [f"SEARCH {table} USING {whole_key}" for table in ("relation", "reference")]
+
+
+def plan_of(name: str, folder: Path) -> list[str]:
+    SqliteWriter(folder / "index.sqlite").close()
+    connection = open_reader(folder / "index.sqlite")
+    parameters = [1] * len(QUERIES[name][0])
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {named('queries.sql', 'sqlite')[name]}", parameters)
+    steps = [row[3] for row in plan]
     connection.close()
-    assert not any(
-        step.startswith(f"SCAN {table}") for table in ("message", "delivery", "trail", "seen") for step in plan
-    ), plan
+    return steps

@@ -7,13 +7,13 @@ import random
 import secrets
 import ssl
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, TypeVar, Unpack
 
 import httpx2
 
-from postroad.client import configuration, requests, responses
+from postroad.client import configuration, requests, responses, routing
 from postroad.client.access import Access
 from postroad.client.chunk_posting import Answer
 from postroad.client.compose import Fields, message
@@ -111,6 +111,10 @@ class Client:
         """Answer a request, which also acknowledges it; ``document`` may be a ``Reply`` with several or a status."""
         return self._run(self._talks.reply(answer_to(delivered, document)))
 
+    def cancel(self, session: str) -> PostResult:
+        """Withdraw what has not been delivered yet; the result says for each recipient whether it was in time."""
+        return self._run(self._talks.cancel(session))
+
     def handle(
         self,
         function: Function,
@@ -159,6 +163,60 @@ class Client:
     def apply(self, desired: dict[str, Any], *, prune: bool = False, version: str = "") -> configuration.Plan:
         """Make the configuration so, at once or not at all; ``version`` is that of the plan somebody agreed to."""
         return self._run(self._talks.ask(configuration.apply(desired, prune, version), configuration.planned))
+
+    # ---- rules and assets of services
+
+    def rules(self, service: str) -> list[dict[str, Any]]:
+        """The rules of a service, in their order."""
+        return self._run(routing.every(self._talks, routing.service_path(service, "rules")))
+
+    def rule(self, service: str, name: str) -> Any:
+        return self._run(self._talks.value(requests.read(routing.service_path(service, "rules", name))))
+
+    def save_rule(self, service: str, rule: Mapping[str, Any]) -> dict[str, Any]:
+        """Make the rule, or replace the one of its name; written as in a configuration document."""
+        return self._run(routing.save_rule(self._talks, service, rule))
+
+    def adjust_rule(self, service: str, name: str, **wish: Any) -> dict[str, Any]:
+        """``enabled=False`` switches a rule off, ``place=1`` moves it to the front."""
+        return self._run(routing.adjust_rule(self._talks, service, name, **wish))
+
+    def remove_rule(self, service: str, name: str) -> None:
+        self._run(routing.remove_rule(self._talks, service, name))
+
+    def assets(self, service: str, kind: str = "") -> list[dict[str, Any]]:
+        """The assets of a service, without their contents."""
+        return self._run(routing.every(self._talks, routing.service_path(service, "assets"), kind=kind))
+
+    def asset(self, service: str, kind: str, name: str) -> str:
+        """The content of an asset; ``kind`` is stylesheet, table, list, map or schema."""
+        return self._run(routing.asset(self._talks, service, kind, name))
+
+    def save_asset(
+        self, service: str, kind: str, name: str, content: str, *, description: str | None = None
+    ) -> dict[str, Any]:
+        """Make the asset, or replace the one of its name, once the network has found it in order."""
+        return self._run(routing.save_asset(self._talks, service, kind, name, content, description))
+
+    def remove_asset(self, service: str, kind: str, name: str) -> None:
+        self._run(routing.remove_asset(self._talks, service, kind, name))
+
+    # ---- why a message goes its way
+
+    def explain(self, form: str = "json", **fields: Unpack[Fields]) -> Any:
+        """Which way a message would go, and why; nothing is stored or sent. ``form`` is json, text or svg."""
+        return self.explain_message(message(**fields), form)
+
+    def explain_message(self, prepared: Message, form: str = "json") -> Any:
+        return self._run(self._talks.ask(routing.explain(prepared, form), routing.explained))
+
+    def explanation(self, session: str, form: str = "json") -> Any:
+        """Which way a posted message went, and why."""
+        return self._run(self._talks.ask(routing.explanation(session, form), routing.explained))
+
+    def try_out(self, **wish: Any) -> Any:
+        """What a rule, condition or stylesheet would do with a message; nothing is stored or sent."""
+        return self._run(self._talks.value(routing.trial(wish)))
 
     # ---- carrying it out
 

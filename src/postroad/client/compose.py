@@ -16,6 +16,7 @@ from postroad.core.model.message import (
     Delivered,
     Message,
     MessageType,
+    Part,
     Property,
     PropertyType,
     Recipient,
@@ -73,12 +74,25 @@ def message(**fields: Unpack[Fields]) -> Message:
 
 
 def response(
-    delivered: Delivered, documents: Iterable[Any], *, status: Status | None = None, topic: str = ""
+    delivered: Delivered,
+    answered: tuple[Part, ...] = (),
+    *,
+    status: Status | None = None,
+    properties: Mapping[str, PropertyValue] | None = None,
 ) -> Message:
     """The answer to a delivered request, or the changed message of a service in transit."""
     return Message(
-        type=MessageType.RESPONSE, reference=delivered.token, topic=topic, status=status, parts=parts(documents)
+        type=MessageType.RESPONSE,
+        reference=delivered.token,
+        status=status,
+        properties=tuple(typed_property(name, value) for name, value in (properties or {}).items()),
+        parts=answered,
     )
+
+
+def cancel(session: str) -> Message:
+    """Withdraw what has not been delivered yet of a message."""
+    return Message(type=MessageType.CANCEL, reference=session)
 
 
 def typed_property(name: str, value: PropertyValue) -> Property:

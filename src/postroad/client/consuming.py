@@ -8,12 +8,13 @@ so that another one gets it without waiting for the lease to end.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from postroad.client.compose import response
+from postroad.client.compose import PropertyValue, response
 from postroad.client.conversations import Conversations
+from postroad.client.documents import changed_parts, parts
 from postroad.client.exchange import Call, Interrupted, Raised, Returned, Talk
 from postroad.client.received import Received
 from postroad.client.retrying import Retrying
@@ -30,10 +31,14 @@ STOPPING = "the consumer is stopping"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a function may return when one document is not enough: several, or the status of a failure."""
+    """What a function may return when one document is not enough: several, properties, or the status of a failure.
+
+    The documents of a service in transit are all that go on; ``properties`` are for whoever brought it in.
+    """
 
     documents: Sequence[Any] = ()
     status: Status | None = None
+    properties: Mapping[str, PropertyValue] = field(default_factory=dict)
 
 
 Stopped = Callable[[], bool]
@@ -83,10 +88,14 @@ def _finish(conversations: Conversations, message: Delivered, value: Any) -> Tal
 
 
 def answer_to(message: Delivered, value: Any) -> Message:
-    """A service in transit that returns nothing lets the message go on unchanged."""
-    if isinstance(value, Reply):
-        return response(message, value.documents, status=value.status)
-    return response(message, [] if value is None else [value])
+    """A service in transit that returns nothing lets the message go on unchanged; one document takes the first one's place."""
+    reply = value if isinstance(value, Reply) else Reply(documents=[] if value is None else [value])
+    documents = reply.documents
+    if not message.in_transit or not documents:
+        return response(message, parts(documents), status=reply.status, properties=reply.properties)
+    if reply is not value:
+        documents = [*documents, *[part for part in message.parts if not part.attachment][1:]]
+    return response(message, changed_parts(message, documents), status=reply.status, properties=reply.properties)
 
 
 def _try_again(conversations: Conversations, message: Delivered, error: Exception) -> Talk[None]:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from postroad.client import requests, responses
 from postroad.client.chunk_posting import Answer, ChunkPosting
 from postroad.client.chunks import chunks
+from postroad.client.compose import cancel
 from postroad.client.exchange import Lost, Outcome, Pause, Request, Response, Talk
 from postroad.client.received import Received
 from postroad.client.retrying import Retrying
@@ -55,6 +56,10 @@ class Conversations:
             answers += yield from self._post_chunk(chunk)
             progress(len(answers))
         return answers
+
+    def cancel(self, session: str) -> Talk[PostResult]:
+        """Withdraw a message; the answer says for each recipient whether that was in time."""
+        return (yield from self.post(cancel(session)))
 
     def poll(self, request: PollRequest) -> Talk[list[Received]]:
         outcome, _ = yield from self._persistently(requests.poll(request))

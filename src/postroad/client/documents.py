@@ -6,11 +6,12 @@ else is written as JSON. Whoever wants another content type makes the ``Part`` t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
+from postroad.core.codecs.media import media_type_of
 from postroad.core.model.message import Delivered, Part
 
 XML = "application/xml"
@@ -31,6 +32,35 @@ def parts(documents: Iterable[Any], attachments: Iterable[Any] = ()) -> tuple[Pa
     bodies = [part(document, number) for number, document in enumerate(documents, 1)]
     first = len(bodies) + 1
     return (*bodies, *(part(item, number, attachment=True) for number, item in enumerate(attachments, first)))
+
+
+def changed_parts(delivered: Delivered, documents: Sequence[Any]) -> tuple[Part, ...]:
+    """The parts of a message whose documents have been changed: each keeps its id, and all attachments stay."""
+    before = [item for item in delivered.parts if not item.attachment]
+    bodies = [
+        _changed(document, before[number])
+        if number < len(before)
+        else part(document, len(delivered.parts) + number + 1)
+        for number, document in enumerate(documents)
+    ]
+    return (*bodies, *(item for item in delivered.parts if item.attachment))
+
+
+def _changed(document: Any, before: Part) -> Part:
+    """The document in its old place; XML that stays XML keeps the very content type that it had, and so on."""
+    if isinstance(document, Part):
+        return document
+    made = part(document)
+    same = _family(made.content_type) == _family(before.content_type)
+    return msgspec.structs.replace(made, id=before.id, content_type=before.content_type if same else made.content_type)
+
+
+def _family(content_type: str) -> str:
+    kind = media_type_of(content_type)
+    for family in ("xml", "json"):
+        if kind.endswith((f"/{family}", f"+{family}")):
+            return family
+    return kind
 
 
 def _content(document: Any) -> tuple[str, bytes]:

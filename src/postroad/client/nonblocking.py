@@ -7,14 +7,14 @@ import os
 import random
 import secrets
 import ssl
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from inspect import isawaitable
 from types import TracebackType
 from typing import Any, TypeVar, Unpack
 
 import httpx2
 
-from postroad.client import configuration, requests, responses
+from postroad.client import configuration, requests, responses, routing
 from postroad.client.access import Access
 from postroad.client.blocking import TIMEOUT_S, tokens_of
 from postroad.client.chunk_posting import Answer
@@ -105,6 +105,10 @@ class AsyncClient:
     async def reply(self, delivered: Delivered, document: Any = None) -> PostResult:
         return await self._run(self._talks.reply(answer_to(delivered, document)))
 
+    async def cancel(self, session: str) -> PostResult:
+        """Withdraw what has not been delivered yet; the result says for each recipient whether it was in time."""
+        return await self._run(self._talks.cancel(session))
+
     async def handle(
         self,
         function: Function,
@@ -142,6 +146,60 @@ class AsyncClient:
 
     async def apply(self, desired: dict[str, Any], *, prune: bool = False, version: str = "") -> configuration.Plan:
         return await self._run(self._talks.ask(configuration.apply(desired, prune, version), configuration.planned))
+
+    # ---- rules and assets of services
+
+    async def rules(self, service: str) -> list[dict[str, Any]]:
+        """The rules of a service, in their order."""
+        return await self._run(routing.every(self._talks, routing.service_path(service, "rules")))
+
+    async def rule(self, service: str, name: str) -> Any:
+        return await self._run(self._talks.value(requests.read(routing.service_path(service, "rules", name))))
+
+    async def save_rule(self, service: str, rule: Mapping[str, Any]) -> dict[str, Any]:
+        """Make the rule, or replace the one of its name; written as in a configuration document."""
+        return await self._run(routing.save_rule(self._talks, service, rule))
+
+    async def adjust_rule(self, service: str, name: str, **wish: Any) -> dict[str, Any]:
+        """``enabled=False`` switches a rule off, ``place=1`` moves it to the front."""
+        return await self._run(routing.adjust_rule(self._talks, service, name, **wish))
+
+    async def remove_rule(self, service: str, name: str) -> None:
+        await self._run(routing.remove_rule(self._talks, service, name))
+
+    async def assets(self, service: str, kind: str = "") -> list[dict[str, Any]]:
+        """The assets of a service, without their contents."""
+        return await self._run(routing.every(self._talks, routing.service_path(service, "assets"), kind=kind))
+
+    async def asset(self, service: str, kind: str, name: str) -> str:
+        """The content of an asset; ``kind`` is stylesheet, table, list, map or schema."""
+        return await self._run(routing.asset(self._talks, service, kind, name))
+
+    async def save_asset(
+        self, service: str, kind: str, name: str, content: str, *, description: str | None = None
+    ) -> dict[str, Any]:
+        """Make the asset, or replace the one of its name, once the network has found it in order."""
+        return await self._run(routing.save_asset(self._talks, service, kind, name, content, description))
+
+    async def remove_asset(self, service: str, kind: str, name: str) -> None:
+        await self._run(routing.remove_asset(self._talks, service, kind, name))
+
+    # ---- why a message goes its way
+
+    async def explain(self, form: str = "json", **fields: Unpack[Fields]) -> Any:
+        """Which way a message would go, and why; nothing is stored or sent. ``form`` is json, text or svg."""
+        return await self.explain_message(message(**fields), form)
+
+    async def explain_message(self, prepared: Message, form: str = "json") -> Any:
+        return await self._run(self._talks.ask(routing.explain(prepared, form), routing.explained))
+
+    async def explanation(self, session: str, form: str = "json") -> Any:
+        """Which way a posted message went, and why."""
+        return await self._run(self._talks.ask(routing.explanation(session, form), routing.explained))
+
+    async def try_out(self, **wish: Any) -> Any:
+        """What a rule, condition or stylesheet would do with a message; nothing is stored or sent."""
+        return await self._run(self._talks.value(routing.trial(wish)))
 
     # ---- carrying it out
 

@@ -1,0 +1,166 @@
+"""Rules, assets and explanations, seen from the client: what is asked, in which order, and what the answers mean.
+
+Kept rule: what is replaced was read before, in the same conversation, so that two who change the same rule at the same moment do
+not overwrite each other unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from postroad.client import requests, responses
+from postroad.client.conversations import Conversations
+from postroad.client.exchange import Outcome, Request, Talk
+from postroad.core.codecs.json_form import JSON_FORM
+from postroad.core.model.asset import AssetKind
+from postroad.core.model.message import Message
+from postroad.errors import Refused
+
+PAGE = 200
+MEDIA_TYPES = {
+    AssetKind.STYLESHEET: "application/xslt+xml",
+    AssetKind.TABLE: "text/csv",
+    AssetKind.LIST: "application/json",
+    AssetKind.MAP: "application/json",
+    AssetKind.SCHEMA: "application/xml",
+}
+DRAWINGS = {"json": "application/json", "text": "text/plain", "svg": "image/svg+xml"}
+
+Value = dict[str, Any]
+
+
+def service_path(service: str, *steps: str) -> str:
+    """The path of something that belongs to a service, which is named by GCID or address."""
+    return "/".join(["/v1/services", quote(service), *(quote(step, safe="") for step in steps)])
+
+
+def every(talks: Conversations, path: str, **query: str) -> Talk[list[Value]]:
+    """All items of a list, page after page."""
+    items: list[Value] = []
+    cursor = ""
+    while True:
+        page = yield from talks.value(requests.read(path, limit=PAGE, cursor=cursor, **query))
+        items += page["items"]
+        cursor = page.get("next", "")
+        if not cursor:
+            return items
+
+
+# ---- rules
+
+
+def save_rule(talks: Conversations, service: str, rule: Mapping[str, Any]) -> Talk[Value]:
+    """Make the rule, or replace the one of that name; ``place`` moves it."""
+    wish = {name: value for name, value in rule.items() if name != "version"}
+    current = yield from _existing(talks, service_path(service, "rules", str(wish.get("name", ""))))
+    if current is None:
+        made: Value = yield from talks.value(_sent("POST", service_path(service, "rules"), wish))
+        return made
+    place = wish.pop("place", None)
+    path = service_path(service, "rules", current["name"])
+    saved: Value = yield from talks.value(_sent("PUT", path, wish, version=current["version"]))
+    if place is None or place == saved["place"]:
+        return saved
+    moved: Value = yield from talks.value(_sent("PATCH", path, {"place": place}, version=saved["version"]))
+    return moved
+
+
+def adjust_rule(talks: Conversations, service: str, name: str, **wish: Any) -> Talk[Value]:
+    """Switch a rule on or off, or move it."""
+    path = service_path(service, "rules", name)
+    current: Value = yield from talks.value(requests.read(path))
+    changed: Value = yield from talks.value(_sent("PATCH", path, wish, version=current["version"]))
+    return changed
+
+
+def remove_rule(talks: Conversations, service: str, name: str) -> Talk[None]:
+    path = service_path(service, "rules", name)
+    current: Value = yield from talks.value(requests.read(path))
+    yield from talks.value(_sent("DELETE", path, None, version=current["version"]))
+
+
+def _existing(talks: Conversations, path: str) -> Talk[Value | None]:
+    """A resource, or None when there is nothing of that name."""
+    try:
+        found: Value = yield from talks.value(requests.read(path))
+    except Refused as refused:
+        if refused.code != "not-found":
+            raise
+        return None
+    return found
+
+
+# ---- assets
+
+
+def asset(talks: Conversations, service: str, kind: str, name: str) -> Talk[str]:
+    answer = yield from talks.ask(_file(service_path(service, "assets", kind, name)), responses.answered)
+    return answer.body.decode()
+
+
+def save_asset(
+    talks: Conversations, service: str, kind: str, name: str, content: str, description: str | None
+) -> Talk[Value]:
+    """Make the asset, or replace the one of that name."""
+    path = service_path(service, "assets", kind, name)
+    version = yield from _version_of(talks, path)
+    condition = ("If-Match", version) if version else ("If-None-Match", "*")
+    headers = (("Content-Type", MEDIA_TYPES[AssetKind(kind)]), ("Accept", "*/*"), condition)
+    described = "" if description is None else f"?description={quote(description, safe='')}"
+    request = Request(method="PUT", path=path + described, headers=headers, body=content.encode())
+    saved: Value = yield from talks.value(request)
+    return saved
+
+
+def remove_asset(talks: Conversations, service: str, kind: str, name: str) -> Talk[None]:
+    path = service_path(service, "assets", kind, name)
+    answer = yield from talks.ask(_file(path), responses.answered)
+    yield from talks.value(Request(method="DELETE", path=path, headers=(("If-Match", answer.headers.get("etag", "")),)))
+
+
+def _version_of(talks: Conversations, path: str) -> Talk[str]:
+    """The ETag of what is there now; empty when there is nothing."""
+    try:
+        answer = yield from talks.ask(_file(path), responses.answered)
+    except Refused as refused:
+        if refused.code != "not-found":
+            raise
+        return ""
+    return answer.headers.get("etag", "")
+
+
+def _file(path: str) -> Request:
+    return Request(method="GET", path=path, headers=(("Accept", "*/*"),))
+
+
+# ---- explanations
+
+
+def explain(message: Message, form: str) -> Request:
+    headers = (("Content-Type", "application/json"), ("Accept", DRAWINGS[form]))
+    return Request(method="POST", path="/v1/explain", headers=headers, body=JSON_FORM.encode_post(message))
+
+
+def explanation(session: str, form: str) -> Request:
+    path = f"/v1/messages/{quote(session, safe='')}/explanation"
+    return Request(method="GET", path=path, headers=(("Accept", DRAWINGS[form]),))
+
+
+def explained(outcome: Outcome) -> Any:
+    """JSON as what it says, drawings as text."""
+    answer = responses.answered(outcome)
+    if answer.headers.get("content-type", "").startswith("application/json"):
+        return msgspec.json.decode(answer.body)
+    return answer.body.decode()
+
+
+def trial(wish: Mapping[str, Any]) -> Request:
+    return requests.change("POST", "/v1/try", wish)
+
+
+def _sent(method: str, path: str, value: Any, *, version: int = 0) -> Request:
+    return requests.change(method, path, value, version=f'"{version}"' if version else "")

@@ -80,6 +80,7 @@ class Objects:
     address: str
     email: str
     session: str
+    delivery: str
     part: str
     key_id: str
     credential: str
@@ -104,6 +105,7 @@ ABSENT = Objects(
     address="Nobody/Nothing",
     email="nobody@nowhere.example",
     session="0" * 32,
+    delivery="123456789012345",
     part="1",
     key_id="0123456789abcdef",
     credential="0123456789abcdef",
@@ -131,12 +133,15 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
     await asked.running.network.configuration.change("test", [saving(schema), saving(rule)])
     posted = await asked.running.network.post(sender, Message(to=(Recipient(f"{house}/Public"),), parts=(part,)))
     person = f"owner@{house.casefold()}.example"
+    history = await asked.running.network.trace(posted.session, house)
+    assert history is not None
     return Objects(
         organization=house,
         service=service.gcid,
         address=service.address,
         email=person,
         session=posted.session,
+        delivery=str(history.messages[0].copies[0].stops[0].delivery),
         part="1",
         key_id=directory.credentials_of(person=person)[0].id,
         credential=directory.credentials_of(service=service.gcid)[0].id,

@@ -28,6 +28,7 @@ from postroad.api.resources import (
     rules,
     services,
     status,
+    stops,
 )
 from postroad.api.resources.context import ApiContext, answer
 from postroad.api.resources.finishing import Finishing
@@ -48,7 +49,8 @@ REQUESTS_PER_S = 100  # for each organization; messages have a limit of their ow
 ROUTERS = (
     accounts.opened, accounts.router, organizations.router, members.router, credentials.router, services.router,
     assets.router, assets.contents, rules.router, rules.switching,
-    messages.router, messages.payloads, configuration.opened, configuration.router, status.router, status.health,
+    messages.router, messages.payloads, stops.router, stops.payloads,
+    configuration.opened, configuration.router, status.router, status.health,
 )  # fmt: skip
 
 

@@ -26,6 +26,9 @@ class StopShape(Shape):
     in_transit: bool
     state: str
     size: int
+    delivery: int = 0
+    invoker: str = ""
+    rule: str = ""
     events: tuple[EventShape, ...] = ()
 
 
@@ -33,6 +36,7 @@ class CopyShape(Shape):
     recipient: str
     code: str = ""
     detail: str = ""
+    state: str = ""
     route: tuple[str, ...] = ()
     stops: tuple[StopShape, ...] = ()
 
@@ -81,18 +85,25 @@ def _message(shape: MessageShape) -> MessageHistory:
 def _copy(shape: CopyShape) -> CopyHistory:
     stops = [_stop(item) for item in shape.stops]
     return CopyHistory(
-        recipient=shape.recipient, code=shape.code, detail=shape.detail, route=list(shape.route), stops=stops
+        recipient=shape.recipient,
+        code=shape.code,
+        detail=shape.detail,
+        route=list(shape.route),
+        state=shape.state,
+        stops=stops,
     )
 
 
 def _stop(shape: StopShape) -> Stop:
     return Stop(
-        delivery=0,  # the network's own number, which it does not tell
+        delivery=shape.delivery,
         service=shape.service,
         gcid=shape.gcid,
         in_transit=shape.in_transit,
         state=shape.state,
         size=shape.size,
+        invoker=shape.invoker,
+        rule=shape.rule,
         events=[_event(item) for item in shape.events],
     )
 

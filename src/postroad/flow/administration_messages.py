@@ -1,12 +1,11 @@
 """Reading what became of messages, for those who took part in them and for nobody else.
 
 Kept rules: an organization's people see what its services sent and received; a service sees its own; an operator sees that and
-how, everywhere, but no payload. Whoever looks into a payload as a person is on record before seeing a byte of it.
+how, everywhere. What messages consisted of is read in ``administration_contents``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,16 +13,12 @@ from postroad.core.audit.history import History, MessageHistory
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import SESSION
-from postroad.core.model.journal import AccessRecorded, InvocationReturned, MessagePosted, PartFacts, decode
+from postroad.core.model.journal import MessagePosted, decode
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
-from postroad.errors import Refused
 from postroad.flow.administration import not_found, visible_service
 from postroad.flow.administration_services import owned_services
-from postroad.flow.commit import committed
 from postroad.flow.network import Network
-from postroad.flow.posting import parts_of
-from postroad.ports import BodyAt, Step
 
 SCAN_MOST = 4_000  # rows looked at for one page, however few of them fit the filters
 PORTION = 200
@@ -49,12 +44,6 @@ class Wish:
 class Page:
     rows: list[Row]
     next_before: int | None  # where the next page begins; None at the end
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartRead:
-    content_type: str
-    data: bytes
 
 
 BOXES = {"sent": ("sent_by", "seq"), "received": ("received_by", "number"), "refused": ("refused_by", "seq")}
@@ -163,65 +152,6 @@ async def refusal(network: Network, caller: Caller, session: str) -> Row:
         if caller.operator or found["sender"] in _services(caller, network.directory, ""):
             return found
     raise not_found()
-
-
-async def part(network: Network, caller: Caller, session: str, part_id: str) -> PartRead:
-    """One part of a message's body, as sent (for the sender) or as it reached the caller."""
-    await network.indexed()
-    rows = await network.index.query("message", session) if SESSION.match(session) else []
-    if not rows:
-        raise not_found()
-    row = dict(zip(QUERIES["message"][1], rows[0], strict=True))
-    facts, at = await _content(network, caller, row)
-    if part_id not in [fact.id for fact in facts]:
-        raise not_found()
-    if caller.person is not None:
-        entry = AccessRecorded(network.clock.now_us(), caller.name, "payload.read", f"{session} {part_id}"[:400])
-        await committed(network.desk, Step(entry, reserve=True))
-    body = await network.journal.body(at) if at.length else b""
-    if body is None:
-        raise Refused("body.dropped", "The body of this message is no longer kept; its history still is")
-    found = next(item for item in parts_of(facts, body) if item.id == part_id)
-    return PartRead(content_type=found.content_type, data=found.data)
-
-
-async def _content(network: Network, caller: Caller, row: Row) -> tuple[tuple[PartFacts, ...], BodyAt]:
-    """What the message consisted of where the caller had to do with it."""
-    header = decode(row["header"])
-    if not isinstance(header, MessagePosted):
-        raise not_found()
-    original = header.parts, BodyAt(row["body_segment"], row["body_offset"], row["body_length"], row["body_digest"])
-    mine = _is_mine(caller, network.directory)
-    if mine(header.sender):
-        return original
-    for content_seq in await _received(network, row, mine):
-        if content_seq == row["seq"]:
-            return original
-        for content in await network.index.query("transaction_contents", header.transaction):
-            if content[0] == content_seq:
-                return _returned(content[3]), BodyAt(*content[4:8])
-    raise not_found()
-
-
-def _returned(facts: bytes) -> tuple[PartFacts, ...]:
-    """The parts that an in-transit service returned."""
-    entry = decode(facts)
-    return entry.parts if isinstance(entry, InvocationReturned) else ()
-
-
-async def _received(network: Network, row: Row, mine: Callable[[str], bool]) -> list[int]:
-    columns = QUERIES["transaction_deliveries"][1]
-    found = await network.index.query("transaction_deliveries", row["transaction_id"])
-    deliveries = [dict(zip(columns, item, strict=True)) for item in found]
-    return [item["content_seq"] for item in deliveries if item["message_seq"] == row["seq"] and mine(item["recipient"])]
-
-
-def _is_mine(caller: Caller, directory: Directory) -> Callable[[str], bool]:
-    if caller.service is not None:
-        own = caller.service.gcid
-        return lambda gcid: gcid == own
-    mine = {service.gcid for service in directory.services_of(caller.organization)} if caller.organization else set()
-    return lambda gcid: gcid in mine
 
 
 async def waiting(network: Network, caller: Caller) -> list[tuple[str, int]]:

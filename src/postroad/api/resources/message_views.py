@@ -124,6 +124,7 @@ def _message_view(message: MessageHistory) -> dict[str, Any]:
                 "recipient": copy.recipient,
                 "code": copy.code,
                 "detail": copy.detail,
+                "state": copy.state,
                 "route": copy.route,
                 "stops": [_stop_view(stop) for stop in copy.stops],
             }
@@ -134,11 +135,14 @@ def _message_view(message: MessageHistory) -> dict[str, Any]:
 
 def _stop_view(stop: Stop) -> dict[str, Any]:
     return {
+        "delivery": stop.delivery,
         "service": stop.service,
         "gcid": stop.gcid,
         "inTransit": stop.in_transit,
         "state": stop.state,
         "size": stop.size,
+        "invoker": stop.invoker,
+        "rule": stop.rule,
         "events": [
             {"seq": item.seq, "at": write_time(item.at_us), "what": item.what, "by": item.by, "detail": item.detail}
             for item in stop.events

@@ -14,9 +14,11 @@ from postroad.api.pagination import Page, PageQuery, asked_by
 from postroad.api.resources.context import Api, Asking, answer, page_answer
 from postroad.api.resources.guarded import GuardedRoute, PayloadRoute
 from postroad.api.resources.message_views import refused_view, status_view, summary, trace_view
+from postroad.api.resources.parts import part_answer
 from postroad.api.resources.paths import SESSION
 from postroad.core.configuration.shapes import Line, Shape
 from postroad.errors import Refused
+from postroad.flow import administration_contents as contents
 from postroad.flow import administration_messages as reading
 
 router = APIRouter(route_class=GuardedRoute, tags=["messages"])
@@ -93,11 +95,14 @@ class EventView(Shape):
 
 
 class StopView(Shape):
+    delivery: Annotated[int, Field(description="Number of the delivery; what it consisted of is found under it")]
     service: str
     gcid: str
     in_transit: bool
     state: str
     size: int
+    invoker: Annotated[str, Field(description="Who brought the service into the route")]
+    rule: Annotated[str, Field(description="By which of its rules; empty when named in the message")]
     events: list[EventView]
 
 
@@ -105,6 +110,7 @@ class CopyView(Shape):
     recipient: str
     code: str
     detail: str
+    state: Annotated[str, Field(description="What became of this copy in the end; `under way` until then")]
     route: list[str]
     stops: list[StopView]
 
@@ -172,25 +178,4 @@ async def trace_message(api: Api, caller: Asking, session: str) -> Response:
 @payloads.get(SESSION + "/parts/{part:path}", response_class=Response)
 async def read_part(api: Api, caller: Asking, session: str, part: str) -> Response:
     """The bytes of one part, as a file. When a person asks, that is on record."""
-    found = await reading.part(api.network, caller, session, part)
-    name = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "_" for letter in part)
-    headers = {
-        "Content-Disposition": f'attachment; filename="{name[:100] or "part"}"',
-        "Content-Security-Policy": "default-src 'none'; sandbox",
-        "X-Content-Type": found.content_type
-        if found.content_type.isascii() and found.content_type.isprintable()
-        else "",
-    }
-    return Response(found.data, headers=headers, media_type=safe_type(found.content_type, found.data))
-
-
-def safe_type(content_type: str, data: bytes) -> str:
-    """Text that no browser runs, or just bytes."""
-    kind = content_type.partition(";")[0].strip().lower()
-    if not (kind.startswith("text/") or kind.endswith(("json", "xml"))):
-        return "application/octet-stream"
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return "application/octet-stream"
-    return "text/plain; charset=utf-8"
+    return part_answer(part, await contents.part(api.network, caller, session, part))

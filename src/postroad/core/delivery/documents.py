@@ -24,7 +24,11 @@ def readable(parts: tuple[Part, ...], access: DocumentAccess | None) -> tuple[Pa
     """The parts that the service is given."""
     if access is None:
         return parts
-    return tuple([part for part in parts if _listed(part.id, access.read)])
+    return tuple([part for part in parts if may_read(part.id, access)])
+
+
+def may_read(part_id: str, access: DocumentAccess | None) -> bool:
+    return access is None or _listed(part_id, access.read)
 
 
 def merged(parts: tuple[Part, ...], returned: tuple[Part, ...], access: DocumentAccess | None) -> tuple[Part, ...]:

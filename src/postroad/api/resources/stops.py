@@ -1,0 +1,52 @@
+"""Messages as they were delivered to each stop on their way: which parts there were, and what was in them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+from pydantic import Field
+
+from postroad.api.resources.context import Api, Asking, answer
+from postroad.api.resources.guarded import GuardedRoute, PayloadRoute
+from postroad.api.resources.parts import part_answer
+from postroad.api.resources.paths import SESSION
+from postroad.core.configuration.shapes import Shape
+from postroad.core.model.journal import PartFacts
+from postroad.flow import administration_contents as reading
+
+router = APIRouter(route_class=GuardedRoute, tags=["messages"])
+payloads = APIRouter(route_class=PayloadRoute, tags=["messages"])
+
+PARTS = SESSION + "/stops/{delivery}/parts"
+Delivery = Annotated[
+    int, Path(ge=1, le=reading.DELIVERY_MOST, description="Number of the delivery, as the trace tells")
+]
+
+
+class PartView(Shape):
+    id: str
+    content_type: str
+    size: Annotated[int, Field(description="Bytes")]
+    attachment: bool
+
+
+class PartList(Shape):
+    items: list[PartView]
+
+
+@router.get(PARTS, response_model=PartList)
+async def list_parts_at_stop(api: Api, caller: Asking, session: str, delivery: Delivery) -> Response:
+    """The parts of a message as it was delivered to one stop, without those that its sender withheld there."""
+    parts = await reading.parts_at_stop(api.network, caller, session, delivery)
+    return answer({"items": [_view(part) for part in parts]})
+
+
+@payloads.get(PARTS + "/{part:path}", response_class=Response)
+async def read_part_at_stop(api: Api, caller: Asking, session: str, delivery: Delivery, part: str) -> Response:
+    """The bytes of one part as it was delivered to one stop. When a person asks, that is on record."""
+    return part_answer(part, await reading.part_at_stop(api.network, caller, session, delivery, part))
+
+
+def _view(part: PartFacts) -> dict[str, object]:
+    return {"id": part.id, "contentType": part.content_type, "size": part.size, "attachment": part.attachment}

@@ -1,0 +1,135 @@
+"""What a message consisted of where somebody had to do with it: as posted, and as it was delivered to each stop on its way.
+
+Kept rules: the sender's organization sees what every stop was given, except at those that somebody else keeps to itself; a
+stop's own organization sees what that stop was given, without documents that the sender withheld; whoever included a stop sees
+that too, as far as it may read the documents itself. An operator sees no payload. Whoever looks into a payload as a person is on
+record before seeing a byte of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from postroad.core.delivery.documents import access_for, may_read
+from postroad.core.model.caller import Caller
+from postroad.core.model.delivery import Queued
+from postroad.core.model.ids import SESSION
+from postroad.core.model.journal import AccessRecorded, MessagePosted, PartFacts, decode
+from postroad.core.model.snapshot import Directory
+from postroad.core.projection.queries import QUERIES
+from postroad.errors import Refused
+from postroad.flow.administration import not_found
+from postroad.flow.commit import committed
+from postroad.flow.network import Network
+from postroad.flow.posting import parts_of
+from postroad.ports import BodyAt, Step
+
+DELIVERY_MOST = (1 << 63) - 1  # what an index can be asked for
+Mine = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartRead:
+    content_type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """Parts that somebody may see, among all those of the body they lie in."""
+
+    visible: tuple[PartFacts, ...]
+    parts: tuple[PartFacts, ...]
+    body: BodyAt | None
+
+    def holds(self, part_id: str) -> bool:
+        return any(part.id == part_id for part in self.visible)
+
+
+async def part(network: Network, caller: Caller, session: str, part_id: str) -> PartRead:
+    """One part of a message's body, as sent (for the sender) or as it reached the caller."""
+    for content in await _contents(network, caller, session):
+        if content.holds(part_id):
+            return await _read(network, caller, content, part_id, f"{session} {part_id}")
+    raise not_found()
+
+
+async def parts_at_stop(network: Network, caller: Caller, session: str, delivery: int) -> tuple[PartFacts, ...]:
+    """What the message consisted of when it was delivered there."""
+    return (await _at_stop(network, caller, session, delivery)).visible
+
+
+async def part_at_stop(network: Network, caller: Caller, session: str, delivery: int, part_id: str) -> PartRead:
+    """One part of the message as it was delivered there."""
+    content = await _at_stop(network, caller, session, delivery)
+    if not content.holds(part_id):
+        raise not_found()
+    return await _read(network, caller, content, part_id, f"{session} {delivery} {part_id}")
+
+
+async def _contents(network: Network, caller: Caller, session: str) -> list[Content]:
+    """What the message consisted of where the caller had to do with it: as its sender, or at each of its own stops."""
+    await network.indexed()
+    rows = await network.index.query("message", session) if SESSION.match(session) else []
+    header = decode(rows[0][QUERIES["message"][1].index("header")]) if rows else None
+    if not isinstance(header, MessagePosted):
+        return []
+    row = dict(zip(QUERIES["message"][1], rows[0], strict=True))
+    mine = _is_mine(caller, network.directory)
+    if mine(header.sender):
+        at = BodyAt(row["body_segment"], row["body_offset"], row["body_length"], row["body_digest"])
+        return [Content(visible=header.parts, parts=header.parts, body=at)]
+    columns = QUERIES["transaction_deliveries"][1]
+    deliveries = await network.index.query("transaction_deliveries", header.transaction)
+    stops = [dict(zip(columns, delivery, strict=True)) for delivery in deliveries]
+    own = [stop["number"] for stop in stops if stop["message_seq"] == row["seq"] and mine(stop["recipient"])]
+    return [await _at_stop(network, caller, session, number) for number in own]
+
+
+async def _at_stop(network: Network, caller: Caller, session: str, delivery: int) -> Content:
+    await network.indexed()
+    found = await network.desk.find(delivery) if 0 < delivery <= DELIVERY_MOST else None
+    if found is None or found.queued.message.session != session:
+        raise not_found()
+    queued = found.queued
+    sees = _sight(queued, _is_mine(caller, network.directory), network.directory)
+    if sees is None:
+        raise not_found()
+    parts = queued.content.parts
+    at = BodyAt(*queued.content.body) if queued.content.body is not None else None
+    return Content(visible=tuple([one for one in parts if sees(one.id)]), parts=parts, body=at)
+
+
+def _sight(queued: Queued, mine: Mine, directory: Directory) -> Callable[[str], bool] | None:
+    """Which documents of a delivery those with these services may see; None when they may not know of it."""
+    hop = queued.hops[queued.hop]
+    sender = directory.services.get(queued.message.sender)
+    given = access_for(sender, directory.services.get(hop.service)) if queued.in_transit else None
+    isolating = hop.context.shown_sender if hop.context is not None else ""
+    if mine(hop.service) or (mine(queued.message.sender) and (not isolating or mine(isolating))):
+        return lambda part_id: may_read(part_id, given)
+    if not mine(hop.invoker) or (isolating and not mine(isolating)):
+        return None
+    is_recipient = hop.invoker == queued.hops[-1].service
+    own = None if is_recipient else access_for(sender, directory.services.get(hop.invoker))
+    return lambda part_id: may_read(part_id, given) and may_read(part_id, own)
+
+
+async def _read(network: Network, caller: Caller, content: Content, part_id: str, looked_at: str) -> PartRead:
+    if caller.person is not None:
+        entry = AccessRecorded(network.clock.now_us(), caller.name, "payload.read", looked_at[:400])
+        await committed(network.desk, Step(entry, reserve=True))
+    body = await network.journal.body(content.body) if content.body is not None and content.body.length else b""
+    if body is None:
+        raise Refused("body.dropped", "The body of this message is no longer kept; its history still is")
+    found = next(item for item in parts_of(content.parts, body) if item.id == part_id)
+    return PartRead(content_type=found.content_type, data=found.data)
+
+
+def _is_mine(caller: Caller, directory: Directory) -> Mine:
+    if caller.service is not None:
+        own = caller.service.gcid
+        return lambda gcid: gcid == own
+    mine = {service.gcid for service in directory.services_of(caller.organization)} if caller.organization else set()
+    return lambda gcid: gcid in mine

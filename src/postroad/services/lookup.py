@@ -16,24 +16,34 @@ from postroad.services.arguments import Arguments
 from postroad.services.documents import looked_into, values_in, with_values
 from postroad.services.off_loop import off_loop
 from postroad.services.service import Returned, Tools
-from postroad.services.table import read_table
+from postroad.services.table import Table
 
+TABLES_KEPT = 16
 MISSING = ("keep", "error", "remove")
 
 
 class LookupService:
+    def __init__(self) -> None:
+        self._tables: dict[str, Table] = {}  # by their content; a new version of a table is another one
+
     async def work(self, message: Delivered, tools: Tools) -> Returned:
         arguments = Arguments(message.arguments)
         path, missing = arguments.needed("element"), arguments.choice("missing", MISSING, "keep")
         content = tools.asset(AssetKind.TABLE, arguments.get("table")).content
-        mapping = await off_loop(len(content), _mapping, content, arguments.get("column"), arguments.get("value"))
+        mapping = await self._mapping(content, arguments.get("column"), arguments.get("value"))
         looked = await looked_into(message, arguments, path)
         replacements = _replacements(values_in(looked), mapping, missing)
         return Returned(parts=await with_values(message, looked, replacements))
 
-
-def _mapping(content: str, column: str, value: str) -> Mapping[str, str]:
-    return read_table(content).mapping(column, value)
+    async def _mapping(self, content: str, column: str, value: str) -> Mapping[str, str]:
+        table = self._tables.get(content)
+        if table is None:
+            table = await off_loop(len(content), Table, content)
+            while len(self._tables) >= TABLES_KEPT:
+                self._tables.pop(next(iter(self._tables)))
+            self._tables[content] = table
+        known = table.known_mapping(column, value)
+        return known if known is not None else await off_loop(len(content), table.mapping, column, value)
 
 
 def _replacements(values: tuple[str, ...], mapping: Mapping[str, str], missing: str) -> dict[str, str | None]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from io import StringIO
 from itertools import islice
 
@@ -17,7 +16,6 @@ from postroad.services.arguments import bad_argument
 COLUMNS_MOST = 100
 ROWS_MOST = 500_000
 FAULTS_MOST = 20
-TABLES_KEPT = 16
 
 
 class Table:
@@ -33,22 +31,22 @@ class Table:
 
     def mapping(self, column: str, value: str) -> Mapping[str, str]:
         """From the values of one column to those of another; the first row wins."""
-        pair = (column or self.columns[0], value or self.columns[1])
-        if pair not in self._mappings:
-            at, to = self._place("column", pair[0]), self._place("value", pair[1])
-            self._mappings[pair] = {row[at].strip(): row[to].strip() for row in reversed(self.rows)}
-        return self._mappings[pair]
+        known = self.known_mapping(column, value)
+        if known is None:
+            at = self._place("column", column) if column else 0
+            to = self._place("value", value) if value else 1
+            known = self._mappings[column, value] = {row[at].strip(): row[to].strip() for row in reversed(self.rows)}
+        return known
+
+    def known_mapping(self, column: str, value: str) -> Mapping[str, str] | None:
+        """The same where it was asked for before, at no cost."""
+        return self._mappings.get((column, value))
 
     def _place(self, argument: str, column: str) -> int:
         if column not in self.columns:
             known = ", ".join(self.columns[:20])
             raise bad_argument(argument, f"The table has no column {column[:80]!r}; its columns are {known}")
         return self.columns.index(column)
-
-
-@lru_cache(maxsize=TABLES_KEPT)
-def read_table(content: str) -> Table:
-    return Table(content)
 
 
 def table_faults(content: str) -> list[Fault]:

@@ -8,7 +8,7 @@ turned into UTF-8 first.)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -37,7 +37,7 @@ class Span(NamedTuple):
     """Where an element stands in the bytes; ``attributes`` are the names in the order in which they are written."""
 
     start: int
-    closing: int  # where its end tag begins
+    closing: int  # where the next end tag begins, which is its own where it has no elements inside
     attributes: tuple[str, ...]
 
 
@@ -86,12 +86,23 @@ def _targets(root: Tree, path: XmlPath, written: str) -> list[Target]:
         elements = select_elements(root, path, _ATTRIBUTES)
     except TooManyNodes:
         raise bad_argument("element", f"{written} leads to more elements than are looked at; be more precise") from None
-    numbers = {element: number for number, element in enumerate(root.iter("*"))}
+    numbers = _numbers(root, elements if path.finds is not Finds.ATTRIBUTES else set(_holders(elements, path)))
     if path.finds is Finds.ATTRIBUTES:
         return list(_attributes(_holders(elements, path), path.steps[-1].name, numbers))
     if any(len(element) for element in elements):
         raise bad_argument("element", f"{written} leads to elements with elements inside; name the one with the value")
     return [Target(numbers[element], "", element.text or "") for element in elements]
+
+
+def _numbers(root: Tree, elements: Collection[Tree]) -> dict[Tree, int]:
+    """The places of these elements in document order, counted no further than the last of them."""
+    wanted, numbers = set(elements), dict[Tree, int]()
+    for number, element in enumerate(root.iter("*")):
+        if len(numbers) == len(wanted):
+            break
+        if element in wanted:
+            numbers[element] = number
+    return numbers
 
 
 def _holders(elements: list[Tree], path: XmlPath) -> Iterator[Tree]:
@@ -118,36 +129,43 @@ def _spans(utf8: bytes, wanted: set[int]) -> dict[int, Span]:
     """Where the elements with these numbers stand."""
     if not wanted:
         return {}
-    scanner = new_scanner()
-    recorder = _Recorder(scanner, wanted)
-    scanner.ordered_attributes = True
-    scanner.StartElementHandler = recorder.started
-    scanner.EndElementHandler = recorder.ended
-    run_scanner(scanner, utf8)
+    recorder = _Recorder(new_scanner(), wanted)
+    run_scanner(recorder.scanner, utf8)
     return recorder.spans
 
 
 class _Recorder:
-    """Listens to a scanner and keeps the places of the wanted elements."""
+    """Listens to a scanner for the places of the wanted elements, and no longer than until it has them all."""
 
-    __slots__ = ("_count", "_open", "_scanner", "_wanted", "spans")
+    __slots__ = ("_found", "_number", "_wanted", "scanner", "spans")
 
     def __init__(self, scanner: Scanner, wanted: set[int]) -> None:
-        self._scanner = scanner
         self._wanted = wanted
-        self._count = 0
-        self._open: list[tuple[int, int, tuple[str, ...]]] = []
+        self._number = -1  # of the element that began last
+        self._found: tuple[int, int, tuple[str, ...]] | None = None  # begun and not ended yet
         self.spans: dict[int, Span] = {}
+        self.scanner = scanner
+        scanner.ordered_attributes = True
+        scanner.StartElementHandler = self.started
 
     def started(self, _name: str, attributes: list[str]) -> None:
-        number, self._count = self._count, self._count + 1
-        names = tuple(map(_qualified, attributes[::2])) if number in self._wanted else ()
-        self._open.append((number, self._scanner.CurrentByteIndex, names))
+        self._number += 1
+        if self._number in self._wanted:
+            self._keep()  # of an element around this one, of which only attributes are wanted
+            self._found = (self._number, self.scanner.CurrentByteIndex, tuple(map(_qualified, attributes[::2])))
+            self.scanner.EndElementHandler = self.ended
 
     def ended(self, _name: str) -> None:
-        number, start, names = self._open.pop()
-        if number in self._wanted:
-            self.spans[number] = Span(start, self._scanner.CurrentByteIndex, names)
+        self.scanner.EndElementHandler = None
+        self._keep()
+        if len(self.spans) == len(self._wanted):
+            self.scanner.StartElementHandler = None
+
+    def _keep(self) -> None:
+        if self._found is not None:
+            number, start, names = self._found
+            self.spans[number] = Span(start, self.scanner.CurrentByteIndex, names)
+            self._found = None
 
 
 def _qualified(name: str) -> str:

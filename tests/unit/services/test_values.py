@@ -57,6 +57,14 @@ def test_attributes_are_replaced_and_removed_where_they_stand() -> None:
     assert values.replaced({"a&b": None}).decode() == ORDER.replace('  kind="a&amp;b"', "")
 
 
+def test_attributes_of_elements_in_each_other() -> None:
+    data = b'<a c="1" d="1"><b c="2"><b c="1"/></b>text<e c="1">x</e></a>'
+    values = XmlValues(data, "//@c", {})
+    assert values.values == ("1", "2", "1", "1")
+    assert values.replaced({"1": "9"}) == b'<a c="9" d="1"><b c="2"><b c="9"/></b>text<e c="9">x</e></a>'
+    assert XmlValues(data, "/a/@*", {}).replaced({"1": None}) == data.replace(b' c="1" d="1"', b"", 1)
+
+
 def test_elements_are_filled_and_removed() -> None:
     values = XmlValues(ORDER.encode(), "//po:Empty", NAMESPACES)
     assert values.replaced({"": "full"}).decode() == ORDER.replace("<po:Empty/>", "<po:Empty>full</po:Empty>")

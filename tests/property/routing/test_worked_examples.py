@@ -162,6 +162,13 @@ def test_a_service_in_transit_may_be_redirected_too_and_again(calculate: Calcula
     assert stand_in.arguments == (Argument("y", ""),)
 
 
+@pytest.mark.req("R6")
+def test_what_a_redirecting_service_included_stands_in_front_on_both_sides(calculate: Calculation) -> None:
+    net = Net().rule(S, do(ADD, A)).rule(A, do(AFTER, C), do(BEFORE, D), do(REDIRECT, B))
+    net.rule(B, do(BEFORE, Q), do(AFTER, Q))
+    assert net.route(calculate(net.post(R))) == "D Q B C Q R"
+
+
 @pytest.mark.req("R7")
 def test_a_changed_topic_is_for_what_this_rule_brings_in_and_for_nobody_behind_it(calculate: Calculation) -> None:
     net = Net().rule(S, do(ADD, A), do(TOPIC, topic="u"), do(ADD, B, topic="v")).rule(S, do(ADD, C))

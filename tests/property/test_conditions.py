@@ -1,0 +1,220 @@
+"""Random conditions on random documents: two evaluators and XPath agree, and explanations claim nothing false."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from postroad.core.model.message import Part
+from postroad.core.model.rule import Combination, Combining, Comparing, Comparison, Condition, Place, ValueType, Where
+from postroad.core.routing.conditions import compiled
+from postroad.core.routing.found import SHOWN_CHARS, SHOWN_MOST
+from postroad.core.routing.subject import Header, Party, Subject
+from postroad.core.routing.telling import tell
+from tests.property.naive_conditions import Element, Node, Step, combine, follow, follow_json, judge
+
+NAMESPACES = {"urn:n": "n"}
+WORDS = ["a", "b", "c"]
+TEXTS = [
+    "",
+    " ",
+    "x",
+    "y",
+    "1",
+    "1.0",
+    " 2 ",
+    "10",
+    "-3",
+    "2026-01-02",
+    "2026-01-02T00:00:00Z",
+    "2026-01-02T01:00:00+02:00",
+]
+KINDS = st.sampled_from(["string", "number", "date"])
+TYPED = {
+    "string": [text for text in TEXTS if text],
+    "number": ["1", "2.00", "10", "-3"],
+    "date": ["2026-01-02", "2026-01-01T23:00:00Z"],
+}
+
+names = st.tuples(st.sampled_from(["", "urn:n"]), st.sampled_from(WORDS))
+attributes = st.dictionaries(st.sampled_from(WORDS), st.sampled_from(TEXTS), max_size=2)
+leaves = st.builds(Element, names, attributes, st.sampled_from(TEXTS).map(lambda text: [text] if text else []))  # type: ignore[arg-type]
+
+
+def _parents(inner: st.SearchStrategy[Element]) -> st.SearchStrategy[Element]:
+    """Elements with others inside, now and then with white space or text between them."""
+    between = st.lists(st.tuples(inner, st.sampled_from(["", "", "\n  ", "t"])), min_size=1, max_size=4)
+    filled = between.map(lambda pairs: [part for pair in pairs for part in pair if part != ""])
+    return st.builds(Element, names, attributes, filled)
+
+
+documents = st.recursive(leaves, _parents, max_leaves=8)
+predicates = st.one_of(
+    st.tuples(st.just("position"), st.integers(1, 3)),
+    st.just(("last",)),
+    st.tuples(st.just("attribute"), st.sampled_from(WORDS), st.sampled_from(TEXTS)),
+    st.tuples(st.just("child"), st.sampled_from(WORDS), st.sampled_from(TEXTS)),
+)
+
+
+@st.composite
+def xml_paths(draw: st.DrawFn) -> list[Step]:
+    steps = []
+    for _ in range(draw(st.integers(1, 4))):
+        descends = draw(st.booleans()) and sum(step.descends for step in steps) < 2
+        anything = draw(st.booleans())
+        namespace, local = (None, None) if anything else draw(names)
+        chosen = tuple(draw(st.lists(predicates, max_size=2)))
+        steps.append(Step(descends, "element", namespace, local, chosen))
+    end = draw(st.sampled_from(["element", "element", "attribute", "text"]))
+    if end != "element":
+        steps.append(
+            Step(draw(st.booleans()), end, None, draw(st.sampled_from([None, *WORDS])) if end == "attribute" else None)
+        )
+    return steps
+
+
+def written(steps: list[Step]) -> str:
+    return "".join(step.written(NAMESPACES) for step in steps)
+
+
+def xml_nodes(root: Element, steps: list[Step]) -> list[Node]:
+    found = follow(root, steps)
+    return [
+        Node(text=node)
+        if isinstance(node, str)
+        else Node(content=node.meaning())
+        if node.children
+        else Node(text="".join(node.inside))  # type: ignore[arg-type]
+        for node in found
+    ]
+
+
+scalars = st.one_of(st.none(), st.booleans(), st.integers(-3, 10), st.sampled_from(TEXTS), st.sampled_from([1.0, 2.5]))
+values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*WORDS, "odd name"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+json_steps = st.one_of(
+    st.tuples(st.just("name"), st.sampled_from([*WORDS, "odd name"])),
+    st.tuples(st.just("below"), st.sampled_from([*WORDS, "odd name"])),
+    st.tuples(st.just("number"), st.integers(0, 2)),
+    st.just(("all", None)),
+)
+json_paths = st.lists(json_steps, max_size=4).filter(lambda steps: sum(kind == "below" for kind, _ in steps) <= 3)
+
+
+def written_json(steps: list[tuple[str, Any]]) -> str:
+    forms = {"name": "['{}']", "below": "..['{}']", "number": "[{}]", "all": "[*]"}
+    return "$" + "".join(forms[kind].format(what) for kind, what in steps)
+
+
+def json_nodes(root: Any, steps: list[tuple[str, Any]]) -> list[Node]:
+    return [
+        Node(content=_told_apart(node)) if isinstance(node, (dict, list)) else Node(text=_characters(node))
+        for node in follow_json(root, steps)
+    ]
+
+
+def _told_apart(value: Any) -> Any:
+    """JSON as Python compares it wrongly (True == 1) made comparable."""
+    if isinstance(value, dict):
+        return {name: _told_apart(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_told_apart(inner) for inner in value]
+    return (type(value).__name__ if not isinstance(value, (int, float)) or isinstance(value, bool) else "number", value)
+
+
+def _characters(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+Case = tuple[Condition, bool]
+
+
+@st.composite
+def cases(draw: st.DrawFn, root: Element, value: Any) -> Case:
+    """A condition, and what the naive evaluator says about it."""
+    if draw(st.integers(0, 2)) == 0:
+        operator = draw(st.sampled_from(["and", "or", "xor", "not"]))
+        inner = [draw(cases(root, value)) for _ in range(1 if operator == "not" else draw(st.integers(1, 3)))]
+        condition = Combination(operator=Combining(operator), conditions=tuple(one for one, _ in inner))
+        return condition, combine(operator, [answer for _, answer in inner])
+    operator = draw(st.sampled_from([item.value for item in Comparing if item is not Comparing.MATCHES]))
+    kind = draw(KINDS)
+    place, nodes = draw(places(root, value))
+    if operator == "exists":
+        return Comparison(operator=Comparing.EXISTS, place=place), bool(nodes)
+    if draw(st.integers(0, 2)) == 0:
+        other, others = draw(places(root, value))
+        made = Comparison(operator=Comparing(operator), place=place, type=ValueType(kind), other=other)
+        return made, judge(operator, kind, nodes, others)
+    wanted = draw(st.lists(st.sampled_from(TYPED[kind]), min_size=1, max_size=2 if operator == "equalsOneOf" else 1))
+    made = Comparison(operator=Comparing(operator), place=place, type=ValueType(kind), values=tuple(wanted))
+    return made, judge(operator, kind, nodes, [Node(text=text) for text in wanted])
+
+
+@st.composite
+def places(draw: st.DrawFn, root: Element, value: Any) -> tuple[Place, list[Node]]:
+    if draw(st.booleans()):
+        steps = draw(xml_paths())
+        namespaces = tuple((prefix, uri) for uri, prefix in NAMESPACES.items())
+        return Place(where=Where.BODY, path=written(steps), namespaces=namespaces), xml_nodes(root, steps)
+    way = draw(json_paths)
+    return Place(where=Where.ATTACHMENT, path=written_json(way)), json_nodes(value, way)
+
+
+def looked_at(root: Element, value: Any) -> Subject:
+    parts = (
+        Part(id="1", content_type="application/xml", data=root.markup().encode()),
+        Part(id="2", content_type="application/json", data=json.dumps(value).encode(), attachment=True),
+    )
+    return Subject(header=Header(sender=Party(address="A/b")), parts=parts)
+
+
+def was_cut(subject: Subject) -> bool:
+    return any(
+        len(texts) > SHOWN_MOST or any(len(text) > SHOWN_CHARS for text in texts) for texts in subject.seen.values()
+    )
+
+
+@pytest.mark.req("R2", "R16")
+@given(data=st.data(), root=documents, value=values)
+@settings(max_examples=800, deadline=None)
+def test_two_evaluators_agree_and_explanations_tell_what_was(data: st.DataObject, root: Element, value: Any) -> None:
+    subject = looked_at(root, value)
+    for _ in range(4):
+        condition, expected = data.draw(cases(root, value))
+        assert compiled(condition)(subject) is expected
+        held = tell(condition, subject.seen).held
+        assert held is expected or (held is None and was_cut(subject))
+    assert subject.faults == ()
+
+
+def xpath_texts(root: Element, path: str) -> list[str]:
+    found = etree.fromstring(root.markup()).xpath(path, namespaces={"n": "urn:n"})
+    return sorted(
+        str(node) if isinstance(node, str) else node.text or ""
+        for node in found
+        if isinstance(node, str) or not len(node)
+    )
+
+
+@pytest.mark.req("R2")
+@given(root=documents, steps=xml_paths())
+@settings(max_examples=800, deadline=None)
+def test_paths_mean_what_they_mean_in_xpath(root: Element, steps: list[Step]) -> None:
+    steps = [
+        Step(s.descends, s.kind, s.namespace, s.local, tuple(p for p in s.predicates if p[0] != "child")) for s in steps
+    ]  # XPath compares an element with all text inside of it, rules only with character data
+    place = Place(where=Where.BODY, path=written(steps), namespaces=(("n", "urn:n"),))
+    values = looked_at(root, None).values(place)
+    assert sorted(value.text for value in values if not value.elements) == xpath_texts(root, written(steps))

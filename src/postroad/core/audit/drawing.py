@@ -1,0 +1,189 @@
+"""An explanation as a picture (SVG): the services on the way from top to bottom, in the order of delivery.
+
+Services stand the further right the deeper they were brought in; a dashed line leads from whoever brought them in. Kept rules: no
+scripts and no references to anything outside; readable by screen readers, in the dark and without colours; the same explanation
+gives the same picture to the last character.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from postroad.core.audit.rows import Row, route_rows
+from postroad.core.codecs.soap.escape import attribute_value, text_value
+from postroad.core.routing.explanation import ExplainedCopy, Explanation
+
+MARGIN, INDENT = 24, 36
+BOX_HEIGHT, GAP = 44, 26
+HEADING_HEIGHT = 40
+NAME_PX, NOTE_PX = 7.6, 6.2  # how wide a character is drawn, about
+NAME_CHARS, NOTE_CHARS = 56, 90
+LEAST_WIDTH = 200
+OVERLAP = 80  # of all boxes, however deep: there the way leads through
+
+STYLE = """
+  svg { color-scheme: light dark; }
+  text { font-family: system-ui, sans-serif; fill: #1f2430; }
+  .heading { font-size: 14px; font-weight: 600; }
+  .name { font-size: 13px; font-weight: 600; }
+  .note { font-size: 11px; fill: #5b6475; }
+  .refused { fill: #b3261e; }
+  .ground { fill: #ffffff; }
+  .box { fill: #f3f6fb; stroke: #7b8aa5; }
+  .sender { fill: #e3eefc; stroke: #3b6fb6; }
+  .recipient { fill: #e2f4e7; stroke: #2e7d4f; stroke-width: 2; }
+  .logical { fill: #ffffff; stroke: #7b8aa5; stroke-dasharray: 4 3; }
+  .way { stroke: #3b6fb6; stroke-width: 2; fill: none; }
+  .head { fill: #3b6fb6; }
+  .brought { stroke: #9aa5b8; stroke-dasharray: 2 3; fill: none; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e8ebf2; }
+    .note { fill: #a9b3c6; }
+    .refused { fill: #ff8a80; }
+    .ground, .logical { fill: #14171d; }
+    .box { fill: #222733; stroke: #66738c; }
+    .sender { fill: #1b2d47; stroke: #7fb0f5; }
+    .recipient { fill: #17311f; stroke: #6cc28c; }
+    .way { stroke: #7fb0f5; }
+    .head { fill: #7fb0f5; }
+    .brought { stroke: #66738c; }
+  }
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One copy's part of the picture: its rows, and where it begins."""
+
+    copy: ExplainedCopy
+    rows: list[Row]
+    top: int
+
+    @property
+    def height(self) -> int:
+        return HEADING_HEIGHT + len(self.rows) * (BOX_HEIGHT + GAP)
+
+    def y(self, number: int) -> int:
+        return self.top + HEADING_HEIGHT + number * (BOX_HEIGHT + GAP)
+
+
+def explanation_svg(explanation: Explanation) -> str:
+    """The picture of every copy's route, one below the other."""
+    sections = _sections(explanation)
+    rows = [row for section in sections for row in section.rows]
+    deepest = max((row.depth for row in rows), default=0)
+    wide = max(_box_width(rows), deepest * INDENT + OVERLAP)
+    widths = [2 * MARGIN + deepest * INDENT + wide, *(_heading_width(section) for section in sections)]
+    width = max(widths)
+    height = sections[-1].top + sections[-1].height if sections else 2 * MARGIN
+    rail = MARGIN + deepest * INDENT + (wide - deepest * INDENT) // 2
+    drawn = [line for section in sections for line in _section(section, explanation.sender, wide, rail)]
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}" role="img" aria-labelledby="title desc">',
+            f'<title id="title">{text_value(_title(explanation))}</title>',
+            f'<desc id="desc">{text_value(_description(explanation))}</desc>',
+            f"<style>{STYLE}</style>",
+            f'<rect class="ground" width="{width}" height="{height}"/>',
+            *drawn,
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def _title(explanation: Explanation) -> str:
+    recipients = ", ".join(copy.recipient for copy in explanation.copies)
+    return f"Route from {explanation.sender} to {recipients}"
+
+
+def _description(explanation: Explanation) -> str:
+    told = [
+        f"Not sent to {copy.recipient}: {copy.detail}"
+        if copy.code
+        else " to ".join([f"From {explanation.sender}", *copy.route])
+        for copy in explanation.copies
+    ]
+    return ". ".join(told) + "."
+
+
+def _sections(explanation: Explanation) -> list[Section]:
+    sections: list[Section] = []
+    top = MARGIN // 2
+    for copy in explanation.copies:
+        rows = [] if copy.code else route_rows(explanation.sender, copy)
+        sections.append(Section(copy=copy, rows=rows, top=top))
+        top += sections[-1].height
+    return sections
+
+
+def _box_width(rows: list[Row]) -> int:
+    widest = [max(NAME_PX * len(_name(row)), NOTE_PX * len(_note(row))) for row in rows]
+    return max(LEAST_WIDTH, round(max(widest, default=0)) + 28)
+
+
+def _heading_width(section: Section) -> int:
+    return 2 * MARGIN + round(NAME_PX * len(_heading(section.copy)) * 1.05)
+
+
+def _section(section: Section, sender: str, wide: int, rail: int) -> Iterator[str]:
+    refused = " refused" if section.copy.code else ""
+    yield f'<text class="heading{refused}" x="{MARGIN}" y="{section.top + 24}">{text_value(_heading(section.copy))}</text>'
+    yield from _brought(section)
+    yield from _way(section, rail)
+    for number, row in enumerate(section.rows):
+        yield from _box(section, number, row, wide)
+
+
+def _heading(copy: ExplainedCopy) -> str:
+    return _cut(f"Not sent to {copy.recipient}: {copy.detail}" if copy.code else f"To {copy.recipient}", NOTE_CHARS)
+
+
+def _x(row: Row) -> int:
+    return MARGIN + row.depth * INDENT
+
+
+def _brought(section: Section) -> Iterator[str]:
+    """Dashed lines from whoever brought a service in."""
+    for number, row in enumerate(section.rows):
+        if row.invoker is None:
+            continue
+        down = row.invoker < number
+        begin = section.y(row.invoker) + (BOX_HEIGHT if down else 0)
+        x, y = _x(section.rows[row.invoker]) + 14, section.y(number) + BOX_HEIGHT // 2
+        yield f'<path class="brought" d="M{x} {begin}V{y}H{_x(row)}"/>'
+
+
+def _way(section: Section, rail: int) -> Iterator[str]:
+    """The way of the message: arrows from each service that it is delivered to, to the next."""
+    turns = [number for number, row in enumerate(section.rows) if row.turn is not None or not number]
+    for one, other in pairwise(turns):
+        begin, end = section.y(one) + BOX_HEIGHT, section.y(other)
+        yield f'<path class="way" d="M{rail} {begin}V{end - 7}"/>'
+        yield f'<path class="head" d="M{rail - 5} {end - 8}h10l-5 8z"/>'
+
+
+def _box(section: Section, number: int, row: Row, wide: int) -> Iterator[str]:
+    x, y = _x(row), section.y(number)
+    last = row.turn == len(section.copy.route)
+    kind = "sender" if not number else "logical" if row.turn is None else "recipient" if last else "box"
+    whole = attribute_value("; ".join([row.service, *row.notes]))
+    yield f'<g aria-label="{whole}"><title>{text_value("; ".join([row.service, *row.notes]))}</title>'
+    yield f'<rect class="{kind}" x="{x}" y="{y}" width="{wide}" height="{BOX_HEIGHT}" rx="7"/>'
+    yield f'<text class="name" x="{x + 14}" y="{y + 18}">{text_value(_name(row))}</text>'
+    yield f'<text class="note" x="{x + 14}" y="{y + 34}">{text_value(_note(row))}</text></g>'
+
+
+def _name(row: Row) -> str:
+    return _cut(row.service if row.turn is None else f"{row.turn}. {row.service}", NAME_CHARS)
+
+
+def _note(row: Row) -> str:
+    return _cut("; ".join(row.notes) if row.notes else "sender", NOTE_CHARS)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,130 @@
+"""Explanations drawn and told: golden files, true to the route, safe to show, and cut to what a reader took part in.
+
+``python -m tests.unit.core.audit.test_drawing`` writes the golden files anew; look at them before you commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from postroad.core.audit.drawing import explanation_svg
+from postroad.core.audit.party_view import KEPT_BACK, OF_ANOTHER, as_party, with_own_rules
+from postroad.core.audit.rows import route_rows
+from postroad.core.audit.telling_routes import explanation_text
+from postroad.core.codecs import xml
+from postroad.core.routing.explanation import Explanation
+from tests.unit.core.audit.explained import EXPLANATION, GCIDS, invocation
+
+pytestmark = pytest.mark.req("R16")
+
+GOLDEN = Path(__file__).parent / "golden"
+SVG = "{http://www.w3.org/2000/svg}"
+DRAWN: dict[str, Callable[[Explanation], str]] = {"route.svg": explanation_svg, "route.txt": explanation_text}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_it_is_drawn_as_it_was(name: str) -> None:
+    assert DRAWN[name](EXPLANATION) == (GOLDEN / name).read_text()
+
+
+def test_rows_stand_in_the_order_of_delivery_below_whoever_brought_them_in() -> None:
+    rows = route_rows(EXPLANATION.sender, EXPLANATION.copies[0])
+    assert [(row.turn, row.service) for row in rows] == [
+        (None, "MyBiz/Purchasing"), (1, "Transmatics/xslt"), (2, "XpandiCo/zipPlus4"), (3, "Transmatics/replaceElement"),
+        (4, "KeepEmOut/filter"), (None, "TheAcmeCompany/Policy"), (5, "TheAcmeCompany/Audit"),
+        (6, "TheAcmeCompany/Supply"),
+    ]  # fmt: skip
+    brought = {row.service: rows[row.invoker].service for row in rows if row.invoker is not None}
+    assert brought["Transmatics/replaceElement"] == "XpandiCo/zipPlus4"
+    assert brought["TheAcmeCompany/Audit"] == "TheAcmeCompany/Policy"
+    assert brought["KeepEmOut/filter"] == "TheAcmeCompany/Supply"
+    assert [row.depth for row in rows] == [0, 1, 1, 2, 2, 2, 3, 1]
+
+
+def test_the_picture_is_well_formed_accessible_and_runs_nothing() -> None:
+    root = xml.parse(explanation_svg(EXPLANATION).encode())
+    assert root.get("role") == "img"
+    assert [root.find(f"{SVG}{name}").get("id") for name in ("title", "desc")] == root.get("aria-labelledby").split()
+    names = {element.tag.removeprefix(SVG) for element in root.iter()}
+    assert names <= {"svg", "title", "desc", "style", "rect", "text", "path", "g"}
+    assert {
+        name for element in root.iter() for name in element.attrib if name.startswith("on") or "href" in name
+    } == set()
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", 'a" onload="x', "]]>&amp;", "</text></svg>"])
+def test_no_name_breaks_out_of_the_picture(name: str) -> None:
+    [copy, _] = EXPLANATION.copies
+    hostile = replace(
+        EXPLANATION, sender=name, copies=(replace(copy, recipient=name, tree=(invocation(name, 0, rule=name),)),)
+    )
+    root = xml.parse(explanation_svg(hostile).encode())
+    texts = ["".join(element.itertext()) for element in root.iter(f"{SVG}text")]
+    assert name in texts
+    assert f"1. {name}" in texts
+    assert [element.tag for element in root.iter(f"{SVG}script")] == []
+
+
+def test_a_deep_route_stays_within_the_picture() -> None:
+    node = invocation("A/B", 0)
+    for _ in range(25):
+        node = invocation("A/B", None, node)
+    [copy, _] = EXPLANATION.copies
+    root = xml.parse(
+        explanation_svg(replace(EXPLANATION, copies=(replace(copy, route=("A/B",), tree=(node,)),))).encode()
+    )
+    width = int(root.get("width"))
+    boxes = [element for element in root.iter(f"{SVG}rect") if element.get("x")]
+    assert len(boxes) == 27
+    assert max(int(box.get("x")) + int(box.get("width")) for box in boxes) <= width
+    rail = int(
+        next(element.get("d") for element in root.iter(f"{SVG}path") if element.get("class") == "way")[1:].split()[0]
+    )
+    assert all(int(box.get("x")) < rail < int(box.get("x")) + int(box.get("width")) for box in boxes)
+
+
+def owner_of(*services: str) -> Callable[[str], bool]:
+    gcids = {GCIDS.get(service, service) for service in services}
+    return lambda gcid: gcid in gcids
+
+
+@pytest.mark.req("Z5")
+def test_a_party_sees_itself_on_the_route_and_nobody_else() -> None:
+    cut = as_party(EXPLANATION, owner_of("TheAcmeCompany/Supply", "TheAcmeCompany/Policy"))
+    assert cut is not None
+    [copy] = cut.copies
+    assert copy.route == ("TheAcmeCompany/Supply",)
+    text = explanation_text(cut) + explanation_svg(cut)
+    hidden = ["Transmatics", "XpandiCo", "KeepEmOut", "Nobody", "split", "stylesheet", "Audit"]
+    assert [name for name in hidden if name in text] == []
+    [policy] = copy.tree[0].children
+    assert (policy.service, policy.rule) == ("TheAcmeCompany/Policy", "w"), "its own rule brought it in"
+    in_transit = as_party(EXPLANATION, owner_of("XpandiCo/zipPlus4"))
+    assert in_transit is not None
+    assert (in_transit.copies[0].tree[0].rule, in_transit.copies[0].tree[0].payer) == (OF_ANOTHER, "")
+    assert as_party(EXPLANATION, owner_of("Stranger/Here")) is None
+
+
+@pytest.mark.req("R12")
+def test_an_isolated_service_does_not_learn_who_sent_it() -> None:
+    cut = as_party(EXPLANATION, owner_of("TheAcmeCompany/Audit"))
+    assert cut is not None
+    assert cut.sender == KEPT_BACK
+    assert "MyBiz" not in explanation_text(cut) + explanation_svg(cut)
+
+
+def test_a_service_reads_its_own_rules_only() -> None:
+    seen = with_own_rules(EXPLANATION, owner_of("TheAcmeCompany/Supply"))
+    assert [(one.service, one.withheld, one.rules) for one in seen.services] == [
+        ("MyBiz/Purchasing", True, ()), ("TheAcmeCompany/Supply", True, ()),
+    ]  # fmt: skip
+    assert seen.copies == EXPLANATION.copies
+
+
+if __name__ == "__main__":
+    for golden_name, drawn in DRAWN.items():
+        (GOLDEN / golden_name).write_text(drawn(EXPLANATION))

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, Unpack
 
 import httpx2
 
-from postroad.client import configuration, requests, responses, routing
+from postroad.client import configuration, contents, requests, responses, routing
 from postroad.client.access import Access
 from postroad.client.chunk_posting import Answer
 from postroad.client.compose import Fields, message
@@ -37,7 +37,7 @@ from postroad.client.received import Received
 from postroad.client.retrying import Retrying
 from postroad.client.stopping import Stopping
 from postroad.core.audit.history import History
-from postroad.core.model.message import Delivered, Message, PostResult
+from postroad.core.model.message import Delivered, Message, Part, PostResult
 from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector, Settlement, SettlementResult
 
 _Value = TypeVar("_Value")
@@ -142,6 +142,10 @@ class Client:
     def trace(self, session: str) -> History:
         """The whole history of the transaction that the session belongs to."""
         return self._run(self._talks.ask(requests.trace(session), responses.history))
+
+    def parts_at(self, session: str, delivery: int) -> tuple[Part, ...]:
+        """The message as it was delivered to one stop of its trace, as far as the caller may see it."""
+        return self._run(contents.parts_at(self._talks, session, delivery))
 
     def get(self, path: str, **query: str | int) -> Any:
         """Any resource of the API, as JSON."""

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, Unpack
 
 import httpx2
 
-from postroad.client import configuration, requests, responses, routing
+from postroad.client import configuration, contents, requests, responses, routing
 from postroad.client.access import Access
 from postroad.client.blocking import TIMEOUT_S, tokens_of
 from postroad.client.chunk_posting import Answer
@@ -39,7 +39,7 @@ from postroad.client.received import Received
 from postroad.client.retrying import Retrying
 from postroad.client.stopping import AsyncStopping
 from postroad.core.audit.history import History
-from postroad.core.model.message import Delivered, Message, PostResult
+from postroad.core.model.message import Delivered, Message, Part, PostResult
 from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector, Settlement, SettlementResult
 
 _Value = TypeVar("_Value")
@@ -130,6 +130,9 @@ class AsyncClient:
 
     async def trace(self, session: str) -> History:
         return await self._run(self._talks.ask(requests.trace(session), responses.history))
+
+    async def parts_at(self, session: str, delivery: int) -> tuple[Part, ...]:
+        return await self._run(contents.parts_at(self._talks, session, delivery))
 
     async def get(self, path: str, **query: str | int) -> Any:
         return await self._run(self._talks.value(requests.read(path, **query)))

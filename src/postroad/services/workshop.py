@@ -26,6 +26,7 @@ AT_A_TIME = 32  # deliveries of one kind of service, so that slow transforms do 
 WORK_S = 90.0
 LEASE_S = 120.0  # longer than the work may take
 AGAIN_S = 2.0
+AGAIN_MOST_S = 300.0
 TEXT_CHARS = 1_000
 TOO_LATE = ("reference.", "message.expired")  # how refusals begin that another answer would meet too
 FORM = "hosted"  # in the place of a wire form: what these services answer never was on a wire
@@ -63,7 +64,7 @@ class Workshop:
         settlement = Settlement(
             tokens=(delivered.token,),
             outcome=Outcome.NACK,
-            delay_s=AGAIN_S if delay_s is None else delay_s,
+            delay_s=_patience_s(delivered) if delay_s is None else delay_s,
             reason="the service was interrupted",
         )
         try:
@@ -127,6 +128,11 @@ def _response(delivered: Delivered, returned: Returned) -> Message:
 def _writable(status: Status) -> Status:
     """The status as every wire form can carry it."""
     return Status(status.code, NOT_XML.sub("\N{REPLACEMENT CHARACTER}", status.text)[:TEXT_CHARS])
+
+
+def _patience_s(delivered: Delivered) -> float:
+    """Longer each time, so that a full disk does not use up all attempts."""
+    return min(AGAIN_MOST_S, AGAIN_S * 2.0 ** min(delivered.attempt - 1, 20))
 
 
 def _place_of(error: Exception) -> str:

@@ -329,7 +329,7 @@ class Stuck:
 
 async def test_work_that_takes_too_long_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("postroad.services.workshop.WORK_S", 0.05)
-    monkeypatch.setattr("postroad.services.workshop.AGAIN_S", 600.0)
+    monkeypatch.setattr("postroad.services.workshop.AGAIN_S", 300.0)
     async with memory_network() as running, hosting(running.network, Stuck()):
         mybiz = await running.register("MyBiz/Purchasing")
         acme = await running.register("TheAcmeCompany/Supply", visibility=Visibility.PUBLIC)

@@ -32,8 +32,9 @@ class Arguments:
         return value
 
     def others(self, known: Collection[str]) -> dict[str, str]:
-        """All that a service has no meaning of its own for."""
-        return {name: value for name, value in self._given.items() if name not in known}
+        """All that neither the service nor its paths have a meaning for."""
+        named = self._given.items()
+        return {name: value for name, value in named if name not in known and not name.startswith(PREFIX)}
 
     @property
     def namespaces(self) -> Mapping[str, str]:

@@ -70,9 +70,17 @@ class Attendant:
             return
         request = PollRequest(max=AT_ONCE - len(self._working), wait_s=WAIT_MAX_S, lease_s=LEASE_S)
         for delivered in await self._network.poll(caller_for(service), request, self._patience):
-            task = asyncio.get_running_loop().create_task(self._workshop.serve(service, delivered))
-            self._working[task] = delivered
-            task.add_done_callback(self._done)
+            await self._begin(delivered)
+
+    async def _begin(self, delivered: Delivered) -> None:
+        """Have it worked on by the service as it is now, which need not be what it was when the poll began."""
+        service = self._network.directory.services.get(self._gcid)
+        if self._patience.over or service is None:
+            await self._give_back(delivered)
+            return
+        task = asyncio.get_running_loop().create_task(self._workshop.serve(service, delivered))
+        self._working[task] = delivered
+        task.add_done_callback(self._done)
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._working.pop(task, None)

@@ -16,12 +16,11 @@ from msgspec.structs import replace
 from postroad.core.model.message import Delivered, Part
 from postroad.core.routing.documents import looks_like_json, looks_like_xml
 from postroad.core.routing.json_path import read_json_path
-from postroad.core.routing.xml_path import read_xml_path
 from postroad.errors import Refused
 from postroad.services.arguments import Arguments, bad_argument
 from postroad.services.json_values import JsonValues
 from postroad.services.off_loop import off_loop
-from postroad.services.xml_values import XmlValues
+from postroad.services.xml_values import XmlValues, xml_path
 
 
 class Values(Protocol):
@@ -69,7 +68,7 @@ def check_path(path: str, arguments: Arguments) -> None:
         if path.startswith("$"):
             read_json_path(path)
         else:
-            read_xml_path(path, arguments.namespaces)
+            xml_path(path, arguments.namespaces)
     except Refused as refusal:
         raise bad_argument("element", refusal.detail) from None
 

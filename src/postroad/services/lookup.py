@@ -33,6 +33,9 @@ class LookupService:
         mapping = await self._mapping(content, arguments.get("column"), arguments.get("value"))
         looked = await looked_into(message, arguments, path)
         replacements = _replacements(values_in(looked), mapping, missing)
+        if replacements is None:
+            detail = f"The table does not know a value that {path} leads to; add it, or say missing=keep"
+            raise Refused("lookup.missing", detail)
         return Returned(parts=await with_values(message, looked, replacements))
 
     async def _mapping(self, content: str, column: str, value: str) -> Mapping[str, str]:
@@ -46,13 +49,14 @@ class LookupService:
         return known if known is not None else await off_loop(len(content), table.mapping, column, value)
 
 
-def _replacements(values: tuple[str, ...], mapping: Mapping[str, str], missing: str) -> dict[str, str | None]:
+def _replacements(values: tuple[str, ...], mapping: Mapping[str, str], missing: str) -> dict[str, str | None] | None:
+    """What to put in the place of each value; None when one is missing that may not be."""
     replacements: dict[str, str | None] = {}
     for value in values:
         if (known := mapping.get(value.strip())) is not None:
             replacements[value] = known
         elif missing == "error":
-            raise Refused("lookup.missing", f"The table does not know {value[:80]!r}; add it, or say missing=keep")
+            return None
         elif missing == "remove":
             replacements[value] = None
     return replacements

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -18,6 +19,8 @@ from postroad.core.routing.xml_path import Finds, XmlPath, read_xml_path
 from postroad.core.routing.xml_walk import Attributes, TooManyNodes, fits, select_elements
 from postroad.errors import Refused
 from postroad.services.arguments import bad_argument
+
+PATHS_KEPT = 1_000
 
 _ATTRIBUTES: Attributes = attrgetter("attrib")
 _TAG = re.compile(rb"""<([^\s/>]++)((?:[^>"']|"[^"]*"|'[^']*')*+)>""")
@@ -44,12 +47,22 @@ class Span(NamedTuple):
 Splice = tuple[int, int, bytes]
 
 
+def xml_path(path: str, namespaces: Mapping[str, str]) -> XmlPath:
+    """The path, read once however many messages it is followed in."""
+    return _read_path(path, tuple(namespaces.items()))
+
+
+@lru_cache(maxsize=PATHS_KEPT)
+def _read_path(path: str, namespaces: tuple[tuple[str, str], ...]) -> XmlPath:
+    return read_xml_path(path, dict(namespaces))
+
+
 class XmlValues:
     """The values that a path leads to in one document."""
 
     def __init__(self, data: bytes, path: str, namespaces: Mapping[str, str]) -> None:
         self._utf8 = to_utf8(data)
-        self._targets = _targets(parse(self._utf8), read_xml_path(path, namespaces), path)
+        self._targets = _targets(parse(self._utf8), xml_path(path, namespaces), path)
 
     @property
     def values(self) -> tuple[str, ...]:

@@ -104,6 +104,9 @@ async def test_what_is_not_related_stays_or_is_an_error(using: Tools) -> None:
     with pytest.raises(Refused) as refusal:
         await replaced(using, missing="error")
     assert refusal.value.code == "crossreference.missing"
+    assert "3489" not in refusal.value.detail  # what a message says does not belong in the journal's facts
+    stranger = delivered(ORDER, sender=STRANGER, invoker=ACME, **REPLACING)
+    assert await CrossReferenceService().work(stranger, using) == Returned()
 
 
 async def test_several_related_records_are_not_guessed_among(using: Tools) -> None:
@@ -112,6 +115,9 @@ async def test_several_related_records_are_not_guessed_among(using: Tools) -> No
     with pytest.raises(Refused) as refusal:
         await replaced(using)
     assert refusal.value.code == "crossreference.ambiguous"
+    put = {"operation": "put", "map": "customers", "keyName": "id", "keyValue": "BX0045013", "old": "B13"}
+    await work(using, sender=ACME, **put)
+    assert await replaced(using, toKeyName="old") == "B13"
 
 
 async def test_on_the_way_back_the_two_change_places(using: Tools) -> None:

@@ -273,6 +273,17 @@ async def test_a_service_is_attended_to_as_soon_and_as_long_as_it_is_hosted(part
     assert await parties.nothing_arrives(parties.acme)
 
 
+async def test_a_changed_profile_holds_for_the_next_message(parties: Parties) -> None:
+    xref = await parties.host("Transmatics/xref", Hosting.CROSSREFERENCE, (AssetKind.MAP, "a", '{"services": "*"}'))
+    assert xref.service is not None
+    query = {"keyName": "number", "keyValue": "1"}
+    unsaid = await parties.ask("Transmatics/xref", **query)
+    assert unsaid.status is not None
+    assert "operation" in unsaid.status.text
+    await parties.network.configuration.change("test", [saving(replace(xref.service, operations=("query",)))])
+    assert (await parties.ask("Transmatics/xref", **query)).status is None
+
+
 @pytest.mark.parametrize("suspended", [{"suspended": "unpaid"}, {}])
 async def test_messages_of_a_suspended_service_wait(parties: Parties, suspended: dict[str, str]) -> None:
     xslt = await parties.running.register("Transmatics/xslt", visibility=Visibility.PUBLIC)

@@ -169,6 +169,16 @@ async def test_a_list_may_be_chosen_by_a_header_value(town: Town) -> None:
     assert await town.waiting("North") == []
 
 
+@pytest.mark.req("R6", "R12")
+@pytest.mark.parametrize("kind", [MessageType.NOTIFICATION, MessageType.REQUEST])
+async def test_a_notification_stays_one_behind_an_isolating_redirect(town: Town, kind: MessageType) -> None:
+    """Whoever stands in for another sees that one as the sender, and is asked for no more than the sender asked for."""
+    await town.rule("Virtual", redirect("Target", isolates=True))
+    await town.post("Virtual", data=b"answer", type=kind)
+    delivered = await town.next("Target")
+    assert (delivered.type, delivered.sender, delivered.in_transit) == (kind, "Town/Virtual", False)
+
+
 @pytest.mark.req("R6", "R11", "M8")
 async def test_a_virtual_recipient_that_fits_nobody_is_that_copys_fault_alone(town: Town) -> None:
     await town.service("Sales", logical_only=True)

@@ -234,6 +234,19 @@ async def test_everyone_gets_the_arguments_meant_for_him(town: Town) -> None:
     assert (await town.next("End")).arguments == (Argument("operation", "order"),)
 
 
+@pytest.mark.req("R12")
+async def test_who_is_isolated_sees_a_plain_request_of_who_included_it(town: Town) -> None:
+    """X includes Y and keeps the wider route from it: to Y the message is a request of X's, and its answer goes on."""
+    await town.rule("X", add("Y", isolates=True))
+    await town.post("End", slip=("X",), data=b"answer", type=MessageType.NOTIFICATION, handle="H-1")
+    seen = await town.next("Y")
+    assert (seen.sender, seen.type, seen.in_transit, seen.handle) == ("Town/X", MessageType.REQUEST, False, "")
+    await town.answer(seen, b"changed")
+    wide = await town.pass_on("X")
+    assert (body(wide), wide.sender, wide.handle) == (b"changed", "Town/Sender", "H-1")
+    assert body(await town.next("End")) == b"changed"
+
+
 @pytest.mark.req("M10", "R15")
 async def test_a_service_that_keeps_silent_lets_the_message_expire(town: Town) -> None:
     """Time runs out on the slip: the sender is told, nobody behind gets anything, and a late answer changes nothing."""

@@ -22,6 +22,7 @@ from postroad.api.resources import (
     assets,
     configuration,
     credentials,
+    explanations,
     members,
     messages,
     organizations,
@@ -29,8 +30,9 @@ from postroad.api.resources import (
     services,
     status,
     stops,
+    trying,
 )
-from postroad.api.resources.context import ApiContext, answer
+from postroad.api.resources.context import ApiContext, Transform, answer
 from postroad.api.resources.finishing import Finishing
 from postroad.api.resources.guarded import OpenRoute
 from postroad.api.resources.openapi import openapi_document
@@ -49,6 +51,7 @@ REQUESTS_PER_S = 100  # for each organization; messages have a limit of their ow
 ROUTERS = (
     accounts.opened, accounts.router, organizations.router, members.router, credentials.router, services.router,
     assets.router, assets.contents, rules.router, rules.switching,
+    explanations.asking, explanations.router, trying.router,
     messages.router, messages.payloads, stops.router, stops.payloads,
     configuration.opened, configuration.router, status.router, status.health,
 )  # fmt: skip
@@ -65,6 +68,7 @@ def application(
     *,
     requests_per_s: int = REQUESTS_PER_S,
     asset_faults: AssetCheck = nothing_to_check,
+    transform: Transform | None = None,
 ) -> FastAPI:
     """The application for a running network."""
     app = FastAPI(
@@ -76,6 +80,7 @@ def application(
         administration=Administration(network, passwords, asset_faults),
         cursors=Cursors(_cursor_key(network, settings)),
         limiter=RateLimiter(requests_per_s),
+        transform=transform,
     )
     app.router.routes.extend(ROUTES)
     _serve_document(app)

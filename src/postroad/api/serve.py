@@ -34,7 +34,12 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
     )
     server = HttpServer(
         application(
-            running.network, running.authenticator, running.passwords, settings, asset_faults=running.asset_faults
+            running.network,
+            running.authenticator,
+            running.passwords,
+            settings,
+            asset_faults=running.asset_faults,
+            transform=running.transformer.transform,
         ),
         endpoints.routes(),
         HttpLimits(body_bytes=settings.message_bytes),

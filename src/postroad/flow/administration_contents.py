@@ -16,6 +16,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
 from postroad.core.model.ids import SESSION
 from postroad.core.model.journal import AccessRecorded, MessagePosted, PartFacts, decode
+from postroad.core.model.message import Part
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
 from postroad.errors import Refused
@@ -53,6 +54,20 @@ async def part(network: Network, caller: Caller, session: str, part_id: str) -> 
         if content.holds(part_id):
             return await _read(network, caller, content, part_id, f"{session} {part_id}")
     raise not_found()
+
+
+async def whole(network: Network, caller: Caller, session: str) -> tuple[MessagePosted, tuple[Part, ...]]:
+    """A message's header, and all of its parts that the caller may see, as sent or as they first reached the caller."""
+    contents = await _contents(network, caller, session)
+    if not contents:
+        raise not_found()
+    body = await _body(network, caller, contents[0], f"{session} *")
+    parts = tuple([item for item in parts_of(contents[0].parts, body) if contents[0].holds(item.id)])
+    [row, *_] = await network.index.query("message", session)
+    header = decode(row[QUERIES["message"][1].index("header")])
+    if not isinstance(header, MessagePosted):
+        raise not_found()
+    return header, parts
 
 
 async def parts_at_stop(network: Network, caller: Caller, session: str, delivery: int) -> tuple[PartFacts, ...]:
@@ -117,14 +132,19 @@ def _sight(queued: Queued, mine: Mine, directory: Directory) -> Callable[[str], 
 
 
 async def _read(network: Network, caller: Caller, content: Content, part_id: str, looked_at: str) -> PartRead:
+    body = await _body(network, caller, content, looked_at)
+    found = next(item for item in parts_of(content.parts, body) if item.id == part_id)
+    return PartRead(content_type=found.content_type, data=found.data)
+
+
+async def _body(network: Network, caller: Caller, content: Content, looked_at: str) -> bytes:
     if caller.person is not None:
         entry = AccessRecorded(network.clock.now_us(), caller.name, "payload.read", looked_at[:400])
         await committed(network.desk, Step(entry, reserve=True))
     body = await network.journal.body(content.body) if content.body is not None and content.body.length else b""
     if body is None:
         raise Refused("body.dropped", "The body of this message is no longer kept; its history still is")
-    found = next(item for item in parts_of(content.parts, body) if item.id == part_id)
-    return PartRead(content_type=found.content_type, data=found.data)
+    return body
 
 
 def _is_mine(caller: Caller, directory: Directory) -> Mine:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from postroad.core.audit.party_view import as_party, with_own_rules
+from postroad.core.audit.party_view import as_party, takes_part_by_rules, with_own_rules
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Service
 from postroad.core.model.ids import SESSION
@@ -17,6 +17,7 @@ from postroad.core.model.message import Message
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explanation import Explanation
 from postroad.errors import Refused
+from postroad.flow import administration_messages as reading
 from postroad.flow.administration import not_found
 from postroad.flow.commit import committed
 from postroad.flow.network import Network
@@ -34,13 +35,14 @@ def sender_for(caller: Caller, directory: Directory, message: Message) -> Caller
     if caller.service is not None:
         return caller
     service = directory.service(message.sender) if message.sender else None
-    if service is None or not _may_speak_for(caller, service):
+    if service is None or not may_speak_for(caller, service):
         detail = "Say in From which service of your organization would post this"
         raise Refused("sender.unknown", detail, pointer="/from")
     return Caller(service=service, level=AuthenticationLevel.CERTIFICATE, secure=True)
 
 
-def _may_speak_for(caller: Caller, service: Service) -> bool:
+def may_speak_for(caller: Caller, service: Service) -> bool:
+    """Whether a person may see what would become of this service's messages."""
     return caller.operator or service.organization.casefold() == caller.organization.casefold()
 
 
@@ -53,20 +55,23 @@ async def stored(network: Network, caller: Caller, session: str) -> Explanation:
         raise not_found()
     if caller.operator:
         return found
-    seen = _as_seen(found, owns(caller, network.directory), network.directory)
+    seen = await _as_seen(network, caller, found)
     if caller.person is not None and seen.services:
         entry = AccessRecorded(network.clock.now_us(), caller.name, "explanation.read", session)
         await committed(network.desk, Step(entry, reserve=True))
     return seen
 
 
-def _as_seen(found: Explanation, mine: Callable[[str], bool], directory: Directory) -> Explanation:
-    sender = directory.service(found.sender)
+async def _as_seen(network: Network, caller: Caller, found: Explanation) -> Explanation:
+    mine = owns(caller, network.directory)
+    sender = network.directory.service(found.sender)
     if sender is not None and mine(sender.gcid):
         return with_own_rules(found, mine)
     cut = as_party(found, mine)
     if cut is None:
         raise not_found()
+    if not takes_part_by_rules(cut):
+        await reading.message(network, caller, found.session)  # whom it has not reached does not know of it yet
     return cut
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -17,6 +17,8 @@ from postroad.flow.administration import Administration
 from postroad.flow.authenticate import Authenticator
 from postroad.flow.network import Network
 
+Transform = Callable[[str, bytes, Mapping[str, str]], Awaitable[bytes]]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiContext:
@@ -25,6 +27,7 @@ class ApiContext:
     administration: Administration
     cursors: Cursors
     limiter: RateLimiter
+    transform: Transform | None = None  # runs a stylesheet on a document with these parameters
 
 
 def _context(request: Request) -> ApiContext:

@@ -16,12 +16,13 @@ from fastapi.routing import APIRoute
 
 from postroad.api.resources.rule_forms import rule_entry_of_xml
 from postroad.core.admission.rate import RateState
+from postroad.core.codecs.envelope import ENVELOPES
 from postroad.errors import Refused
 from postroad.flow.authenticate import REQUIRED, Proof
 
 BODY_BYTES = 1 << 20
 DOCUMENT_BYTES = 8 << 20  # configuration documents
-JSON, XML = "application/json", "application/xml"
+JSON, XML, TEXT, SVG = "application/json", "application/xml", "text/plain", "image/svg+xml"
 ASSET_TYPES = ("application/xslt+xml", XML, "text/xml", "text/csv", JSON, "text/plain")
 NEVER = re.compile(r"q=0(\.0*)?")
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
@@ -96,6 +97,25 @@ class RuleRoute(GuardedRoute):
         if content_type(request) != XML or request.method not in WITH_BODY:
             return request
         return with_json(request, rule_entry_of_xml(await request.body()))
+
+
+class ExplainedRoute(GuardedRoute):
+    """Gives explanations in JSON, told as text, or drawn."""
+
+    offered = (JSON, TEXT, SVG)
+
+
+class MessageRoute(ExplainedRoute):
+    """Takes a message in any form in which it could be posted."""
+
+    taken = (JSON, "text/xml", "application/soap+xml", ENVELOPES)
+    body_bytes = DOCUMENT_BYTES
+
+
+class BenchRoute(GuardedRoute):
+    """Takes whole messages and stylesheets, in JSON."""
+
+    body_bytes = DOCUMENT_BYTES
 
 
 class AssetRoute(GuardedRoute):

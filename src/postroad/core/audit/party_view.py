@@ -35,6 +35,11 @@ def as_party(explanation: Explanation, owns: Owns) -> Explanation | None:
     )
 
 
+def takes_part_by_rules(explanation: Explanation) -> bool:
+    """Whether some service on it is there by its rules alone, so that the message never comes to it."""
+    return any(node.place is None for copy in explanation.copies for node in _every(copy.tree))
+
+
 def _withheld_unless(owns: Owns, service: ExplainedService) -> ExplainedService:
     return service if owns(service.gcid) else replace(service, rules=(), faults=(), withheld=True)
 

@@ -1,0 +1,50 @@
+"""Why a message goes its way: of one that could be posted, and of one that was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from postroad.api.resources.context import Api, Asking
+from postroad.api.resources.explanation_views import DRAWN, ExplanationView, explained
+from postroad.api.resources.guarded import DOCUMENT_BYTES, ExplainedRoute, MessageRoute
+from postroad.api.resources.openapi_problems import XML
+from postroad.api.resources.paths import SESSION
+from postroad.core.codecs.detect import codec_for
+from postroad.core.codecs.envelope import ENVELOPES
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.model.message import Message
+from postroad.flow import administration_explaining as explaining
+
+router = APIRouter(route_class=ExplainedRoute, tags=["messages"])
+asking = APIRouter(route_class=MessageRoute, tags=["messages"])
+
+LIMITS = WireLimits(body_bytes=DOCUMENT_BYTES)
+WIRE: dict[str, Any] = {
+    "application/json": {"schema": {"$ref": "#/components/schemas/JsonPost"}},
+    **XML,
+    ENVELOPES: {"schema": {"type": "string", "format": "binary"}},
+}
+
+
+@asking.post(
+    "/v1/explain",
+    response_model=ExplanationView,
+    responses={200: {"content": DRAWN}},
+    openapi_extra={"requestBody": {"required": True, "content": WIRE}},
+)
+async def explain_message(request: Request, api: Api, caller: Asking) -> Response:
+    """Which way a message would go, and why; it is neither stored nor sent. A person says in From who would post it."""
+    message = message_in(request.headers.get("content-type", ""), await request.body())
+    return explained(request, await explaining.hypothetical(api.network, caller, message))
+
+
+@router.get(SESSION + "/explanation", response_model=ExplanationView, responses={200: {"content": DRAWN}})
+async def read_explanation(request: Request, api: Api, caller: Asking, session: str) -> Response:
+    """Why a posted message went its way: rules tried, what they saw and did, and the route. Reading it is on record."""
+    return explained(request, await explaining.stored(api.network, caller, session))
+
+
+def message_in(content_type: str, body: bytes) -> Message:
+    return codec_for(content_type, body).decode_post(body, LIMITS)

@@ -1,0 +1,124 @@
+"""The bench: what a rule, a condition or a stylesheet would do with a message, before it is switched on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+import msgspec
+from fastapi import APIRouter, Response
+from pydantic import Field, StrictStr, model_validator
+
+from postroad.api.resources.context import Api, ApiContext, Asking, answer
+from postroad.api.resources.explanation_views import ExplanationView, ToldView, explanation_view, told_view
+from postroad.api.resources.explanations import LIMITS
+from postroad.api.resources.guarded import BenchRoute
+from postroad.core.codecs.json_form import JSON_FORM
+from postroad.core.configuration.assets import Content
+from postroad.core.configuration.rule_shapes import ConditionEntry
+from postroad.core.configuration.rules import RuleEntry, rule_of
+from postroad.core.configuration.shapes import Name, Shape, Word
+from postroad.core.model.asset import AssetKind
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Role
+from postroad.core.model.message import Message, Part
+from postroad.core.model.rule import RuleRole
+from postroad.errors import Refused
+from postroad.flow import administration_trying as bench
+from postroad.flow.administration import denied
+from postroad.flow.administration_assets import asset_named
+
+router = APIRouter(route_class=BenchRoute, tags=["rules"])
+
+Parameters = Annotated[dict[Word, StrictStr], Field(max_length=100, default_factory=dict)]
+
+
+class SavedStylesheet(Shape):
+    service: Word
+    name: Name
+
+
+class TryWish(Shape):
+    """Exactly one of rule, condition and stylesheet; on exactly one of message, session and document."""
+
+    service: Annotated[Word | None, Field(description="Whose rule or condition; by GCID or address")] = None
+    rule: RuleEntry | None = None
+    condition: ConditionEntry | None = None
+    stylesheet: Annotated[Content | SavedStylesheet | None, Field(description="Its text, or where it is saved")] = None
+    message: Annotated[dict[str, Any] | None, Field(description="A message as it is posted in JSON")] = None
+    session: Annotated[Word | None, Field(description="A message that was posted")] = None
+    document: Annotated[StrictStr | None, Field(description="A document alone")] = None
+    parameters: Annotated[Parameters, Field(description="Of a stylesheet")]
+
+    @model_validator(mode="after")
+    def is_one_thing_on_another(self) -> Self:
+        if sum(what is not None for what in (self.rule, self.condition, self.stylesheet)) != 1:
+            raise ValueError("try exactly one of rule, condition and stylesheet")
+        if sum(what is not None for what in (self.message, self.session, self.document)) != 1:
+            raise ValueError("try it on exactly one of message, session and document")
+        return self
+
+
+class TrialView(Shape):
+    """What came of it: of a rule or condition whether it held and what it saw, of a stylesheet its output."""
+
+    role: RuleRole | None = None
+    held: bool | None = None
+    condition: ToldView | None = None
+    faults: Annotated[list[str], Field(default_factory=list, description="Documents that could not be read")]
+    explanation: ExplanationView | None = None
+    output: str | None = None
+
+
+@router.post("/v1/try", response_model=TrialView)
+async def try_out(api: Api, caller: Asking, wish: TryWish) -> Response:
+    """What a rule, a condition or a stylesheet would do with a message; nothing is stored, sent or switched on."""
+    if wish.stylesheet is not None:
+        return answer({"output": await _transformed(api, caller, wish)})
+    owner = bench.own_service(caller, api.network.directory, wish.service or "")
+    message = await _message(api, caller, wish)
+    if wish.rule is not None:
+        trial = await bench.try_rule(api.network, caller, rule_of(wish.rule, owner.gcid, 0), message)
+    else:
+        condition = wish.condition.condition() if wish.condition is not None else None
+        if condition is None:
+            raise Refused("value.invalid", "Say what to try: a rule, a condition or a stylesheet")
+        trial = await bench.try_condition(api.network, caller, owner.gcid, condition, message)
+    return answer(
+        {
+            "role": trial.role,
+            "held": trial.held,
+            "condition": told_view(trial.told),
+            "faults": trial.faults,
+            "explanation": explanation_view(trial.explanation) if trial.explanation is not None else None,
+        }
+    )
+
+
+async def _message(api: ApiContext, caller: Caller, wish: TryWish) -> Message:
+    if wish.session is not None:
+        return await bench.stored_message(api.network, caller, wish.session)
+    if wish.message is not None:
+        return JSON_FORM.decode_post(msgspec.json.encode(wish.message), LIMITS)
+    return Message(sender=wish.service or "", parts=(_document(wish.document or ""),))
+
+
+def _document(text: str) -> Part:
+    kind = "application/xml" if text.lstrip()[:1] == "<" else "application/json"
+    return Part(id="1", content_type=kind, data=text.encode())
+
+
+async def _transformed(api: ApiContext, caller: Caller, wish: TryWish) -> str:
+    """The output for the document, or for the first document of the message."""
+    if not caller.has_role(caller.organization, Role.DEVELOPER):
+        raise denied("Only a person with the role developer may try stylesheets")
+    if api.transform is None:
+        raise Refused("request.not-implemented", "This network runs no stylesheets")
+    sheet = wish.stylesheet
+    if isinstance(sheet, SavedStylesheet):
+        directory = api.network.directory
+        sheet = asset_named(caller, directory, sheet.service, AssetKind.STYLESHEET, sheet.name).content
+    parts = [part for part in (await _message(api, caller, wish)).parts if not part.attachment]
+    if not parts:
+        raise Refused("message.incomplete", "The message has no document to transform")
+    output = await api.transform(sheet or "", parts[0].data, wish.parameters)
+    return output.decode(errors="replace")

@@ -1,0 +1,160 @@
+"""A bench: what a rule or a condition would do with a message, before it is switched on.
+
+Kept rules: nothing is stored or sent, except that a person who takes a stored message for it is on record as its reader; a rule
+is tried on the directory as it would be with that rule, by the very code that routes messages; a service that the one who tries
+may not know of is to a condition what it is to them: a name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from postroad.core.admission.admit import ADDRESSED
+from postroad.core.audit.party_view import with_own_rules
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Role, Service
+from postroad.core.model.journal import ObjectChange
+from postroad.core.model.message import Argument, Message, Recipient
+from postroad.core.model.rule import Action, ActionKind, Condition, Rule, RuleRole, rule_key
+from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.routing.attribute_defaults import default_attributes_of
+from postroad.core.routing.conditions import compiled
+from postroad.core.routing.explanation import Explanation
+from postroad.core.routing.message_subject import party_of
+from postroad.core.routing.subject import Addressed, Header, Party, Subject
+from postroad.core.routing.telling import Told, tell
+from postroad.flow.administration import denied, service_for
+from postroad.flow.administration_contents import whole
+from postroad.flow.administration_explaining import may_speak_for, owns, sender_for
+from postroad.flow.administration_rules import LAST, check
+from postroad.flow.explain import ExplainStage
+from postroad.flow.network import Network
+
+HARMLESS = (Action(kind=ActionKind.STOP_RULE_EVALUATION),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What came of it; ``explanation`` is the route with the rule in force, where the message is the caller's to send."""
+
+    role: RuleRole
+    held: bool
+    told: Told
+    faults: tuple[str, ...] = ()
+    explanation: Explanation | None = None
+
+
+async def try_condition(
+    network: Network, caller: Caller, service: str, condition: Condition, message: Message
+) -> Trial:
+    """Whether a condition holds for a message, as a service of the caller's would see it."""
+    owner = own_service(caller, network.directory, service)
+    name, place = "tried", LAST
+    rule = Rule(service=owner.gcid, name=name, place=place, role=RuleRole.ANY, when=condition, then=HARMLESS)
+    check(rule, network.directory, owner)
+    return _tried(network, caller, owner, rule, message)
+
+
+async def try_rule(network: Network, caller: Caller, rule: Rule, message: Message) -> Trial:
+    """Whether a rule's condition holds, and which way the message would go with it."""
+    directory = network.directory
+    owner = own_service(caller, directory, rule.service)
+    existing = directory.rules.get(rule_key(owner.gcid, rule.name))
+    wanted = replace(rule, service=owner.gcid, enabled=True, place=existing.place if existing else LAST)
+    check(wanted, directory, owner)
+    trial = _tried(network, caller, owner, wanted, message)
+    return replace(trial, explanation=await _explained(network, caller, wanted, message))
+
+
+def own_service(caller: Caller, directory: Directory, name: str) -> Service:
+    """The service for which something is tried: itself, or one that a person may look after."""
+    if caller.service is None:
+        return service_for(caller, directory, name, Role.VIEWER)
+    if name and directory.service(name) is not caller.service:
+        raise denied("A service tries what concerns itself; leave the service out, or ask as a person")
+    return caller.service
+
+
+async def stored_message(network: Network, caller: Caller, session: str) -> Message:
+    """A message that was posted, as its sender could post it again or as it reached the caller."""
+    header, parts = await whole(network, caller, session)
+    return Message(
+        sender=header.sender,
+        to=tuple([Recipient(copy.named, copy.hops[-1].arguments if copy.hops else ()) for copy in header.copies]),
+        type=header.type,
+        topic=header.topic,
+        handle=header.handle,
+        properties=header.properties,
+        status=header.status,
+        parts=parts,
+    )
+
+
+def _tried(network: Network, caller: Caller, owner: Service, rule: Rule, message: Message) -> Trial:
+    directory = network.directory
+    role = _role(owner, message, directory) if rule.role is RuleRole.ANY else rule.role
+    subject = _subject(network, caller, owner, message).seen_by(
+        owner.gcid,
+        role=role,
+        topic=message.topic,
+        arguments=_arguments(owner, message, directory),
+        default_attributes=default_attributes_of(owner.gcid, directory),
+    )
+    held = compiled(rule.when)(subject)
+    return Trial(role=role, held=held, told=tell(rule.when, subject.seen), faults=subject.faults)
+
+
+def _subject(network: Network, caller: Caller, owner: Service, message: Message) -> Subject:
+    directory, now_us = network.directory, network.clock.now_us()
+
+    def party(name: str) -> Party:
+        service = directory.service(name)
+        known = service is not None and (caller.operator or directory.visible(service, owner.organization))
+        return party_of(service) if service is not None and known else Party(address=name)
+
+    header = Header(
+        sender=party(message.sender or (caller.service.gcid if caller.service else "")),
+        to=tuple([Addressed(party=party(item.service), arguments=item.arguments) for item in message.to]),
+        type=message.type,
+        topic=message.topic,
+        handle=message.handle,
+        possible_duplicate=message.possible_duplicate,
+        expires_at_us=message.expires_at_us,
+        route=tuple([party(item.service) for item in message.route]),
+        properties=message.properties,
+        status=message.status,
+        posted_at_us=now_us,
+    )
+    return Subject(header=header, parts=message.parts)
+
+
+def _role(owner: Service, message: Message, directory: Directory) -> RuleRole:
+    """The part that the service would play for this message."""
+    if directory.service(message.sender) is owner:
+        return RuleRole.SENDER
+    if any(directory.service(item.service) is owner for item in message.to):
+        return RuleRole.RECIPIENT
+    return RuleRole.IN_TRANSIT
+
+
+def _arguments(owner: Service, message: Message, directory: Directory) -> tuple[Argument, ...]:
+    named = [item for item in (*message.to, *message.route) if directory.service(item.service) is owner]
+    return named[0].arguments if named else ()
+
+
+async def _explained(network: Network, caller: Caller, rule: Rule, message: Message) -> Explanation | None:
+    """The route with the rule in force; None for a message that is somebody else's to send, or that has no route."""
+    directory = network.directory
+    sender = directory.service(message.sender) if message.sender else caller.service
+    if sender is None or message.type not in ADDRESSED:
+        return None
+    if sender is not caller.service and not may_speak_for(caller, sender):
+        return None
+    kind, key = object_key(rule)
+    change = ObjectChange(kind, key, directory.object_version(kind, key) + 1, msgspec.to_builtins(rule))
+    changed = directory.changed([change], directory.version)
+    stage = ExplainStage(network.journal, network.index, lambda: changed, network.clock, network.indexed)
+    found = await stage.hypothetical(sender_for(caller, directory, message), message)
+    return found if caller.service is None else with_own_rules(found, owns(caller, directory))

@@ -1,60 +1,96 @@
 """A transaction's history as a tree: messages, their copies, the stops of each copy, and what happened there and when.
 
-Answers stand below the message they answer. Times count from the transaction's first message.
+Answers stand below the message they answer. Times count from the transaction's first message. Where the contents are known, each
+message shows its documents and each stop what the service there changed in them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+
 from rich.text import Text
 from rich.tree import Tree
 
+from postroad.cli.changes_view import changes, named, shown
 from postroad.core.audit.history import CopyHistory, History, MessageHistory, Stop
 from postroad.core.codecs.lexical import write_time
+from postroad.core.model.message import Part
 
 STATES = {"delivered": "green", "queued": "yellow"}
+Contents = Mapping[int, Sequence[Part]]  # of deliveries, by number
 
 
-def trace_tree(history: History) -> Tree:
+def trace_tree(history: History, contents: Contents | None = None) -> Tree:
     begin_us = min((message.at_us for message in history.messages), default=0)
     tree = Tree(Text(f"transaction {history.transaction}", style="bold").append(f"  {write_time(begin_us)}", "dim"))
+    drawing = _Drawing(begin_us, contents or {})
     branches: dict[str, Tree] = {}
     for message in history.messages:
         above = branches.get(message.answers, tree)
-        branches[message.session] = _message_branch(above, message, begin_us)
+        branches[message.session] = drawing.message(above, message)
     return tree
 
 
-def _message_branch(above: Tree, message: MessageHistory, begin_us: int) -> Tree:
-    to = ", ".join(copy.recipient for copy in message.copies)
-    line = Text(f"{message.type} ", style="bold").append(f"{message.sender} → {to}", "bold cyan")
-    facts = [message.topic, message.handle, f"{message.size} bytes", message.form]
-    line.append("  " + ", ".join(fact for fact in facts if fact), "dim").append(_after(message.at_us, begin_us), "dim")
-    branch = above.add(line)
-    branch.add(Text(f"session {message.session}", "dim"))
-    for copy in message.copies:
-        _copy_branch(branch, copy, begin_us, alone=len(message.copies) == 1)
-    return branch
+class _Drawing:
+    def __init__(self, begin_us: int, contents: Contents) -> None:
+        self._begin_us = begin_us
+        self._contents = contents
+
+    def message(self, above: Tree, message: MessageHistory) -> Tree:
+        to = ", ".join(copy.recipient for copy in message.copies)
+        line = Text(f"{message.type} ", style="bold").append(f"{message.sender} → {to}", "bold cyan")
+        facts = [message.topic, message.handle, f"{message.size} bytes", message.form]
+        line.append("  " + ", ".join(fact for fact in facts if fact), "dim").append(self._after(message.at_us), "dim")
+        branch = above.add(line)
+        branch.add(Text(f"session {message.session}", "dim"))
+        self._documents(branch, message)
+        for copy in message.copies:
+            self._copy(branch, copy, alone=len(message.copies) == 1)
+        return branch
+
+    def _documents(self, branch: Tree, message: MessageHistory) -> None:
+        """The message as its first stop was given it."""
+        first = next((stop.delivery for copy in message.copies for stop in copy.stops), 0)
+        for part in self._contents.get(first, ()):
+            branch.add(Text(named(part))).add(shown(part))
+
+    def _copy(self, branch: Tree, copy: CopyHistory, *, alone: bool) -> None:
+        if copy.code:
+            branch.add(Text(f"{copy.recipient}: not sent: {copy.detail} [{copy.code}]", "red"))
+            return
+        below = branch if alone else branch.add(Text(f"copy for {copy.recipient}"))
+        for stop, following in zip_longest(copy.stops, copy.stops[1:]):
+            self._changed(self._stop(below, stop), stop, following)
+        for service in copy.route[len(copy.stops) :]:
+            below.add(Text(f"{service}  not reached" + (" yet" if _goes_on(copy) else ""), "dim"))
+
+    def _stop(self, above: Tree, stop: Stop) -> Tree:
+        line = Text(stop.service + (" (in transit)" if stop.in_transit else "") + "  ")
+        line.append(stop.state, STATES.get(stop.state, "red"))
+        if stop.rule:
+            line.append(f"  by rule {stop.rule} of {stop.invoker}", "dim")
+        branch = above.add(line)
+        for event in stop.events:
+            words = f"{event.what} by {event.by}" + (f": {event.detail}" if event.detail else "")
+            branch.add(Text(words).append(self._after(event.at_us), "dim"))
+        return branch
+
+    def _changed(self, branch: Tree, stop: Stop, following: Stop | None) -> None:
+        if following is None or not {stop.delivery, following.delivery} <= self._contents.keys():
+            return
+        found = list(changes(self._contents[stop.delivery], self._contents[following.delivery]))
+        for words, lines in found:
+            below = branch.add(Text(words))
+            if lines:
+                below.add(lines)
+        if not found:
+            branch.add(Text("changed nothing", "dim"))
+
+    def _after(self, at_us: int) -> str:
+        past_us = at_us - self._begin_us
+        return f"  +{past_us / 1000:.1f} ms" if past_us < 10_000_000 else f"  +{past_us / 1_000_000:.1f} s"
 
 
-def _copy_branch(branch: Tree, copy: CopyHistory, begin_us: int, *, alone: bool) -> None:
-    if copy.code:
-        branch.add(Text(f"{copy.recipient}: not sent: {copy.detail} [{copy.code}]", "red"))
-        return
-    below = branch if alone else branch.add(Text(f"copy for {copy.recipient}"))
-    for stop in copy.stops:
-        _stop_branch(below, stop, begin_us)
-    for service in copy.route[len(copy.stops) :]:
-        below.add(Text(f"{service}  not reached yet", "dim"))
-
-
-def _stop_branch(above: Tree, stop: Stop, begin_us: int) -> None:
-    line = Text(stop.service + (" (in transit)" if stop.in_transit else "") + "  ")
-    branch = above.add(line.append(stop.state, STATES.get(stop.state, "red")))
-    for event in stop.events:
-        words = f"{event.what} by {event.by}" + (f": {event.detail}" if event.detail else "")
-        branch.add(Text(words).append(_after(event.at_us, begin_us), "dim"))
-
-
-def _after(at_us: int, begin_us: int) -> str:
-    past_us = at_us - begin_us
-    return f"  +{past_us / 1000:.1f} ms" if past_us < 10_000_000 else f"  +{past_us / 1_000_000:.1f} s"
+def _goes_on(copy: CopyHistory) -> bool:
+    return not copy.stops or copy.stops[-1].state in STATES

@@ -147,6 +147,10 @@ class Client:
         """The message as it was delivered to one stop of its trace, as far as the caller may see it."""
         return self._run(contents.parts_at(self._talks, session, delivery))
 
+    def contents(self, history: History) -> dict[int, tuple[Part, ...]]:
+        """What was delivered to each stop of a history, by the delivery's number, as far as the caller may see it."""
+        return self._run(contents.contents(self._talks, history))
+
     def get(self, path: str, **query: str | int) -> Any:
         """Any resource of the API, as JSON."""
         return self._run(self._talks.value(requests.read(path, **query)))

@@ -1,4 +1,4 @@
-"""A message as it was delivered to one stop on its way: which parts it had there, and their bytes."""
+"""Messages as they were delivered to the stops on their way: which parts they had there, and their bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from msgspec import Struct
 from postroad.client import requests, responses
 from postroad.client.conversations import Conversations
 from postroad.client.exchange import Outcome, Request, Talk
+from postroad.core.audit.history import History
 from postroad.core.model.message import Part
+from postroad.errors import Refused
+
+UNSEEN = ("not-found", "body.dropped")
 
 
 class PartShape(Struct, rename="camel", kw_only=True):
@@ -31,6 +35,19 @@ def parts_at(talks: Conversations, session: str, delivery: int) -> Talk[tuple[Pa
         data = yield from talks.ask(_file(f"{path}/{quote(item.id, safe='')}"), _bytes)
         found.append(Part(id=item.id, content_type=item.content_type, data=data, attachment=item.attachment))
     return tuple(found)
+
+
+def contents(talks: Conversations, history: History) -> Talk[dict[int, tuple[Part, ...]]]:
+    """What was delivered to each stop, by the delivery's number; without what the caller may not see or is no longer kept."""
+    found = {}
+    for message in history.messages:
+        for delivery in [stop.delivery for copy in message.copies for stop in copy.stops]:
+            try:
+                found[delivery] = yield from parts_at(talks, message.session, delivery)
+            except Refused as refused:
+                if refused.code not in UNSEEN:
+                    raise
+    return found
 
 
 def _file(path: str) -> Request:

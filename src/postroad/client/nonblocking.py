@@ -134,6 +134,9 @@ class AsyncClient:
     async def parts_at(self, session: str, delivery: int) -> tuple[Part, ...]:
         return await self._run(contents.parts_at(self._talks, session, delivery))
 
+    async def contents(self, history: History) -> dict[int, tuple[Part, ...]]:
+        return await self._run(contents.contents(self._talks, history))
+
     async def get(self, path: str, **query: str | int) -> Any:
         return await self._run(self._talks.value(requests.read(path, **query)))
 

@@ -1,0 +1,131 @@
+"""Who sees what a message consisted of at which stop: the sender, the stop's own people, and whoever included it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from postroad.core.configuration.rules import RuleEntry, rule_of
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import DocumentAccess, Visibility
+from postroad.core.model.journal import AccessRecorded, decode
+from postroad.core.model.message import Message, MessageType, Part, Recipient
+from postroad.core.model.polling import PollRequest
+from postroad.errors import Refused
+from postroad.flow.administration_contents import part, part_at_stop, parts_at_stop
+from postroad.flow.configure import saving
+from postroad.testing.network import MemoryNetwork, memory_network
+
+PARTS = (
+    Part(id="open", content_type="text/plain", data=b"anybody"),
+    Part(id="secret", content_type="text/plain", data=b"not for Postcard"),
+)
+PUBLIC = {"visibility": Visibility.PUBLIC}
+
+
+class House:
+    """Sender → Postcard (may not read ``secret``) → Stamp (included by Postcard) → Guard (kept by Acme to itself) → Acme."""
+
+    def __init__(self, running: MemoryNetwork) -> None:
+        self.running = running
+        self.network = running.network
+        self.services: dict[str, Caller] = {}
+        self.session = ""
+        self.deliveries: dict[str, int] = {}
+
+    async def furnish(self) -> None:
+        withheld = (DocumentAccess(service="Postcard", read=("open",), change=("open",)),)
+        self.services["Sender"] = await self.running.register("Sender/Out", document_access=withheld)
+        for name in ("Postcard", "Stamp", "Guard", "Acme"):
+            self.services[name] = await self.running.register(f"{name}/In", **PUBLIC)
+        await self.rule("Postcard", {"addServiceAfter": "Stamp/In"})
+        await self.rule("Acme", {"addServiceBefore": "Guard/In", "isolate": True})
+
+    async def rule(self, name: str, action: dict[str, object]) -> None:
+        owner = self.services[name].service
+        assert owner is not None
+        entry = RuleEntry.model_validate({"name": "r", "when": "always", "then": [action]})
+        await self.network.configuration.change("test", [saving(rule_of(entry, owner.gcid, 0))])
+
+    async def travel(self) -> None:
+        message = Message(to=(Recipient("Acme/In"),), route=(Recipient("Postcard/In"),), parts=PARTS)
+        self.session = (await self.network.post(self.services["Sender"], message)).session
+        for name in ("Postcard", "Stamp", "Guard"):
+            [delivered] = await self.network.poll(self.services[name], PollRequest(max=1))
+            answer = Message(type=MessageType.RESPONSE, reference=delivered.token)
+            await self.network.post(self.services[name], answer)
+        history = await self.network.trace(self.session, None)
+        assert history is not None
+        self.deliveries = {
+            stop.service.partition("/")[0]: stop.delivery for stop in history.messages[0].copies[0].stops
+        }
+
+    async def seen(self, viewer: Caller, stop: str) -> list[str] | None:
+        """Ids of the parts that the viewer sees at a stop; None where it does not even see the stop."""
+        try:
+            parts = await parts_at_stop(self.network, viewer, self.session, self.deliveries[stop])
+        except Refused as refusal:
+            if refusal.code != "not-found":
+                raise
+            return None
+        return [one.id for one in parts]
+
+
+@pytest.fixture
+async def house() -> AsyncIterator[House]:
+    async with memory_network() as running:
+        furnished = House(running)
+        await furnished.furnish()
+        await furnished.travel()
+        yield furnished
+
+
+ALL = ["open", "secret"]
+SEEN: dict[str, dict[str, list[str] | None]] = {
+    "Sender": {"Postcard": ["open"], "Stamp": ALL, "Guard": None, "Acme": ALL},
+    "Postcard": {"Postcard": ["open"], "Stamp": ["open"], "Guard": None, "Acme": None},
+    "Stamp": {"Postcard": None, "Stamp": ALL, "Guard": None, "Acme": None},
+    "Guard": {"Postcard": None, "Stamp": None, "Guard": ALL, "Acme": None},
+    "Acme": {"Postcard": None, "Stamp": None, "Guard": ALL, "Acme": ALL},
+}
+
+
+@pytest.mark.req("N5", "Z5", "R12")
+@pytest.mark.parametrize("viewer", SEEN)
+async def test_each_sees_at_each_stop_what_it_may(house: House, viewer: str) -> None:
+    person = await house.running.enroll(f"p@{viewer.casefold()}.example", organization=viewer)
+    for asking in (house.services[viewer], person):
+        assert {stop: await house.seen(asking, stop) for stop in house.deliveries} == SEEN[viewer]
+
+
+@pytest.mark.req("N5", "Z5")
+async def test_a_withheld_document_is_not_to_be_had_in_any_way(house: House) -> None:
+    postcard = house.services["Postcard"]
+    for stop in ("Postcard", "Stamp"):
+        with pytest.raises(Refused, match="not-found"):
+            await part_at_stop(house.network, postcard, house.session, house.deliveries[stop], "secret")
+    with pytest.raises(Refused, match="not-found"):
+        await part(house.network, postcard, house.session, "secret")
+    assert (await part(house.network, postcard, house.session, "open")).data == b"anybody"
+    assert (await part(house.network, house.services["Acme"], house.session, "secret")).data == PARTS[1].data
+
+
+async def test_a_look_of_a_person_is_on_record_and_operators_do_not_look(house: House) -> None:
+    person = await house.running.enroll("p@acme.example", organization="Acme")
+    operator = await house.running.enroll("op@example.org", operator=True)
+    number = house.deliveries["Acme"]
+    assert (await part_at_stop(house.network, person, house.session, number, "open")).data == b"anybody"
+    assert await house.seen(operator, "Acme") is None
+    records = (await house.network.journal.read(0, 1 << 30)).records
+    looks = [entry for entry in (decode(record.facts) for record in records) if isinstance(entry, AccessRecorded)]
+    assert [(look.by, look.what, look.detail) for look in looks] == [
+        ("p@acme.example", "payload.read", f"{house.session} {number} open")
+    ]
+
+
+async def test_a_delivery_is_found_under_its_own_message_only(house: House) -> None:
+    other = await house.network.post(house.services["Sender"], Message(to=(Recipient("Acme/In"),), parts=PARTS))
+    for session, number in ((other.session, house.deliveries["Acme"]), (house.session, 1 << 70), (house.session, 7)):
+        with pytest.raises(Refused, match="not-found"):
+            await parts_at_stop(house.network, house.services["Sender"], session, number)

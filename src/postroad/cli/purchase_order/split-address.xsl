@@ -1,7 +1,7 @@
 <?xml version="1.0" encoding="UTF-8"?>
 <!-- Makes <Address><Street/><City/><Zip/></Address> of an address in one line: "Street, City, Zip". -->
 <xsl:stylesheet version="3.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
-  <xsl:output method="xml" encoding="UTF-8"/>
+  <xsl:output method="xml" encoding="UTF-8" omit-xml-declaration="yes"/>
   <xsl:mode on-no-match="shallow-copy"/>
 
   <xsl:template match="Address[not(*)]">

@@ -148,6 +148,7 @@ class Step(NamedTuple):
     body: bytes | None = None
     keys: tuple[int, ...] = ()  # must never have been seen before (handles, answers …)
     reserve: bool = False  # may use the storage reserve: acknowledgements and administration
+    waiting: tuple[int, ...] = ()  # deliveries that must not have come to an end yet
 
 
 class Committed(NamedTuple):
@@ -157,7 +158,10 @@ class Committed(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """One of the step's keys was used by an earlier entry, which is durable; nothing was written."""
+    """One of the step's keys was used by an earlier entry, which is durable; nothing was written.
+
+    ``key`` is 0 when it is not a key: one of the deliveries that must be waiting has come to its end.
+    """
 
     key: int
     seq: int

@@ -15,6 +15,7 @@ from postroad.core.admission.admit import ADDRESSED, Admitted, admit
 from postroad.core.model import ids
 from postroad.core.model.caller import Caller
 from postroad.core.model.journal import MessagePosted, MessageRefused
+from postroad.core.model.message import PostResult
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.project import handle_key, idempotency_key, post_keys
 from postroad.core.routing.explanation import pack
@@ -94,8 +95,7 @@ class AcceptStage:
     def _submit_many(self, steps: list[Step], places: list[int], answered: AnsweredAt) -> None:
         def done(outcomes: list[Outcome]) -> None:
             for place, step, outcome in zip(places, steps, outcomes, strict=True):
-                entry: MessagePosted = step.entry  # type: ignore[assignment]
-                answered(place, result_of(entry) if isinstance(outcome, Committed) else _failed(outcome))
+                answered(place, self._outcome(step.entry, outcome))  # type: ignore[arg-type]
 
         try:
             self._desk.submit_many(steps, done)
@@ -155,8 +155,10 @@ class AcceptStage:
             posting.fingerprint,
             post_keys(admitted.sender.gcid, message.handle, posting.idempotency),
             len(explanation),
+            None,
+            "",
+            message.routing,
         )
-        self._expires(entry.expires_at_us)
         return Step(entry, body_of(message.parts, explanation), _must_be_new(entry))
 
     def _accept(self, step: Step, posting: Posting, answered: Answered) -> None:
@@ -164,9 +166,14 @@ class AcceptStage:
         if step.keys:
             self._later(self._accept_if_new(step, entry, posting, answered))
         else:
-            self._desk.submit(
-                step, lambda outcome: answered(result_of(entry) if isinstance(outcome, Committed) else _failed(outcome))
-            )
+            self._desk.submit(step, lambda outcome: answered(self._outcome(entry, outcome)))
+
+    def _outcome(self, entry: MessagePosted, outcome: Outcome) -> PostResult | Unavailable:
+        """What the poster is told once the outcome is known."""
+        if isinstance(outcome, Committed):
+            self._expires(entry.expires_at_us)
+            return result_of(entry)
+        return _failed(outcome)
 
     async def _accept_if_new(self, step: Step, entry: MessagePosted, posting: Posting, answered: Answered) -> None:
         """The keys of long ago are in the index; those of a moment ago are checked by the desk when it commits."""
@@ -179,7 +186,7 @@ class AcceptStage:
             if isinstance(outcome, Conflict):
                 await self._again(outcome, entry, posting, answered)
             else:
-                answered(result_of(entry))
+                answered(self._outcome(entry, outcome))
         except Unavailable as unavailable:
             answered(unavailable)
 

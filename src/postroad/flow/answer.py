@@ -88,8 +88,10 @@ class AnswerStage:
         return ids.token_holds(token, queued.number, queued.message.session, queued.recipient, self._token_key)
 
     async def _acknowledge(self, admitted: Admitted, found: Found) -> PostResult:
-        if found.state is State.QUEUED:
-            await acknowledge(self._desk, admitted.at_us, admitted.sender.gcid, [found.queued])
+        taken = [found.queued] if found.state is State.QUEUED else []
+        over = found.state not in (State.QUEUED, State.DELIVERED)
+        if over or (taken and await acknowledge(self._desk, admitted.at_us, admitted.sender.gcid, taken)):
+            raise Refused("delivery.over", "The delivery has come to its end before this acknowledgement")
         return PostResult(session=found.queued.message.session, transaction=found.queued.message.transaction)
 
     async def _respond(self, admitted: Admitted, posting: Posting, queued: Queued, directory: Directory) -> PostResult:

@@ -32,6 +32,7 @@ class Whereabouts(NamedTuple):
     delivery: int
     journey: int
     too_late: str
+    waits: bool = False  # in a mailbox, and not only known to be somewhere on its way
 
 
 class CancelStage:
@@ -55,23 +56,29 @@ class CancelStage:
     async def _message(self, admitted: Admitted) -> tuple[int, MessagePosted]:
         for row in await self._index.query("message", admitted.message.reference):
             message = decode(row[MESSAGE.index("header")])
-            if isinstance(message, MessagePosted) and message.sender == admitted.sender.gcid:
+            if isinstance(message, MessagePosted) and message.sender == admitted.sender.gcid and not message.answers:
                 return row[0], message
         raise Refused(
             "reference.invalid",
-            "The reference is not the session of a message that this service posted; use the one its post was answered with",
+            "The reference is not the session of a request or notification that this service posted; use the one that its "
+            "post was answered with",
             pointer="/reference",
         )
 
     async def _whereabouts(self, seq: int, message: MessagePosted, ordinal: int) -> Whereabouts:
         first = delivery_number(seq, ordinal)
         if not is_followed(message, ordinal):
-            return Whereabouts(ordinal, first, 0, _too_late(await self._desk.find(first)))
+            return await self._at(ordinal, first, 0)
         [row] = await self._index.query("journey", first)
         at_number, state = (row[JOURNEY.index(column)] for column in ("at_number", "state"))
         if state:
             return Whereabouts(ordinal, at_number, first, f"it is {State(state).name.lower()}")
-        return Whereabouts(ordinal, at_number, first, _too_late(await self._desk.find(at_number)))
+        return await self._at(ordinal, at_number, first)
+
+    async def _at(self, ordinal: int, number: int, journey: int) -> Whereabouts:
+        found = await self._desk.find(number)
+        waits = found is not None and found.state is State.QUEUED
+        return Whereabouts(ordinal, number, journey, _too_late(found), waits)
 
     async def _withdraw(self, admitted: Admitted, copies: list[Whereabouts]) -> bool:
         """Withdraw all of these; False when one of them has moved on meanwhile."""
@@ -85,7 +92,9 @@ class CancelStage:
         entry = DeliveriesEnded(
             admitted.at_us, admitted.sender.gcid, "cancelled", "withdrawn by its sender", deliveries, journeys
         )
-        return not isinstance(await committed(self._desk, Step(entry, None, tuple(keys), reserve=True)), Conflict)
+        waiting = tuple(copy.delivery for copy in copies if copy.waits)
+        step = Step(entry, None, tuple(keys), reserve=True, waiting=waiting)
+        return not isinstance(await committed(self._desk, step), Conflict)
 
 
 def _too_late(found: Found | None) -> str:

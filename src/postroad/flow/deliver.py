@@ -84,11 +84,13 @@ class DeliverStage:
                 found = await self._answers.delivery(token, service.gcid)
                 if found.state is State.QUEUED:
                     taken.append(found.queued)
-                answers.append(Settled(token=token))
+                over = found.state not in (State.QUEUED, State.DELIVERED)
+                answers.append(_over(token) if over else Settled(token=token))
             except Refused:
                 answers.append(Settled(token=token, code="token.unknown", detail="No delivery of yours has this token"))
         if taken and settlement.outcome is Wish.ACK:
-            await acknowledge(self._desk, self._clock.now_us(), service.gcid, taken)
+            over_by_now = await acknowledge(self._desk, self._clock.now_us(), service.gcid, taken)
+            answers = [_over(one.token) if ids.token_number(one.token) in over_by_now else one for one in answers]
         elif taken:
             await committed(self._desk, self._give_back(service, settlement, taken))
         return SettlementResult(settled=tuple(answers))
@@ -140,6 +142,11 @@ class DeliverStage:
             parts=parts_of(queued.content.parts, body or b""),
         )
         return in_context(delivered, queued, directory) if has_context(queued, directory) else delivered
+
+
+def _over(token: str) -> Settled:
+    detail = "The delivery has come to its end: it expired, failed, or was withdrawn or answered before"
+    return Settled(token=token, code="delivery.over", detail=detail)
 
 
 def _receiver(caller: Caller) -> Service:

@@ -16,6 +16,7 @@ from postroad.core.model.message import MessageType, Status
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.project import answer_key, journey_key
 from postroad.flow.commit import committed
+from postroad.flow.due import DueTimes
 from postroad.flow.posting import posted_at
 from postroad.ports import Clock, Committed, Desk, Journal, Randomness, Step
 
@@ -25,13 +26,20 @@ REASON_MOST = 500
 
 class EndStage:
     def __init__(
-        self, desk: Desk, journal: Journal, directory: Callable[[], Directory], clock: Clock, randomness: Randomness
+        self,
+        desk: Desk,
+        journal: Journal,
+        directory: Callable[[], Directory],
+        clock: Clock,
+        randomness: Randomness,
+        due: DueTimes,
     ) -> None:
         self._desk = desk
         self._journal = journal
         self._directory = directory
         self._clock = clock
         self._randomness = randomness
+        self._due = due
 
     async def give_up(self, queued: Queued, state: str, reason: str) -> None:
         """End the journey of a delivery that the desk will not hand out any more."""
@@ -55,7 +63,10 @@ class EndStage:
         else:
             now_us = self._clock.now_us()
             step = Step(DeliveriesEnded(now_us, by, state, reason, (delivery,), (journey,)), None, keys, reserve=True)
-        return isinstance(await committed(self._desk, step), Committed)
+        outcome = await committed(self._desk, step)
+        if isinstance(step.entry, MessagePosted):
+            self._due.note(step.entry.expires_at_us)
+        return isinstance(outcome, Committed)
 
     def _error_response(
         self,

@@ -6,7 +6,6 @@ entry like any other end, so a late answer and an expiry exclude each other.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
@@ -15,12 +14,15 @@ from postroad.core.model.message import Status
 from postroad.core.projection.queries import JOURNEY
 from postroad.errors import Unavailable
 from postroad.flow.commit import committed
+from postroad.flow.due import DueTimes
 from postroad.flow.end import BY_NETWORK, EndStage
-from postroad.ports import Clock, Desk, IndexReader, Step
+from postroad.ports import Clock, Conflict, Desk, IndexReader, Step
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 500
+AT_NUMBER = JOURNEY.index("at_number")
+AT_ONCE = 500  # rows of the index at a time
+TOGETHER = 100  # deliveries in one entry
 LOOK_AGAIN_S = 1.0  # after trouble; and on a shared network, where other nodes accept messages too
 IDLE_S = 3_600.0
 EXPIRED = Status("route.expired", "The message expired before its journey was over")
@@ -32,21 +34,20 @@ async def always() -> bool:
 
 class ExpireStage:
     def __init__(
-        self, desk: Desk, index: IndexReader, clock: Clock, ending: EndStage, indexed: Callable[[], Awaitable[None]]
+        self,
+        desk: Desk,
+        index: IndexReader,
+        clock: Clock,
+        ending: EndStage,
+        due: DueTimes,
+        indexed: Callable[[], Awaitable[None]],
     ) -> None:
         self._desk = desk
         self._index = index
         self._clock = clock
         self._ending = ending
+        self._due = due
         self._indexed = indexed
-        self._earliest_us = 0  # when the loop will look again; 0: it is looking
-        self._sooner = asyncio.Event()
-
-    def note(self, expires_at_us: int) -> None:
-        """Something was accepted that expires then; wake up in time for it."""
-        if expires_at_us and expires_at_us < self._earliest_us:
-            self._earliest_us = expires_at_us
-            self._sooner.set()
 
     async def run(self, leads: Callable[[], Awaitable[bool]] = always, most_s: float = IDLE_S) -> None:
         """Expire what is due, for as long as we run; ``most_s`` is how long to sleep at most."""
@@ -60,33 +61,36 @@ class ExpireStage:
 
     async def expire_due(self) -> int | None:
         """End everything that is due, and say when the next is; None when nothing ever is."""
-        self._earliest_us = 0
+        self._due.begin()
         while True:
             await self._indexed()
             now_us = self._clock.now_us()
             journeys = await self._index.query("due_journeys", now_us, AT_ONCE)
-            for row in journeys:
-                await self._ending.end(row[0], row[JOURNEY.index("at_number")], "expired", EXPIRED)
+            ended = [await self._ending.end(row[0], row[AT_NUMBER], "expired", EXPIRED) for row in journeys]
             if journeys:
                 await self._indexed()
-            due = await self._index.query("due_deliveries", now_us, AT_ONCE)
-            if due:
-                numbers = tuple([number for number, _ in due])
-                entry = DeliveriesEnded(now_us, BY_NETWORK, "expired", "not fetched before it expired", numbers)
-                await committed(self._desk, Step(entry, reserve=True))
-            elif not journeys:
+            deliveries = await self._index.query("due_deliveries", now_us, AT_ONCE)
+            for start in range(0, len(deliveries), TOGETHER):
+                await self._end([number for number, _ in deliveries[start : start + TOGETHER]], now_us)
+            if (
+                not any(ended) and not deliveries
+            ):  # also when something has moved on just now: it is looked at again soon
                 break
         [upcoming] = await self._index.query("next_due")
-        return min((at_us for at_us in upcoming if at_us is not None), default=None)
+        soonest_us = self._clock.now_us() + int(LOOK_AGAIN_S * 1_000_000)  # for what could not be ended now
+        return min((max(at_us, soonest_us if at_us <= now_us else 0) for at_us in upcoming if at_us), default=None)
+
+    async def _end(self, numbers: list[int], now_us: int) -> None:
+        """End deliveries that nobody fetched; where one of them was settled just now, one by one."""
+        entry = DeliveriesEnded(now_us, BY_NETWORK, "expired", "not fetched before it expired", tuple(numbers))
+        outcome = await committed(self._desk, Step(entry, reserve=True, waiting=tuple(numbers)))
+        if isinstance(outcome, Conflict) and len(numbers) > 1:
+            for number in numbers:
+                await self._end([number], now_us)
 
     async def _sleep(self, next_us: int | None, most_s: float) -> None:
-        now_us = self._clock.now_us()
-        latest_us = now_us + int(most_s * 1_000_000)
-        self._earliest_us = min(next_us, latest_us) if next_us is not None else latest_us
-        while (left_us := self._earliest_us - self._clock.now_us()) > 0:
-            self._sooner.clear()
-            try:
-                async with asyncio.timeout(left_us / 1_000_000):
-                    await self._sooner.wait()
-            except TimeoutError:
-                return
+        latest_us = self._clock.now_us() + int(most_s * 1_000_000)
+        if next_us is not None:
+            self._due.note(next_us)
+        while (left_us := min(self._due.earliest_us, latest_us) - self._clock.now_us()) > 0:
+            await self._due.sooner(left_us / 1_000_000)

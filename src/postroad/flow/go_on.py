@@ -119,7 +119,9 @@ def _onward(admitted: Admitted, queued: Queued, place: int, parts: tuple[Part, .
     if sender is None:
         raise Refused("route.invalid", "The message's sender does not exist any more")
     properties = augmented(queued.message.properties, ancestry.seen_at(place, returned))
-    elaboration = Elaboration(directory, lambda: travelling_subject(queued, parts, properties, directory))
+    elaboration = Elaboration(
+        directory, lambda: travelling_subject(queued, parts, properties, directory), queued.message.routing
+    )
     route = reach(route, place, elaboration, sender)
     tried = tuple(elaboration.tried)
     return Onward(route, place, parts, returned, pack(tried) if tried else b"")

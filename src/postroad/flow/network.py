@@ -25,6 +25,7 @@ from postroad.flow.answer import AnswerStage
 from postroad.flow.cancel import CancelStage
 from postroad.flow.configure import Configuration
 from postroad.flow.deliver import DeliverStage
+from postroad.flow.due import DueTimes
 from postroad.flow.end import EndStage
 from postroad.flow.expire import ExpireStage
 from postroad.flow.explain import ExplainStage
@@ -54,12 +55,13 @@ class Network:
         self.indexed = indexed
         self.configuration = Configuration(desk, index, clock)
         directory = self.configuration.directory
-        ending = EndStage(desk, journal, directory, clock, randomness)
+        due = DueTimes()
+        ending = EndStage(desk, journal, directory, clock, randomness, due)
         desk.on_given_up(ending.give_up)
         cancelling = CancelStage(desk, index, indexed)
         answers = AnswerStage(desk, journal, randomness, token_key, ending, cancelling)
-        self.expiry = ExpireStage(desk, index, clock, ending, indexed)
-        self._accept = AcceptStage(desk, journal, directory, clock, randomness, answers, self.expiry.note)
+        self.expiry = ExpireStage(desk, index, clock, ending, due, indexed)
+        self._accept = AcceptStage(desk, journal, directory, clock, randomness, answers, due.note)
         self._deliver = DeliverStage(desk, directory, clock, answers, token_key)
         self._explain = ExplainStage(journal, index, directory, clock, indexed)
         self._history = HistoryStage(journal, index, directory, indexed)

@@ -12,26 +12,25 @@ from postroad.flow.commit import committed
 from postroad.ports import Conflict, Desk, Step
 
 
-async def acknowledge(desk: Desk, now_us: int, by: str, taken: Sequence[Queued]) -> None:
-    """Make it durable that these deliveries are in their receiver's hands."""
-    ending = [(queued, ended_journey(queued)) for queued in taken]
-    numbers = tuple(dict.fromkeys(queued.number for queued in taken))
-    journeys = tuple(dict.fromkeys(journey for _, journey in ending if journey))
-    keys = tuple([journey_key(journey) for journey in journeys])
-    entry = DeliveriesAcknowledged(now_us, by, numbers, journeys)
-    outcome = await committed(desk, Step(entry, None, keys, reserve=True))
-    if isinstance(outcome, Conflict):  # one of the journeys has ended otherwise meanwhile; the others have not
-        for queued, journey in ending:
-            await _acknowledge_one(desk, now_us, by, queued, journey)
+async def acknowledge(desk: Desk, now_us: int, by: str, taken: Sequence[Queued]) -> set[int]:
+    """Make it durable that these deliveries are in their receiver's hands; returns those that had come to their end before."""
+    unique = {queued.number: queued for queued in taken}
+    journeys = {number: ended_journey(queued) for number, queued in unique.items()}
+    if not isinstance(await committed(desk, _step(now_us, by, journeys)), Conflict):
+        return set()
+    over = set()
+    for number, journey in journeys.items() if len(journeys) > 1 else ():
+        if isinstance(await committed(desk, _step(now_us, by, {number: journey})), Conflict):
+            over.add(number)
+    return over if len(journeys) > 1 else set(journeys)
 
 
-async def _acknowledge_one(desk: Desk, now_us: int, by: str, queued: Queued, journey: int) -> None:
-    if journey:
-        entry = DeliveriesAcknowledged(now_us, by, (queued.number,), (journey,))
-        outcome = await committed(desk, Step(entry, None, (journey_key(journey),), reserve=True))
-        if not isinstance(outcome, Conflict):
-            return
-    await committed(desk, Step(DeliveriesAcknowledged(now_us, by, (queued.number,)), reserve=True))
+def _step(now_us: int, by: str, journeys: dict[int, int]) -> Step:
+    """The acknowledgement of these deliveries, with the journey that each ends."""
+    numbers = tuple(journeys)
+    ended = tuple(dict.fromkeys(journey for journey in journeys.values() if journey))
+    keys = tuple([journey_key(journey) for journey in ended])
+    return Step(DeliveriesAcknowledged(now_us, by, numbers, ended), None, keys, reserve=True, waiting=numbers)
 
 
 def ended_journey(queued: Queued) -> int:

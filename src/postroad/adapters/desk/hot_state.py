@@ -74,6 +74,10 @@ class HotState:
             return Found(queued, State.QUEUED)
         return self._recent.get(number)
 
+    def is_over(self, number: int) -> bool:
+        """Whether the delivery came to its end a moment ago."""
+        return number in self._recent
+
     def known(self, number: int) -> bool:
         """Whether memory knows better than a row that was just read from the index."""
         return (
@@ -117,9 +121,8 @@ class HotState:
     # --- settling in two moves: hold when submitted, apply or release when the outcome is known --------------------
 
     def hold(self, entry: Entry) -> tuple[int, ...]:
-        """Keep deliveries that the entry will settle from being handed out meanwhile; returns their numbers."""
-        settles = SETTLES.get(type(entry))
-        numbers = settles(entry) if settles is not None else ()
+        """Keep deliveries that the entry will settle from being handed out meanwhile; returns those that nobody held yet."""
+        numbers = tuple([one for one in ended_by(entry) if one not in self._settling])
         for number in numbers:
             self._settling.add(number)
             box = self._open.get(number)
@@ -240,3 +243,14 @@ SETTLES: dict[type, Callable[[Any], tuple[int, ...]]] = {
     DeliveriesAcknowledged: lambda entry: entry.deliveries,
     DeliveriesEnded: lambda entry: entry.deliveries,
 }
+
+
+def is_plain_post(entry: Entry) -> bool:
+    """Whether it is a post that ends nothing, as most entries are."""
+    return type(entry) is MessagePosted and entry.answers is None and entry.ends is None
+
+
+def ended_by(entry: Entry) -> tuple[int, ...]:
+    """The deliveries that come to their end with this entry."""
+    settles = SETTLES.get(type(entry))
+    return settles(entry) if settles is not None else ()

@@ -12,12 +12,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
-from postroad.adapters.desk.hot_state import HotState
+from postroad.adapters.desk.hot_state import HotState, ended_by, is_plain_post
 from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox, Taken
 from postroad.core.delivery.waiting import found_from_row
 from postroad.core.model.delivery import Found, Queued
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased, MessagePosted, decode, encode
+from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased, decode, encode
 from postroad.core.model.selector import Selector
 from postroad.errors import Unavailable
 from postroad.ports import (
@@ -83,8 +83,7 @@ class LocalDesk:
 
     def submit(self, step: Step, done: Done) -> None:
         entry = step.entry
-        is_plain = type(entry) is MessagePosted and entry.answers is None and entry.ends is None
-        held = () if is_plain else self._hot.hold(entry)
+        held = () if is_plain_post(entry) else self._hot.hold(entry)
         if not held:
             self._group.submit(step, done)
             return
@@ -118,22 +117,32 @@ class LocalDesk:
         return [await self._resolved(outcome) for outcome in outcomes]
 
     def _conflicts(self, steps: Sequence[Step]) -> list[Outcome | None]:
-        """For each step the use of one of its keys by an earlier entry, durable already or in this very group."""
+        """For each step what stands against it: an earlier entry, durable already or in this very group."""
         outcomes: list[Outcome | None] = []
-        in_group: set[int] = set()
+        used: set[int] = set()
+        ended: set[int] = set()
         for step in steps:
-            if not step.keys:
+            if is_plain_post(step.entry) and not step.keys:
                 outcomes.append(None)
                 continue
-            taken = next((key for key in step.keys if key in in_group or self._hot.keys.has(key)), None)
-            outcomes.append(None if taken is None else Conflict(taken, 0, ""))
-            if taken is None:  # else it is not written, and uses none of its keys
-                in_group.update(step.keys)
+            conflict = self._conflict(step, used, ended)
+            outcomes.append(conflict)
+            if conflict is None:  # else it is not written, and has no effect on those that follow
+                used.update(step.keys)
+                ended.update(ended_by(step.entry))
         return outcomes
+
+    def _conflict(self, step: Step, used: set[int], ended: set[int]) -> Conflict | None:
+        for key in step.keys:
+            if key in used or self._hot.keys.has(key):
+                return Conflict(key, 0, "")
+        if any(number in ended or self._hot.is_over(number) for number in step.waiting):
+            return Conflict(0, 0, "")
+        return None
 
     async def _resolved(self, outcome: Outcome | None) -> Outcome:
         """A conflict is answered with the entry it collided with, which is durable by now."""
-        if isinstance(outcome, Conflict):
+        if isinstance(outcome, Conflict) and outcome.key:
             try:
                 first = await self.seen(outcome.key)
             except Unavailable as unavailable:  # says nothing about the others of the group, which are stored

@@ -14,7 +14,7 @@ from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
 from postroad.adapters.desk.local import ATTEMPTS_MOST
 from postroad.adapters.desk.shared_arrivals import Arrivals
 from postroad.adapters.desk.shared_claims import Claims
-from postroad.adapters.desk.shared_group import GroupPlan, Used, Verdict, Written
+from postroad.adapters.desk.shared_group import GroupPlan, Over, Used, Verdict, Written
 from postroad.adapters.desk.shared_waiting import queued_from_row
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_connections import Connections
@@ -108,6 +108,8 @@ class SharedDesk:
             elif isinstance(verdict, Used):
                 seq = verdict.seq or first_seq + verdict.record
                 outcomes.append(Conflict(verdict.key, seq, await self._session(seq)))
+            elif isinstance(verdict, Over):
+                outcomes.append(Conflict(0, 0, ""))
             else:  # it has happened before, so it is true as of any entry from now on
                 outcomes.append(Committed((await self._journal.head()).seq))
         return outcomes

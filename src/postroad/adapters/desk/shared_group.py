@@ -42,11 +42,15 @@ class Used(NamedTuple):
     record: int = 0
 
 
+class Over(NamedTuple):
+    """A delivery that had to be waiting has come to its end."""
+
+
 class Nothing(NamedTuple):
     """All the step speaks of has happened already."""
 
 
-Verdict = Written | Used | Nothing
+Verdict = Written | Used | Over | Nothing
 
 
 class GroupPlan:
@@ -102,6 +106,9 @@ class GroupPlan:
                 return Used(key, seq=self._seen[key])
             if key in self._keys:
                 return Used(key, record=self._keys[key])
+        if not self._gone.isdisjoint(step.waiting):
+            return Over()
+        self._required.update(step.waiting)
         entry = self._about(step.entry) if isinstance(step.entry, ABOUT_DELIVERIES) else step.entry
         if entry is None:
             return Nothing()

@@ -115,6 +115,7 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     explained: int = 0  # bytes after the parts in the body that say which rules were tried and what they saw
     ends: Ending | None = None  # for an error response of the network: what came to its end
     shown_sender: str = ""  # GCID that the receiver sees as sender: the service that redirected the request
+    routing: str = ""  # static or dynamic, where the sender chose it for every service on the way
 
 
 class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.refused"):
@@ -206,6 +207,8 @@ class Key(Struct, gc=False, frozen=True, array_like=True):
 
 
 class CrossReferenceRecord(Struct, gc=False, frozen=True, array_like=True):
+    """What one service keeps under a key in a cross-reference map."""
+
     key: Key
     pairs: tuple[tuple[str, str], ...] = ()
 

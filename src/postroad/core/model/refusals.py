@@ -53,6 +53,7 @@ REFUSALS: dict[str, Refusal] = {
     "idempotency.invalid": Refusal(400, "The Idempotency-Key is not valid"),
     # deliveries
     "token.unknown": Refusal(404, "No such delivery"),
+    "delivery.over": Refusal(409, "The delivery has come to its end"),
     "selector.invalid": Refusal(422, "The poll's selector is not valid"),
     # who is asking
     "authentication.required": Refusal(401, "Credentials are missing or wrong"),

@@ -57,7 +57,8 @@ class Found:
 
 def _shown(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Texts as they are kept in an explanation: a cut one is one longer than allowed, and so is a cut list."""
-    shown = tuple(text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + CUT for text in texts[:SHOWN_MOST])
+    # str, because a number of JSON is a text of its own kind, which is not kept as such.
+    shown = tuple(str(text) if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + CUT for text in texts[:SHOWN_MOST])
     return shown if len(texts) <= SHOWN_MOST else (*shown, CUT)
 
 

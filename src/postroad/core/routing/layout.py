@@ -23,12 +23,13 @@ class Route(NamedTuple):
     logical: tuple[Hop, ...]
 
 
-def lay_out(roots: Sequence[Invocation], numbers: dict[Invocation, int] | None = None) -> Route:
+def lay_out(roots: Sequence[Invocation], numbers: dict[Invocation, int] | None = None, free: int = 1) -> Route:
     """The route through these trees, one after the other.
 
-    Invocations are numbered in the order of the tree, the sender being 0; ``numbers`` has those that have one already.
+    Invocations are numbered from ``free`` on in the order of the tree; ``numbers`` has those that have one already, and the
+    sender is 0.
     """
-    numbered = number(roots, numbers or {})
+    numbered = number(roots, numbers or {}, free)
     order = [node for root in roots for node in root.in_order()]
     if len(order) > HOPS_MOST:
         raise too_long(order[-1].service.address)
@@ -45,10 +46,9 @@ def is_plain(node: Invocation) -> bool:
     return not (node.rule or node.dynamic or node.target or node.included or node.service.logical_only)
 
 
-def number(roots: Iterable[Invocation], known: dict[Invocation, int]) -> dict[Invocation, int]:
+def number(roots: Iterable[Invocation], known: dict[Invocation, int], following: int) -> dict[Invocation, int]:
     """A number for every invocation, invokers before what they invoke."""
     numbers = dict(known)
-    following = max(numbers.values(), default=0) + 1
     todo = list(roots)
     while todo:
         node = todo.pop(0)

@@ -6,6 +6,8 @@ lies behind is never touched.
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from postroad.core.admission.permission import check_promises
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import Context, Hop
@@ -35,32 +37,44 @@ def _expanded(route: Route, place: int, elaboration: Elaboration, sender: Servic
     elaboration.elaborate([node])
     if node.role is RuleRole.RECIPIENT:
         check_delivered(node)
-    laid = lay_out([node], known.numbers)
+    laid = lay_out([node], known.numbers, _free_number(route))
     if len(route.hops) + len(route.logical) + len(laid.hops) + len(laid.logical) - 1 > HOPS_MOST:
         raise too_long(node.service.address)
-    hops = (*route.hops[:place], *laid.hops, *route.hops[place + 1 :])
+    hops = _inserted(route, place, laid.hops)
     check_promises(sender, tuple([elaboration.directory.services[one.service] for one in hops[place:]]))
     return Route(hops, (*route.logical, *laid.logical))
+
+
+def _free_number(route: Route) -> int:
+    """A number that no invocation of this copy has yet."""
+    return max(hop.context.id for hop in (*route.hops, *route.logical) if hop.context is not None) + 1
+
+
+def _inserted(route: Route, place: int, laid: tuple[Hop, ...]) -> tuple[Hop, ...]:
+    """The reached service and what it brought in, in the place of that service.
+
+    What it adds after itself stands behind what those who redirected to it had added there, as if it had been tried with them.
+    """
+    ancestry = Ancestry(route.hops, route.logical)
+    redirecting = {context.parent for context in takewhile(lambda one: one.through, ancestry.upwards(place))}
+    own = next((at for at, hop in enumerate(laid) if hop.service == route.hops[place].service), len(laid) - 1)
+    behind = place + 1
+    while behind < len(route.hops) and any(context.parent in redirecting for context in ancestry.upwards(behind)):
+        behind += 1
+    added, after = laid[: own + 1], laid[own + 1 :]
+    return (*route.hops[:place], *added, *route.hops[place + 1 : behind], *after, *route.hops[behind:])
 
 
 class _Chain:
     """The invocations above one on the way, made anew from their contexts."""
 
     def __init__(self, route: Route, directory: Directory, sender: Service) -> None:
-        self._route = route
         self._ancestry = Ancestry(route.hops, route.logical)
         self._directory = directory
         self._sender = Invocation(sender, RuleRole.SENDER)
         *_, outermost = self._ancestry.upwards(len(route.hops) - 1)
         self._recipient = outermost.id
         self.numbers: dict[Invocation, int] = {self._sender: 0}
-        # No number is given twice, also not those of invocations that lie elsewhere in the tree.
-        for number in self._taken():
-            self.numbers[Invocation(sender, RuleRole.SENDER)] = number
-
-    def _taken(self) -> list[int]:
-        hops = (*self._route.hops, *self._route.logical)
-        return [max((hop.context.id for hop in hops if hop.context is not None), default=0)]
 
     def invocation(self, hop: Hop, context: Context, *, is_last: bool) -> Invocation:
         """The invocation at this place, ready to have its rules tried."""

@@ -73,16 +73,18 @@ def _elaborated(
     recipient = elaboration.bring_in(requester, sender, (), RuleRole.RECIPIENT)
     elaboration.elaborate([recipient])
     check_delivered(recipient)
-    roots = [*sender.after, *[_seen_again(hop, sender, directory) for hop in watching], recipient]
+    roots = [*sender.after, *[_seen_again(hop, directory) for hop in watching], recipient]
     check_policies(admitted.caller, admitted.sender, services_of(roots))
     route = reach(lay_out(roots), 0, elaboration, admitted.sender)
     copy = Copy(requester.address, route.hops, logical=route.logical)
     return ReturnRoute(copy, "", None, tuple(elaboration.tried))
 
 
-def _seen_again(hop: Hop, sender: Invocation, directory: Directory) -> Invocation:
-    """A service of the way out that asked to see what comes back, with the arguments it had."""
-    node = Invocation(directory.services[hop.service], RuleRole.IN_TRANSIT, sender, hop.arguments)
+def _seen_again(hop: Hop, directory: Directory) -> Invocation:
+    """A service of the way out that asked to see what comes back, in the context it had."""
+    invoking = directory.services.get(hop.invoker)
+    invoker = Invocation(invoking, RuleRole.SENDER) if invoking is not None else None
+    node = Invocation(directory.services[hop.service], RuleRole.IN_TRANSIT, invoker, hop.arguments)
     if hop.context is not None:
         node.topic, node.payer, node.rule = hop.context.topic, hop.context.payer, hop.context.rule
         node.shown_sender, node.isolated = hop.context.shown_sender, hop.context.isolated

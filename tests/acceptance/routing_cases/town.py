@@ -62,6 +62,10 @@ class Town:
             self._callers[name] = await self._running.register(f"Town/{name}", **profile)
         return self._callers[name]
 
+    async def stranger(self, address: str, **profile: Any) -> Caller:
+        """A service of another organization."""
+        return await self._running.register(address, **profile)
+
     async def rule(self, owner: str, *then: Action, when: Condition = ALWAYS, role: RuleRole = RuleRole.ANY) -> None:
         """Rules are tried in the order in which they are made."""
         service = (await self.service(owner)).service
@@ -98,8 +102,11 @@ class Town:
         }
         return await self.network.post(await self.service(sender), Message(**message | fields))
 
-    async def waiting(self, name: str, most: int = 10) -> list[Delivered]:
-        return await self.network.poll(await self.service(name), PollRequest(max=most))
+    async def waiting(self, name: str) -> list[Delivered]:
+        return await self.waiting_for(await self.service(name))
+
+    async def waiting_for(self, caller: Caller) -> list[Delivered]:
+        return await self.network.poll(caller, PollRequest())
 
     async def next(self, name: str) -> Delivered:
         """What the service gets next: exactly one message is waiting for it."""

@@ -303,6 +303,29 @@ def test_what_a_first_dynamic_service_puts_before_itself_is_first_then_and_asked
     assert net.route(answer) == "D B A C* R*"
 
 
+@pytest.mark.req("R6", "R10")
+@pytest.mark.parametrize("routing", [Routing.STATIC, Routing.DYNAMIC])
+@pytest.mark.parametrize(("logical", "route"), [(False, "B C D R"), (True, "C D R")])
+def test_a_dynamic_service_that_is_first_stands_where_it_would_have_stood_statically(
+    routing: Routing, logical: bool, route: str, calculate: Calculation
+) -> None:
+    """A redirects to B: what A added after itself stays in front of what B adds, also where B's rules are tried later."""
+    net = Net().profile(B, routing=routing, logical_only=logical)
+    net.rule(S, do(ADD, A)).rule(A, do(AFTER, C), do(REDIRECT, B)).rule(B, do(AFTER, D))
+    assert net.route(calculate(net.post(R))) == route
+
+
+@pytest.mark.req("R6", "R10")
+@pytest.mark.parametrize("routing", ["static", "dynamic"])
+def test_redirects_that_are_found_one_after_the_other_lead_to_the_same_route(
+    routing: str, calculate: Calculation
+) -> None:
+    net = Net().rule(S, do(ADD, A)).rule(A, do(AFTER, Q), do(REDIRECT, B)).rule(B, do(AFTER, C), do(REDIRECT, D))
+    net.rule(D, do(BEFORE, Q), do(AFTER, Q))
+    answer = calculate(net.post(R, routing=routing))
+    assert net.route(answer).replace("*", "") == "Q D Q C Q R"
+
+
 @pytest.mark.req("R12")
 def test_contexts_are_handed_down_as_far_as_they_reach(calculate: Calculation) -> None:
     """Who pays and who is shown as the sender also hold for what is included in turn; the rest is between two services."""

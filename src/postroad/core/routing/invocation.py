@@ -80,6 +80,11 @@ class Invocation:
             yield node
             node = node.target
 
+    def hops_behind(self) -> int:
+        """How many of the services that it brought in are delivered to after itself."""
+        after = [one for node in (self, *self.targets()) for one in node.after]
+        return sum(node.is_delivered for one in after for node in one.in_order())
+
     def size(self) -> int:
         """How many invocations this one has caused, itself included."""
         return sum(1 for _ in self.in_order())

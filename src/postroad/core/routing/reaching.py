@@ -40,7 +40,7 @@ def _expanded(route: Route, place: int, elaboration: Elaboration, sender: Servic
     laid = lay_out([node], known.numbers, _free_number(route))
     if len(route.hops) + len(route.logical) + len(laid.hops) + len(laid.logical) - 1 > HOPS_MOST:
         raise too_long(node.service.address)
-    hops = _inserted(route, place, laid.hops)
+    hops = _inserted(route, place, laid.hops, node.hops_behind())
     check_promises(sender, tuple([elaboration.directory.services[one.service] for one in hops[place:]]))
     return Route(hops, (*route.logical, *laid.logical))
 
@@ -50,19 +50,19 @@ def _free_number(route: Route) -> int:
     return max(hop.context.id for hop in (*route.hops, *route.logical) if hop.context is not None) + 1
 
 
-def _inserted(route: Route, place: int, laid: tuple[Hop, ...]) -> tuple[Hop, ...]:
-    """The reached service and what it brought in, in the place of that service.
+def _inserted(route: Route, place: int, laid: tuple[Hop, ...], after: int) -> tuple[Hop, ...]:
+    """The reached service and what it brought in, the last ``after`` of them after itself, in the place of that service.
 
     What it adds after itself stands behind what those who redirected to it had added there, as if it had been tried with them.
     """
     ancestry = Ancestry(route.hops, route.logical)
     redirecting = {context.parent for context in takewhile(lambda one: one.through, ancestry.upwards(place))}
-    own = next((at for at, hop in enumerate(laid) if hop.service == route.hops[place].service), len(laid) - 1)
+    until = len(laid) - after
     behind = place + 1
     while behind < len(route.hops) and any(context.parent in redirecting for context in ancestry.upwards(behind)):
         behind += 1
-    added, after = laid[: own + 1], laid[own + 1 :]
-    return (*route.hops[:place], *added, *route.hops[place + 1 : behind], *after, *route.hops[behind:])
+    passed, next_ones, last = route.hops[:place], route.hops[place + 1 : behind], route.hops[behind:]
+    return (*passed, *laid[:until], *next_ones, *laid[until:], *last)
 
 
 class _Chain:

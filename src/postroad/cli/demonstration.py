@@ -1,6 +1,6 @@
-"""The demo's play: a network starts, five organizations join, MyBiz orders, Acme answers, and the trace shows it all.
+"""The demo: a network starts, six organizations join with their rules and services, the play is played, and all of it is shown.
 
-Everything goes over real HTTP through the SDK, as it would from other machines; the demo is therefore a test as well.
+Afterwards the network keeps running, and so does Acme's application, so that whoever watches can take a part.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from importlib.resources import files
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import click
@@ -26,16 +25,13 @@ from postroad.bootstrap.settings import Settings
 from postroad.cli.commands.keys import made_key
 from postroad.cli.connection import OPERATOR_KEY_FILE
 from postroad.cli.output import Output
+from postroad.cli.purchase_order import play
+from postroad.cli.purchase_order.play import BUYER, SCENE, SELLER, UNWELCOME, Played
+from postroad.cli.purchase_order.soap import SoapClient
 from postroad.cli.references import read_documents
 from postroad.cli.running import address_left_in
 from postroad.cli.trace_view import trace_tree
-from postroad.client import AsyncClient, Delivered
-from postroad.errors import Unavailable
-
-SCENE = Path(str(files("postroad.cli.purchase_order")))
-BUYER, SELLER = "MyBiz/Purchasing", "TheAcmeCompany/Supply"
-CONFIRMATION = '<PurchaseOrderConfirmation order="PO-1001" status="accepted" shipping="2 days"/>'
-PATIENCE_S = 10.0
+from postroad.client import AsyncClient
 
 
 async def demonstrated(out: Output, settings: Settings, *, once: bool) -> None:
@@ -43,26 +39,64 @@ async def demonstrated(out: Output, settings: Settings, *, once: bool) -> None:
     async with listening(_on_a_free_port(settings)) as (url, server):
         with address_left_in(settings.data) as leave_address:
             leave_address(url)
-            session = await shown(out, settings, url)
-            out.value({"url": url, "session": session, "seconds": round(time.monotonic() - begun, 2)})
-            out.say(f"\nThat took {time.monotonic() - begun:.1f} s. Try next:")
-            for line in next_commands(settings.data, session):
-                out.say(f"  {line}")
-            if once:
-                out.say(f"\nThe network stops here; `{program()} serve --data {settings.data}` starts it again.")
-            else:
-                out.say("\nThe network keeps running; stop it with Ctrl-C.")
-                await server
+            keys = made_keys(settings.data)
+            out.say(f"{click.style(f'network on {url}', bold=True)} (data in {settings.data})")
+            out.say(await configured(url, settings.data, keys))
+            async with AsyncClient(url, _key(keys[SELLER])) as seller:
+                selling = asyncio.get_running_loop().create_task(play.confirm_orders(seller))
+                try:
+                    await shown(out, settings.data, url, keys, begun)
+                    await _until_the_end(out, settings.data, server, once=once)
+                finally:
+                    await play.gone(selling)
 
 
-async def shown(out: Output, settings: Settings, url: str) -> str:
-    """The play from the curtain to the trace; returns the order's session."""
-    keys = made_keys(settings.data)
-    out.say(f"{click.style(f'network on {url}', bold=True)} (data in {settings.data})")
-    out.say(await configured(url, settings.data, keys))
-    session = await played(out, url, keys)
-    await traced(out, url, settings.data, session)
-    return session
+async def _until_the_end(out: Output, data: Path, server: asyncio.Task[None], *, once: bool) -> None:
+    if once:
+        out.say(f"\nThe network stops here; `{program()} serve --data {data}` starts it again.")
+    else:
+        out.say("\nThe network keeps running, and Acme goes on answering; stop both with Ctrl-C.")
+        await server
+
+
+async def shown(out: Output, data: Path, url: str, keys: dict[str, Path], begun: float) -> None:
+    """The play, scene by scene, and how to go on from there."""
+    async with AsyncExitStack() as stack:
+        buyer, unwelcome = [
+            await stack.enter_async_context(AsyncClient(url, _key(keys[who]))) for who in (BUYER, UNWELCOME)
+        ]
+        soap = await stack.enter_async_context(SoapClient(url, _key(keys[BUYER])))
+        await play.introduced(buyer)
+        out.say(f"MyBiz said who it is with Acme: customer {play.CUSTOMER} is {play.CUSTOMER_AT_SELLER} there")
+        by_json = await play.ordered(buyer)
+        first_s = time.monotonic() - begun
+        await _order_shown(out, buyer, by_json)
+        by_soap = await play.ordered_by_soap(soap)
+        _told(out, "The same order over SOAP", by_soap)
+        stopped = await play.ordered(unwelcome)
+        _told(out, f"The same order from {UNWELCOME}", stopped)
+    out.value(
+        {"url": url, "session": by_json.session, "answer": by_json.answered, "soapSession": by_soap.session,
+         "soapAnswer": by_soap.answered, "stoppedSession": stopped.session, "stoppedAnswer": stopped.answered,
+         "firstAnswerSeconds": round(first_s, 2), "seconds": round(time.monotonic() - begun, 2)}
+    )  # fmt: skip
+    out.say(f"\nThat took {time.monotonic() - begun:.1f} s, {first_s:.1f} s to the first answer. Try next:")
+    for line in next_commands(data, keys, by_soap.session):
+        out.say(f"  {line}")
+
+
+async def _order_shown(out: Output, buyer: AsyncClient, order: Played) -> None:
+    _told(out, "MyBiz's purchase order over JSON", order)
+    history = await buyer.trace(order.session)
+    contents = await buyer.contents(history)
+    out.say("\nIts way, and what each service did to it:\n")
+    out.show(trace_tree(history, contents))
+    out.say("\nWhy it went that way, as far as MyBiz may know:\n")
+    out.say(str(await buyer.explanation(order.session, "text")))
+
+
+def _told(out: Output, what: str, played: Played) -> None:
+    out.say(f"{click.style(what, bold=True)} was answered: {played.answered}")
 
 
 @asynccontextmanager
@@ -83,61 +117,32 @@ async def listening(settings: Settings) -> AsyncIterator[tuple[str, asyncio.Task
 
 async def configured(url: str, data: Path, keys: dict[str, Path]) -> str:
     """Apply the scene's configuration, as ``postroad apply`` would; returns what there is to say about it."""
-    variables = {variable(address): path.read_text().strip() for address, path in keys.items()}
+    variables = {variable(address): _key(path) for address, path in keys.items()}
     document = read_documents([str(SCENE / "network.yaml")], str, variables)
-    async with AsyncClient(url, (data / OPERATOR_KEY_FILE).read_text().strip()) as operator:
+    async with AsyncClient(url, _key(data / OPERATOR_KEY_FILE)) as operator:
         plan = await operator.plan(document)
         if plan.steps:
             await operator.apply(document, version=plan.version)
-    organizations = document["organizations"]
-    services = sum(len(organization["services"]) for organization in organizations.values())
-    return f"{len(organizations)} organizations with {services} services are registered"
-
-
-async def played(out: Output, url: str, keys: dict[str, Path]) -> str:
-    """Post, poll, reply, acknowledge: returns the order's session."""
-    async with (
-        AsyncClient(url, keys[BUYER].read_text().strip()) as buyer,
-        AsyncClient(url, keys[SELLER].read_text().strip()) as seller,
-    ):
-        order = (SCENE / "purchase-order.xml").read_bytes()
-        posted = await buyer.post(
-            to=SELLER, type="request", topic="purchase-order", handle="PO-1001", document=order,
-            arguments={"operation": "ProcessPurchaseOrder"},
-        )  # fmt: skip
-        out.say(f"MyBiz posted purchase order PO-1001 ({len(order)} bytes)")
-        request = await arrived(seller, posted.transaction)
-        out.say(f"Acme received it from {request.sender} and answers")
-        await seller.reply(request, CONFIRMATION)
-        response = await arrived(buyer, posted.transaction)
-        await buyer.acknowledge(response)
-        out.say(f"MyBiz received the confirmation from {response.sender}\n")
-        return posted.session
-
-
-async def arrived(receiver: AsyncClient, transaction: str) -> Delivered:
-    """The message of this transaction; others, which an earlier run may have left, are given back."""
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        for message in await receiver.poll(1, wait_s=PATIENCE_S):
-            if message.transaction == transaction:
-                return message
-            await receiver.give_back(message, delay_s=PATIENCE_S, reason="not what the demo waits for")
-    raise Unavailable("demo.incomplete", "The message did not arrive; remove the demo's folder and try again")
-
-
-async def traced(out: Output, url: str, data: Path, session: str) -> None:
-    async with AsyncClient(url, (data / OPERATOR_KEY_FILE).read_text().strip()) as operator:
-        out.show(trace_tree(await operator.trace(session)))
+    services = [one for house in document["organizations"].values() for one in house["services"].values()]
+    rules = sum(len(service.get("rules", ())) for service in services)
+    hosted = sum("hosted" in service for service in services)
+    return (
+        f"{len(document['organizations'])} organizations with {len(services)} services are registered; "
+        f"{hosted} of them are run by the network, and {rules} rules decide the way of messages"
+    )
 
 
 def made_keys(data: Path) -> dict[str, Path]:
-    """A key file for each of the two players, made at the first run."""
-    paths = {address: data / "keys" / f"{address.replace('/', '-')}.key" for address in (BUYER, SELLER)}
+    """A key file for each of the players, made at the first run."""
+    paths = {address: data / "keys" / f"{address.replace('/', '-')}.key" for address in (BUYER, SELLER, UNWELCOME)}
     for path in paths.values():
         if not path.exists():
             made_key(path)
     return paths
+
+
+def _key(path: Path) -> str:
+    return path.read_text().strip()
 
 
 def variable(address: str) -> str:
@@ -150,15 +155,15 @@ def program() -> str:
     return "postroad" if shutil.which("postroad") else sys.argv[0]
 
 
-def next_commands(data: Path, session: str) -> list[str]:
-    keys = {address: str(path) for address, path in made_keys(data).items()}
+def next_commands(data: Path, keys: dict[str, Path], session: str) -> list[str]:
     order = min(str(SCENE / "purchase-order.xml"), os.path.relpath(SCENE / "purchase-order.xml"), key=len)
+    asking = ["--key-file", str(keys[BUYER]), "--data", str(data)]
     return [
-        shlex.join([program(), *words, "--data", str(data)])
+        shlex.join([program(), *words, *asking])
         for words in (
-            ["trace", session],
-            ["post", order, "--to", SELLER, "--type", "request", "--key-file", keys[BUYER]],
-            ["poll", "--wait", "5", "--ack", "--key-file", keys[SELLER]],
+            ["trace", session, "--documents"],
+            ["post", order, "--to", SELLER, "--type", "request"],
+            ["poll", "--wait", "5", "--ack"],
         )
     ]
 

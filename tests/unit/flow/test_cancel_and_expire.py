@@ -1,0 +1,148 @@
+"""Withdrawing and expiring: each recipient's copy for itself, and never both an end and a delivery."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Visibility
+from postroad.core.model.journal import DeliveriesEnded, MessagePosted, decode
+from postroad.core.model.message import Message, MessageType, PostResult, Recipient
+from postroad.core.model.polling import Outcome, PollRequest, Settlement
+from postroad.errors import Refused
+from postroad.testing.network import MemoryNetwork, memory_network
+
+SECOND_US = 1_000_000
+
+
+class TurnedClock:
+    def __init__(self) -> None:
+        self.seconds = 1_000.0
+
+    def now_us(self) -> int:
+        return int(self.seconds * SECOND_US)
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+class Houses:
+    def __init__(self, running: MemoryNetwork, clock: TurnedClock, buyer: Caller, one: Caller, other: Caller) -> None:
+        self.network, self.clock = running.network, clock
+        self.buyer, self.one, self.other = buyer, one, other
+
+    async def post(self, type_: MessageType, *to: str, **fields: object) -> PostResult:
+        recipients = tuple(Recipient(name) for name in to)
+        return await self.network.post(self.buyer, Message(to=recipients, type=type_, **fields))  # type: ignore[arg-type]
+
+    async def poll(self, caller: Caller) -> list[str]:
+        return [one.token for one in await self.network.poll(caller, PollRequest())]
+
+    async def cancel(self, session: str, caller: Caller | None = None) -> list[str]:
+        cancelled = await self.network.post(caller or self.buyer, Message(type=MessageType.CANCEL, reference=session))
+        return [one.code for one in cancelled.recipients]
+
+    async def entries(self) -> list[object]:
+        return [decode(record.facts) for record in (await self.network.journal.read(0, 1 << 30)).records]
+
+
+@pytest.fixture
+async def houses() -> AsyncIterator[Houses]:
+    clock = TurnedClock()
+    async with memory_network(clock) as running:
+        public = {"visibility": Visibility.PUBLIC}
+        yield Houses(
+            running,
+            clock,
+            await running.register("MyBiz/Purchasing"),
+            await running.register("Acme/One", **public),
+            await running.register("Acme/Other", **public),
+        )
+
+
+@pytest.mark.req("M9")
+async def test_what_was_not_fetched_is_withdrawn_and_what_was_is_not(houses: Houses) -> None:
+    posted = await houses.post(MessageType.NOTIFICATION, "Acme/One", "Acme/Other")
+    await houses.poll(houses.other)
+    assert await houses.cancel(posted.session) == ["", "cancel.too-late"]
+    assert await houses.poll(houses.one) == []
+    assert await houses.cancel(posted.session) == ["cancel.too-late", "cancel.too-late"], "once is enough"
+
+
+@pytest.mark.req("M9", "M5")
+async def test_only_its_sender_withdraws_a_message(houses: Houses) -> None:
+    posted = await houses.post(MessageType.REQUEST, "Acme/One")
+    for reference, caller in ((posted.session, houses.one), ("0" * 32, houses.buyer)):
+        with pytest.raises(Refused) as refused:
+            await houses.cancel(reference, caller)
+        assert refused.value.code == "reference.invalid"
+    assert len(await houses.poll(houses.one)) == 1
+
+
+@pytest.mark.req("M9")
+async def test_a_withdrawn_request_gets_no_error_response(houses: Houses) -> None:
+    posted = await houses.post(MessageType.REQUEST, "Acme/One")
+    assert await houses.cancel(posted.session) == [""]
+    houses.clock.seconds += 200_000
+    await houses.network.expiry.expire_due()
+    assert await houses.poll(houses.buyer) == []
+
+
+@pytest.mark.req("M10")
+async def test_a_request_that_is_fetched_and_never_answered_ends_with_one_error_response(houses: Houses) -> None:
+    posted = await houses.post(MessageType.REQUEST, "Acme/One", handle="PO-1", expires_at_us=1_060 * SECOND_US)
+    [token] = await houses.poll(houses.one)
+    houses.clock.seconds = 1_061
+    await houses.network.expiry.expire_due()
+    await houses.network.expiry.expire_due()
+    [error] = await houses.network.poll(houses.buyer, PollRequest())
+    assert error.status is not None
+    assert (error.status.code, error.sender, error.type) == ("route.expired", "Acme/One", MessageType.RESPONSE)
+    assert error.reference is not None
+    assert (error.reference.session, error.reference.handle) == (posted.session, "PO-1")
+    with pytest.raises(Refused):
+        await houses.network.post(houses.one, Message(type=MessageType.RESPONSE, reference=token))
+    [settled] = (await houses.network.settle(houses.one, Settlement(tokens=(token,), outcome=Outcome.ACK))).settled
+    assert settled.code == "delivery.over"
+
+
+@pytest.mark.req("M10")
+async def test_a_notification_expires_in_silence_and_on_record(houses: Houses) -> None:
+    await houses.post(MessageType.NOTIFICATION, "Acme/One", expires_at_us=1_060 * SECOND_US)
+    houses.clock.seconds = 1_061
+    assert await houses.network.expiry.expire_due() is None, "nothing else is due"
+    assert await houses.poll(houses.buyer) == []
+    [ended] = [entry for entry in await houses.entries() if isinstance(entry, DeliveriesEnded)]
+    assert (ended.state, ended.by) == ("expired", "network")
+
+
+@pytest.mark.req("M10")
+async def test_a_response_expires_with_its_request(houses: Houses) -> None:
+    await houses.post(MessageType.REQUEST, "Acme/One", expires_at_us=1_060 * SECOND_US)
+    [token] = await houses.poll(houses.one)
+    await houses.network.post(houses.one, Message(type=MessageType.RESPONSE, reference=token))
+    posts = [entry for entry in await houses.entries() if isinstance(entry, MessagePosted)]
+    assert {post.expires_at_us for post in posts} == {1_060 * SECOND_US}
+    houses.clock.seconds = 1_061
+    await houses.network.expiry.expire_due()
+    [error] = await houses.network.poll(houses.buyer, PollRequest())
+    assert error.status is not None
+
+
+@pytest.mark.req("M10")
+async def test_the_loop_sleeps_until_something_is_due_and_wakes_for_what_is_due_sooner() -> None:
+    async with memory_network() as running:
+        buyer = await running.register("MyBiz/Purchasing")
+        await running.register("Acme/One", visibility=Visibility.PUBLIC)
+        loop = asyncio.create_task(running.network.expiry.run())
+        clock = running.network.clock
+        for lifetime_s in (3_600, 0.05):
+            expires_at_us = clock.now_us() + int(lifetime_s * SECOND_US)
+            message = Message(to=(Recipient("Acme/One"),), type=MessageType.REQUEST, expires_at_us=expires_at_us)
+            await running.network.post(buyer, message)
+        [error] = await running.network.poll(buyer, PollRequest(wait_s=5))
+        assert error.status is not None
+        loop.cancel()

@@ -1,6 +1,6 @@
 """Days of traffic among services that misbehave, over a process that crashes: the promises hold, for every seed.
 
-``POSTROAD_TEST_SEED`` repeats one random seed; ``POSTROAD_TEST_SIMULATIONS`` asks for more of them.
+``POSTROAD_TEST_SEED`` repeats a random seed; ``POSTROAD_TEST_SIMULATIONS`` asks for more of them.
 """
 
 from __future__ import annotations
@@ -11,36 +11,51 @@ import sys
 
 import pytest
 
-from postroad.testing.simulation.scenario import simulate
+from postroad.testing.simulation.scenario import Report, simulate
 
-SIMULATIONS = int(os.environ.get("POSTROAD_TEST_SIMULATIONS", "6"))
+SIMULATIONS = int(os.environ.get("POSTROAD_TEST_SIMULATIONS", "5"))
 SEED = int(os.environ.get("POSTROAD_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
 
 
-@pytest.mark.parametrize("seed", range(1, 7))
-def test_the_promises_hold(seed: int) -> None:
-    report = simulate(seed, days=1.0)
+def half_a_day(seed: int) -> Report:
+    """Small enough for every run of the tests, large enough to have found what is listed below."""
+    return simulate(seed, days=0.5, posts=120, services=7)
+
+
+@pytest.mark.req("M9", "M10", "R15")
+@pytest.mark.parametrize(
+    "seed",
+    [
+        1,  # a delivery given up left its request waiting until the expiry, and then ended in another way than its journey
+        2,  # an error and an acknowledgement that cross were both written down, and both told yes
+        5,  # error responses of the network were not expired in time
+        21,  # an answer that crossed the end of its journey let a copy go on that had failed
+        37,  # a notification was withdrawn and acknowledged at the same time
+    ],
+)
+def test_the_promises_hold_for_seeds_that_broke_them(seed: int) -> None:
+    report = half_a_day(seed)
     assert not report.broken, report
-    assert report.starts > 1, "nothing crashed, so nothing was tried"
-    assert min(report.states[state] for state in ("delivered", "expired", "failed")) > 10, report
+    assert report.starts > 2, "nothing crashed, so nothing was tried"
+    assert all(report.states[state] for state in ("delivered", "expired", "failed", "cancelled")), report
 
 
 @pytest.mark.parametrize("place", range(SIMULATIONS))
 def test_the_promises_hold_for_seeds_nobody_has_seen(place: int) -> None:
     seed = SEED + place
     print(f"seed {seed}: repeat with POSTROAD_TEST_SEED={seed}")
-    report = simulate(seed, days=1.0)
+    report = half_a_day(seed)
     assert not report.broken, report
 
 
 def test_a_busy_hour_keeps_them_too() -> None:
-    report = simulate(11, days=1 / 24, posts=1500, services=12, crashes=20)
+    report = simulate(11, days=1 / 24, posts=400, services=12, crashes=20)
     assert not report.broken, report
 
 
 def test_a_seed_gives_the_same_journal_byte_for_byte() -> None:
-    """Also in a process that orders its sets and dictionaries of texts otherwise."""
-    program = "from postroad.testing.simulation.scenario import simulate; print(simulate(5, days=0.3).chain)"
+    """Also in a process that orders its sets of texts otherwise."""
+    program = "from postroad.testing.simulation.scenario import simulate; print(simulate(5, days=0.2, posts=60).chain)"
     chains = [
         subprocess.run(
             [sys.executable, "-c", program],

@@ -36,7 +36,7 @@ async def receive(party: Party, temper: Temper) -> None:
                 party.begin(_treat(temper, party, delivered))
             else:
                 await temper(party, delivered)
-        await asyncio.sleep(party.chance.choice((0.0, 0.0, 30.0, 600.0)))
+        await asyncio.sleep(party.chance.choice((0.0, 0.0, 60.0, 1800.0)))
 
 
 def _drawn_request(party: Party) -> PollRequest:

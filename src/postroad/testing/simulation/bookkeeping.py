@@ -36,6 +36,14 @@ class End(NamedTuple):
     with_journey: bool  # it ends the whole way of the copy, wherever that is
 
 
+class Lease(NamedTuple):
+    """A hand-out, and how long the delivery was promised to its receiver alone."""
+
+    seq: int
+    at_us: int
+    until_us: int
+
+
 @dataclass(slots=True, kw_only=True)
 class Leg:
     """One delivery: a copy at one service."""
@@ -45,12 +53,14 @@ class Leg:
     copy: int
     hop: int
     recipient: str
+    queued_at_us: int
     expires_at_us: int
     is_last: bool  # the recipient itself, not a service in transit
     state: State = State.QUEUED
     ends: list[End] = field(default_factory=list)  # the first one counts
-    leases: list[int] = field(default_factory=list)  # entries
-    available_at_us: int = 0
+    leases: list[Lease] = field(default_factory=list)
+    available_at_us: int = 0  # of what was given back for later
+    in_hand: bool = False  # handed out last, rather than given back
     answers: list[int] = field(default_factory=list)  # entries
 
 
@@ -102,25 +112,30 @@ class Books:
                 self.legs[entry.delivery].answers.append(seq)
                 if entry.hops:
                     self._routes[entry.message, entry.copy] = entry.hops
-                self._begin(delivery_number(seq, 0), entry.message, entry.copy, entry.hop, entry.expires_at_us)
+                self._begin(delivery_number(seq, 0), entry.message, entry.copy, entry.hop, entry)
             case DeliveriesAcknowledged():
                 self._finish(End(seq, entry.at_us, State.DELIVERED, bool(entry.journeys)), entry)
             case DeliveriesEnded():
                 self._finish(End(seq, entry.at_us, FINAL[entry.state], bool(entry.journeys)), entry)
             case DeliveriesLeased():
-                for number in entry.deliveries:
-                    self.legs[number].leases.append(seq)
-                    self.legs[number].available_at_us = 0
+                self._lease(seq, entry)
             case DeliveriesReturned():
                 for number in entry.deliveries:
                     self.legs[number].available_at_us = entry.at_us + int(entry.delay_s * 1_000_000)
+                    self.legs[number].in_hand = False
+
+    def _lease(self, seq: int, entry: DeliveriesLeased) -> None:
+        for number in entry.deliveries:
+            leg = self.legs[number]
+            leg.leases.append(Lease(seq, entry.at_us, entry.at_us + int(entry.lease_s * 1_000_000)))
+            leg.available_at_us, leg.in_hand = 0, True
 
     def _post(self, seq: int, entry: MessagePosted) -> None:
         self.posted[seq] = entry
         for ordinal, copy in enumerate(entry.copies):
             if not copy.code:
                 self._routes[seq, ordinal] = copy.hops
-                self._begin(delivery_number(seq, ordinal), seq, ordinal, 0, entry.expires_at_us)
+                self._begin(delivery_number(seq, ordinal), seq, ordinal, 0, entry)
                 self._set_out(seq, ordinal, entry)
         if entry.ends is not None:
             end = End(seq, entry.at_us, FINAL[entry.ends.state], True)
@@ -146,7 +161,9 @@ class Books:
         for journey in entry.journeys:
             self.journeys[journey].ends.append(end)
 
-    def _begin(self, number: int, message_seq: int, copy: int, hop: int, expires_at_us: int) -> None:
+    def _begin(
+        self, number: int, message_seq: int, copy: int, hop: int, entry: MessagePosted | InvocationReturned
+    ) -> None:
         hops = self._routes[message_seq, copy]
         self.legs[number] = Leg(
             number=number,
@@ -154,7 +171,8 @@ class Books:
             copy=copy,
             hop=hop,
             recipient=hops[hop].service,
-            expires_at_us=expires_at_us,
+            queued_at_us=entry.at_us,
+            expires_at_us=entry.expires_at_us,
             is_last=hop == len(hops) - 1,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from postroad.core.model.ids import token_number
 from postroad.core.model.message import Delivered
@@ -20,10 +21,18 @@ class HandOut:
     delivered: Delivered
 
 
+class Emptied(NamedTuple):
+    """A service asked for everything and got less than it would have taken: nothing else can have been there."""
+
+    asked_us: int
+    at_us: int
+
+
 @dataclass(slots=True)
 class Ledger:
     accepted: dict[str, str] = field(default_factory=dict)  # session → handle of the posts answered with success
     handed_out: list[HandOut] = field(default_factory=list)
+    emptied: dict[str, list[Emptied]] = field(default_factory=dict)  # by GCID, in the order of time
     acknowledged_us: dict[int, int] = field(default_factory=dict)  # delivery → when its receiver heard that it is done
     answered_us: dict[int, int] = field(default_factory=dict)  # the same, by an answer
     withdrawn: list[tuple[str, str, tuple[str, ...]]] = field(

@@ -80,6 +80,7 @@ class Build:
     desk: Callable[..., LocalDesk] = LocalDesk
     attempts_most: int = 20
     head_most: int = 20_000
+    expiry: bool = True  # whether what is due is looked after
 
 
 class SimulatedNetwork:
@@ -113,6 +114,13 @@ class SimulatedNetwork:
         self._process = process
         self.outages_us.append((self._down_since_us, self.clock.now_us()))
 
+    async def writing(self) -> None:
+        """Return at a moment when the network is writing something down."""
+        if self._process is not None:
+            self._process.disk.writing.clear()
+            await self._process.disk.writing.wait()
+            await asyncio.sleep(self._chance.uniform(0.0, 0.01))
+
     def crash(self, *, index_lost: bool) -> None:
         """End the process in the middle of whatever it does."""
         process, self._process = self._process, None
@@ -136,21 +144,23 @@ class SimulatedNetwork:
         answer: asyncio.Future[Answer] = self._loop.create_future()
         process.waiting[answer] = None
         try:
-            await self._travel(process)
+            await self._travel()
+            if not process.alive:
+                raise ConnectionLost
             context = copy_context()
             context.run(PROCESS.set, process)
             self._loop.create_task(_reply(question, process.network, answer), name="question", context=context)
             told = await answer
-            await self._travel(process)
+            await self._travel()  # it is on its way, whatever happens to the process now
             return told
         finally:
             process.waiting.pop(answer, None)
             if not answer.cancel() and not answer.cancelled():
                 answer.exception()  # seen, even if nobody waits for it any more
 
-    async def _travel(self, process: Process) -> None:
+    async def _travel(self) -> None:
         await asyncio.sleep(self._chance.uniform(*TRAVEL_S))
-        if not process.alive or self._chance.randrange(LOST_ONCE_IN) == 0:
+        if self._chance.randrange(LOST_ONCE_IN) == 0:
             raise ConnectionLost
 
     def _make_process(self) -> Process:
@@ -189,7 +199,8 @@ class SimulatedNetwork:
         assert isinstance(desk, LocalDesk)
         await desk.open()
         await process.network.configuration.load()
-        self._loop.create_task(process.network.expiry.run(), name="expiry")
+        if self._build.expiry:
+            self._loop.create_task(process.network.expiry.run(), name="expiry")
 
 
 async def _reply(

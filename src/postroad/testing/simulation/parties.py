@@ -15,12 +15,12 @@ from msgspec.structs import replace
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel
 from postroad.core.model.message import Delivered, Message, MessageType, Part, PostResult, Status
-from postroad.core.model.polling import Outcome, PollRequest, Settlement, SettlementResult
+from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Settlement, SettlementResult
 from postroad.errors import Refused, Unavailable
 from postroad.flow.network import Network
 from postroad.flow.patience import Patience
 from postroad.flow.posting import Answer, Posting
-from postroad.testing.simulation.ledger import Ledger
+from postroad.testing.simulation.ledger import Emptied, Ledger
 from postroad.testing.simulation.network import ConnectionLost, SimulatedNetwork
 
 TRY_AGAIN_S = (0.5, 20.0)
@@ -65,6 +65,8 @@ class Party:
             delivered = await network.poll(self._caller(network), request, patience)
             for one in delivered:
                 self.ledger.hand_out(asked_us, self.now_us, self.gcid, one)
+            if len(delivered) < request.max and request.select == EVERYTHING and not patience.over:
+                self.ledger.emptied.setdefault(self.gcid, []).append(Emptied(asked_us, self.now_us))
             return delivered
 
         if leaves_after_s:

@@ -5,6 +5,7 @@ The journal's own story (``Books``) is held against what services were told (``L
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,8 +13,8 @@ from itertools import pairwise
 
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import delivery_number
-from postroad.testing.simulation.bookkeeping import Books, End, Leg
-from postroad.testing.simulation.ledger import Ledger
+from postroad.testing.simulation.bookkeeping import Books, End, Journey, Leg
+from postroad.testing.simulation.ledger import Emptied, Ledger
 
 CROSSING_US = 1_000_000  # an answer that was on its way when something ended may still arrive
 
@@ -26,6 +27,13 @@ class Outcome:
     ledger: Ledger
     horizon_us: int  # how late an end may be after the expiry
     outages_us: list[tuple[int, int]]  # when the network was down
+
+    def emptied(self, receiver: str, from_us: int, until_us: int) -> list[Emptied]:
+        """The polls that emptied a mailbox between these moments."""
+        polls = self.ledger.emptied.get(receiver, [])
+        first = bisect_left(polls, from_us, key=lambda poll: poll.asked_us)
+        last = bisect_left(polls, until_us, key=lambda poll: poll.at_us)
+        return polls[first:last]
 
     def deadline_us(self, expires_at_us: int) -> int:
         """When something that expires then has to be over; nothing happens while the network is down."""
@@ -98,20 +106,39 @@ def every_request_is_answered_once(outcome: Outcome) -> Iterator[str]:
         if len(journey.errors) != expected or len(journey.responses) > int(journey.is_request):
             name = f"the journey of {_named(outcome.books.legs[journey.id], outcome)}"
             yield f"{name}, ended {ended}, got responses {journey.responses} and error responses {journey.errors}"
-        if ended == {State.DELIVERED} and journey.is_request and not journey.responses:
-            yield f"a request was delivered without a response: {_named(outcome.books.legs[journey.id], outcome)}"
+        if ended == {State.DELIVERED} and journey.is_request and not _has_arrived(journey, outcome):
+            yield f"no response has arrived, as it should: {_named(outcome.books.legs[journey.id], outcome)}"
+
+
+def _has_arrived(journey: Journey, outcome: Outcome) -> bool:
+    """Whether the requester has acknowledged the response."""
+    copies = [leg for leg in outcome.books.legs.values() if leg.message_seq in journey.responses and leg.is_last]
+    return any(leg.state is State.DELIVERED for leg in copies)
 
 
 def what_has_ended_is_not_handed_out(outcome: Outcome) -> Iterator[str]:
     """Promise 3: by the journal's order, and by what the receiver knew when it asked."""
     for leg in outcome.books.legs.values():
-        late = [seq for seq in leg.leases if leg.ends and seq > leg.ends[0].seq]
+        late = [lease.seq for lease in leg.leases if leg.ends and lease.seq > leg.ends[0].seq]
         if late:
             yield f"{_named(leg, outcome)} ended with entry {leg.ends[0].seq} and was handed out with {late}"
     for hand_out in outcome.ledger.handed_out:
         done_us = outcome.ledger.acknowledged_us.get(hand_out.number)
         if done_us is not None and done_us < hand_out.asked_us:
             yield f"delivery {hand_out.number:x} was acknowledged before the poll that brought it again"
+
+
+def what_waits_is_handed_out(outcome: Outcome) -> Iterator[str]:
+    """Nothing is passed over: whoever empties its mailbox gets what has been waiting there and was never handed out."""
+    first_us: dict[int, int] = {}
+    for hand_out in outcome.ledger.handed_out:  # and not by the books: a crash may forget that it handed something out
+        first_us.setdefault(hand_out.number, hand_out.at_us)
+    for leg in outcome.books.legs.values():
+        until_us = min(leg.expires_at_us, first_us.get(leg.number, leg.expires_at_us), *(end.at_us for end in leg.ends))
+        polls = outcome.emptied(leg.recipient, leg.queued_at_us + CROSSING_US, until_us - CROSSING_US)
+        if polls:
+            told_s = (polls[0].asked_us - leg.queued_at_us) / 1_000_000
+            yield f"{_named(leg, outcome)} was passed over by a poll {told_s:.3f} s after it was accepted"
 
 
 def nothing_is_handed_out_after_its_expiry(outcome: Outcome) -> Iterator[str]:
@@ -163,6 +190,18 @@ def what_was_withdrawn_is_cancelled(outcome: Outcome) -> Iterator[str]:
                 yield f"{_named(outcome.books.legs[number], outcome)} was withdrawn, and is {ended.name.lower()}"
 
 
+def what_is_in_hand_is_not_withdrawn(outcome: Outcome) -> Iterator[str]:
+    """A recipient keeps what it was handed, as long as it has the lease; one that a crash made the network forget is none."""
+    for leg in outcome.books.legs.values():
+        if leg.state is State.CANCELLED and leg.is_last and leg.in_hand:
+            lease, end = leg.leases[-1], leg.ends[0]
+            forgotten = any(
+                lease.at_us <= ends_us and begins_us <= end.at_us for begins_us, ends_us in outcome.outages_us
+            )
+            if end.at_us < lease.until_us and not forgotten:
+                yield f"{_named(leg, outcome)} was withdrawn by entry {end.seq}, handed out by entry {lease.seq}"
+
+
 def nobody_was_told_nonsense(outcome: Outcome) -> Iterator[str]:
     yield from outcome.ledger.wrongs
 
@@ -175,11 +214,13 @@ PROMISES: tuple[Callable[[Outcome], Iterator[str]], ...] = (
     every_journey_ends_once,
     every_request_is_answered_once,
     what_has_ended_is_not_handed_out,
+    what_waits_is_handed_out,
     nothing_is_handed_out_after_its_expiry,
     only_parties_see_a_message,
     an_acknowledgement_counts,
     a_delivery_is_answered_once,
     what_was_withdrawn_is_cancelled,
+    what_is_in_hand_is_not_withdrawn,
     nobody_was_told_nonsense,
 )
 

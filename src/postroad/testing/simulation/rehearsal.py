@@ -19,24 +19,23 @@ from postroad.core.projection.tables import TABLES
 from postroad.flow.indexing import rebuild
 from postroad.ports import Clock
 from postroad.testing.simulation.bookkeeping import Books, read_all
+from postroad.testing.simulation.network import Build
 
 ASKED_MOST = 100  # deliveries whose state is compared, drawn at random: the memory index is slow at finding one
 
 
-async def rehearse(
-    journal: MemoryJournal, live: MemoryIndex, clock: Clock, chance: Random, attempts_most: int
-) -> list[str]:
+async def rehearse(journal: MemoryJournal, live: MemoryIndex, clock: Clock, chance: Random, build: Build) -> list[str]:
     """What a restart would get wrong now."""
     journal = deepcopy(journal)
     index = MemoryIndex()
     head = await rebuild(journal, index)
     faults = [*await _tables_that_differ(index, live)] if await live.position() == head else []
     books = Books(await read_all(journal))
-    desk = LocalDesk(journal, index, clock, indexed=_indexed, attempts_most=attempts_most)
+    desk = build.desk(journal, index, clock, indexed=_indexed, attempts_most=build.attempts_most)
     await desk.open()
     try:
         faults += await _states_that_differ(desk, books, chance)
-        faults += await _mailboxes_that_differ(desk, books, clock.now_us(), attempts_most)
+        faults += await _mailboxes_that_differ(desk, books, clock.now_us(), build.attempts_most)
     finally:
         await desk.close()
     return faults

@@ -21,7 +21,7 @@ from postroad.core.model.rule import (
     Where,
 )
 
-DEFAULT_EXPIRATIONS_S = (600, 3600, 43_200, 172_800)
+DEFAULT_EXPIRATIONS_S = (600, 3600, 43_200, 86_400)
 FITTING = {  # what a service may do in each role; adding fits all of them
     RuleRole.SENDER: (ActionKind.ADD_SERVICE, ActionKind.ADD_SERVICE_AFTER),
     RuleRole.RECIPIENT: (ActionKind.ADD_SERVICE, ActionKind.ADD_SERVICE_BEFORE, ActionKind.REDIRECT),

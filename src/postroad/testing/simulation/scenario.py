@@ -119,7 +119,7 @@ class Scenario:
         await asyncio.sleep(traffic_s + max(DEFAULT_EXPIRATIONS_S))
         for party in parties:
             party.leave()
-        await asyncio.sleep(max(DEFAULT_EXPIRATIONS_S) + HORIZON_S)  # for what was sent last
+        await asyncio.sleep(max(DEFAULT_EXPIRATIONS_S) + 4 * HORIZON_S)  # for what was sent last
         await self._close()
 
     def report(self, virtual_s: float, complaints: list[str]) -> Report:
@@ -155,6 +155,8 @@ class Scenario:
     async def _crash_now_and_then(self, times: int, whole_s: float) -> None:
         for _ in range(times):
             await asyncio.sleep(self.chance.expovariate(times / whole_s))
+            if self.chance.random() < 0.7:
+                await self.running.writing()
             self.running.crash(index_lost=self.chance.random() < 0.5)
             await asyncio.sleep(self.chance.choice((0.0, 1.0, 600.0)))
             await self.running.start()
@@ -179,9 +181,7 @@ class Scenario:
 
     async def _rehearse(self) -> None:
         running = self.running
-        self.faults += await rehearse(
-            running.journal, running.index, running.clock, self.chance, self.build.attempts_most
-        )
+        self.faults += await rehearse(running.journal, running.index, running.clock, self.chance, self.build)
         self.ledger.events["rehearsed restarts"] += 1
 
     async def _close(self) -> None:

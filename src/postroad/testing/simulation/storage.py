@@ -25,6 +25,7 @@ class Disk:
     def __init__(self, chance: Random) -> None:
         self._chance = chance
         self.cut = False
+        self.writing = asyncio.Event()  # set whenever an append begins, for whoever wants to crash just then
 
     async def take_time(self, least_s: float, most_s: float) -> None:
         slow = self._chance.randrange(SLOW_ONCE_IN) == 0
@@ -46,6 +47,7 @@ class SlowJournal:
         self._disk = disk
 
     async def append(self, records: Sequence[NewRecord], *, reserve: bool = False) -> Appended:
+        self._disk.writing.set()
         await self._disk.take_time(0.0002, 0.004)
         self._disk.check()
         if self._disk.fails() and not reserve:

@@ -124,7 +124,7 @@ def _sight(queued: Queued, mine: Mine, directory: Directory) -> Callable[[str], 
     isolating = hop.context.shown_sender if hop.context is not None else ""
     if mine(hop.service) or (mine(queued.message.sender) and (not isolating or mine(isolating))):
         return lambda part_id: may_read(part_id, given)
-    if not mine(hop.invoker) or (isolating and not mine(isolating)):
+    if not mine(hop.invoker):
         return None
     is_recipient = hop.invoker == queued.hops[-1].service
     own = None if is_recipient else access_for(sender, directory.services.get(hop.invoker))

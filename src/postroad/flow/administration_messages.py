@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from postroad.core.audit.history import History, MessageHistory
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import SESSION
-from postroad.core.model.journal import MessagePosted, decode
+from postroad.core.model.journal import InvocationReturned, MessagePosted, decode
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
 from postroad.flow.administration import not_found, visible_service
@@ -80,10 +82,22 @@ async def _portion(network: Network, query: str, order: str, services: list[str]
 
 
 def _readable(row: Row) -> Row:
-    """The row with what its header says, where it has one."""
+    """The row with what its header says, where it has one, as whoever received it was told."""
     if "header" in row:
         row["message"] = decode(row["header"])
+    if "content_facts" in row:
+        row["message"] = _as_told(row["message"], row)
     return row
+
+
+def _as_told(message: MessagePosted, row: Row) -> MessagePosted:
+    """The message as its receiver knows it: one that is isolated knows whoever isolates it as the sender."""
+    changed = decode(row["content_facts"]) if row["content_facts"] else None
+    hops = (changed.hops if isinstance(changed, InvocationReturned) else ()) or message.copies[row["copy"]].hops
+    context = hops[row["hop"]].context
+    if context is None or not context.shown_sender:
+        return message
+    return replace(message, sender=context.shown_sender, handle="")
 
 
 def _services(caller: Caller, directory: Directory, named: str) -> list[str]:
@@ -133,7 +147,7 @@ def _cut_to_service(found: History, address: str, gcid: str) -> None:
     for message in found.messages:
         if message.sender != address:
             for copy in message.copies:
-                copy.stops = [stop for stop in copy.stops if stop.gcid == gcid]
+                copy.stops = [stop for stop in copy.stops if stop.gcid == gcid or stop.invoker == address]
                 copy.route = [stop.service for stop in copy.stops]
             message.copies = [copy for copy in message.copies if copy.stops]
     found.messages = [message for message in found.messages if message.sender == address or message.copies]

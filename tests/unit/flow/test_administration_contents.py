@@ -14,6 +14,7 @@ from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest
 from postroad.errors import Refused
 from postroad.flow.administration_contents import part, part_at_stop, parts_at_stop
+from postroad.flow.administration_messages import Wish, browse, history
 from postroad.flow.configure import saving
 from postroad.testing.network import MemoryNetwork, memory_network
 
@@ -49,7 +50,7 @@ class House:
         await self.network.configuration.change("test", [saving(rule_of(entry, owner.gcid, 0))])
 
     async def travel(self) -> None:
-        message = Message(to=(Recipient("Acme/In"),), route=(Recipient("Postcard/In"),), parts=PARTS)
+        message = Message(handle="h-1", to=(Recipient("Acme/In"),), route=(Recipient("Postcard/In"),), parts=PARTS)
         self.session = (await self.network.post(self.services["Sender"], message)).session
         for name in ("Postcard", "Stamp", "Guard"):
             [delivered] = await self.network.poll(self.services[name], PollRequest(max=1))
@@ -97,6 +98,35 @@ async def test_each_sees_at_each_stop_what_it_may(house: House, viewer: str) -> 
     person = await house.running.enroll(f"p@{viewer.casefold()}.example", organization=viewer)
     for asking in (house.services[viewer], person):
         assert {stop: await house.seen(asking, stop) for stop in house.deliveries} == SEEN[viewer]
+
+
+TOLD = {
+    "Sender": ["Postcard/In", "Stamp/In", "Acme/In"],
+    "Postcard": ["Postcard/In", "Stamp/In"],
+    "Stamp": ["Stamp/In"],
+    "Guard": ["Guard/In"],
+    "Acme": ["Guard/In", "Acme/In"],
+}
+
+
+@pytest.mark.req("Z5", "R12")
+@pytest.mark.parametrize("viewer", TOLD)
+async def test_the_history_tells_each_of_the_stops_that_it_sees(house: House, viewer: str) -> None:
+    person = await house.running.enroll(f"p@{viewer.casefold()}.example", organization=viewer)
+    for asking in (house.services[viewer], person):
+        [message] = (await history(house.network, asking, house.session)).messages
+        [copy] = message.copies
+        assert [stop.service for stop in copy.stops] == TOLD[viewer]
+        isolated = viewer == "Guard"
+        assert (message.sender, message.handle) == (("Acme/In", "") if isolated else ("Sender/Out", "h-1"))
+
+
+@pytest.mark.req("R12", "Z5")
+async def test_the_list_of_received_messages_keeps_the_sender_from_one_that_is_isolated(house: House) -> None:
+    directory = house.network.directory
+    for viewer, told in (("Guard", ("Acme/In", "")), ("Acme", ("Sender/Out", "h-1"))):
+        [row] = (await browse(house.network, house.services[viewer], Wish(box="received"))).rows
+        assert (directory.services[row["message"].sender].address, row["message"].handle) == told
 
 
 @pytest.mark.req("N5", "Z5")

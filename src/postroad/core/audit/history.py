@@ -1,7 +1,8 @@
 """The history of a transaction: its messages, their copies, every stop of each copy and everything that happened there.
 
-Kept rule: made of entries and nothing else, and cut to what the asking organization may see: a sender sees its message whole, a
-service on the way sees the message and its own copy's stops at it, and nobody else sees that there is anything.
+Kept rule: made of entries and nothing else, and cut to what the asking organization may see: a sender sees its message whole, but
+for the stops that others keep to themselves; a service on the way sees the message, its own stops and those that it brought in;
+one that is isolated sees whoever isolates it in the sender's place; and nobody else sees that there is anything.
 """
 
 from __future__ import annotations
@@ -102,6 +103,7 @@ class _Teller:
         self._viewer = organization.casefold() if organization is not None else None
         self._messages: dict[int, tuple[MessagePosted, MessageHistory]] = {}
         self._stops: dict[int, Stop] = {}
+        self._invokers: dict[int, str] = {}  # of each stop
         self._routes: dict[tuple[int, int], tuple[Hop, ...]] = {}  # of each copy, as it is now
         self._journeys: dict[int, CopyHistory] = {}
         self._transaction = ""
@@ -215,6 +217,7 @@ class _Teller:
             isolated_by=context.shown_sender if context is not None else "",
         )
         self._stops[number] = stop
+        self._invokers[number] = hops[hop].invoker
         story.copies[copy].stops.append(stop)
 
     def _note(
@@ -237,10 +240,21 @@ class _Teller:
                 copy.route = [service for service in copy.route if service not in hidden]
             return True
         for copy in story.copies:
-            copy.stops = [stop for stop in copy.stops if self._owner(stop.gcid) == self._viewer]
+            copy.stops = [stop for stop in copy.stops if self._concerns_viewer(stop)]
             copy.route = [stop.service for stop in copy.stops]
         story.copies = [copy for copy in story.copies if copy.stops]
+        self._isolate(story)
         return bool(story.copies)
+
+    def _concerns_viewer(self, stop: Stop) -> bool:
+        return self._viewer in (self._owner(stop.gcid), self._owner(self._invokers[stop.delivery]))
+
+    def _isolate(self, story: MessageHistory) -> None:
+        """What is told to somebody who had to do with the message only as one that others isolate."""
+        stops = [stop for copy in story.copies for stop in copy.stops]
+        if stops and all(stop.isolated_by and self._owner(stop.isolated_by) != self._viewer for stop in stops):
+            story.sender = self._address(stops[0].isolated_by)
+            story.handle = story.answers = ""
 
     def _is_kept_from_viewer(self, stop: Stop) -> bool:
         """Whether somebody else included this service and keeps it to itself."""

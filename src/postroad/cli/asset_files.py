@@ -13,7 +13,10 @@ SECTIONS = frozenset(PLURALS.values())
 def with_assets(document: dict[str, Any], folder: Path, file: str, faults: list[str]) -> dict[str, Any]:
     """The document with the contents of the files that its services' assets name."""
     reading = _Reading(folder, file, faults)
-    return reading.below(document, "organizations", lambda house: reading.below(house, "services", reading.service))
+    resolved: dict[str, Any] = reading.below(
+        document, "organizations", lambda house: reading.below(house, "services", reading.service)
+    )
+    return resolved
 
 
 class _Reading:

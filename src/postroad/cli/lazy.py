@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from keyword import iskeyword
 from typing import NamedTuple
 
 import click
@@ -16,7 +17,7 @@ class Entry(NamedTuple):
 
 
 class LazyGroup(click.Group):
-    """Commands stand in their module under their own name, hyphens as underscores."""
+    """Commands stand in their module under their own name, hyphens as underscores, and one behind a word of the language."""
 
     entries: dict[str, Entry]
 
@@ -27,7 +28,8 @@ class LazyGroup(click.Group):
         entry = self.entries.get(cmd_name)
         if entry is None:
             return None
-        found = getattr(import_module(entry.module), cmd_name.replace("-", "_"))
+        attribute = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name.replace("-", "_")
+        found = getattr(import_module(entry.module), attribute)
         if not isinstance(found, click.Command):
             raise TypeError(f"{entry.module} has no command {cmd_name}")
         return found

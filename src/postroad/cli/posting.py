@@ -22,6 +22,10 @@ def recipients(names: Iterable[str], arguments: Mapping[str, str]) -> list[Recip
 def document(file: str, content_type: str, number: int) -> Part:
     """A file's bytes; its content type as given, else by its name, else by a look at it."""
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    return document_of(data, file, content_type, number)
+
+
+def document_of(data: bytes, file: str, content_type: str = "", number: int = 1) -> Part:
     guessed = content_type or mimetypes.guess_type(file)[0] or part(_perhaps_text(data)).content_type
     return Part(id=str(number), content_type=guessed, data=data)
 

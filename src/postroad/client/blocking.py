@@ -155,6 +155,10 @@ class Client:
         """Any resource of the API, as JSON."""
         return self._run(self._talks.value(requests.read(path, **query)))
 
+    def every(self, path: str, **query: str) -> list[dict[str, Any]]:
+        """Every item of a list of the API, however many pages it has."""
+        return self._run(routing.every(self._talks, path, **query))
+
     def change(self, method: str, path: str, value: Any = None, *, version: str = "") -> Any:
         """Make, replace or remove a resource; ``version`` is the ETag that was read."""
         request = requests.change(method, path, value, idempotency_key=secrets.token_hex(16), version=version)

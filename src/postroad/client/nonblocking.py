@@ -140,6 +140,10 @@ class AsyncClient:
     async def get(self, path: str, **query: str | int) -> Any:
         return await self._run(self._talks.value(requests.read(path, **query)))
 
+    async def every(self, path: str, **query: str) -> list[dict[str, Any]]:
+        """Every item of a list of the API, however many pages it has."""
+        return await self._run(routing.every(self._talks, path, **query))
+
     async def change(self, method: str, path: str, value: Any = None, *, version: str = "") -> Any:
         request = requests.change(method, path, value, idempotency_key=secrets.token_hex(16), version=version)
         return await self._run(self._talks.value(request))

@@ -148,7 +148,7 @@ async def _explained(network: Network, caller: Caller, rule: Rule, message: Mess
     """The route with the rule in force; None for a message that is somebody else's to send, or that has no route."""
     directory = network.directory
     sender = directory.service(message.sender) if message.sender else caller.service
-    if sender is None or message.type not in ADDRESSED:
+    if sender is None or not message.to or message.type not in ADDRESSED:
         return None
     if sender is not caller.service and not may_speak_for(caller, sender):
         return None

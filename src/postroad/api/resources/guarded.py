@@ -16,7 +16,7 @@ from fastapi.routing import APIRoute
 
 from postroad.api.resources.rule_forms import rule_entry_of_xml
 from postroad.core.admission.rate import RateState
-from postroad.core.codecs.envelope import ENVELOPES
+from postroad.core.codecs.detect import CODECS
 from postroad.errors import Refused
 from postroad.flow.authenticate import REQUIRED, Proof
 
@@ -108,7 +108,7 @@ class ExplainedRoute(GuardedRoute):
 class MessageRoute(ExplainedRoute):
     """Takes a message in any form in which it could be posted."""
 
-    taken = (JSON, "text/xml", "application/soap+xml", ENVELOPES)
+    taken = (*CODECS, XML)
     body_bytes = DOCUMENT_BYTES
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from errno import EADDRINUSE
 
 import click
@@ -17,12 +18,15 @@ from postroad.errors import Misconfigured
 
 
 @command
+@click.option("--port", type=click.IntRange(0, 65_535), help="The same as --set port=N; 0 takes any free one.")
 @configured
-def serve(out: Output, settings: Settings) -> None:
+def serve(out: Output, settings: Settings, port: int | None) -> None:
     """Run a network until interrupted.
 
     Settings come from postroad.toml, POSTROAD_* variables and --set; `postroad doctor --settings` lists them.
     """
+    if port is not None:
+        settings = dataclasses.replace(settings, port=port)
     log_to_stderr(settings.log_level, as_json=out.as_json)
     until_signalled(_run(out, settings))
 
@@ -48,7 +52,7 @@ def _cannot_listen(settings: Settings, error: OSError) -> OSError | Misconfigure
     if error.errno != EADDRINUSE:
         return error
     where = f"{settings.host}:{settings.port}"
-    return Misconfigured([f"port: {where} is taken; stop who listens there, or choose another with --set port=…"])
+    return Misconfigured([f"port: {where} is taken; stop who listens there, or choose another with --port"])
 
 
 def _announce(out: Output, settings: Settings, url: str, *, new: bool) -> None:

@@ -1,0 +1,125 @@
+"""``postroad rules``: the rules of a service, in their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from postroad.cli.command import command
+from postroad.cli.connection import Connection, connected
+from postroad.cli.output import Output
+
+
+@click.group()
+def rules() -> None:
+    """Look after the rules of services."""
+
+
+@command
+@click.argument("service")
+@connected
+def list_(out: Output, service: str, connection: Connection) -> None:
+    """List the rules of a service, in their order."""
+    with connection.client() as client:
+        found = client.rules(service)
+    for rule in found:
+        out.value(rule)
+    if not found:
+        out.say("No rules.")
+    rows = [[str(rule["place"]), rule["name"], rule["role"], _switch(rule), rule["description"]] for rule in found]
+    out.table(["PLACE", "NAME", "ROLE", "", "DESCRIPTION"], rows)
+
+
+@command
+@click.argument("service")
+@click.argument("name")
+@connected
+def show(out: Output, service: str, name: str, connection: Connection) -> None:
+    """Print one rule as YAML, as `postroad rules add` takes it."""
+    import yaml
+
+    with connection.client() as client:
+        rule = client.rule(service, name)
+    out.value(rule)
+    written = {field: value for field, value in rule.items() if field not in ("place", "version") and value != ""}
+    out.say(yaml.safe_dump(written, sort_keys=False, allow_unicode=True).rstrip())
+
+
+@command
+@click.argument("service")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--place", type=click.IntRange(1), help="Place among the service's rules, 1 is first; else behind the others."
+)
+@connected
+def add(out: Output, service: str, files: tuple[str, ...], place: int | None, connection: Connection) -> None:
+    """Add the rules in the files, or replace those of the same name.
+
+    A FILE holds one rule or several, in YAML, JSON or XML; - is standard input. Each is checked whole, and every fault named.
+    """
+    from postroad.cli.message_files import content_of
+    from postroad.cli.rule_files import rules_in
+
+    wishes = [rule for file in files for rule in rules_in(content_of(file), file)]
+    with connection.client() as client:
+        for number, wish in enumerate(wishes):
+            where = {} if place is None else {"place": place + number}
+            saved = client.save_rule(service, wish | where)
+            out.value(saved)
+            out.say(f"{saved['name']}: saved as version {saved['version']}, place {saved['place']}")
+
+
+@command
+@click.argument("service")
+@click.argument("name")
+@connected
+def remove(out: Output, service: str, name: str, connection: Connection) -> None:
+    """Remove a rule; its versions stay on record."""
+    with connection.client() as client:
+        client.remove_rule(service, name)
+    out.value({"removed": name})
+    out.say(f"{name}: removed")
+
+
+@command
+@click.argument("service")
+@click.argument("name")
+@connected
+def enable(out: Output, service: str, name: str, connection: Connection) -> None:
+    """Switch a rule on."""
+    _adjusted(out, connection, service, name, enabled=True)
+
+
+@command
+@click.argument("service")
+@click.argument("name")
+@connected
+def disable(out: Output, service: str, name: str, connection: Connection) -> None:
+    """Switch a rule off; it keeps its place."""
+    _adjusted(out, connection, service, name, enabled=False)
+
+
+@command
+@click.argument("service")
+@click.argument("name")
+@click.argument("place", type=click.IntRange(1))
+@connected
+def move(out: Output, service: str, name: str, place: int, connection: Connection) -> None:
+    """Move a rule to another place in the order, 1 is first."""
+    _adjusted(out, connection, service, name, place=place)
+
+
+def _adjusted(out: Output, connection: Connection, service: str, name: str, **wish: Any) -> None:
+    with connection.client() as client:
+        rule = client.adjust_rule(service, name, **wish)
+    out.value(rule)
+    out.say(f"{rule['name']}: {_switch(rule)}, place {rule['place']}")
+
+
+def _switch(rule: dict[str, Any]) -> str:
+    return "on" if rule["enabled"] else "off"
+
+
+for below in (list_, show, add, remove, enable, disable, move):
+    rules.add_command(below)

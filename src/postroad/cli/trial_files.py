@@ -1,0 +1,37 @@
+"""What ``postroad try`` is given, as the network's bench takes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from postroad.cli.message_files import content_of, is_session, message_in
+from postroad.cli.rule_files import rules_in
+from postroad.core.codecs.json_form import JSON_FORM
+from postroad.errors import Misconfigured
+
+XSLT = b"http://www.w3.org/1999/XSL/Transform"
+LOOK = 4_096
+
+
+def tool_of(file: str) -> dict[str, Any]:
+    """A stylesheet, a rule, or a condition alone."""
+    content = content_of(file)
+    if XSLT in content[:LOOK]:
+        return {"stylesheet": content.decode()}
+    rules = rules_in(content, file)
+    if len(rules) != 1:
+        raise Misconfigured([f"{file}: try one rule at a time; here are {len(rules)}"])
+    return {"rule": rules[0]} if "then" in rules[0] else {"condition": rules[0].get("when", rules[0])}
+
+
+def subject_of(what: str) -> dict[str, Any]:
+    """A message that was posted, one that could be, or a document."""
+    if is_session(what):
+        return {"session": what}
+    content = content_of(what)
+    message = message_in(content)
+    if message is None:
+        return {"document": content.decode()}
+    return {"message": msgspec.json.decode(JSON_FORM.encode_post(message))}

@@ -196,4 +196,8 @@ def properties(choices: Choices) -> tuple[Property, ...]:
 
 def part(number: int, choices: Choices) -> Part:
     content_type, data = choices.one_of(DOCUMENTS)
-    return Part(id=f"p{number}", content_type=content_type, data=data, attachment=choices.rarely(one_in=2))
+    return part_from(number, content_type, data, attachment=choices.rarely(one_in=2))
+
+
+def part_from(number: int, content_type: str, data: bytes, *, attachment: bool = False) -> Part:
+    return Part(id=f"p{number}", content_type=content_type, data=data, attachment=attachment)

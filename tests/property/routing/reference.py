@@ -10,6 +10,7 @@ there is no choice.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 
@@ -81,6 +82,8 @@ class Way:
     visits: tuple[Visit, ...] = ()
     faults: tuple[Fault, ...] = ()
     cut: bool = False
+    ahead: tuple[Visit, ...] = ()  # the trees of which the visits were read: the sender's part …
+    stretch: Stretch = field(default_factory=Stretch)  # … and the recipient's
 
     @property
     def hops(self) -> list[Visit]:
@@ -150,15 +153,43 @@ class Reference:
         for visit in stretch.visits:
             self.go_down(visit, stretch)
         ahead = deepcopy(self.outset.visits)
-        visits = read(ahead + stretch.visits)
-        while not stretch.faults and (first := first_hop(visits)) is not None and first.dynamic:
-            first.dynamic = False
-            self.explore(first, stretch)
-            visits = read(ahead + stretch.visits)
+        visits = self.reach((), ahead, stretch)
         self.check_end(stretch)
         if len(visits) > HOPS_MOST:
             stretch.faults.append(Fault(code="route.too-long"))
-        return Way(named=named, visits=tuple(visits), faults=tuple(stretch.faults), cut=stretch.cut)
+        return Way(
+            named=named,
+            visits=tuple(visits),
+            faults=tuple(stretch.faults),
+            cut=stretch.cut,
+            ahead=tuple(ahead),
+            stretch=stretch,
+        )
+
+    def reach(self, passed: Sequence[Visit], ahead: Sequence[Visit], stretch: Stretch) -> list[Visit]:
+        """The visits once the message, which has passed these, has reached the next one: that one's rules are tried."""
+        visits = read([*ahead, *stretch.visits])
+        while not stretch.faults and (first := first_hop(visits, passed)) is not None and first.dynamic:
+            first.dynamic = False
+            self.explore(first, stretch)
+            visits = read([*ahead, *stretch.visits])
+        return visits
+
+    def travel(self, way: Way, changed: Callable[[int], Message]) -> list[Visit]:
+        """The visits that a copy comes to when the message changes at every one in transit; the last is the recipient's.
+
+        ``changed`` is the message as the service leaves it that was the first, second … to get it.
+        """
+        passed: list[Visit] = []
+        visits = list(way.visits)
+        while (visit := first_hop(visits, passed)) is not None:
+            passed.append(visit)
+            self.message = changed(len(passed))
+            visits = self.reach(passed, way.ahead, way.stretch)
+            self.check_end(way.stretch)
+            if way.stretch.faults or len(visits) > HOPS_MOST:
+                break
+        return passed
 
     def check_end(self, stretch: Stretch) -> None:
         for visit in stretch.visits:
@@ -285,11 +316,11 @@ def side(role: RuleRole, kind: ActionKind) -> str:
     return "after" if kind is ActionKind.ADD_SERVICE_AFTER else "before"
 
 
-def first_hop(visits: list[Visit]) -> Visit | None:
-    return next((visit for visit in visits if visit.physical), None)
+def first_hop(visits: list[Visit], passed: Sequence[Visit] = ()) -> Visit | None:
+    return next((visit for visit in visits if visit.physical and visit not in passed), None)
 
 
-def read(visits: list[Visit]) -> list[Visit]:
+def read(visits: Sequence[Visit]) -> list[Visit]:
     return [each for visit in visits for each in in_order(visit)]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import msgspec
 import pytest
@@ -24,7 +25,7 @@ from postroad.flow.configure import saving
 from postroad.flow.network import Network
 from postroad.testing.network import memory_network
 from tests.property.routing.amount import NETWORKS, PHASES
-from tests.property.routing.networks import Posted, posts
+from tests.property.routing.networks import DOCUMENTS, Posted, part_from, posts
 from tests.property.routing.reference import Reference, Visit
 
 JOURNEYS = max(1, NETWORKS // 30)
@@ -48,16 +49,43 @@ def test_an_unchanged_message_goes_the_same_way_statically_and_dynamically(poste
 @settings(max_examples=JOURNEYS, phases=PHASES)
 def test_everyone_on_the_way_is_given_the_context_of_its_own_invocation(posted: Posted) -> None:
     note(str(posted))
-    house = posted.directory.organization(posted.sender.organization)
-    assume(not posted.sender.suspended and not (house and house.suspended))
-    alone = msgspec.structs.replace(
-        posted.message, to=posted.message.to[:1], routing="static", type=MessageType.NOTIFICATION
-    )
-    said = Reference(alone, posted.sender, posted.directory)
-    walk = asyncio.run(walked(replace(posted, message=alone), "static"))
+    posted = to_one(posted, "static")
+    said = Reference(posted.message, posted.sender, posted.directory)
     expected = [] if said.outset.faults or said.ways[0].faults else said.ways[0].hops
+    walk = asyncio.run(walked(posted, "static"))
     event(f"{len(expected)} stops")
     assert [given_to(each) for each in walk.delivered] == [invoked(each, posted) for each in expected]
+
+
+@pytest.mark.req("R10", "R14", "R15", "D5")
+@pytest.mark.parametrize("routing", ["dynamic", ""], ids=["all", "some"])
+@given(posted=posts())
+@settings(max_examples=JOURNEYS, phases=PHASES)
+def test_a_message_that_everyone_changes_goes_where_the_rules_say_then(posted: Posted, routing: str) -> None:
+    """What fails under way fails there: nobody further is given the message."""
+    note(str(posted))
+    posted = to_one(posted, routing)
+    said = Reference(posted.message, posted.sender, posted.directory)
+    expected: list[Visit] = []
+    if not said.outset.faults and not said.ways[0].faults:
+        expected = said.travel(said.ways[0], partial(changed, posted.message))
+    walk = asyncio.run(walked(posted, routing, changes=True))
+    event(f"{len(expected)} stops")
+    assert [given_to(each) for each in walk.delivered] == [invoked(each, posted) for each in expected]
+
+
+def to_one(posted: Posted, routing: str) -> Posted:
+    """The same for the first recipient only, from a sender who may post."""
+    house = posted.directory.organization(posted.sender.organization)
+    assume(not posted.sender.suspended and not (house and house.suspended))
+    to = posted.message.to[:1]
+    alone = msgspec.structs.replace(posted.message, to=to, routing=routing, type=MessageType.NOTIFICATION)
+    return replace(posted, message=alone)
+
+
+def changed(message: Message, passed: int) -> Message:
+    """The message as it is left by the service that was the ``passed``-th to get it."""
+    return msgspec.structs.replace(message, parts=(part_from(0, *DOCUMENTS[passed % len(DOCUMENTS)]),))
 
 
 def given_to(delivered: Delivered) -> tuple[object, ...]:
@@ -81,7 +109,7 @@ class Walk:
     delivered: list[Delivered] = field(default_factory=list)
 
 
-async def walked(posted: Posted, routing: str) -> Walk:
+async def walked(posted: Posted, routing: str, *, changes: bool = False) -> Walk:
     message = msgspec.structs.replace(posted.message, type=MessageType.NOTIFICATION, routing=routing)
     async with memory_network() as running:
         network = running.network
@@ -94,8 +122,8 @@ async def walked(posted: Posted, routing: str) -> Walk:
         except Refused:
             return Walk(ways=[NOWHERE] * len(message.to))
         walk = Walk(ways=[])
-        while handed_out := await passed_on(network, callers):
-            walk.delivered.extend(handed_out)
+        while await pass_on(network, callers, walk.delivered, message if changes else None):
+            pass
         history = await network.trace(result.session, None)
         assert history is not None
         for copy in history.messages[0].copies:
@@ -104,14 +132,15 @@ async def walked(posted: Posted, routing: str) -> Walk:
         return walk
 
 
-async def passed_on(network: Network, callers: list[Caller]) -> list[Delivered]:
-    """Let everyone do with what is waiting what is asked of them; empty when nothing was."""
-    handed_out: list[Delivered] = []
+async def pass_on(network: Network, callers: list[Caller], seen: list[Delivered], changing: Message | None) -> bool:
+    """Let everyone do what is asked of them with what is waiting, which is added to ``seen``; False when nothing was."""
+    before = len(seen)
     for caller in callers:
         for delivered in await network.poll(caller, PollRequest(max=100)):
-            handed_out.append(delivered)
+            seen.append(delivered)
             if delivered.in_transit or delivered.type is MessageType.REQUEST:
-                await network.post(caller, Message(type=MessageType.RESPONSE, reference=delivered.token))
+                parts = changed(changing, len(seen)).parts if changing is not None else ()
+                await network.post(caller, Message(type=MessageType.RESPONSE, reference=delivered.token, parts=parts))
             else:
                 await network.settle(caller, Settlement(tokens=(delivered.token,)))
-    return handed_out
+    return len(seen) > before

@@ -70,7 +70,7 @@ async def _as_seen(network: Network, caller: Caller, found: Explanation) -> Expl
     cut = as_party(found, mine)
     if cut is None:
         raise not_found()
-    if not takes_part_by_rules(cut):
+    if not takes_part_by_rules(cut, mine):
         await reading.message(network, caller, found.session)  # whom it has not reached does not know of it yet
     return cut
 

@@ -1,7 +1,8 @@
 """An explanation cut to what its reader took part in.
 
-Kept rules, the same as in the history: whoever sent a message sees its whole route; others see themselves on it, and neither its
-other recipients nor its other stops; one that was isolated does not learn who the sender was.
+Kept rules, the same as in the history: whoever sent a message sees its whole route; others see themselves on it and those that
+they brought in, and neither its other recipients nor its other stops; one that was isolated, or brought in by one that was, does
+not learn who the sender and the recipient were.
 """
 
 from __future__ import annotations
@@ -23,52 +24,65 @@ def with_own_rules(explanation: Explanation, owns: Owns) -> Explanation:
 
 def as_party(explanation: Explanation, owns: Owns) -> Explanation | None:
     """What somebody sees of it who is not the sender; None when they had no part in it."""
-    copies = tuple(copy for one in explanation.copies if (copy := _own_copy(one, owns)) is not None)
+    cuts = [_Cut(owns) for _ in explanation.copies]
+    copies = tuple(
+        copy for cut, one in zip(cuts, explanation.copies, strict=True) if (copy := cut.copy(one)) is not None
+    )
     if not copies:
         return None
-    isolated = all(node.isolated for copy in copies for node in copy.tree)
+    isolated = not any(cut.knows_sender for cut in cuts)
     return replace(
         explanation,
         sender=KEPT_BACK if isolated else explanation.sender,
-        services=tuple(_own_service(one, owns, isolated) for one in explanation.services if owns(one.gcid)),
+        services=tuple(_own_service(one, isolated) for one in explanation.services if owns(one.gcid)),
         copies=copies,
     )
 
 
-def takes_part_by_rules(explanation: Explanation) -> bool:
-    """Whether some service on it is there by its rules alone, so that the message never comes to it."""
-    return any(node.place is None for copy in explanation.copies for node in _every(copy.tree))
+def takes_part_by_rules(explanation: Explanation, owns: Owns) -> bool:
+    """Whether one of their services is on it by its rules alone, so that the message never comes to it."""
+    nodes = [node for copy in explanation.copies for node in _every(copy.tree)]
+    return any(node.place is None and owns(node.gcid) for node in nodes)
 
 
 def _withheld_unless(owns: Owns, service: ExplainedService) -> ExplainedService:
     return service if owns(service.gcid) else replace(service, rules=(), faults=(), withheld=True)
 
 
-def _own_service(service: ExplainedService, owns: Owns, isolated: bool) -> ExplainedService:
-    return replace(_withheld_unless(owns, service), invoker=KEPT_BACK if isolated else service.invoker)
+def _own_service(service: ExplainedService, isolated: bool) -> ExplainedService:
+    return replace(service, invoker=KEPT_BACK) if isolated else service
 
 
-def _own_copy(copy: ExplainedCopy, owns: Owns) -> ExplainedCopy | None:
-    tree = tuple(_own_nodes(copy.tree, owns, invoked_by_own=False))
-    if not tree:
-        return None
-    delivered = sorted((node for node in _every(tree) if node.place is not None), key=lambda node: node.place or 0)
-    return replace(copy, route=tuple(node.service for node in delivered), tree=tree)
+class _Cut:
+    """Cuts one copy; ``knows_sender`` becomes true when one of theirs was brought in without being isolated by others."""
 
+    def __init__(self, owns: Owns) -> None:
+        self._owns = owns
+        self.knows_sender = False
 
-def _own_nodes(
-    tree: tuple[ExplainedInvocation, ...], owns: Owns, *, invoked_by_own: bool
-) -> Iterator[ExplainedInvocation]:
-    """One's own invocations; those between them are left out, and what they brought in moves up."""
-    for node in tree:
-        own = owns(node.gcid)
-        below = tuple(_own_nodes(node.children, owns, invoked_by_own=own))
-        if not own:
-            yield from below
-        elif invoked_by_own:
-            yield replace(node, children=below)
-        else:
-            yield replace(node, children=below, rule=OF_ANOTHER if node.rule else "", payer="")
+    def copy(self, copy: ExplainedCopy) -> ExplainedCopy | None:
+        tree = tuple(self._nodes(copy.tree, by_own=False, isolated=False))
+        if not tree:
+            return None
+        delivered = sorted((node for node in _every(tree) if node.place is not None), key=lambda node: node.place or 0)
+        recipient = copy.recipient if self.knows_sender else KEPT_BACK
+        return replace(copy, recipient=recipient, route=tuple(node.service for node in delivered), tree=tree)
+
+    def _nodes(
+        self, tree: tuple[ExplainedInvocation, ...], *, by_own: bool, isolated: bool
+    ) -> Iterator[ExplainedInvocation]:
+        """Their invocations and those that they brought in; others are left out, and what is below them moves up."""
+        for node in tree:
+            own = self._owns(node.gcid)
+            hidden = isolated or (node.isolated and not by_own)
+            below = tuple(self._nodes(node.children, by_own=own, isolated=hidden))
+            self.knows_sender |= own and not hidden
+            if by_own:
+                yield replace(node, children=below)
+            elif own:
+                yield replace(node, children=below, rule=OF_ANOTHER if node.rule else "", payer="")
+            else:
+                yield from below
 
 
 def _every(tree: tuple[ExplainedInvocation, ...]) -> Iterator[ExplainedInvocation]:

@@ -93,19 +93,23 @@ def owner_of(*services: str) -> Callable[[str], bool]:
 
 
 @pytest.mark.req("Z5")
-def test_a_party_sees_itself_on_the_route_and_nobody_else() -> None:
+def test_a_party_sees_itself_on_the_route_and_whom_it_brought_in() -> None:
     cut = as_party(EXPLANATION, owner_of("TheAcmeCompany/Supply", "TheAcmeCompany/Policy"))
     assert cut is not None
     [copy] = cut.copies
-    assert copy.route == ("TheAcmeCompany/Supply",)
+    assert copy.route == ("KeepEmOut/filter", "TheAcmeCompany/Audit", "TheAcmeCompany/Supply"), "it brought them in"
     text = explanation_text(cut) + explanation_svg(cut)
-    hidden = ["Transmatics", "XpandiCo", "KeepEmOut", "Nobody", "split", "stylesheet", "Audit"]
+    hidden = ["Transmatics", "XpandiCo", "Nobody", "split", "stylesheet"]
     assert [name for name in hidden if name in text] == []
-    [policy] = copy.tree[0].children
+    _, policy = copy.tree[0].children
     assert (policy.service, policy.rule) == ("TheAcmeCompany/Policy", "w"), "its own rule brought it in"
     in_transit = as_party(EXPLANATION, owner_of("XpandiCo/zipPlus4"))
     assert in_transit is not None
     assert (in_transit.copies[0].tree[0].rule, in_transit.copies[0].tree[0].payer) == (OF_ANOTHER, "")
+    assert in_transit.copies[0].route == ("XpandiCo/zipPlus4", "Transmatics/replaceElement")
+    guest = as_party(EXPLANATION, owner_of("Transmatics/replaceElement"))
+    assert guest is not None
+    assert (guest.sender, guest.copies[0].route) == ("MyBiz/Purchasing", ("Transmatics/replaceElement",))
     assert as_party(EXPLANATION, owner_of("Stranger/Here")) is None
 
 
@@ -115,6 +119,24 @@ def test_an_isolated_service_does_not_learn_who_sent_it() -> None:
     assert cut is not None
     assert cut.sender == KEPT_BACK
     assert "MyBiz" not in explanation_text(cut) + explanation_svg(cut)
+
+
+@pytest.mark.req("R12")
+def test_neither_does_one_that_an_isolated_service_brought_in() -> None:
+    inner = invocation("Deep/Down", 0, rule="r")
+    outer = invocation("TheAcmeCompany/Audit", 1, inner, rule="audit", isolated=True)
+    [copy, _] = EXPLANATION.copies
+    route = ("Deep/Down", "TheAcmeCompany/Audit", "TheAcmeCompany/Supply")
+    tree = (invocation("TheAcmeCompany/Supply", 2, outer),)
+    cut = as_party(replace(EXPLANATION, copies=(replace(copy, route=route, tree=tree),)), owner_of("Deep/Down"))
+    assert cut is not None
+    assert (cut.sender, cut.copies[0].recipient, cut.copies[0].route) == (KEPT_BACK, KEPT_BACK, ("Deep/Down",))
+    own = as_party(
+        replace(EXPLANATION, copies=(replace(copy, route=route, tree=tree),)),
+        owner_of("TheAcmeCompany/Supply", "TheAcmeCompany/Audit"),
+    )
+    assert own is not None
+    assert own.sender == "MyBiz/Purchasing", "it isolated its own service itself"
 
 
 def test_a_service_reads_its_own_rules_only() -> None:

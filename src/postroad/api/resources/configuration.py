@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-import yaml
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, StrictBool, StrictStr
 
@@ -13,6 +12,7 @@ from postroad.api.resources.guarded import DocumentRoute, OpenRoute, accepted
 from postroad.core.configuration.document import document_schema
 from postroad.core.configuration.plan import Action, Plan
 from postroad.core.configuration.shapes import Shape
+from postroad.core.configuration.yaml_text import as_yaml
 from postroad.flow import administration_configuration as configuring
 
 router = APIRouter(route_class=DocumentRoute, tags=["configuration"])
@@ -76,8 +76,7 @@ async def export_configuration(request: Request, api: Api, caller: Asking) -> Re
     """Your organization's configuration (for operators, everybody's), as JSON or YAML; applying it changes nothing."""
     document = configuring.exported(caller, api.network.directory)
     if any(kind == "application/yaml" and wanted for kind, wanted in accepted(request.headers.get("accept", ""))):
-        text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120)
-        return Response(text, media_type="application/yaml")
+        return Response(as_yaml(document), media_type="application/yaml")
     return answer(document)
 
 

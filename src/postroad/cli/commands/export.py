@@ -19,11 +19,11 @@ def export(out: Output, output: Path | None, connection: Connection) -> None:
 
     It holds no secrets, and applying it again changes nothing.
     """
-    import yaml
+    from postroad.core.configuration.yaml_text import as_yaml
 
     with connection.client() as client:
         document = client.export()
-    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    text = as_yaml(document)
     if output is not None:
         output.write_text(text)
         out.value({"file": str(output)})

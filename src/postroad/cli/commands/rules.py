@@ -37,13 +37,13 @@ def list_(out: Output, service: str, connection: Connection) -> None:
 @connected
 def show(out: Output, service: str, name: str, connection: Connection) -> None:
     """Print one rule as YAML, as `postroad rules add` takes it."""
-    import yaml
+    from postroad.core.configuration.yaml_text import as_yaml
 
     with connection.client() as client:
         rule = client.rule(service, name)
     out.value(rule)
     written = {field: value for field, value in rule.items() if field not in ("place", "version") and value != ""}
-    out.say(yaml.safe_dump(written, sort_keys=False, allow_unicode=True).rstrip())
+    out.say(as_yaml(written).rstrip())
 
 
 @command

@@ -36,12 +36,12 @@ def show(out: Output, service: str, connection: Connection) -> None:
     """Print one service as YAML: whole if it is yours, as in the directory otherwise."""
     from urllib.parse import quote
 
-    import yaml
+    from postroad.core.configuration.yaml_text import as_yaml
 
     with connection.client() as client:
         found = client.get(f"/v1/services/{quote(service)}")
     out.value(found)
-    out.say(yaml.safe_dump(found, sort_keys=False, allow_unicode=True).rstrip())
+    out.say(as_yaml(found).rstrip())
 
 
 for below in (list_, show):

@@ -1,0 +1,25 @@
+"""Whatever is written as YAML is read back as the very same, to the last blank and line end."""
+
+from __future__ import annotations
+
+import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from postroad.core.configuration.yaml_text import as_yaml
+
+TEXTS = st.text(st.characters(codec="utf-8") | st.sampled_from("\n\r\t :#'\"|>-<\x85\u2028"), max_size=40)
+
+
+@given(content=TEXTS)
+@example(content="<a>\n  <b/>\n</a>")
+@example(content="a,b\r\n1,2\r\n")
+@example(content=" leading\nand trailing \n\n\n")
+@example(content="\ttab\nfeed\x0c\x00")
+def test_any_text_comes_back(content: str) -> None:
+    document = {"stylesheets": {"s": {"content": content, "description": "x"}}}
+    assert yaml.safe_load(as_yaml(document)) == document
+
+
+def test_lines_stand_as_lines() -> None:
+    assert as_yaml({"content": "<a>\n  <b/>\n</a>\n"}) == "content: |\n  <a>\n    <b/>\n  </a>\n"

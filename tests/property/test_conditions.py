@@ -65,7 +65,12 @@ def spaced(element: Element) -> list[Element | str]:
     if not element.children:
         return copied
     loose = [part for part in copied if isinstance(part, Element) or part.strip()]
-    return [laid for part in loose for laid in ((part, "\n") if isinstance(part, Element) else (part,))]
+    laid: list[Element | str] = []
+    for part in loose:
+        if laid and isinstance(laid[-1], Element) and isinstance(part, Element):
+            laid.append("\n")  # never beside a text, which would then be another one
+        laid.append(part)
+    return laid
 
 
 @st.composite

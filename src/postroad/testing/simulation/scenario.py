@@ -34,6 +34,7 @@ from postroad.testing.simulation.virtual_time import VirtualLoop, drawn_from, vi
 
 DAY_S = 86_400.0
 HORIZON_S = 15.0
+LATECOMERS_S = 3600.0  # for what was posted late, after a crash, and the error responses to it
 REHEARSALS = 6
 RULE_CHANGES = 10
 
@@ -119,7 +120,7 @@ class Scenario:
         await asyncio.sleep(traffic_s + max(DEFAULT_EXPIRATIONS_S))
         for party in parties:
             party.leave()
-        await asyncio.sleep(max(DEFAULT_EXPIRATIONS_S) + 4 * HORIZON_S)  # for what was sent last
+        await asyncio.sleep(max(DEFAULT_EXPIRATIONS_S) + LATECOMERS_S)
         await self._close()
 
     def report(self, virtual_s: float, complaints: list[str]) -> Report:

@@ -12,7 +12,8 @@ from postroad.core.model.message import Argument
 from postroad.core.routing.itinerary import itineraries
 from postroad.errors import Refused
 from tests.property.routing.networks import Posted
-from tests.property.routing.reference import Reference, Tried, Visit, Way
+from tests.property.routing.reference import Reference
+from tests.property.routing.visits import Tried, Visit, Way
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,8 @@ from hypothesis import event, given, note, settings
 from tests.property.routing.amount import NETWORKS, PHASES
 from tests.property.routing.networks import Posted, posts
 from tests.property.routing.outcomes import Answer, by_product, expected
-from tests.property.routing.reference import Fault, Reference
+from tests.property.routing.reference import Reference
+from tests.property.routing.visits import Fault
 
 
 @pytest.mark.req("R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12", "R14", "N6", "N11", "M8")

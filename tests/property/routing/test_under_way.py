@@ -26,7 +26,8 @@ from postroad.flow.network import Network
 from postroad.testing.network import memory_network
 from tests.property.routing.amount import NETWORKS, PHASES
 from tests.property.routing.networks import DOCUMENTS, Posted, part_from, posts
-from tests.property.routing.reference import Reference, Visit
+from tests.property.routing.reference import Reference
+from tests.property.routing.visits import Visit
 
 JOURNEYS = max(1, NETWORKS // 30)
 NOWHERE: tuple[str, ...] = ()

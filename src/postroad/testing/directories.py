@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ from postroad.core.model.snapshot import Directory, object_key
 
 
 def directory_of(*objects: Any, version: int = 1) -> Directory:
-    """The directory in which these organizations, services, people and credentials exist."""
+    """The directory in which these objects exist."""
     changes = [ObjectChange(*object_key(item), 1, msgspec.to_builtins(item)) for item in objects]
     known = Directory().changed(changes, version)
     # The very objects that were given, so that tests can compare by identity.
@@ -21,12 +22,4 @@ def directory_of(*objects: Any, version: int = 1) -> Directory:
         if isinstance(table, dict):
             table[key] = item
     by_address = {item.address.casefold(): item for item in known.services.values()}
-    return Directory(
-        version=version,
-        organizations=known.organizations,
-        people=known.people,
-        services=known.services,
-        credentials=known.credentials,
-        versions=known.versions,
-        _by_address=by_address,
-    )
+    return replace(known, _by_address=by_address, cache={})

@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from postroad.client import Delivered, MessageType, Reply, Status
-from postroad.client.consuming import consume
+from postroad.client import Delivered, MessageType, Part, Reply, Status
+from postroad.client.consuming import answer_to, consume
 from postroad.client.exchange import Interrupted, Outcome, Request, Response
 from postroad.core.codecs.json_form import JSON_FORM
+from postroad.core.model.message import Property, PropertyType
 from postroad.core.model.polling import PollRequest
 from tests.unit.client.scripted import Script, conversations, delivered, ok, problem
 
@@ -97,6 +98,27 @@ def test_a_service_in_transit_lets_a_message_go_on_changed_or_not() -> None:
     changed, unchanged = day.sent("/v1/messages")
     assert changed["documents"][0]["text"] == "<Changed/>"
     assert (unchanged["reference"], unchanged.get("documents")) == ("token-2", None)
+
+
+@pytest.mark.req("K1")
+def test_one_changed_document_takes_the_place_of_the_first_and_the_rest_goes_on() -> None:
+    parts = (
+        Part(id="order", content_type="application/vnd.order+json", data=b"{}"),
+        Part(id="note", content_type="text/plain", data=b"hi"),
+        Part(id="photo", content_type="image/png", data=b"x", attachment=True),
+    )
+    transit = delivered(1, in_transit=True, parts=parts)
+    assert answer_to(transit, {"a": 1}).parts == (
+        Part(id="order", content_type="application/vnd.order+json", data=b'{"a":1}'), *parts[1:],
+    )  # fmt: skip
+    assert answer_to(transit, "now text").parts[0].content_type == "text/plain; charset=utf-8"
+    assert answer_to(transit, None).parts == ()
+    whole = answer_to(transit, Reply(documents=["<A/>"], properties={"checked": True}))
+    assert [part.id for part in whole.parts] == ["order", "photo"], "a Reply says which documents there are"
+    assert whole.properties == (Property("checked", "true", PropertyType.BOOLEAN),)
+    assert answer_to(delivered(1, parts=parts), {"a": 1}).parts == (
+        Part(id="1", content_type="application/json", data=b'{"a":1}'),
+    )  # fmt: skip
 
 
 def test_a_failure_can_be_reported_as_a_status() -> None:

@@ -200,3 +200,15 @@ def test_the_document_in_the_guide_is_a_document() -> None:
     document = read_document(yaml.safe_load(text))
     assert isinstance(document, NetworkDocument), document
     assert set(document.organizations["MyBiz"].services) == {"Purchasing", "Archive"}
+
+
+@pytest.mark.docs
+def test_the_rules_and_assets_in_the_guide_can_be_applied() -> None:
+    guide = Path(__file__).parents[4] / "docs" / "howto" / "configuration-as-code.md"
+    content = yaml.safe_load(guide.read_text().split("```yaml\n")[2].partition("```")[0])
+    sheet = content["organizations"]["Transmatics"]["services"]["XSLT"]["stylesheets"]["split-address"]
+    assert sheet.pop("file") == "split-address.xsl"
+    sheet["content"] = "<xsl:stylesheet/>"
+    found = planned(content, Directory())
+    assert found.faults == ()
+    assert [step.kind for step in found.steps if step.kind in ("rule", "asset")] == ["rule", "asset"]

@@ -12,7 +12,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from postroad.core.model.rule import Combination, Combining, Comparing, Comparison, Condition, Place, Rule, Where
+from postroad.core.model.rule import (
+    ActionKind,
+    Combination,
+    Combining,
+    Comparing,
+    Comparison,
+    Condition,
+    Place,
+    Rule,
+    Where,
+    rule_key,
+)
 from postroad.core.routing.found import NOTHING
 from postroad.core.routing.judging import judge_of
 from postroad.core.routing.places import lookup_of
@@ -28,11 +39,21 @@ class CompiledRule:
     rule: Rule
     holds: Test
     reads_documents: bool
+    key: str  # under which the rule is saved
+    topic: str  # that the services it brings in see; empty: the message's own
+    stops: bool  # no more rules of its service are tried when it holds
 
 
 def compile_rule(rule: Rule) -> CompiledRule:
     """The rule ready to be tried; refuses one that ``checking`` finds fault with as far as its condition goes."""
-    return CompiledRule(rule=rule, holds=compiled(rule.when), reads_documents=reads_documents(rule.when))
+    return CompiledRule(
+        rule=rule,
+        holds=compiled(rule.when),
+        reads_documents=reads_documents(rule.when),
+        key=rule_key(rule.service, rule.name),
+        topic=next((action.topic for action in rule.then if action.kind is ActionKind.CHANGE_TOPIC), ""),
+        stops=any(action.kind is ActionKind.STOP_RULE_EVALUATION for action in rule.then),
+    )
 
 
 @lru_cache(maxsize=CONDITIONS_CACHED)
@@ -56,9 +77,9 @@ def places_of(condition: Condition) -> list[Place]:
 def _combination(operator: Combining, tests: list[Test]) -> Test:
     match operator:
         case Combining.AND:
-            return lambda subject: all(test(subject) for test in tests)
+            return _until(False, tests)
         case Combining.OR:
-            return lambda subject: any(test(subject) for test in tests)
+            return _until(True, tests)
         case Combining.XOR:
             return lambda subject: sum(test(subject) for test in tests) % 2 == 1
         case Combining.NOT:
@@ -66,11 +87,23 @@ def _combination(operator: Combining, tests: list[Test]) -> Test:
             return lambda subject: not only(subject)
 
 
+def _until(answer: bool, tests: list[Test]) -> Test:
+    """Tries one after the other until one gives this answer, which is then that of all; a loop costs less than ``all``."""
+
+    def holds(subject: Subject) -> bool:
+        for test in tests:
+            if test(subject) is answer:
+                return answer
+        return not answer
+
+    return holds
+
+
 def _comparison(comparison: Comparison) -> Test:
     judge = judge_of(comparison)
     lookup = lookup_of(comparison.place)
     if comparison.operator is Comparing.MATCHES:
-        return lambda subject: subject.may_match(lookup) and judge(subject.found(lookup), NOTHING)
+        return lambda subject: subject.may_match(found := subject.found(lookup)) and judge(found, NOTHING)
     if comparison.other is None:
         return lambda subject: judge(subject.found(lookup), NOTHING)
     other = lookup_of(comparison.other)

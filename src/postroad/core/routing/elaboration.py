@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from postroad.core.admission.permission import permitted
 from postroad.core.model.directory import Routing, Service
 from postroad.core.model.message import Argument
-from postroad.core.model.rule import INCLUDING, Action, ActionKind, Rule, RuleRole
-from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.rule import INCLUDING, Action, ActionKind, RuleRole
+from postroad.core.model.snapshot import Directory
 from postroad.core.routing.attribute_defaults import default_attributes_of
 from postroad.core.routing.conditions import CompiledRule, compile_rule
 from postroad.core.routing.explanation import RuleTried, ServiceTried
@@ -24,6 +24,8 @@ from postroad.errors import Refused
 
 DEPTH_MOST = 10  # services in a chain of inclusions
 HOPS_MOST = 25  # services in a route, those that are not delivered to included
+
+_Tried = tuple[CompiledRule, bool, list[str]]  # whether it held, and what it did in words
 
 
 def rules_for(service: Service, role: RuleRole, directory: Directory) -> tuple[CompiledRule, ...]:
@@ -90,24 +92,24 @@ class Elaboration:
 
     def _try(self, node: Invocation, rules: tuple[CompiledRule, ...]) -> None:
         subject = self._seen_by(node)
-        told: list[tuple[Rule, bool, list[str]]] = []
+        told: list[_Tried] = []
         try:
             for compiled in rules:
                 did: list[str] = []
                 held = compiled.holds(subject)
-                told.append((compiled.rule, held, did))
-                if held and self._act(node, compiled.rule, did):
-                    break
+                told.append((compiled, held, did))
+                if held:
+                    self._act(node, compiled, did)
+                    if compiled.stops:
+                        break
         finally:  # what was tried is told also when an action makes the route invalid
             self.tried.append(self._told(node, subject, told))
 
-    def _told(self, node: Invocation, subject: Subject, told: list[tuple[Rule, bool, list[str]]]) -> ServiceTried:
+    def _told(self, node: Invocation, subject: Subject, told: list[_Tried]) -> ServiceTried:
         version = self.directory.object_version
-        rules = [RuleTried(rule.name, version(*object_key(rule)), held, tuple(did)) for rule, held, did in told]
+        rules = [RuleTried(one.rule.name, version("rule", one.key), held, tuple(did)) for one, held, did in told]
         invoker = node.invoker.service.gcid if node.invoker else ""
-        return ServiceTried(
-            node.service.gcid, node.role, invoker, tuple(rules), dict(subject.seen), tuple(subject.faults)
-        )
+        return ServiceTried(node.service.gcid, node.role, invoker, tuple(rules), subject.seen, subject.faults)
 
     def _seen_by(self, node: Invocation) -> Subject:
         if self._subject is None:
@@ -121,25 +123,23 @@ class Elaboration:
             default_attributes=default_attributes_of(node.service.gcid, self.directory),
         )
 
-    def _act(self, node: Invocation, rule: Rule, did: list[str]) -> bool:
-        """Carry a rule's actions out; True when no more rules of this service are to be tried."""
-        topic = next((action.topic for action in rule.then if action.kind is ActionKind.CHANGE_TOPIC), "")
-        for action in rule.then:
+    def _act(self, node: Invocation, compiled: CompiledRule, did: list[str]) -> None:
+        """Carry a rule's actions out, and tell of each what it did."""
+        for action in compiled.rule.then:
             if action.kind in INCLUDING:
-                did.append(self._include(node, rule, action, action.topic or topic))
+                did.append(self._include(node, compiled, action))
             elif action.kind is ActionKind.CHANGE_TOPIC:
                 did.append(f"the services of this rule see the topic {action.topic!r}")
             else:
                 did.append("no further rules of this service are tried")
-        return any(action.kind is ActionKind.STOP_RULE_EVALUATION for action in rule.then)
 
-    def _include(self, node: Invocation, rule: Rule, action: Action, topic: str) -> str:
+    def _include(self, node: Invocation, compiled: CompiledRule, action: Action) -> str:
         kind = _placement(node, action.kind)
         if kind is ActionKind.REDIRECT and node.target is not None:
             return (
                 f"not redirected to {action.service}: an earlier rule has redirected to {node.target.service.address}"
             )
-        one = self._included(node, rule, action, topic, kind)
+        one = self._included(node, compiled, action, kind)
         if kind is ActionKind.REDIRECT:
             node.target = one
             return f"{one.service.address} takes the place of {node.service.address}"
@@ -148,7 +148,7 @@ class Elaboration:
         node.included.append(one)
         return f"{one.service.address} stands {word} {node.service.address}"
 
-    def _included(self, node: Invocation, rule: Rule, action: Action, topic: str, kind: ActionKind) -> Invocation:
+    def _included(self, node: Invocation, compiled: CompiledRule, action: Action, kind: ActionKind) -> Invocation:
         if not node.service.may_include_services:
             raise Refused("route.invalid", f"{node.service.address} may not bring other services into a route")
         service = permitted(node.service, action.service, self.directory)
@@ -156,8 +156,8 @@ class Elaboration:
         redirected = kind is ActionKind.REDIRECT
         arguments = (action.arguments or node.arguments) if redirected else action.arguments
         one = self.bring_in(service, node, arguments, node.role if redirected else RuleRole.IN_TRANSIT)
-        one.rule = object_key(rule)[1]
-        one.topic = topic
+        one.rule = compiled.key
+        one.topic = action.topic or compiled.topic
         one.absorbs = action.absorbs
         one.through = (*node.through, node.service.gcid) if redirected else ()
         if action.pays:

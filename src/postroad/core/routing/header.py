@@ -17,7 +17,7 @@ from postroad.core.model.rule import RuleRole, ValueType
 from postroad.core.routing.found import NOTHING, Found
 
 
-class Party(Struct, frozen=True, kw_only=True):
+class Party(Struct, gc=False, frozen=True, kw_only=True):
     """A service that takes part; one whose GCID or organization is not known is compared by its address alone."""
 
     address: str
@@ -25,12 +25,12 @@ class Party(Struct, frozen=True, kw_only=True):
     organization: str = ""
 
 
-class Addressed(Struct, frozen=True, kw_only=True):
+class Addressed(Struct, gc=False, frozen=True, kw_only=True):
     party: Party
     arguments: tuple[Argument, ...] = ()
 
 
-class Header(Struct, frozen=True, kw_only=True):
+class Header(Struct, gc=False, frozen=True, kw_only=True):
     """What the header of a message says to all alike; services stand in it by what they are, however they were written."""
 
     sender: Party
@@ -49,7 +49,7 @@ class Header(Struct, frozen=True, kw_only=True):
     form: str = ""
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class Seen(Struct, gc=False, frozen=True, kw_only=True):
     """What one service sees besides: the topic that was set for it, its part in the route, and how it came into it."""
 
     header: Header

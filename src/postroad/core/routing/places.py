@@ -35,6 +35,8 @@ class Lookup:
     key: str
     find: Callable[[Subject], Found]
     names: bool = False  # its values name services or organizations, and are compared without regard to case
+    in_documents: bool = False  # so all services find the same there
+    by_schema: bool = False  # but for those whose schemas give attributes a default value
 
 
 def place_key(place: Place) -> str:
@@ -76,7 +78,7 @@ def _xml(place: Place) -> Lookup:
     path = read_xml_path(place.path, dict(place.namespaces))
     key = place_key(place)
     if not _reads_attributes(path):
-        return Lookup(key=key, find=lambda subject: subject.documents.xml(place, path, _no_defaults))
+        return Lookup(key=key, find=lambda subject: subject.documents.xml(place, path, _no_defaults), in_documents=True)
 
     def find(subject: Subject) -> Found:
         def defaults_of(root: Tree) -> Attributes | None:
@@ -85,7 +87,7 @@ def _xml(place: Place) -> Lookup:
 
         return subject.documents.xml(place, path, defaults_of)
 
-    return Lookup(key=key, find=find)
+    return Lookup(key=key, find=find, in_documents=True, by_schema=True)
 
 
 def _no_defaults(_root: Tree) -> None:
@@ -103,4 +105,4 @@ def _json(place: Place) -> Lookup:
     if place.namespaces or place.schema:
         raise Refused("rule.invalid", "namespaces and schema are for paths into XML documents; leave them out")
     path = read_json_path(place.path)
-    return Lookup(key=place_key(place), find=lambda subject: subject.documents.json(place, path))
+    return Lookup(key=place_key(place), find=lambda subject: subject.documents.json(place, path), in_documents=True)

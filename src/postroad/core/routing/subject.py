@@ -1,12 +1,11 @@
 """A message as conditions look at it: header, documents, and what the service whose rules are tried knows besides.
 
 Every service on the way gets its own view by ``seen_by``. Kept rule: all views share the documents, so that a body is parsed at
-most once for a message, and only if a condition looks into it; what a view has looked at stays with it, for explanations.
+most once for a message, and only if a condition looks into it, and a path is followed once however many services ask for it;
+what a view has looked at stays with it, for explanations.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from postroad.core.model.message import Argument, Part
 from postroad.core.model.rule import Place, RuleRole
@@ -23,7 +22,7 @@ NAMES = " (names)"  # behind a place's key: every name of the services seen ther
 
 
 class Subject:
-    __slots__ = ("default_attributes", "documents", "looked_at", "service", "view")
+    __slots__ = ("default_attributes", "documents", "looked_at", "service", "shared", "view")
 
     def __init__(
         self,
@@ -37,6 +36,7 @@ class Subject:
         self.default_attributes = default_attributes
         self.service = ""
         self.looked_at: dict[str, Found] = {}
+        self.shared: dict[str, Found] = {}  # what any view has found in documents
 
     def seen_by(
         self,
@@ -62,18 +62,28 @@ class Subject:
         view.default_attributes = default_attributes
         view.service = service
         view.looked_at = {}
+        view.shared = self.shared
         return view
 
     def found(self, lookup: Lookup) -> Found:
         """What stands at a compiled place; looked up once."""
         found = self.looked_at.get(lookup.key)
         if found is None:
-            found = self.looked_at[lookup.key] = lookup.find(self)
+            found = self.looked_at[lookup.key] = self._look(lookup)
         return found
 
-    def may_match(self, lookup: Lookup) -> bool:
-        """Whether a pattern may look at what stands at a place: there is a bound to what one message may cost."""
-        return self.documents.may_match(self.found(lookup).texts)
+    def _look(self, lookup: Lookup) -> Found:
+        """What a place in documents holds is the same for all who look, but for default attributes."""
+        if not lookup.in_documents or (lookup.by_schema and self.default_attributes is not no_default_attributes):
+            return lookup.find(self)
+        found = self.shared.get(lookup.key)
+        if found is None:
+            found = self.shared[lookup.key] = lookup.find(self)
+        return found
+
+    def may_match(self, found: Found) -> bool:
+        """Whether a pattern may look at what was found: there is a bound to what one message may cost."""
+        return self.documents.may_match(found.texts)
 
     def values(self, place: Place) -> tuple[Value, ...]:
         """What stands at a place: one value for each node, and none when there is nothing."""
@@ -85,7 +95,7 @@ class Subject:
         return tuple(self.documents.faults)
 
     @property
-    def seen(self) -> Mapping[str, tuple[str, ...]]:
+    def seen(self) -> dict[str, tuple[str, ...]]:
         """What was looked at so far, by the places' keys, long texts and long lists cut; what ``telling`` tells from."""
         seen: dict[str, tuple[str, ...]] = {}
         for key, found in self.looked_at.items():

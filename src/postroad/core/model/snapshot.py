@@ -118,7 +118,7 @@ class Directory:
         return self.assets.get(asset_key(service, kind, name))
 
     def _owned(self, name: str, table: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-        """Rules or assets by the service they belong to, sorted once for each snapshot."""
+        """Rules or assets by the service they belong to; sorted when first asked for, then handed on by ``changed``."""
         owned: dict[str, tuple[Any, ...]] | None = self.cache.get(name)
         if owned is None:
             by_service: dict[str, list[Any]] = {}
@@ -130,6 +130,7 @@ class Directory:
 
     def changed(self, changes: Iterable[ObjectChange], version: int) -> Directory:
         """The snapshot after these changes."""
+        changes = list(changes)
         tables = {kind: dict(self._table(kind)) for kind in KINDS}
         versions = dict(self.versions)
         for change in changes:
@@ -151,7 +152,17 @@ class Directory:
             assets=tables["asset"],
             versions=versions,
             _by_address={item.address.casefold(): item for item in tables["service"].values()},
+            cache=self._handed_on(changes, tables),
         )
+
+    def _handed_on(self, changes: list[ObjectChange], tables: Mapping[str, Mapping[str, Any]]) -> dict[Any, Any]:
+        """What the next snapshot need not find out again: who owns which rules and assets."""
+        cache: dict[Any, Any] = {}
+        for name, kind in (("rules", "rule"), ("assets", "asset")):
+            if name in self.cache:
+                keys = [change.key for change in changes if change.kind == kind]
+                cache[name] = _owned_after(self.cache[name], keys, tables[kind])
+        return cache
 
     def _table(self, kind: str) -> Mapping[str, Any]:
         match kind:
@@ -172,3 +183,18 @@ class Directory:
 
 def _order(item: Rule | Asset) -> tuple[int, str, str]:
     return (item.place, "", item.name) if isinstance(item, Rule) else (0, item.kind.value, item.name)
+
+
+def _owned_after(
+    owned: dict[str, tuple[Any, ...]], keys: Iterable[str], table: Mapping[str, Any]
+) -> dict[str, tuple[Any, ...]]:
+    """Items by owner once those with these keys have changed; only what their owners have is sorted again."""
+    changed: dict[str, set[str]] = {}
+    for key in keys:
+        changed.setdefault(key.partition("/")[0], set()).add(key)
+    fresh = dict(owned) if changed else owned
+    for service, its_keys in changed.items():
+        others = [item for item in owned.get(service, ()) if object_key(item)[1] not in its_keys]
+        items = [*others, *(table[key] for key in its_keys if key in table)]
+        fresh[service] = tuple(sorted(items, key=_order))
+    return fresh

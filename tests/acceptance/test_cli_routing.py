@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -273,7 +274,11 @@ def test_the_example_of_a_service_in_transit_works(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLE, tmp_path / "examples" / "in-transit")
     folder = tmp_path / "var" / "in-transit"
     folder.parent.mkdir()
-    with served(folder) as running:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with served(folder, "--port", str(port)) as running:
+        assert running.url.endswith(f":{port}")
         file = tmp_path / "examples" / "in-transit" / "network.yaml"
         succeeded("apply", file, "--yes", "--make-keys", "--data", folder)
         program = [sys.executable, str(tmp_path / "examples" / "in-transit" / "vat.py")]

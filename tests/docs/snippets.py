@@ -56,9 +56,7 @@ Step = Save | Type | RunPython
 def steps_of(page: Path) -> list[Step]:
     """Everything that the page asks for, after what it begins with."""
     text = page.read_text()
-    before = BEFORE.search(text)
-    first = _until(page.parent / before[1], before[2]) if before else []
-    return [*first, *_steps(text, page.name)]
+    return [*_before(page, text), *_steps(text, page.name)]
 
 
 def unrun(text: str) -> list[str]:
@@ -70,13 +68,19 @@ def unrun(text: str) -> list[str]:
     ]
 
 
+def _before(page: Path, text: str) -> list[Step]:
+    """What the page begins with, and what that page begins with in turn."""
+    before = BEFORE.search(text)
+    return _until(page.parent / before[1], before[2]) if before else []
+
+
 def _until(page: Path, anchor: str) -> list[Step]:
     text = page.read_text()
     headings = list(HEADING.finditer(re.sub(r"```.*?```", lambda block: " " * len(block[0]), text, flags=re.DOTALL)))
     ends = [after.start() for heading, after in pairwise(headings) if _anchor(heading[1]) == anchor]
     if not ends:
         raise ValueError(f"{page.name} has no section {anchor} with another one after it")
-    return list(_steps(text[: ends[0]], page.name))
+    return [*_before(page, text), *_steps(text[: ends[0]], page.name)]
 
 
 def _anchor(heading: str) -> str:

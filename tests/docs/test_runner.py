@@ -54,7 +54,14 @@ def test_a_page_can_begin_after_a_section_of_another(tmp_path: Path) -> None:
     (tmp_path / "page.md").write_text(PAGE)
     after = tmp_path / "after.md"
     after.write_text("<!-- begins after: page.md#first -->\n```console\n$ true\n```\n")
-    assert [step.place for step in steps_of(after)] == ["page.md:4", "page.md:8", "page.md:8", "after.md:3"]
+    first = ["page.md:4", "page.md:8", "page.md:8"]
+    assert [step.place for step in steps_of(after)] == [*first, "after.md:3"]
+    after.write_text(after.read_text() + "\n## Second\n\n## Third\n")
+    third = tmp_path / "third.md"
+    third.write_text("<!-- begins after: after.md#second -->\n```console\n$ true\n```\n")
+    assert [step.place for step in steps_of(third)] == [*first, "after.md:3", "third.md:3"], (
+        "one begins after the other"
+    )
 
 
 def test_a_block_that_nobody_would_run_is_seen() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 from rich.console import Console
 
 from postroad.cli.assignments import assignments, moment
+from postroad.cli.commands.post import composed
 from postroad.cli.connection import Connection
 from postroad.cli.delivered_view import delivered_lines
 from postroad.cli.load import percentile_ms
@@ -73,6 +75,16 @@ def test_a_file_is_recognised(tmp_path: Path, name: str, data: bytes, content_ty
     (tmp_path / name).write_bytes(data)
     assert document(str(tmp_path / name), "", 3) == Part(id="3", content_type=content_type, data=data)
     assert document(str(tmp_path / name), "a/b", 1).content_type == "a/b"
+
+
+def test_the_content_type_holds_for_texts_too(tmp_path: Path) -> None:
+    (tmp_path / "file.txt").write_text("x")
+    options: dict[str, Any] = dict.fromkeys(("to", "attach", "via", "arguments", "properties"), ())
+    options |= {"kind": "notification", "expires": "", "status": "", "text": ("{}",)}
+    for given, expected in (("application/json", "application/json"), ("", "text/plain; charset=utf-8")):
+        composed_of = composed((str(tmp_path / "file.txt"),), content_type=given, **options)
+        assert [(part.id, part.data) for part in composed_of.parts] == [("1", b"x"), ("2", b"{}")]
+        assert composed_of.parts[1].content_type == expected
 
 
 def test_references_are_resolved_beside_their_file(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from postroad.cli.command import command
 from postroad.cli.connection import Connection, connected
 from postroad.cli.output import Output
 from postroad.cli.posting import document, properties_of, recipients, status_of
-from postroad.client import Message, PostResult, message
+from postroad.client import Message, Part, PostResult, message
 from postroad.core.codecs.json_form import write_result
 from postroad.core.codecs.lexical import ROUTINGS
 from postroad.core.model.message import MessageType
@@ -63,9 +63,11 @@ def composed(
         fields["expires_at"] = moment(expires)
     if status:
         fields["status"] = status_of(status)
+    given = [Part(id=str(number), content_type=content_type, data=one.encode()) if content_type else one
+             for number, one in enumerate(text, len(files) + 1)]  # fmt: skip
     return message(
         to=recipients(to, assignments(arguments)),
-        documents=[*(document(file, content_type, number) for number, file in enumerate(files, 1)), *text],
+        documents=[*(document(file, content_type, number) for number, file in enumerate(files, 1)), *given],
         attachments=[document(file, "", len(files) + len(text) + number) for number, file in enumerate(attach, 1)],
         type=kind,
         route=recipients(via, {}),

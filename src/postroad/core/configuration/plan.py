@@ -115,11 +115,16 @@ def plan(
         if prune:
             kept = {object_key(item.value) for item in all_wanted}
             steps += _removals(wanted.name, entry, directory, kept)
-    planning.faults += _twice(document) + _ownerless(document, directory, steps)
-    if rules and steps:
-        after = directory_after(directory, steps)
-        planning.faults += [fault for item in rules for fault in new_faults(item, directory, after)]
+    planning.faults += _twice(document) + _ownerless(document, directory, steps) + _wrong(rules, directory, steps)
     return Plan(steps=tuple(steps), faults=tuple(planning.faults))
+
+
+def _wrong(rules: list[Wanted], directory: Directory, steps: list[PlannedStep]) -> list[Fault]:
+    """What would be wrong with the document's rules once the steps were carried out."""
+    if not rules or not steps:
+        return []
+    after = directory_after(directory, steps)
+    return [fault for item in rules for fault in new_faults(item, directory, after)]
 
 
 def directory_after(directory: Directory, steps: Iterable[PlannedStep]) -> Directory:

@@ -1,4 +1,4 @@
-"""Configuration as YAML that people like to read: texts of several lines, such as stylesheets, stand as the lines that they are."""
+"""Configuration as YAML that people like to read: texts of several lines, such as stylesheets, stand as those lines."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class ExplainStage:
             sender=admitted.sender.address,
             directory=directory.version,
             services=await self._services(found.tried, reader),
-            copies=tuple([explained_copy(copy, directory, reader.is_hidden) for copy in found.copies]),
+            copies=tuple([explained_copy(copy, directory, reader) for copy in found.copies]),
             code=found.refusal.code if found.refusal else "",
             detail=found.refusal.detail if found.refusal else "",
         )
@@ -122,7 +122,7 @@ class ExplainStage:
             sender=sender.address if sender is not None else message.sender,
             directory=message.directory,
             services=await self._services(tried, reader),
-            copies=tuple([explained_copy(copy, directory, reader.is_hidden) for copy in copies]),
+            copies=tuple([explained_copy(copy, directory, reader) for copy in copies]),
             forgotten=forgotten,
         )
 

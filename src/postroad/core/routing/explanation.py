@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct
@@ -107,45 +108,61 @@ class Explanation:
     forgotten: bool = False  # what was tried is no longer kept, only the route
 
 
-def explained_copy(copy: Copy, directory: Directory, hidden: Callable[[Hop], bool]) -> ExplainedCopy:
-    """The itinerary of one copy as a tree, without the invocations that somebody keeps to itself."""
+class ReadsRoutes(Protocol):
+    """Somebody who reads a route."""
+
+    def owns(self, gcid: str) -> bool: ...
+
+    def is_hidden(self, hop: Hop) -> bool:
+        """Whether an invoker keeps this service to itself."""
+        ...
+
+
+def explained_copy(copy: Copy, directory: Directory, reader: ReadsRoutes) -> ExplainedCopy:
+    """The itinerary of one copy as a tree, without the invocations that somebody keeps to itself.
+
+    By which rule, and with which arguments, somebody else invokes somebody else is left out.
+    """
     return ExplainedCopy(
         recipient=_address(copy.named, directory),
         code=copy.code,
         detail=copy.detail,
-        route=tuple([_address(hop.service, directory) for hop in copy.hops if not hidden(hop)]),
-        tree=_children(0, _nodes(copy, hidden), directory),
+        route=tuple([_address(hop.service, directory) for hop in copy.hops if not reader.is_hidden(hop)]),
+        tree=_children(0, _nodes(copy, reader), directory, reader),
     )
 
 
 _Node = tuple[Context, Hop, int | None]
 
 
-def _nodes(copy: Copy, hidden: Callable[[Hop], bool]) -> list[_Node]:
+def _nodes(copy: Copy, reader: ReadsRoutes) -> list[_Node]:
     delivered = [(context_of(hop, place), hop, place) for place, hop in enumerate(copy.hops)]
     logical: list[_Node] = [(context_of(hop, 0), hop, None) for hop in copy.logical]
-    return [node for node in (*delivered, *logical) if not hidden(node[1])]
+    return [node for node in (*delivered, *logical) if not reader.is_hidden(node[1])]
 
 
-def _children(parent: int, nodes: list[_Node], directory: Directory) -> tuple[ExplainedInvocation, ...]:
+def _children(
+    parent: int, nodes: list[_Node], directory: Directory, reader: ReadsRoutes
+) -> tuple[ExplainedInvocation, ...]:
     found = []
     for context, hop, place in sorted(
         (node for node in nodes if node[0].parent == parent), key=lambda node: node[0].id
     ):
+        concerned = reader.owns(hop.invoker) or reader.owns(hop.service)
         found.append(
             ExplainedInvocation(
                 service=_address(hop.service, directory),
                 gcid=hop.service,
                 place=place,
-                rule=context.rule.partition("/")[2],
-                arguments=hop.arguments,
+                rule=context.rule.partition("/")[2] if concerned else "",
+                arguments=hop.arguments if concerned else (),
                 topic=context.topic,
                 payer=_address(context.payer, directory) if context.payer else "",
                 isolated=context.isolated,
                 absorbs=context.absorbs,
                 dynamic=context.dynamic,
                 redirected=bool(context.through),
-                children=_children(context.id, nodes, directory),
+                children=_children(context.id, nodes, directory, reader),
             )
         )
     return tuple(found)

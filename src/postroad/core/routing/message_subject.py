@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from postroad.core.admission.admit import Admitted
+from postroad.core.admission.permission import permitted
 from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Part, Property, Recipient
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.subject import Addressed, Header, Party, Subject
+from postroad.errors import Refused
 
 
 def party_of(service: Service) -> Party:
@@ -19,13 +21,13 @@ def posted_subject(admitted: Admitted, directory: Directory, size: int = 0, form
     message = admitted.message
     header = Header(
         sender=party_of(admitted.sender),
-        to=tuple([_addressed(recipient, directory) for recipient in message.to]),
+        to=tuple([_addressed(recipient, admitted.sender, directory) for recipient in message.to]),
         type=message.type,
         topic=message.topic,
         handle=message.handle,
         possible_duplicate=message.possible_duplicate,
         expires_at_us=admitted.expires_at_us,
-        route=tuple([_party(stop.service, directory) for stop in message.route]),
+        route=tuple([_named_by(admitted.sender, stop.service, directory) for stop in message.route]),
         properties=message.properties,
         status=message.status,
         posted_at_us=admitted.at_us,
@@ -59,8 +61,16 @@ def travelling_subject(
     return Subject(header=header, parts=parts)
 
 
-def _addressed(recipient: Recipient, directory: Directory) -> Addressed:
-    return Addressed(party=_party(recipient.service, directory), arguments=recipient.arguments)
+def _addressed(recipient: Recipient, sender: Service, directory: Directory) -> Addressed:
+    return Addressed(party=_named_by(sender, recipient.service, directory), arguments=recipient.arguments)
+
+
+def _named_by(sender: Service, name: str, directory: Directory) -> Party:
+    """The service that the sender means; one that it may not send to is no more than a name, whether it exists or not."""
+    try:
+        return party_of(permitted(sender, name, directory))
+    except Refused:
+        return Party(address=name)
 
 
 def _party(name: str, directory: Directory) -> Party:

@@ -9,7 +9,8 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, Service, Visibility
 from postroad.core.model.journal import Copy
 from postroad.core.model.message import Argument, Message, Recipient
-from postroad.core.routing.itinerary import itineraries
+from postroad.core.model.rule import Action, ActionKind, Comparing, Comparison, Place, Rule, RuleRole, Where
+from postroad.core.routing.itinerary import attempted, itineraries
 from postroad.errors import Refused
 from postroad.testing.directories import directory_of
 
@@ -114,3 +115,24 @@ def test_what_is_remembered_does_not_leak_to_another_sender_or_directory() -> No
     assert not own.code
     with pytest.raises(Refused):
         itineraries(admit(message, Caller(service=SUPPLY), shared, 1), shared)
+
+
+@pytest.mark.req("N3", "Z5")
+def test_a_rule_cannot_tell_a_private_service_from_none() -> None:
+    """What a rule saw is explained to its owner, so it must not see who is there."""
+    private = Service(gcid="f" * 16, organization="Acme", name="Vault")
+    seen_gcid = Comparison(operator=Comparing.EXISTS, place=Place(where=Where.HEADER, path="to.gcid"))
+    asking = Rule(
+        service=BUYER.gcid,
+        name="who",
+        place=1,
+        role=RuleRole.SENDER,
+        when=seen_gcid,
+        then=(Action(kind=ActionKind.STOP_RULE_EVALUATION),),
+    )
+    known = directory_of(BUYER, private, asking)
+    tried = []
+    for named in ("Acme/Vault", "Acme/Nothing"):
+        found = attempted(admit(Message(to=(Recipient(named),)), Caller(service=BUYER), known, 1), known)
+        tried.append([(rule.name, rule.held) for service in found.tried for rule in service.rules])
+    assert tried == [[("who", False)]] * 2

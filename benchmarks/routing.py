@@ -168,14 +168,11 @@ def routing(directory: Directory) -> Call:
 
 def show_routes(directories: dict[tuple[str, int], Directory]) -> None:
     best = least_us({f"{name} {size}": routing(directory) for (name, size), directory in directories.items()})
-    print(
-        f"{f'route of an order of {len(ORDER.parts[0].data)} bytes':30}",
-        *(f"{size:>10,} rules" for size in SIZES),
-        "   parsed",
-    )
+    sizes = "".join(f"{f'{size:,} rules':>16}" for size in SIZES)
+    print(f"{f'route of an order of {len(ORDER.parts[0].data)} bytes':30}{sizes}   parsed")
     for way in WAYS:
         times = "".join(f"{best[f'{way.name} {size}']:13.2f} µs" for size in SIZES)
-        print(f"{way.name:30} {times} {parses(routing(directories[way.name, SIZES[-1]])):8}×")
+        print(f"{way.name:30}{times}{parses(routing(directories[way.name, SIZES[-1]])):8}×")
 
 
 # ---- the same conditions by hand -------------------------------------------------------------------------------------
@@ -185,7 +182,8 @@ def condition_alone(case: Case) -> Call:
     test, view = compiled(case.condition), subject()
 
     def call() -> bool:
-        view.looked_at.clear()  # as for a service whose first rule this is
+        view.looked_at.clear()  # as for the first service that looks there
+        view.shared.clear()
         return test(view)
 
     return call

@@ -16,6 +16,7 @@ from postroad.cli.changes_view import changes, named, shown
 from postroad.core.audit.history import CopyHistory, History, MessageHistory, Stop
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.message import Part
+from postroad.core.routing.explanation import OF_ANOTHER
 
 STATES = {"delivered": "green", "queued": "yellow"}
 Contents = Mapping[int, Sequence[Part]]  # of deliveries, by number
@@ -69,7 +70,8 @@ class _Drawing:
         line = Text(stop.service + (" (in transit)" if stop.in_transit else "") + "  ")
         line.append(stop.state, STATES.get(stop.state, "red"))
         if stop.rule:
-            line.append(f"  by rule {stop.rule} of {stop.invoker}", "dim")
+            rule = "a rule" if stop.rule == OF_ANOTHER else f"rule {stop.rule}"
+            line.append(f"  by {rule} of {stop.invoker}", "dim")
         branch = above.add(line)
         for event in stop.events:
             words = f"{event.what} by {event.by}" + (f": {event.detail}" if event.detail else "")

@@ -23,6 +23,7 @@ from postroad.core.model.journal import (
     MessagePosted,
 )
 from postroad.core.model.snapshot import Directory
+from postroad.core.routing.explanation import OF_ANOTHER
 
 UNDER_WAY = "under way"
 NETWORK = "network"
@@ -213,7 +214,7 @@ class _Teller:
             state=State.QUEUED.name.lower(),
             size=size,
             invoker=self._address(hops[hop].invoker),
-            rule=context.rule.partition("/")[2] if context is not None else "",
+            rule=self._rule(hops[hop]),
             isolated_by=context.shown_sender if context is not None else "",
         )
         self._stops[number] = stop
@@ -255,6 +256,12 @@ class _Teller:
         if stops and all(stop.isolated_by and self._owner(stop.isolated_by) != self._viewer for stop in stops):
             story.sender = self._address(stops[0].isolated_by)
             story.handle = story.answers = ""
+
+    def _rule(self, hop: Hop) -> str:
+        """The name of the rule that brought the service in; that of another organization is not told."""
+        name = hop.context.rule.partition("/")[2] if hop.context is not None else ""
+        may_know = self._viewer in (None, self._owner(hop.invoker))
+        return name if may_know or not name else OF_ANOTHER
 
     def _is_kept_from_viewer(self, stop: Stop) -> bool:
         """Whether somebody else included this service and keeps it to itself."""

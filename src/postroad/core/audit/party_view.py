@@ -10,10 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from postroad.core.routing.explanation import ExplainedCopy, ExplainedInvocation, ExplainedService, Explanation
+from postroad.core.routing.explanation import (
+    OF_ANOTHER,
+    ExplainedCopy,
+    ExplainedInvocation,
+    ExplainedService,
+    Explanation,
+)
 
 Owns = Callable[[str], bool]  # told a GCID
-OF_ANOTHER = "of another organization"
 KEPT_BACK = "(kept from you)"
 
 

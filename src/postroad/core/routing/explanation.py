@@ -20,6 +20,8 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.routing.contexts import context_of
 from postroad.core.routing.telling import Told
 
+OF_ANOTHER = "of another organization"  # stands for the name of a rule that is not the reader's to know
+
 
 class RuleTried(Struct, frozen=True, array_like=True):
     name: str
@@ -154,7 +156,7 @@ def _children(
                 service=_address(hop.service, directory),
                 gcid=hop.service,
                 place=place,
-                rule=context.rule.partition("/")[2] if concerned else "",
+                rule=_rule_name(context, known=reader.owns(hop.invoker)),
                 arguments=hop.arguments if concerned else (),
                 topic=context.topic,
                 payer=_address(context.payer, directory) if context.payer else "",
@@ -166,6 +168,11 @@ def _children(
             )
         )
     return tuple(found)
+
+
+def _rule_name(context: Context, *, known: bool) -> str:
+    name = context.rule.partition("/")[2]
+    return name if known or not name else OF_ANOTHER
 
 
 def _address(name: str, directory: Directory) -> str:

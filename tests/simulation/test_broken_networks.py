@@ -83,4 +83,4 @@ class NeverExpires(LocalDesk):
 )
 def test_a_broken_network_is_found_out(build: Build, promise: str) -> None:
     report = simulate(3, days=0.3, posts=150, crashes=30, build=build)
-    assert any(fault.startswith(f"{promise}: ") for fault in report.broken), report
+    assert any(fault.startswith(f"{promise}: ") for fault in report.broken), str(report)

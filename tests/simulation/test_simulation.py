@@ -35,9 +35,9 @@ def half_a_day(seed: int) -> Report:
 )
 def test_the_promises_hold_for_seeds_that_broke_them(seed: int) -> None:
     report = half_a_day(seed)
-    assert not report.broken, report
+    assert not report.broken, str(report)
     assert report.starts > 2, "nothing crashed, so nothing was tried"
-    assert all(report.states[state] for state in ("delivered", "expired", "failed", "cancelled")), report
+    assert all(report.states[state] for state in ("delivered", "expired", "failed", "cancelled")), str(report)
 
 
 @pytest.mark.parametrize("place", range(SIMULATIONS))
@@ -45,12 +45,12 @@ def test_the_promises_hold_for_seeds_nobody_has_seen(place: int) -> None:
     seed = SEED + place
     print(f"seed {seed}: repeat with POSTROAD_TEST_SEED={seed}")
     report = half_a_day(seed)
-    assert not report.broken, report
+    assert not report.broken, str(report)
 
 
 def test_a_busy_hour_keeps_them_too() -> None:
     report = simulate(11, days=1 / 24, posts=400, services=12, crashes=20)
-    assert not report.broken, report
+    assert not report.broken, str(report)
 
 
 def test_a_seed_gives_the_same_journal_byte_for_byte() -> None:

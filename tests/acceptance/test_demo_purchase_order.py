@@ -19,10 +19,10 @@ from tests.acceptance.purchase_order import (
     ORDER,
     SPAMCO,
     STOPS,
+    WAIT_S,
     arrived,
     scenario,
     stops_of,
-    taken,
     values_in,
 )
 from tests.acceptance.served_network import Served
@@ -59,11 +59,14 @@ def items_in(order: bytes) -> list[bytes]:
     return [etree.tostring(item) for item in etree.fromstring(order).findall("Item")]
 
 
-@pytest.mark.req("S5", "R4", "M11")
+@pytest.mark.req("S5", "R4", "M11", "M2")
 def test_the_order_travels_in_json(mybiz: Client, acme: Client) -> None:
     posted = mybiz.post(to=ACME, type="request", topic="purchase-order", handle="PO-1001", document=ORDER)
-    order = taken(acme, posted.transaction)
+    [order] = acme.poll(1, wait_s=WAIT_S, trace=True)
     assert (order.sender, order.topic, order.handle) == (MYBIZ, "purchase-order", "PO-1001")
+    assert [stop.service for stop in order.trace] == [service for service, _ in STOPS[:-1]]
+    times = [order.posted_at_us, *[stop.at_us for stop in order.trace]]
+    assert times == sorted(times)
     assert values_in(order.parts[0].data) == AS_ACME_WANTS_IT
     acme.reply(order, CONFIRMATION)
     response = arrived(mybiz, posted.transaction)
@@ -86,7 +89,8 @@ def test_the_order_travels_in_soap(network: Served, mybiz: Client) -> None:
     [buyer], [seller] = soap(network, MYBIZ), soap(network, ACME)
     header = {"To": {"Service": [{"name": ACME}]}, "Type": "request", "Handle": "PO-1002"}
     posted = buyer.Post(Header=header, Document=[{"Xml": {"_value_1": etree.fromstring(ORDER)}}])
-    [order] = seller.Poll(WaitSeconds=20)
+    [order] = seller.Poll(WaitSeconds=20, Trace=True)
+    assert [stop.name for stop in order.Header.Trace.Stop] == [service for service, _ in STOPS[:-1]]
     assert values_in(etree.tostring(order.Document[0].Xml._value_1)) == AS_ACME_WANTS_IT
     seller.Post(
         Header={"Type": "response", "Reference": order.Header.Token},

@@ -35,6 +35,8 @@ def _facts(message: Delivered) -> Iterator[tuple[str, str]]:
         yield "status", f"{message.status.code} {message.status.text}".rstrip()
     for entry in message.properties:
         yield "property", f"{entry.name} = {entry.value}"
+    for stop in message.trace:
+        yield "passed", f"{stop.service}  {write_time(stop.at_us)}" + (f"  {stop.status.code}" if stop.status else "")
     if message.attempt > 1:
         yield "attempt", str(message.attempt)
 

@@ -93,10 +93,20 @@ class Client:
         return self._run(self._talks.post_many(messages, progress))
 
     def poll(
-        self, most: int = 10, *, wait_s: float = 0.0, lease_s: float = 0.0, select: Selector = EVERYTHING
+        self,
+        most: int = 10,
+        *,
+        wait_s: float = 0.0,
+        lease_s: float = 0.0,
+        select: Selector = EVERYTHING,
+        trace: bool = False,
     ) -> list[Received]:
-        """Take waiting messages; they come again after the lease unless acknowledged."""
-        return self._run(self._talks.poll(PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select)))
+        """Take waiting messages; they come again after the lease unless acknowledged.
+
+        With ``trace`` each tells which services it has passed (``message.trace``).
+        """
+        polling = PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select, trace=trace)
+        return self._run(self._talks.poll(polling))
 
     def acknowledge(self, *messages: Delivered | str) -> SettlementResult:
         """These messages (or tokens) are done with and never come again."""

@@ -91,9 +91,16 @@ class AsyncClient:
         return await self._run(self._talks.post_many(messages, progress))
 
     async def poll(
-        self, most: int = 10, *, wait_s: float = 0.0, lease_s: float = 0.0, select: Selector = EVERYTHING
+        self,
+        most: int = 10,
+        *,
+        wait_s: float = 0.0,
+        lease_s: float = 0.0,
+        select: Selector = EVERYTHING,
+        trace: bool = False,
     ) -> list[Received]:
-        return await self._run(self._talks.poll(PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select)))
+        polling = PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select, trace=trace)
+        return await self._run(self._talks.poll(polling))
 
     async def acknowledge(self, *messages: Delivered | str) -> SettlementResult:
         return await self._run(self._talks.settle(Settlement(tokens=tokens_of(messages))))

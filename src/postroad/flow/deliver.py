@@ -36,6 +36,7 @@ from postroad.flow.context import has_context, in_context
 from postroad.flow.patience import Patience
 from postroad.flow.posting import parts_of
 from postroad.flow.settle import acknowledge
+from postroad.flow.trail import TrailStage
 from postroad.ports import Clock, Desk, Step
 
 LEASE_S = 60.0
@@ -48,12 +49,14 @@ class DeliverStage:
         directory: Callable[[], Directory],
         clock: Clock,
         answers: AnswerStage,
+        trail: TrailStage,
         token_key: bytes,
     ) -> None:
         self._desk = desk
         self._directory = directory
         self._clock = clock
         self._answers = answers
+        self._trail = trail
         self._token_key = token_key
 
     async def poll(self, caller: Caller, request: PollRequest, patience: Patience | None = None) -> list[Delivered]:
@@ -72,7 +75,8 @@ class DeliverStage:
             if claimed or left_s <= 0 or patience.over:
                 bodies = await self._desk.bodies(claimed)
                 directory = self._directory()
-                return [self._delivered(*pair, directory) for pair in zip(claimed, bodies, strict=True)]
+                delivered = [self._delivered(*pair, directory) for pair in zip(claimed, bodies, strict=True)]
+                return await self._trail.traced(claimed, delivered, directory) if request.trace else delivered
             await patience.wait(self._desk.arrival(service.gcid, left_s))
 
     async def settle(self, caller: Caller, settlement: Settlement) -> SettlementResult:

@@ -32,6 +32,7 @@ from postroad.flow.explain import ExplainStage
 from postroad.flow.history import HistoryStage
 from postroad.flow.patience import Patience
 from postroad.flow.posting import Answer, Answered, AnsweredAt, Posting
+from postroad.flow.trail import TrailStage
 from postroad.ports import Clock, Desk, IndexReader, Journal, Randomness
 
 
@@ -62,7 +63,7 @@ class Network:
         answers = AnswerStage(desk, journal, randomness, token_key, ending, cancelling)
         self.expiry = ExpireStage(desk, index, clock, ending, due, indexed)
         self._accept = AcceptStage(desk, journal, directory, clock, randomness, answers, due.note)
-        self._deliver = DeliverStage(desk, directory, clock, answers, token_key)
+        self._deliver = DeliverStage(desk, directory, clock, answers, TrailStage(index, indexed), token_key)
         self._explain = ExplainStage(journal, index, directory, clock, indexed)
         self._history = HistoryStage(journal, index, directory, indexed)
 

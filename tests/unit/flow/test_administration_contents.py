@@ -10,7 +10,7 @@ from postroad.core.configuration.rules import RuleEntry, rule_of
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import DocumentAccess, Visibility
 from postroad.core.model.journal import AccessRecorded, decode
-from postroad.core.model.message import Message, MessageType, Part, Recipient
+from postroad.core.model.message import Message, MessageType, Part, Recipient, Status
 from postroad.core.model.polling import PollRequest
 from postroad.errors import Refused
 from postroad.flow.administration_contents import part, part_at_stop, parts_at_stop
@@ -34,6 +34,7 @@ class House:
         self.services: dict[str, Caller] = {}
         self.session = ""
         self.deliveries: dict[str, int] = {}
+        self.traces: dict[str, list[str]] = {}  # what each was told when it polled
 
     async def furnish(self) -> None:
         withheld = (DocumentAccess(service="Postcard", read=("open",), change=("open",)),)
@@ -52,10 +53,12 @@ class House:
     async def travel(self) -> None:
         message = Message(handle="h-1", to=(Recipient("Acme/In"),), route=(Recipient("Postcard/In"),), parts=PARTS)
         self.session = (await self.network.post(self.services["Sender"], message)).session
-        for name in ("Postcard", "Stamp", "Guard"):
-            [delivered] = await self.network.poll(self.services[name], PollRequest(max=1))
-            answer = Message(type=MessageType.RESPONSE, reference=delivered.token)
-            await self.network.post(self.services[name], answer)
+        for name in ("Postcard", "Stamp", "Guard", "Acme"):
+            [delivered] = await self.network.poll(self.services[name], PollRequest(max=1, trace=True))
+            self.traces[name] = [stop.service for stop in delivered.trace]
+            if delivered.recipient != "Acme/In":
+                answer = Message(type=MessageType.RESPONSE, reference=delivered.token)
+                await self.network.post(self.services[name], answer)
         history = await self.network.trace(self.session, None)
         assert history is not None
         self.deliveries = {
@@ -119,6 +122,33 @@ async def test_the_history_tells_each_of_the_stops_that_it_sees(house: House, vi
         assert [stop.service for stop in copy.stops] == TOLD[viewer]
         isolated = viewer == "Guard"
         assert (message.sender, message.handle) == (("Acme/In", "") if isolated else ("Sender/Out", "h-1"))
+
+
+@pytest.mark.req("M2", "Z5")
+async def test_a_poll_tells_of_the_stops_before_but_for_those_that_are_kept_from_the_receiver(house: House) -> None:
+    assert house.traces == {
+        "Postcard": [],
+        "Stamp": ["Postcard/In"],
+        "Guard": [],
+        "Acme": ["Postcard/In", "Stamp/In", "Guard/In"],
+    }
+
+
+@pytest.mark.req("M2", "R12")
+async def test_a_poll_tells_of_absorbed_errors_and_of_nothing_when_not_asked() -> None:
+    async with memory_network() as running:
+        sender, vain = await running.register("Sender/Out"), await running.register("Vain/Try", **PUBLIC)
+        house = House(running)
+        house.services = {"Sender": sender, "Acme": await running.register("Acme/In", **PUBLIC)}
+        await house.rule("Sender", {"addServiceAfter": "Vain/Try", "errors": "absorb"})
+        for asked in (True, False):
+            await running.network.post(sender, Message(to=(Recipient("Acme/In"),), parts=PARTS))
+            [delivered] = await running.network.poll(vain, PollRequest())
+            failed = Message(type=MessageType.RESPONSE, reference=delivered.token, status=Status("sold-out", "sorry"))
+            await running.network.post(vain, failed)
+            [arrived] = await running.network.poll(house.services["Acme"], PollRequest(trace=asked))
+            told = [(stop.service, stop.status) for stop in arrived.trace]
+            assert told == ([("Vain/Try", Status("sold-out", "sorry"))] if asked else [])
 
 
 @pytest.mark.req("R12", "Z5")

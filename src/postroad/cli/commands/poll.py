@@ -25,6 +25,7 @@ from postroad.core.model.polling import POLL_MAX, WAIT_MAX_S, Selector
 )
 @click.option("--lease", "lease_s", default=0.0, help="Seconds until they come again unless acknowledged.")
 @click.option("--ack", is_flag=True, help="Acknowledge them at once.")
+@click.option("--trace", is_flag=True, help="Tell which services each has passed on its way.")
 @click.option("--from", "sender", default="", help="Only from this service.")
 @click.option("--type", "kind", type=click.Choice([kind.value for kind in MessageType]), help="Only of this type.")
 @click.option("--topic", default="", help="Only with this topic.")
@@ -33,8 +34,8 @@ from postroad.core.model.polling import POLL_MAX, WAIT_MAX_S, Selector
 @click.option("--property", "properties", multiple=True, metavar="NAME=VALUE", help="Only with this property.")
 @connected
 def poll(
-    out: Output, most: int, wait_s: float, lease_s: float, ack: bool, kind: str | None, properties: tuple[str, ...],
-    connection: Connection, **texts: str,
+    out: Output, most: int, wait_s: float, lease_s: float, ack: bool, trace: bool, kind: str | None,
+    properties: tuple[str, ...], connection: Connection, **texts: str,
 ) -> None:  # fmt: skip
     """Take messages that wait for a service.
 
@@ -44,7 +45,7 @@ def poll(
         type=MessageType(kind) if kind else None, properties=tuple(assignments(properties).items()), **texts
     )
     with connection.client() as client:
-        messages = client.poll(most, wait_s=wait_s, lease_s=lease_s, select=select)
+        messages = client.poll(most, wait_s=wait_s, lease_s=lease_s, select=select, trace=trace)
         _print(out, messages)
         if ack and messages:
             client.acknowledge(*messages)

@@ -25,6 +25,7 @@ from postroad.core.codecs.json_shapes import (
     JsonDelivered,
     JsonDeliveries,
     JsonParty,
+    JsonPassed,
     JsonPoll,
     JsonPost,
     JsonProblem,
@@ -41,7 +42,7 @@ from postroad.core.codecs.lexical import read_routing, read_text, read_time, wri
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import check_lists
 from postroad.core.codecs.requests import checked_poll, checked_settlement
-from postroad.core.model.message import Delivered, Message, PostResult, RecipientResult, Reference, Status
+from postroad.core.model.message import Delivered, Message, Passed, PostResult, RecipientResult, Reference, Status
 from postroad.core.model.polling import PollRequest, Selector, Settled, Settlement, SettlementResult
 from postroad.errors import Refused
 
@@ -84,7 +85,13 @@ class JsonCodec:
             properties=dict(select.properties),
         )
         return _encode(
-            JsonPoll(max=request.max, wait_seconds=request.wait_s, lease_seconds=request.lease_s, select=shape)
+            JsonPoll(
+                max=request.max,
+                wait_seconds=request.wait_s,
+                lease_seconds=request.lease_s,
+                select=shape,
+                trace=request.trace,
+            )
         )
 
     def decode_poll(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> PollRequest:
@@ -97,7 +104,9 @@ class JsonCodec:
             transaction=shape.select.transaction,
             properties=tuple(shape.select.properties.items()),
         )
-        request = PollRequest(max=shape.max, wait_s=shape.wait_seconds, lease_s=shape.lease_seconds, select=select)
+        request = PollRequest(
+            max=shape.max, wait_s=shape.wait_seconds, lease_s=shape.lease_seconds, select=select, trace=shape.trace
+        )
         return checked_poll(request, limits)
 
     def encode_delivered(self, messages: Sequence[Delivered]) -> bytes:
@@ -232,7 +241,12 @@ def write_delivered(message: Delivered) -> JsonDelivered:
         in_transit=message.in_transit,
         documents=[write_part(part) for part in message.parts if not part.attachment],
         attachments=[write_part(part) for part in message.parts if part.attachment],
+        trace=[_write_passed(one) for one in message.trace] if message.trace else [],
     )
+
+
+def _write_passed(passed: Passed) -> JsonPassed:
+    return JsonPassed(service=passed.service, at=write_time(passed.at_us), status=_write_status(passed.status))
 
 
 def read_delivered(message: JsonDelivered, limits: WireLimits) -> Delivered:
@@ -259,7 +273,12 @@ def read_delivered(message: JsonDelivered, limits: WireLimits) -> Delivered:
         in_transit=message.in_transit,
         possible_duplicate=message.possible_duplicate,
         parts=read_parts(message.documents, message.attachments, limits),
+        trace=tuple([_read_passed(one, limits) for one in message.trace]),
     )
+
+
+def _read_passed(passed: JsonPassed, limits: WireLimits) -> Passed:
+    return Passed(passed.service, read_time(passed.at, "/trace/at"), _read_status(passed.status, limits))
 
 
 def write_result(result: PostResult) -> JsonResult:

@@ -70,6 +70,14 @@ class JsonParty(Shape):
     arguments: dict[str, str] = {}
 
 
+class JsonPassed(Shape):
+    """A service that the message has passed, and when it answered."""
+
+    service: str
+    at: str
+    status: JsonStatus | None = None
+
+
 class JsonDelivered(Shape, kw_only=True):
     session: str
     token: str
@@ -90,6 +98,7 @@ class JsonDelivered(Shape, kw_only=True):
     in_transit: bool = False
     documents: list[JsonPart] = []
     attachments: list[JsonPart] = []
+    trace: list[JsonPassed] = []
 
 
 class JsonDeliveries(Struct, rename="camel", forbid_unknown_fields=True):
@@ -122,6 +131,7 @@ class JsonPoll(Shape):
     wait_seconds: float = 0.0
     lease_seconds: float = 0.0
     select: JsonSelector = field(default_factory=JsonSelector)
+    trace: bool = False
 
 
 class JsonSettlement(Shape):

@@ -90,6 +90,14 @@ class Reference(Struct, gc=False, frozen=True, array_like=True):
     handle: str = ""
 
 
+class Passed(Struct, gc=False, frozen=True, array_like=True):
+    """A service that a delivered message has passed on its way, and when it answered."""
+
+    service: str  # address
+    at_us: int
+    status: Status | None = None  # an error of it that its invoker absorbed
+
+
 class Delivered(Struct, gc=False, frozen=True, kw_only=True):
     """A message as handed to a receiver."""
 
@@ -114,6 +122,7 @@ class Delivered(Struct, gc=False, frozen=True, kw_only=True):
     in_transit: bool  # True: answer with the changed message; False: this service is the recipient
     possible_duplicate: bool = False
     parts: tuple[Part, ...] = ()
+    trace: tuple[Passed, ...] = ()  # where the poll asked for it, and cut to what the receiver may see
 
 
 class RecipientResult(Struct, gc=False, frozen=True, kw_only=True):

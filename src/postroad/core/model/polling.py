@@ -19,12 +19,13 @@ TOKENS_MAX = 10_000
 
 
 class PollRequest(Struct, frozen=True, kw_only=True):
-    """Up to ``max`` messages, waiting ``wait_s`` for the first, leased for ``lease_s``."""
+    """Up to ``max`` messages, waiting ``wait_s`` for the first, leased for ``lease_s``; with ``trace`` each tells its way."""
 
     max: int = 10
     wait_s: float = 0.0
     lease_s: float = 0.0
     select: Selector = EVERYTHING
+    trace: bool = False
 
 
 class Outcome(StrEnum):

@@ -8,6 +8,7 @@ from postroad.core.model.message import (
     Message,
     MessageType,
     Part,
+    Passed,
     PostResult,
     Property,
     PropertyType,
@@ -99,6 +100,10 @@ DELIVERED = Delivered(
     in_transit=True,
     possible_duplicate=True,
     parts=PARTS,
+    trace=(
+        Passed("Transmatics/xslt", NOON - 80_000_000_000),
+        Passed("XpandiCo/zipPlus4", NOON - 70_000_000_000, Status("lookup.missing", "No <zip>")),
+    ),
 )
 RESULT = PostResult(
     session="0191f5a2b3c400112233445566778899",
@@ -115,6 +120,7 @@ POLL = PollRequest(
     select=Selector(
         sender="MyBiz/Purchasing", type=MessageType.REQUEST, topic="orders/new", properties=(("customer", "A & B"),)
     ),
+    trace=True,
 )
 SETTLEMENT = Settlement(tokens=("1f0000.aa", "1f0001.bb"), outcome=Outcome.NACK, delay_s=30.0, reason="busy <now>")
 SETTLED = SettlementResult(

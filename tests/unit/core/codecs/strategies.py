@@ -11,6 +11,7 @@ from postroad.core.model.message import (
     Message,
     MessageType,
     Part,
+    Passed,
     PostResult,
     Property,
     PropertyType,
@@ -122,6 +123,7 @@ DELIVERED = st.builds(
     in_transit=st.booleans(),
     possible_duplicate=st.booleans(),
     parts=PARTS,
+    trace=st.lists(st.builds(Passed, TEXTS, st.integers(1, LAST_US), STATUSES), max_size=3).map(tuple),
 )
 RESULTS = st.builds(
     PostResult,
@@ -143,6 +145,7 @@ POLLS = st.builds(
         transaction=TEXTS,
         properties=st.lists(st.tuples(NAMES, TEXTS), max_size=3, unique_by=lambda pair: pair[0]).map(tuple),
     ),
+    trace=st.booleans(),
 )
 SETTLEMENTS = st.builds(
     Settlement,

@@ -12,7 +12,7 @@ from postroad.core.codecs.requests import checked_poll, checked_settlement
 from postroad.core.codecs.soap.parts import read_parts
 from postroad.core.codecs.soap.posting import name_of, read_arguments, read_properties, read_status, read_type
 from postroad.core.codecs.soap.reader import Element
-from postroad.core.model.message import Delivered, PostResult, RecipientResult, Reference
+from postroad.core.model.message import Delivered, Passed, PostResult, RecipientResult, Reference
 from postroad.core.model.polling import (
     EVERYTHING,
     TOKENS_MAX,
@@ -25,6 +25,7 @@ from postroad.core.model.polling import (
 )
 
 Fields = dict[str, list[Element]]
+STOPS_MAX = 1_000
 
 
 def _text(fields: Fields, name: str, limits: WireLimits) -> str:
@@ -54,13 +55,14 @@ def _flag(fields: Fields, name: str) -> bool:
 
 
 def read_poll(poll: Element, limits: WireLimits) -> PollRequest:
-    fields = poll.fields(Max=1, WaitSeconds=1, LeaseSeconds=1, Select=1)
+    fields = poll.fields(Max=1, WaitSeconds=1, LeaseSeconds=1, Select=1, Trace=1)
     most = _number(fields, "Max", PollRequest().max)
     request = PollRequest(
         max=int(most),
         wait_s=_number(fields, "WaitSeconds", 0.0),
         lease_s=_number(fields, "LeaseSeconds", 0.0),
         select=_selector(fields["Select"][0], limits) if fields["Select"] else EVERYTHING,
+        trace=_flag(fields, "Trace"),
     )
     return checked_poll(request, limits)
 
@@ -133,7 +135,7 @@ def _delivered(message: Element, limits: WireLimits) -> Delivered:
         raise malformed("a delivered message has a Header", message.path)
     header = inside["Header"][0].fields(
         Session=1, Token=1, Transaction=1, From=1, To=1, Type=1, Topic=1, Handle=1, PossibleDuplicate=1, Reference=1,
-        Invoker=1, PostedAt=1, Expiration=1, Attempt=1, InTransit=1, Property=limits.properties, Status=1,
+        Invoker=1, PostedAt=1, Expiration=1, Attempt=1, InTransit=1, Property=limits.properties, Status=1, Trace=1,
     )  # fmt: skip
     sender, recipient = _service(header, "From", message), _service(header, "To", message)
     return Delivered(
@@ -158,7 +160,18 @@ def _delivered(message: Element, limits: WireLimits) -> Delivered:
         in_transit=_flag(header, "InTransit"),
         possible_duplicate=_flag(header, "PossibleDuplicate"),
         parts=read_parts(inside["Document"], inside["Attachment"], limits),
+        trace=_trace(header["Trace"][0], limits) if header["Trace"] else (),
     )
+
+
+def _trace(trace: Element, limits: WireLimits) -> tuple[Passed, ...]:
+    return tuple([_passed(stop, limits) for stop in trace.fields(Stop=STOPS_MAX)["Stop"]])
+
+
+def _passed(stop: Element, limits: WireLimits) -> Passed:
+    attributes = stop.only_attributes("name", "at")
+    status = read_status(stop.fields(Status=1)["Status"], limits)
+    return Passed(attributes.get("name", ""), read_time(attributes.get("at", ""), stop.path), status)
 
 
 def _service(header: Fields, name: str, message: Element) -> Element:

@@ -17,6 +17,7 @@ from postroad.core.model.message import (
     Message,
     MessageType,
     Part,
+    Passed,
     PostResult,
     Property,
     PropertyType,
@@ -108,9 +109,18 @@ def _delivered(m: Delivered) -> bytes:
         f"<pr:Type>{m.type.value}</pr:Type>{_field('Topic', m.topic)}{_field('Handle', m.handle)}{reference}"
         f"{_field('Invoker', m.invoker)}<pr:PostedAt>{write_time(m.posted_at_us)}</pr:PostedAt>"
         f"<pr:Attempt>{m.attempt}</pr:Attempt>{optional}"
-        f"{_properties(m.properties) if m.properties else ''}{_status(m.status)}</pr:Header>"
+        f"{_properties(m.properties) if m.properties else ''}{_status(m.status)}{_trace(m.trace) if m.trace else ''}"
+        "</pr:Header>"
     )
     return b"%b%b</pr:Message>" % (header.encode(), _parts(m.parts))
+
+
+def _trace(trace: Sequence[Passed]) -> str:
+    stops = "".join(
+        f'<pr:Stop name="{attribute_value(one.service)}" at="{write_time(one.at_us)}">{_status(one.status)}</pr:Stop>'
+        for one in trace
+    )
+    return f"<pr:Trace>{stops}</pr:Trace>"
 
 
 def _flags(m: Delivered) -> str:
@@ -142,7 +152,8 @@ def write_poll(request: PollRequest) -> bytes:
     )
     return (
         f"<pr:Poll><pr:Max>{request.max}</pr:Max>{_number('WaitSeconds', request.wait_s)}"
-        f"{_number('LeaseSeconds', request.lease_s)}{f'<pr:Select>{inside}</pr:Select>' if inside else ''}</pr:Poll>"
+        f"{_number('LeaseSeconds', request.lease_s)}{f'<pr:Select>{inside}</pr:Select>' if inside else ''}"
+        f"{'<pr:Trace>true</pr:Trace>' if request.trace else ''}</pr:Poll>"
     ).encode()
 
 

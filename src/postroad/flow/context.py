@@ -36,7 +36,6 @@ def in_context(delivered: Delivered, queued: Queued, directory: Directory) -> De
 def isolated(delivered: Delivered, shown_sender: str, directory: Directory) -> Delivered:
     """The delivery without a trace of the wider route: a request of the service that isolates what it includes."""
     service = directory.services.get(shown_sender)
-    is_response = delivered.type is MessageType.RESPONSE
     return replace(
         delivered,
         sender=service.address if service is not None else shown_sender,
@@ -44,6 +43,6 @@ def isolated(delivered: Delivered, shown_sender: str, directory: Directory) -> D
         handle="",
         reference=None,
         # Whoever is in transit is expected to answer, whatever the message is to others.
-        type=MessageType.REQUEST if delivered.in_transit and not is_response else delivered.type,
+        type=MessageType.REQUEST if delivered.in_transit else delivered.type,
         in_transit=False,
     )

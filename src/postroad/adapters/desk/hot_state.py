@@ -44,6 +44,7 @@ class HotState:
         self._held: dict[int, Queued] = {}
         self._settling: set[int] = set()  # also those that are not in memory, which must not be loaded now
         self._recent: OrderedDict[int, Found] = OrderedDict()
+        self._over: OrderedDict[int, None] = OrderedDict()  # all that ended of late, also what was not in memory
         self._arrivals: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)
         self._warm_bytes = 0
         # By type rather than by isinstance: this runs for every entry there is.
@@ -76,7 +77,7 @@ class HotState:
 
     def is_over(self, number: int) -> bool:
         """Whether the delivery came to its end a moment ago."""
-        return number in self._recent
+        return number in self._over
 
     def known(self, number: int) -> bool:
         """Whether memory knows better than a row that was just read from the index."""
@@ -222,6 +223,9 @@ class HotState:
             self.wake(queued.recipient)
 
     def _close(self, number: int, state: State) -> None:
+        self._over[number] = None
+        if len(self._over) > RECENT_MOST:
+            self._over.popitem(last=False)
         if self._loads:
             self._closed_while_loading.add(number)
         self._settling.discard(number)

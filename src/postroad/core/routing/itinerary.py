@@ -180,7 +180,13 @@ def _route(admitted: Admitted, elaboration: Elaboration, leading: list[Invocatio
     check_delivered(node)
     roots = [*leading, node]
     check_policies(admitted.caller, admitted.sender, services_of(roots))
-    return reach(lay_out(roots), 0, elaboration, admitted.sender)
+    route = reach(lay_out(roots), 0, elaboration, admitted.sender)
+    if len(route.hops) + len(route.logical) > len(
+        services_of(roots)
+    ):  # something was reached at once and brought more in
+        everyone = [elaboration.directory.services[hop.service] for hop in (*route.hops, *route.logical)]
+        check_policies(admitted.caller, admitted.sender, tuple(everyone))
+    return route
 
 
 def _copy(recipient: Recipient, route: Route | None, refusal: Refused | None) -> Copy:

@@ -41,8 +41,13 @@ def _expanded(route: Route, place: int, elaboration: Elaboration, sender: Servic
     if len(route.hops) + len(route.logical) + len(laid.hops) + len(laid.logical) - 1 > HOPS_MOST:
         raise too_long(node.service.address)
     hops = _inserted(route, place, laid.hops, node.hops_behind())
-    check_promises(sender, tuple([elaboration.directory.services[one.service] for one in hops[place:]]))
-    return Route(hops, (*route.logical, *laid.logical))
+    logical = (*route.logical, *laid.logical)
+    known_services = elaboration.directory.services
+    on_the_way = [
+        known_services.get(one.service) for one in (*hops, *logical)
+    ]  # those passed have seen the message too
+    check_promises(sender, tuple([service for service in on_the_way if service is not None]))
+    return Route(hops, logical)
 
 
 def _free_number(route: Route) -> int:

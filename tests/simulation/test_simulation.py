@@ -31,6 +31,7 @@ def half_a_day(seed: int) -> Report:
         15,  # an error and an acknowledgement that cross were both written down, and both told yes
         18,  # an answer that crossed the end of its journey let a copy go on that had failed
         30,  # a response was withdrawn, and its request's journey ended once more
+        2006,  # a delivery that was not in memory when it ended was acknowledged all the same
     ],
 )
 def test_the_promises_hold_for_seeds_that_broke_them(seed: int) -> None:

@@ -70,6 +70,19 @@ async def test_the_way_back_may_differ_from_the_way_out(town: Town) -> None:
     assert [body(each) for each in await town.take("Sender")] == [b"stamped reply"]
 
 
+@pytest.mark.req("R12", "R13")
+async def test_who_is_isolated_on_the_way_back_is_asked_for_an_answer(town: Town) -> None:
+    """The responder keeps the wider route from a service of its own: that one must still see that it has to answer."""
+    await town.rule("End", add("Stamp", isolates=True), role=RuleRole.SENDER)
+    await town.post("End", data=b"question")
+    await town.answer(await town.next("End"), b"reply")
+    seen = await town.next("Stamp")
+    assert seen.sender == "Town/End"
+    assert seen.in_transit or seen.type is MessageType.REQUEST
+    await town.answer(seen, b"stamped reply")
+    assert [body(each) for each in await town.take("Sender")] == [b"stamped reply"]
+
+
 @pytest.mark.req("R13", "N3")
 @pytest.mark.parametrize("ruled", [False, True])
 async def test_a_reply_reaches_a_requester_to_whom_nobody_else_may_send(town: Town, ruled: bool) -> None:

@@ -33,6 +33,7 @@ PROFILE = (
     "may_include_services",
     "logical_only",
     "routing",
+    "returns",
 )
 MOST_SERVICES = 8
 MOST_RULES = 4
@@ -69,7 +70,7 @@ def gcid(number: int) -> str:
 def posts() -> st.SearchStrategy[Posted]:
     """A message from the first service of a network of two to eight."""
     rules = st.lists(st.binary(min_size=24, max_size=24), max_size=MOST_RULES)
-    services = st.lists(st.tuples(st.binary(min_size=5, max_size=5), rules), min_size=2, max_size=MOST_SERVICES)
+    services = st.lists(st.tuples(st.binary(min_size=6, max_size=6), rules), min_size=2, max_size=MOST_SERVICES)
     return st.builds(posted, services, st.binary(min_size=24, max_size=24))
 
 
@@ -117,6 +118,7 @@ def service(number: int, choices: Choices) -> Service:
         may_include_services=forbidding != 35,
         logical_only=choices.rarely(one_in=6),
         routing=Routing.DYNAMIC if choices.rarely(one_in=6) else Routing.STATIC,
+        returns=choices.rarely(one_in=4),
     )
 
 

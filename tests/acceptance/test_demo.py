@@ -52,6 +52,15 @@ def test_the_demo_shows_what_each_service_changed(shown: str) -> None:
     assert lines.count("changed nothing") == 1, "the filter"
 
 
+@pytest.mark.docs
+def test_the_first_page_shows_what_the_demo_shows(shown: str) -> None:
+    [excerpt] = re.findall(r"```text\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    lines = iter([line.strip(" │├└─") for line in shown.splitlines()])
+    for line in excerpt.splitlines():
+        wanted = line.strip(" │├└─")
+        assert any(found.startswith(wanted) for found in lines), f"not shown, or not in this order: {wanted}"
+
+
 @pytest.mark.req("R16")
 def test_the_demo_says_why_the_order_went_its_way(shown: str) -> None:
     assert 'body /PurchaseOrder/Address matches .+,.+,.+; saw "123 Main Street, Springfield, 62701"' in shown

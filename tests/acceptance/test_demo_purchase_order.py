@@ -25,7 +25,7 @@ from tests.acceptance.purchase_order import (
     stops_of,
     values_in,
 )
-from tests.acceptance.served_network import Served
+from tests.acceptance.served_network import Served, json_lines, succeeded
 
 CONFIRMATION = "<PurchaseOrderConfirmation/>"
 
@@ -144,3 +144,21 @@ def test_each_party_sees_its_own_stops_and_those_it_included(network: Served, my
     with network.client(SPAMCO) as spamco, pytest.raises(Refused) as refusal:
         spamco.parts_at(posted.session, deliveries[ACME])
     assert refusal.value.code == "not-found"
+
+
+@pytest.mark.req("C2", "K2")
+def test_the_trace_shows_documents_to_the_services_concerned_and_not_to_operators(
+    network: Served, mybiz: Client, acme: Client
+) -> None:
+    posted = mybiz.post(to=ACME, document=ORDER)
+    arrived(acme, posted.transaction)
+    command = ("trace", posted.session, "--documents", "--data", network.data)
+    told = succeeded(*command, "--key-file", network.key(MYBIZ))
+    assert "+ <Zip>62701-1234</Zip>" in told
+    history, documents = json_lines(succeeded(*command, "--json", "--key-file", network.key(ACME)))
+    stops = [str(stop["delivery"]) for stop in history["messages"][0]["copies"][0]["stops"]]
+    assert [values_in(documents["documents"][stop][0]["text"].encode()) for stop in stops] == [AS_ACME_WANTS_IT] * 2
+    operators = succeeded(*command)
+    assert "KeepEmOut/filter" in operators
+    assert "Springfield" not in operators
+    assert "Name the key of one with --key-file" in operators

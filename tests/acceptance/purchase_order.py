@@ -74,8 +74,8 @@ def relate_customers(mybiz: Client) -> None:
 
 
 @contextmanager
-def scenario(folder: Path) -> Iterator[Served]:
-    with served(folder / "data") as running:
+def scenario(folder: Path, *arguments: str) -> Iterator[Served]:
+    with served(folder / "data", *arguments) as running:
         apply(running, network_document())
         with running.client(MYBIZ) as mybiz:
             relate_customers(mybiz)

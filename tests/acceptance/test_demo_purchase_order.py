@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,6 +76,19 @@ def test_the_order_travels_in_json(mybiz: Client, acme: Client) -> None:
     assert (response.reference.session, response.reference.handle) == (posted.session, "PO-1001")
     assert response.parts[0].data == CONFIRMATION.encode()
     require_the_way(mybiz, posted.session)
+
+
+@pytest.mark.req("S5", "O3")
+def test_the_order_travels_on_postgresql_too(postgres_database: str, tmp_path: Path) -> None:
+    settings = {"acceptance": "shared", "index": "postgres", "postgres": postgres_database, "secret": "5e" * 32}
+    arguments = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+    with scenario(tmp_path, *arguments) as network, network.client(MYBIZ) as mybiz, network.client(ACME) as acme:
+        posted = mybiz.post(to=ACME, type="request", document=ORDER)
+        [order] = acme.poll(1, wait_s=WAIT_S, trace=True)
+        assert [stop.service for stop in order.trace] == [service for service, _ in STOPS[:-1]]
+        acme.reply(order, CONFIRMATION)
+        assert arrived(mybiz, posted.transaction).parts[0].data == CONFIRMATION.encode()
+        require_the_way(mybiz, posted.session)
 
 
 def soap(network: Served, who: str) -> Iterator[Any]:

@@ -29,7 +29,7 @@ def render() -> str:
     boxes = _boxes()
     width = 2 * CARD_WIDTH + GAP_X + 2 * MARGIN
     height = max(top + tall for _, top, tall in boxes.values()) + MARGIN
-    label = "A journey passes services, reaches its recipient, and comes back with a response; each card says what may happen there"
+    label = "A journey passes services, reaches its recipient, and comes back; each card says what may happen there"
     head = HEAD.format(width=width, height=f"{height:g}", label=label, line=LINE, paper=PAPER, ink=INK)
     cards = [_card(waypoint, boxes[waypoint]) for waypoint in LIFE]
     arrows = [

@@ -37,7 +37,7 @@ class FilterService:
         size = sum(len(part.data) for part in message.parts)
         why_not = await off_loop(size, _why_not, _list(asset.content), message, sender)
         if why_not:
-            return Returned(status=Status(REJECTED, f"{tools.service.address} lets no message pass {why_not}"))
+            return Returned(status=Status(REJECTED, f"no message passes {why_not}"))
         return Returned(parts=() if not message.in_transit else None)
 
 

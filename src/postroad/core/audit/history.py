@@ -183,7 +183,7 @@ class _Teller:
             self._journeys_ended((entry.ends.journey,), state)
 
     def _returned(self, seq: int, entry: InvocationReturned) -> None:
-        told = "the changed message goes on"
+        told = "the message goes on"
         if entry.status is not None:
             told = f"{entry.status.code} {entry.status.text}: absorbed, the message goes on without it"
         self._note(entry.delivery, seq, entry.at_us, "answered", entry.by, told, State.DELIVERED)

@@ -1,0 +1,31 @@
+"""A push as values: what is sent to a service's server, and what came back.
+
+Kept rule: whatever a receiver does, from a clean answer to silence, is a ``PushAnswer``; nothing it does is an exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushRequest:
+    """One attempt to hand a message to a service's server, always by POST."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)  # they may carry credentials
+    body: bytes = field(repr=False)
+    certificate: tuple[str, str] | None = None  # files of the client certificate's chain and of its key
+    timeout_s: float = 15.0  # for all of it: resolving, connecting, sending and reading
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushAnswer:
+    """What the receiver answered; ``status`` is None when there was no complete HTTP answer, and ``fault`` says why."""
+
+    status: int | None
+    retry_after_s: float | None = None
+    fault: str = ""
+    body: bytes = field(default=b"", repr=False)
+    content_type: str = ""

@@ -33,6 +33,7 @@ MEANINGS = {
     "deliveries": "numbers of the deliveries",
     "delivery": "number of the delivery",
     "detail": "in words",
+    "duration_ms": "how long it took, in milliseconds",
     "expires_at_us": "when it expires; 0 = never",
     "form": "wire form: json, soap11, soap12, envelope, bulk",
     "handle": "the sender's own name for the message",

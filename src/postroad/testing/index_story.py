@@ -23,6 +23,7 @@ from postroad.core.model.journal import (
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveriesReturned,
+    DeliveryAttempted,
     Ending,
     Entry,
     Hop,
@@ -104,6 +105,7 @@ STORY: list[Entry] = [
                           ((SELLERS, BUYERS), (BUYERS, NOBODYS), (NOBODYS, BANKS), (BANKS, SELLERS)), "session 24"),
     CrossReferenceChanged(28_000, SELLER, STAMPER, "CUSTOMERS", (CrossReferenceRecord(SELLERS, (("tone", "curt"),)),)),
     CrossReferenceChanged(29_000, SELLER, BANK, "customers", (CrossReferenceRecord(SELLERS),), ((BANKS, BUYERS),)),
+    DeliveryAttempted(30_000, BANK, (ANNOUNCED,), 503, 12, "HTTP 503", 5.0),
 ]  # fmt: skip
 PASSED_ON = delivery_number(25, 0)
 
@@ -142,6 +144,8 @@ QUESTIONS = [
     Question("delivery", (AT_BANK,), _LIFE, [(AT_BANK, BANK, State.DELIVERED, 2, 6000, 0, 7000, "answered", 6, 7)]),
     Question("delivery", (STAMPED,), _LIFE, [(STAMPED, SELLER, State.DELIVERED, 0, 0, 0, 8000, "acknowledged", 0, 8)]),
     Question("delivery", (EXPIRED,), _LIFE, [(EXPIRED, BANK, State.EXPIRED, 0, 0, 0, 10_000, "too late", 0, 10)]),
+    Question("delivery", (ANNOUNCED,), _LIFE,
+             [(ANNOUNCED, BANK, State.QUEUED, 0, 30_000, 5_030_000, 0, "push failed: HTTP 503", 30, 0)]),
     Question("delivery", (STAMPED,), "message_seq copy hop content_seq sender body_length content_length",
              [(2, 0, 1, 4, STAMPER, 9, 9)]),
     Question("delivery", (delivery_number(2, 2),), "number", []),

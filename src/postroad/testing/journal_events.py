@@ -23,6 +23,7 @@ from postroad.core.model.journal import (
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveriesReturned,
+    DeliveryAttempted,
     Ending,
     Entry,
     Hop,
@@ -191,6 +192,14 @@ def _give_back(draw: Draw, story: Story) -> Entry | None:
     return DeliveriesReturned(draw(times), draw(words), draw(words), delay_s, story.choose(draw))
 
 
+def _attempt(draw: Draw, story: Story) -> Entry | None:
+    if not story.waiting:
+        return None
+    status = draw(st.sampled_from([0, 302, 503]))
+    numbers, delay_s = story.choose(draw), draw(st.sampled_from([0.0, 5.0]))
+    return DeliveryAttempted(draw(times), draw(st.sampled_from(SERVICES)), numbers, status, 12, draw(words), delay_s)
+
+
 def _acknowledge(draw: Draw, story: Story) -> Entry | None:
     if not story.waiting:
         return None
@@ -244,6 +253,7 @@ EVENTS: tuple[Callable[[Draw, Story], Entry | None], ...] = (
     _lease,
     _lease,
     _give_back,
+    _attempt,
     _acknowledge,
     _end,
     _refuse,

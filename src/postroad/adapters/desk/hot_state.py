@@ -22,6 +22,7 @@ from postroad.core.model.journal import (
     DeliveriesAcknowledged,
     DeliveriesEnded,
     DeliveriesReturned,
+    DeliveryAttempted,
     Entry,
     InvocationReturned,
     MessagePosted,
@@ -52,6 +53,7 @@ class HotState:
             MessagePosted: self._apply_post,
             InvocationReturned: self._apply_return,
             DeliveriesReturned: self._apply_give_back,
+            DeliveryAttempted: self._apply_give_back,
             DeliveriesAcknowledged: self._apply_acknowledgement,
             DeliveriesEnded: self._apply_end,
             ConfigurationChanged: self._apply_configuration,
@@ -205,7 +207,7 @@ class HotState:
     def _apply_configuration(self, entry: ConfigurationChanged, seq: int, *_: object) -> None:
         self.keys.remember(unique_keys(entry), seq)
 
-    def _apply_give_back(self, entry: DeliveriesReturned, *_: object) -> None:
+    def _apply_give_back(self, entry: DeliveriesReturned | DeliveryAttempted, *_: object) -> None:
         available_at = self._clock.monotonic() + entry.delay_s
         for number in entry.deliveries:
             if (box := self._open.get(number)) is not None:

@@ -16,13 +16,15 @@ from postroad.core.model.journal import (
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveriesReturned,
+    DeliveryAttempted,
     Entry,
     InvocationReturned,
     MessagePosted,
 )
 from postroad.core.projection.project import settled_by_post
 
-ABOUT_DELIVERIES = DeliveriesAcknowledged | DeliveriesEnded | DeliveriesLeased | DeliveriesReturned
+RETURNING = DeliveriesReturned | DeliveryAttempted
+ABOUT_DELIVERIES = DeliveriesAcknowledged | DeliveriesEnded | DeliveriesLeased | RETURNING
 SETTLING = DeliveriesAcknowledged | DeliveriesEnded
 
 
@@ -49,7 +51,7 @@ def touch(entry: Entry) -> Touch | None:
     """How a hand-out or a return moves its deliveries in time."""
     if isinstance(entry, DeliveriesLeased):
         return Touch(1, entry.at_us + int(entry.lease_s * 1_000_000))
-    if isinstance(entry, DeliveriesReturned):
+    if isinstance(entry, RETURNING):
         return Touch(0, entry.at_us + int(entry.delay_s * 1_000_000))
     return None
 

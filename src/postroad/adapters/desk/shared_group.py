@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from postroad.adapters.desk.shared_effects import (
     ABOUT_DELIVERIES,
+    RETURNING,
     SETTLING,
     Touch,
     answered,
@@ -19,7 +20,7 @@ from postroad.adapters.desk.shared_effects import (
     without,
 )
 from postroad.adapters.journal.postgres_group import Packed, Place, pack
-from postroad.core.model.journal import DeliveriesLeased, DeliveriesReturned, Entry, InvocationReturned, MessagePosted
+from postroad.core.model.journal import DeliveriesLeased, Entry, InvocationReturned, MessagePosted
 from postroad.core.model.journal import encode as encode_entry
 from postroad.core.projection.project import unique_keys
 from postroad.ports import NewRecord, Step
@@ -181,7 +182,7 @@ class GroupPlan:
                 woken.update(mailbox for _, mailbox in queued_copies(entry))
             elif isinstance(entry, InvocationReturned):
                 woken.add(entry.next)
-            elif isinstance(entry, DeliveriesReturned):
+            elif isinstance(entry, RETURNING):
                 woken.add(entry.by)
         text = " ".join(sorted(woken))
         return text if len(text) <= WOKEN_BYTES_MOST else EVERYBODY

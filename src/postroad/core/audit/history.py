@@ -17,6 +17,7 @@ from postroad.core.model.journal import (
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveriesReturned,
+    DeliveryAttempted,
     Entry,
     Hop,
     InvocationReturned,
@@ -129,6 +130,10 @@ class _Teller:
                         entry.by,
                         f"{entry.reason or 'no reason given'}; {later}",
                     )
+            case DeliveryAttempted():
+                told = f"{entry.fault}, after {entry.duration_ms} ms; again in {entry.delay_s:g} s"
+                for number in entry.deliveries:
+                    self._note(number, seq, entry.at_us, "push failed", entry.by, told)
             case DeliveriesAcknowledged():
                 for number in entry.deliveries:
                     self._note(number, seq, entry.at_us, "acknowledged", entry.by, "", State.DELIVERED)

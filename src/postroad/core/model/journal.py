@@ -187,6 +187,22 @@ class DeliveriesReturned(Struct, gc=False, frozen=True, array_like=True, tag_fie
     deliveries: tuple[int, ...]
 
 
+class DeliveryAttempted(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.attempted"):
+    """A push was made and did not bring the delivery to its end; it goes on waiting, and is tried again after the delay."""
+
+    at_us: int
+    by: str  # GCID of the service that was pushed to
+    deliveries: tuple[int, ...]  # the one that was pushed; a tuple as in all entries about deliveries that wait
+    status: int  # of the receiver's HTTP answer; 0 when there was none
+    duration_ms: int
+    fault: str  # what was wrong, in words
+    delay_s: float
+
+    @property
+    def reason(self) -> str:
+        return f"push failed: {self.fault}"
+
+
 class DeliveriesEnded(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.ended"):
     """These deliveries reached a final state other than delivered: expired, cancelled, failed or rejected."""
 
@@ -265,6 +281,7 @@ Entry = (
     | ConfigurationChanged
     | AccessRecorded
     | CrossReferenceChanged
+    | DeliveryAttempted
 )
 
 KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)

@@ -23,6 +23,7 @@ from postroad.core.model.journal import (
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveriesReturned,
+    DeliveryAttempted,
     Ending,
     Entry,
     InvocationReturned,
@@ -183,7 +184,9 @@ def _leased(changes: Changes, seq: int, entry: DeliveriesLeased, facts: bytes, b
         changes["hand_out"].append((1, entry.at_us, 0, "", seq, number))
 
 
-def _returned(changes: Changes, seq: int, entry: DeliveriesReturned, facts: bytes, body: BodyAt) -> None:
+def _returned(
+    changes: Changes, seq: int, entry: DeliveriesReturned | DeliveryAttempted, facts: bytes, body: BodyAt
+) -> None:
     available_at_us = entry.at_us + int(entry.delay_s * 1_000_000) if entry.delay_s else 0
     for number in entry.deliveries:
         changes["hand_out"].append((0, entry.at_us, available_at_us, entry.reason, seq, number))
@@ -246,6 +249,7 @@ PROJECTORS: dict[type, Callable[[Changes, int, Any, bytes, BodyAt], None]] = {
     InvocationReturned: _returned_invocation,
     DeliveriesLeased: _leased,
     DeliveriesReturned: _returned,
+    DeliveryAttempted: _returned,
     DeliveriesAcknowledged: _acknowledged,
     DeliveriesEnded: _ended,
     ConfigurationChanged: _configuration,

@@ -17,6 +17,7 @@ from postroad.core.model.journal import (
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveriesReturned,
+    DeliveryAttempted,
     Entry,
     Hop,
     InvocationReturned,
@@ -119,7 +120,7 @@ class Books:
                 self._finish(End(seq, entry.at_us, FINAL[entry.state], bool(entry.journeys)), entry)
             case DeliveriesLeased():
                 self._lease(seq, entry)
-            case DeliveriesReturned():
+            case DeliveriesReturned() | DeliveryAttempted():
                 for number in entry.deliveries:
                     self.legs[number].available_at_us = entry.at_us + int(entry.delay_s * 1_000_000)
                     self.legs[number].in_hand = False

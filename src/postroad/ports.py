@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from postroad.core.delivery.pushing import PushAnswer, PushRequest
 from postroad.core.model.delivery import Found, Queued
 from postroad.core.model.journal import Entry
 from postroad.core.model.selector import Selector
@@ -233,3 +234,23 @@ class Passwords(Protocol):
     async def verify(self, password: str, hashed: str | None) -> bool:
         """Whether the password belongs to the hash; takes as long for None, and says no."""
         ...
+
+
+class Resolver(Protocol):
+    """Names to addresses."""
+
+    async def addresses(self, host: str) -> list[str]:
+        """All addresses of the name, best first; none when there is no such name."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Pusher(Protocol):
+    """Hands messages to the servers of services."""
+
+    async def push(self, request: PushRequest) -> PushAnswer:
+        """One attempt; whatever the receiver does is an answer, never an error, and comes within the request's time."""
+        ...
+
+    async def close(self) -> None: ...

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from postroad.adapters.transport.permission import Permission
 from postroad.errors import Misconfigured
 
 PREFIX = "POSTROAD_"
@@ -58,6 +59,16 @@ class Settings:
     keep_bodies_days: int = 0
     # hand-outs of one delivery before it is given up and kept as a dead letter
     attempts_most: int = 20
+    # seconds that one push may take, from resolving the name to the end of the answer
+    push_timeout_s: int = 15
+    # bytes read of the answer to a push, which may carry a message
+    push_answer_bytes: int = 64 << 10
+    # host names and networks (10.1.0.0/16) outside the public Internet that pushes may reach, there also without TLS
+    push_allow_private: tuple[str, ...] = ()
+    # public host names that may be pushed to without TLS; "*" for all
+    push_allow_http: tuple[str, ...] = ()
+    # a PEM file with certificate authorities that are trusted for pushes, besides those of the machine
+    push_authorities: str = ""
     # how much the server logs: debug, info, warning or error
     log_level: str = "info"
 
@@ -171,8 +182,24 @@ def _contradictions(settings: Settings) -> list[str]:
         (settings.posts_per_s >= 0, "posts_per_s: must not be negative"),
         (settings.keep_bodies_days >= 0, "keep_bodies_days: must not be negative"),
         (settings.attempts_most >= 1, "attempts_most: must be at least 1"),
+        (1 <= settings.push_timeout_s <= 300, "push_timeout_s: must be between 1 and 300"),
+        (settings.push_answer_bytes >= 0, "push_answer_bytes: must not be negative"),
     ]
-    return [fault for holds, fault in checks if not holds]
+    return [fault for holds, fault in checks if not holds] + _forbidding(settings)
+
+
+def _forbidding(settings: Settings) -> list[str]:
+    """Faults in what pushes may reach: a mistyped network must not be taken for a name, or the other way round."""
+    faults: list[str] = []
+    for name, lists in (
+        ("push_allow_private", (settings.push_allow_private, ())),
+        ("push_allow_http", ((), settings.push_allow_http)),
+    ):
+        try:
+            Permission.of(*lists)
+        except ValueError as error:
+            faults.append(f"{name}: {error}")
+    return faults
 
 
 def _is_hex(text: str) -> bool:

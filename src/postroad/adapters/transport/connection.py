@@ -1,0 +1,105 @@
+"""One connection to a receiver: a request goes out, an answer comes back, and then perhaps another.
+
+Kept rule: what was received before a connection broke counts. So the bytes are read as they arrive, and the end is looked at
+only after them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+from postroad.adapters.transport.answers import Answer, AnswerReader
+from postroad.adapters.transport.no_answer import NoAnswer, in_words
+
+
+class Connection(asyncio.Protocol):
+    """Made by ``loop.create_connection``; carries one exchange at a time."""
+
+    def __init__(self) -> None:
+        self.open = False
+        self._transport: asyncio.Transport  # from connection_made on
+        self._reader: AnswerReader | None = None
+        self._waiting: asyncio.Future[Answer] | None = None
+
+    async def ask(self, head: bytes, body: bytes, answer_bytes: int, deadline: float) -> Answer:
+        """The answer to the request; raises NoAnswer when there is none by the deadline, in the loop's time."""
+        reader = self._reader = AnswerReader(answer_bytes)
+        waiting: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._waiting = waiting
+        try:
+            if not self.open:
+                return reader.broken_off()
+            self._transport.writelines((head, body))
+            async with asyncio.timeout_at(deadline):
+                return await waiting
+        except TimeoutError:
+            return _known(reader)
+        finally:
+            self._waiting = None
+
+    @property
+    def reusable(self) -> bool:
+        """Whether another request may go out: the last exchange ended exactly, and all of it was sent."""
+        exact = self.open and self._reader is not None and self._reader.reusable
+        return exact and self._transport.get_write_buffer_size() == 0
+
+    def rest(self) -> None:
+        """No request is out; a receiver that sends something now is cut off."""
+        self._reader = None
+
+    def drop(self) -> None:
+        """End it at once; there is nobody to wait for."""
+        self.open = False
+        self._transport.abort()
+
+    # ---------------------------------------------------------------------------------------------- called by the loop
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self.open = True
+
+    def data_received(self, data: bytes) -> None:
+        if self._reader is None:
+            self.drop()
+            return
+        try:
+            self._reader.feed(data)
+        except NoAnswer as error:
+            self._settle(error)
+        else:
+            if self._reader.answer is not None:
+                self._settle(self._reader.answer)
+
+    def eof_received(self) -> None:
+        self.open = False
+        if self._reader is not None and self._waiting is not None:
+            try:
+                self._settle(self._reader.ended())
+            except NoAnswer as error:
+                self._settle(error)
+        self.drop()  # a transport that closes by itself would first wait until everything has been sent
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.open = False
+        if self._reader is None or self._waiting is None:
+            return
+        try:
+            self._settle(self._reader.broken_off())
+        except NoAnswer as no_answer:
+            self._settle(type(no_answer)(in_words(error)) if error is not None else no_answer)
+
+    def _settle(self, outcome: Answer | NoAnswer) -> None:
+        if self._waiting is None or self._waiting.done():
+            return
+        if isinstance(outcome, NoAnswer):
+            self._waiting.set_exception(outcome)
+            self.drop()
+        else:
+            self._waiting.set_result(outcome)
+
+
+def _known(reader: AnswerReader) -> Answer:
+    known = reader.known()
+    if known is None:
+        raise NoAnswer("it did not answer completely in time")
+    return known

@@ -1,0 +1,87 @@
+"""A push URL, taken apart strictly: one spelling for one destination.
+
+Kept rule: what is not plainly a scheme, a host, a port and a path is refused, not repaired. Every lenient reading (userinfo,
+backslashes, numbers for addresses, letters that are folded into others) is a way to have a check see one host and the
+connection another.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+
+from postroad.adapters.transport.no_answer import NoAnswer
+
+PORTS = {"https": 443, "http": 80}
+_URL = re.compile(
+    r"(?P<scheme>https?)://(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<host>[a-z0-9._-]+))(?::(?P<port>[0-9]{1,5}))?"
+    r"(?P<path>/[A-Za-z0-9\-._~:/@!$&'()*+,;=%\[\]]*)?(?P<query>\?[A-Za-z0-9\-._~:/?@!$&'()*+,;=%\[\]]*)?",
+    re.ASCII,
+)
+_AUTHORITY = re.compile(r"[A-Za-z]+://[^/?#\\]*")
+_NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)  # a last label that some resolvers take for a part of an address
+_MISTAKES = (
+    (re.compile(r"\A(?!https?://)", re.IGNORECASE), "it must begin with https://"),
+    (
+        re.compile(r"\A[^/?#]*//[^/?#]*@"),
+        "leave out the user name and password; they belong to the push's authentication",
+    ),
+    (
+        re.compile(r"[^\x00-\x7f]"),
+        "write other letters than a-z as the registry does (xn--…), and as %-escapes in the path",
+    ),
+    (re.compile(r"[\x00-\x20\x7f\\]"), "it has a blank, a control character or a backslash"),
+    (re.compile(r"#"), "leave out the part from # on; it is never sent"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """Where a request goes; ``host`` is in small letters, without brackets and without a dot at its end."""
+
+    scheme: str
+    host: str
+    port: int
+    target: str
+    address: IPv4Address | IPv6Address | None = None  # when the host is written as an address
+
+    @classmethod
+    def of(cls, url: str) -> Destination:
+        """The destination that the URL names; raises NoAnswer when it is not plain."""
+        plain = _AUTHORITY.sub(lambda found: found[0].lower(), url, count=1)
+        found = _URL.fullmatch(plain)
+        if found is None:
+            raise NoAnswer(f"The push URL cannot be used: {_mistake(url)}")
+        host, address = _host(found)
+        port = int(found["port"] or PORTS[found["scheme"]])
+        if not 1 <= port <= 65_535:
+            raise NoAnswer("The push URL cannot be used: its port must be between 1 and 65535")
+        target = (found["path"] or "/") + (found["query"] or "")
+        return cls(scheme=found["scheme"], host=host, port=port, target=target, address=address)
+
+    @property
+    def authority(self) -> str:
+        """The value of the Host header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+def _host(found: re.Match[str]) -> tuple[str, IPv4Address | IPv6Address | None]:
+    try:
+        if found["v6"] is not None:
+            address = IPv6Address(found["v6"])
+            return str(address), address
+        host = found["host"].removesuffix(".")
+        if _NUMBER.fullmatch(host.rpartition(".")[2]):
+            return host, IPv4Address(host)
+    except AddressValueError:
+        raise NoAnswer("The push URL cannot be used: write the address as four decimal numbers or as [IPv6]") from None
+    if len(host) > 253 or not _NAME.fullmatch(host):
+        raise NoAnswer("The push URL cannot be used: its host is not a name")
+    return host, None
+
+
+def _mistake(url: str) -> str:
+    return next((advice for pattern, advice in _MISTAKES if pattern.search(url)), "write it as https://host/path")

@@ -1,0 +1,138 @@
+"""Pushes: one request to a member's server, over a connection that was checked before it was opened.
+
+Kept rules: a name is resolved once for each connection, every address is checked, and the connection goes to a checked one
+while Host and TLS keep the name. Everything together has one deadline. Nothing that a receiver does is raised: see PushAnswer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Hashable
+from ipaddress import ip_address
+
+from postroad.adapters.transport.addresses import Address
+from postroad.adapters.transport.answers import Answer
+from postroad.adapters.transport.connection import Connection
+from postroad.adapters.transport.destination import Destination
+from postroad.adapters.transport.heads import request_head, retry_after_s
+from postroad.adapters.transport.idle import IdleConnections
+from postroad.adapters.transport.no_answer import ClosedUnanswered, NoAnswer, in_words
+from postroad.adapters.transport.permission import Permission
+from postroad.adapters.transport.tls import TlsContexts
+from postroad.core.delivery.pushing import PushAnswer, PushRequest
+from postroad.ports import Clock, Resolver
+
+CONNECT_S = 5.0  # for each address
+ADDRESSES_TRIED = 3
+ANSWER_BYTES = 64 << 10
+
+
+class HttpPusher:
+    """HTTP/1.1 over pinned connections; how many pushes run at once is the caller's business."""
+
+    def __init__(
+        self,
+        *,
+        resolver: Resolver,
+        clock: Clock,
+        permission: Permission | None = None,
+        tls: TlsContexts | None = None,
+        answer_bytes: int = ANSWER_BYTES,
+        idle: IdleConnections | None = None,
+    ) -> None:
+        self._resolver = resolver
+        self._clock = clock
+        self._permission = permission or Permission()
+        self._tls = tls or TlsContexts()
+        self._answer_bytes = answer_bytes
+        self._idle = idle or IdleConnections()
+
+    async def push(self, request: PushRequest) -> PushAnswer:
+        """The receiver's answer, or why there is none; never later than the request's time allows."""
+        deadline = asyncio.get_running_loop().time() + request.timeout_s
+        try:
+            answer = await self._exchange(request, deadline)
+            return self._told(answer)
+        except NoAnswer as error:
+            return PushAnswer(status=None, fault=str(error))
+
+    async def close(self) -> None:
+        self._idle.close()
+        self._resolver.close()
+
+    async def _exchange(self, request: PushRequest, deadline: float) -> Answer:
+        destination = Destination.of(request.url)
+        head = request_head(destination, request.headers, len(request.body))
+        tls = await self._tls.of(request.certificate) if destination.scheme == "https" else None
+        place = (destination.scheme, destination.host, destination.port, tls)
+        kept = self._idle.take(place)
+        if kept is not None:
+            try:
+                return await self._ask(kept, place, head, request.body, deadline)
+            except ClosedUnanswered:
+                pass  # it was closing while the request went out; that is nobody's fault, and a new connection will tell
+        fresh = await self._connected(destination, tls, deadline)
+        return await self._ask(fresh, place, head, request.body, deadline)
+
+    async def _ask(self, connection: Connection, place: Hashable, head: bytes, body: bytes, deadline: float) -> Answer:
+        try:
+            answer = await connection.ask(head, body, self._answer_bytes, deadline)
+        except BaseException:
+            connection.drop()
+            raise
+        if connection.reusable:
+            self._idle.keep(place, connection)
+        else:
+            connection.drop()
+        return answer
+
+    async def _connected(self, destination: Destination, tls: ssl.SSLContext | None, deadline: float) -> Connection:
+        """A connection to the first of the checked addresses that accepts one."""
+        fault: Exception = TimeoutError()
+        for address in (await self._checked(destination, deadline))[:ADDRESSES_TRIED]:
+            try:
+                return await _connect(address, destination, tls, deadline)
+            except (OSError, ValueError) as error:  # ValueError: a name that TLS cannot ask for
+                fault = error
+        raise NoAnswer(f"{destination.host}: {in_words(fault)}") from fault
+
+    async def _checked(self, destination: Destination, deadline: float) -> list[Address]:
+        addresses = await self._resolved(destination, deadline)
+        self._permission.check(destination, addresses)
+        return addresses
+
+    async def _resolved(self, destination: Destination, deadline: float) -> list[Address]:
+        if destination.address is not None:
+            return [destination.address]
+        try:
+            async with asyncio.timeout_at(deadline):
+                found = await self._resolver.addresses(destination.host)
+        except TimeoutError:
+            raise NoAnswer(f"{destination.host}: its name servers did not answer in time") from None
+        if not found:
+            raise NoAnswer(f"{destination.host}: there is no such host; check the push URL and its DNS")
+        return [ip_address(text) for text in found]
+
+    def _told(self, answer: Answer) -> PushAnswer:
+        encoding = answer.headers.get("content-encoding", "identity").lower()
+        if encoding != "identity" and answer.body and 200 <= answer.status < 300:
+            raise NoAnswer(f"its answer is compressed ({encoding[:40]}), which was not asked for; answer without")
+        return PushAnswer(
+            status=answer.status,
+            retry_after_s=retry_after_s(answer.headers.get("retry-after", ""), self._clock.now_us() / 1_000_000),
+            body=answer.body,
+            content_type=answer.headers.get("content-type", ""),
+        )
+
+
+async def _connect(
+    address: Address, destination: Destination, tls: ssl.SSLContext | None, deadline: float
+) -> Connection:
+    """A connection to this address; TLS asks for, and verifies, the host of the URL."""
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout_at(min(deadline, loop.time() + CONNECT_S)):
+        _, connection = await loop.create_connection(
+            Connection, str(address), destination.port, ssl=tls, server_hostname=destination.host if tls else None
+        )
+    return connection

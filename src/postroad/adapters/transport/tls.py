@@ -1,0 +1,63 @@
+"""TLS towards receivers: the machine's authorities and the operator's, names always verified, client certificates by file.
+
+Kept rule: a certificate file that was replaced is used from the next connection on, so that roll-over needs no restart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+from collections import OrderedDict
+
+from postroad.adapters.transport.no_answer import NoAnswer
+from postroad.errors import Misconfigured
+
+CONTEXTS = 256
+
+_Files = tuple[str, int, str, int]  # chain and key, each with the time of its last change
+
+
+class TlsContexts:
+    """One context per client certificate, and one for those who ask for none."""
+
+    def __init__(self, authorities: str = "") -> None:
+        self._authorities = authorities
+        try:
+            self._anonymous = self._made(None)
+        except (OSError, ssl.SSLError) as error:
+            raise Misconfigured(
+                [f"push_authorities: {authorities} cannot be read as PEM certificates: {error}"]
+            ) from error
+        self._by_files: OrderedDict[_Files, ssl.SSLContext] = OrderedDict()
+
+    async def of(self, certificate: tuple[str, str] | None) -> ssl.SSLContext:
+        """The context to connect with; raises NoAnswer when the client certificate cannot be read."""
+        if certificate is None:
+            return self._anonymous
+        try:
+            return await asyncio.to_thread(self._of_files, certificate)
+        except (OSError, ssl.SSLError) as error:
+            reason = getattr(error, "strerror", None) or type(error).__name__
+            raise NoAnswer(f"the network's client certificate cannot be read ({reason}); tell its operator") from error
+
+    def _of_files(self, certificate: tuple[str, str]) -> ssl.SSLContext:
+        chain, key = certificate
+        files = (chain, os.stat(chain).st_mtime_ns, key, os.stat(key).st_mtime_ns)
+        context = self._by_files.get(files)
+        if context is None:
+            context = self._by_files[files] = self._made(certificate)
+            if len(self._by_files) > CONTEXTS:
+                self._by_files.popitem(last=False)
+        return context
+
+    def _made(self, certificate: tuple[str, str] | None) -> ssl.SSLContext:
+        context = ssl.create_default_context()
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_alpn_protocols(["http/1.1"])
+        if self._authorities:
+            context.load_verify_locations(cafile=self._authorities)
+        if certificate is not None:
+            # Without a password OpenSSL would ask for one at the terminal, and wait.
+            context.load_cert_chain(*certificate, password="")
+        return context

@@ -1,0 +1,159 @@
+"""Delivery windows: when a service may be pushed to, by the clock on its wall.
+
+Kept rule: a window is open from the first moment at which the wall clock has reached ``opens`` to the last moment at which it
+has not reached ``closes``. So a window that opens in an hour that daylight saving skips opens at the first moment after it; one
+that closes there closes there; one that lies wholly in it is left out that day; and one that meets an hour that comes twice is
+open once, right through. A window belongs to the weekday on which it opens, and crosses midnight when it closes earlier than it
+opens. Time is an argument: the same windows, zone and moment give the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cache, lru_cache
+from hashlib import blake2b
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from postroad.core.model.directory import Window
+
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+DAY = timedelta(days=1)
+DAYS_BEFORE = 2  # a window crosses at most one midnight, and a clock that is set back may cross it again
+DAYS_AHEAD = 28  # a weekly window can miss its hour on one Sunday, hardly on two, never on four
+SPREAD_MOST_S = 60.0
+SPREAD_SHARE = 0.1  # of a short window, so that most of it remains for pushing
+
+
+class Span(NamedTuple):
+    """A time in which pushes may happen: from ``opens_us`` on, until just before ``closes_us``."""
+
+    opens_us: int
+    closes_us: int
+
+
+def next_opening(windows: tuple[Window, ...], time_zone: str, now_us: int) -> int:
+    """The first moment from ``now_us`` on at which pushes may happen: itself when open, or when there are no windows at all."""
+    if not windows:
+        return now_us
+    for day in _days_around(time_zone, now_us, DAYS_AHEAD):
+        # Spans of a later day open later, so the first day that still has one decides.
+        ahead = [max(span.opens_us, now_us) for span in _spans(windows, time_zone, day) if span.closes_us > now_us]
+        if ahead:
+            return min(ahead)
+    raise ValueError("these delivery windows never open; give them days, and let each close later than it opens")
+
+
+def spread_s(windows: tuple[Window, ...], time_zone: str, now_us: int, service_gcid: str, delivery: int) -> float:
+    """How much longer than to ``next_opening`` this delivery waits, so that not everything is pushed the moment a window opens.
+
+    Each delivery has its own place in the first minute (less in a short window); once that has passed, it need not wait.
+    Give the same ``delivery`` to all of a service's deliveries to spread services and keep their deliveries together.
+    """
+    if not windows:
+        return 0.0
+    opening_us = next_opening(windows, time_zone, now_us)
+    span = _open_at(windows, time_zone, opening_us)
+    reach_s = min(SPREAD_MOST_S, (span.closes_us - span.opens_us) / 1_000_000 * SPREAD_SHARE)
+    passed_s = (opening_us - span.opens_us) / 1_000_000
+    return max(0.0, reach_s * _place(service_gcid, delivery) - passed_s)
+
+
+def _open_at(windows: tuple[Window, ...], time_zone: str, moment_us: int) -> Span:
+    """The span around an open moment, windows that touch taken together: for who is open all day, midnight is no opening."""
+    days = _days_around(time_zone, moment_us, 1)
+    spans = sorted(span for day in days for span in _spans(windows, time_zone, day))
+    around = Span(moment_us, moment_us + 1)
+    for span in reversed(spans):
+        around = _joined(around, span)
+    for span in spans:
+        around = _joined(around, span)
+    return around
+
+
+def _joined(one: Span, other: Span) -> Span:
+    """Both as one when they meet, else the first."""
+    if one.closes_us < other.opens_us or other.closes_us < one.opens_us:
+        return one
+    return Span(min(one.opens_us, other.opens_us), max(one.closes_us, other.closes_us))
+
+
+def _place(service_gcid: str, delivery: int) -> float:
+    """A number from 0 to below 1 that is always the same for the same delivery."""
+    digest = blake2b(f"{service_gcid}/{delivery}".encode(), digest_size=4).digest()
+    return int.from_bytes(digest, "big") / (1 << 32)
+
+
+def _days_around(time_zone: str, moment_us: int, ahead: int) -> Iterator[date]:
+    """The days, by the wall clock, whose windows can matter at a moment and for some days from then."""
+    today = (EPOCH + moment_us * MICROSECOND).astimezone(_zone(time_zone)).date()
+    return (today + number * DAY for number in range(-DAYS_BEFORE, ahead + 1))
+
+
+@lru_cache(maxsize=8_192)  # all of a service's deliveries ask for the same days
+def _spans(windows: tuple[Window, ...], time_zone: str, day: date) -> tuple[Span, ...]:
+    """When the windows that belong to a day are open; one that lies in skipped time is not."""
+    today = [window for window in windows if WEEKDAYS[day.weekday()] in window.days]
+    spans = [_span(window, _zone(time_zone), datetime.combine(day, time())) for window in today]
+    return tuple(span for span in spans if span.opens_us < span.closes_us)
+
+
+def _span(window: Window, zone: ZoneInfo, midnight: datetime) -> Span:
+    """``midnight`` and all times on the wall are without a zone: the zone tells at which moments they are shown."""
+    opens, closes = midnight + _since_midnight(window.opens), midnight + _since_midnight(window.closes)
+    return Span(_reached_us(opens, zone), _passed_us(closes + DAY if closes < opens else closes, zone))
+
+
+def _since_midnight(text: str) -> timedelta:
+    hours, minutes = text.split(":")
+    return timedelta(hours=int(hours), minutes=int(minutes))
+
+
+def _reached_us(wall: datetime, zone: ZoneInfo) -> int:
+    """The first moment at which the wall clock shows this or more."""
+    first, second = _moments(wall, zone)
+    return _us(first if first <= second else _jump(wall, zone, second, first))
+
+
+def _passed_us(wall: datetime, zone: ZoneInfo) -> int:
+    """The moment from which on the wall clock never again shows less than this."""
+    first, second = _moments(wall, zone)
+    if first > second:
+        return _us(_jump(wall, zone, second, first))
+    # A clock that is set back to this very time shows it again, but nothing less.
+    return _us(second if first < second and _shown(second - MICROSECOND, zone) < wall else first)
+
+
+def _moments(wall: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
+    """The moment of a time on the wall, twice: first before second if it is shown twice, after it if it is skipped."""
+    return (
+        wall.replace(tzinfo=zone, fold=0).astimezone(UTC),
+        wall.replace(tzinfo=zone, fold=1).astimezone(UTC),
+    )
+
+
+def _jump(wall: datetime, zone: ZoneInfo, before: datetime, after: datetime) -> datetime:
+    """The moment at which the wall clock jumped over a time, found by halving; clocks are set at whole seconds."""
+    while after - before > timedelta(seconds=1):
+        middle = before + timedelta(seconds=(after - before) // timedelta(seconds=2))
+        if _shown(middle, zone) < wall:
+            before = middle
+        else:
+            after = middle
+    return after
+
+
+def _shown(moment: datetime, zone: ZoneInfo) -> datetime:
+    return moment.astimezone(zone).replace(tzinfo=None)
+
+
+def _us(moment: datetime) -> int:
+    return (moment - EPOCH) // MICROSECOND
+
+
+@cache  # there are some six hundred zones, and ZoneInfo itself remembers eight
+def _zone(name: str) -> ZoneInfo:
+    return ZoneInfo(name)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from postroad.core.delivery.pushing import PushAnswer, PushRequest
 from postroad.core.model.delivery import Found, Queued
+from postroad.core.model.directory import Service
 from postroad.core.model.journal import Entry
 from postroad.core.model.selector import Selector
 from postroad.core.projection.tables import Changes
@@ -233,6 +234,18 @@ class Passwords(Protocol):
 
     async def verify(self, password: str, hashed: str | None) -> bool:
         """Whether the password belongs to the hash; takes as long for None, and says no."""
+        ...
+
+
+class Secrets(Protocol):
+    """The secrets that services' profiles name, as the operator keeps them; nobody can name another's."""
+
+    def secret(self, service: Service, reference: str) -> str:
+        """What ``env:NAME`` or ``file:PATH`` stands for; raises Misconfigured when it is not there, or is not this service's."""
+        ...
+
+    def file(self, service: Service, reference: str) -> str:
+        """Path of the file that ``file:PATH`` stands for, likewise."""
         ...
 
 

@@ -57,7 +57,7 @@ class Network:
         self.configuration = Configuration(desk, index, clock)
         directory = self.configuration.directory
         due = DueTimes()
-        ending = EndStage(desk, journal, directory, clock, randomness, due)
+        self.ending = ending = EndStage(desk, journal, directory, clock, randomness, due)
         desk.on_given_up(ending.give_up)
         cancelling = CancelStage(desk, index, indexed)
         answers = AnswerStage(desk, journal, randomness, token_key, ending, cancelling)

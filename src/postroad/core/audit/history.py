@@ -116,24 +116,10 @@ class _Teller:
                 self._posted(seq, entry)
             case InvocationReturned():
                 self._returned(seq, entry)
-            case DeliveriesLeased():
+            case DeliveriesLeased() | DeliveriesReturned() | DeliveryAttempted():
+                what, told = _move(entry)
                 for number in entry.deliveries:
-                    self._note(number, seq, entry.at_us, "handed out", entry.by, f"leased for {entry.lease_s:g} s")
-            case DeliveriesReturned():
-                later = f"again in {entry.delay_s:g} s" if entry.delay_s else "again at once"
-                for number in entry.deliveries:
-                    self._note(
-                        number,
-                        seq,
-                        entry.at_us,
-                        "given back",
-                        entry.by,
-                        f"{entry.reason or 'no reason given'}; {later}",
-                    )
-            case DeliveryAttempted():
-                told = f"{entry.fault}, after {entry.duration_ms} ms; again in {entry.delay_s:g} s"
-                for number in entry.deliveries:
-                    self._note(number, seq, entry.at_us, "push failed", entry.by, told)
+                    self._note(number, seq, entry.at_us, what, entry.by, told)
             case DeliveriesAcknowledged():
                 for number in entry.deliveries:
                     self._note(number, seq, entry.at_us, "acknowledged", entry.by, "", State.DELIVERED)
@@ -279,3 +265,13 @@ class _Teller:
     def _owner(self, gcid: str) -> str:
         service = self._directory.services.get(gcid)
         return service.organization.casefold() if service is not None else ""
+
+
+def _move(entry: DeliveriesLeased | DeliveriesReturned | DeliveryAttempted) -> tuple[str, str]:
+    """What happened to deliveries that go on waiting, and the details."""
+    if isinstance(entry, DeliveriesLeased):
+        return "handed out", f"leased for {entry.lease_s:g} s"
+    later = f"again in {entry.delay_s:g} s" if entry.delay_s else "again at once"
+    if isinstance(entry, DeliveryAttempted):
+        return "push failed", f"{entry.fault}, after {entry.duration_ms} ms; {later}"
+    return "given back", f"{entry.reason or 'no reason given'}; {later}"

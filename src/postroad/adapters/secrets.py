@@ -1,0 +1,63 @@
+"""Secrets that profiles name by reference, read where the server runs: from variables, and from files in one folder.
+
+Kept rule: whoever writes a profile chooses what is read and where it is sent, so each may name their own secrets and nothing else
+on this machine: files below the folder of their organization, and variables that carry their service's GCID in their name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from postroad.core.model.directory import Service
+from postroad.errors import Misconfigured
+
+VARIABLE = "PUSH_SECRET_"  # then the GCID, then anything
+SECRET_BYTES = 8_192
+
+
+class OperatorsSecrets:
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._environment = environment
+
+    def secret(self, service: Service, reference: str) -> str:
+        kind, _, name = reference.partition(":")
+        text = (
+            self._variable(service, name).strip()
+            if kind == "env"
+            else _text(Path(self.file(service, reference)), reference)
+        )
+        if not text:
+            raise Misconfigured([f"{reference} is empty"])
+        return text
+
+    def file(self, service: Service, reference: str) -> str:
+        kind, _, name = reference.partition(":")
+        if kind != "file":
+            raise Misconfigured(["push.secretFrom must name what is sent as proof: env:NAME or file:PATH"])
+        own = (self._folder / service.organization).resolve()
+        path = (own / name).resolve()
+        if not path.is_relative_to(own):
+            raise Misconfigured(
+                [f"{reference} lies outside the folder of {service.organization} in {self._folder.name}"]
+            )
+        if not path.is_file():
+            raise Misconfigured([f"{reference}: the operator has put no such file in {self._folder.name}"])
+        return str(path)
+
+    def _variable(self, service: Service, name: str) -> str:
+        own = f"{VARIABLE}{service.gcid}"
+        if not name.casefold().startswith(own.casefold()):
+            raise Misconfigured([f"env:{name}: this service may name variables that begin with {own.upper()}"])
+        if name not in self._environment:
+            raise Misconfigured([f"env:{name}: the operator has not set this variable"])
+        return self._environment[name]
+
+
+def _text(path: Path, reference: str) -> str:
+    try:
+        with path.open(encoding="utf-8") as file:
+            return file.read(SECRET_BYTES).strip()
+    except (OSError, UnicodeDecodeError):
+        raise Misconfigured([f"{reference}: this file cannot be read as text"]) from None

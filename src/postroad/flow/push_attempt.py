@@ -1,0 +1,155 @@
+"""One attempt to push a delivery, seen through: the request, the answer, and the entry that says what became of it.
+
+Kept rules: an attempt ends in one entry (acknowledged, answered, to be tried again, or given up), and only what that entry says
+is true; so an attempt that a crash interrupts is made again, with the same id. A receiver that is gone for good (410) is pushed
+to no more: its service polls from then on, and what waits goes on waiting.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from typing import NamedTuple
+
+from postroad.core.delivery.pushing import PushAnswer
+from postroad.core.delivery.retrying import Again, GiveUp, SwitchOff, Verdict, verdict
+from postroad.core.model import ids
+from postroad.core.model import message as model
+from postroad.core.model.caller import Caller
+from postroad.core.model.delivery import State
+from postroad.core.model.directory import AuthenticationLevel, DeliveryMode, Push, Service
+from postroad.core.model.journal import DeliveriesEnded, DeliveryAttempted
+from postroad.core.model.polling import Settlement
+from postroad.errors import Misconfigured, Refused
+from postroad.flow.commit import committed
+from postroad.flow.configure import saving
+from postroad.flow.end import BY_NETWORK, REASON_MOST
+from postroad.flow.network import Network
+from postroad.flow.push_answer import FORM, response_in
+from postroad.flow.push_request import push_request
+from postroad.ports import Pusher, Secrets, Step
+
+TOO_LATE = ("reference.", "message.expired")  # how refusals begin that another answer would meet too
+
+log = logging.getLogger(__name__)
+
+
+class Failed(NamedTuple):
+    """An attempt that failed: the status of the answer (0 when there was none) and how long it took."""
+
+    status: int
+    duration_ms: int
+
+
+def caller_for(service: Service) -> Caller:
+    """The service at the other end of a push, as safe as the URL makes it: https shows a certificate, http shows nothing."""
+    secure = service.push is not None and service.push.url.casefold().startswith("https:")
+    level = AuthenticationLevel.CERTIFICATE if secure else AuthenticationLevel.PASSWORD
+    return Caller(service=service, level=level, secure=secure)
+
+
+class Attempts:
+    def __init__(self, network: Network, pusher: Pusher, secrets: Secrets, timeout_s: float) -> None:
+        self.timeout_s = timeout_s
+        self._network = network
+        self._pusher = pusher
+        self._secrets = secrets
+
+    async def make(self, service: Service, push: Push, delivered: model.Delivered) -> bool:
+        """Push once and write down what came of it; returns whether the receiver is well."""
+        clock = self._network.clock
+        started = clock.monotonic()
+        answer = await self._answered(service, delivered)
+        if _is_success(answer):
+            answer = await self._taken_over(service, delivered, answer)
+        if _is_success(answer):
+            return True
+        failed = Failed(answer.status or 0, int((clock.monotonic() - started) * 1_000))
+        jitter = self._network.randomness.bytes(1)[0] / 255
+        judged = verdict(answer, delivered.attempt, push, jitter, clock.now_us())
+        await self._write(service, delivered, failed, judged)
+        return False
+
+    async def _answered(self, service: Service, delivered: model.Delivered) -> PushAnswer:
+        try:
+            request = push_request(service, delivered, self._secrets, self._network.clock.now_us(), self.timeout_s)
+        except Misconfigured as fault:
+            return PushAnswer(status=None, fault=str(fault))
+        return await self._pusher.push(request)
+
+    async def _taken_over(self, service: Service, delivered: model.Delivered, answer: PushAnswer) -> PushAnswer:
+        """Settle what the receiver has taken; a response of its that cannot be accepted makes the attempt a failed one."""
+        caller = caller_for(service)
+        try:
+            response = response_in(answer, delivered)
+            if response is None:
+                await self._network.settle(caller, Settlement(tokens=(delivered.token,)))
+            else:
+                await self._network.post(caller, response, size=len(answer.body), form=FORM)
+        except Refused as refusal:
+            if not refusal.code.startswith(TOO_LATE):
+                return PushAnswer(status=None, fault=f"the response in the answer was refused: {refusal}")
+            log.info("session %s had come to its end when %s answered", delivered.session, service.address)
+        return answer
+
+    async def _write(self, service: Service, delivered: model.Delivered, failed: Failed, judged: Verdict) -> None:
+        match judged:
+            case Again():
+                await self._again(service, delivered, failed, judged)
+            case GiveUp():
+                await self._give_up(delivered, judged.reason)
+            case SwitchOff():
+                await self._again(service, delivered, failed, judged)
+                await self.switch_off(service, judged.reason)
+
+    async def _again(
+        self, service: Service, delivered: model.Delivered, failed: Failed, judged: Again | SwitchOff
+    ) -> None:
+        number = _number(delivered)
+        entry = DeliveryAttempted(
+            at_us=self._network.clock.now_us(),
+            by=service.gcid,
+            deliveries=(number,),
+            status=failed.status,
+            duration_ms=failed.duration_ms,
+            fault=judged.reason[:REASON_MOST],
+            delay_s=judged.delay_s if isinstance(judged, Again) else 0.0,
+        )
+        await committed(self._network.desk, Step(entry, reserve=True, waiting=(number,)))
+
+    async def _give_up(self, delivered: model.Delivered, reason: str) -> None:
+        """The end of it: a dead letter, and word to whoever waits for a response."""
+        number, desk = _number(delivered), self._network.desk
+        found = await desk.find(number)
+        if found is None or found.state is not State.QUEUED:
+            return
+        if found.queued.journey:
+            await self._network.ending.give_up(found.queued, "failed", reason)
+            return
+        now_us = self._network.clock.now_us()
+        entry = DeliveriesEnded(now_us, BY_NETWORK, "failed", reason[:REASON_MOST], (number,))
+        await committed(desk, Step(entry, reserve=True, waiting=(number,)))
+
+    async def switch_off(self, service: Service, reason: str) -> None:
+        """Let the service poll from now on; the change says why, and its owner changes it back when the server is well."""
+        current = self._network.directory.services.get(service.gcid)
+        if current is None or current.push != service.push:
+            return
+        polling = dataclasses.replace(current, delivery=DeliveryMode.POLL)
+        version = self._network.directory.object_version("service", service.gcid)
+        try:
+            await self._network.configuration.change(BY_NETWORK, [saving(polling, version)], reason[:REASON_MOST])
+        except Refused:  # changed by somebody else in this very moment, who knows better
+            return
+        log.warning("pushes to %s are switched off: %s", service.address, reason)
+
+
+def _is_success(answer: PushAnswer) -> bool:
+    return answer.status is not None and 200 <= answer.status < 300
+
+
+def _number(delivered: model.Delivered) -> int:
+    number = ids.token_number(delivered.token)
+    if number is None:
+        raise RuntimeError("a delivery of this network has a token of another")
+    return number

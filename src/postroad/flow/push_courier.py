@@ -1,0 +1,152 @@
+"""The courier of one service: takes what waits in its mailbox and has it pushed, a few at a time.
+
+Kept rules: nothing is taken outside the service's windows, while its breaker is open, or without a place among all pushes; so
+what cannot be pushed now waits in the mailbox, where the service may also poll it, and uses up no attempt. What hangs holds
+the places of this service alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from postroad.core.delivery.breaker import Breaker
+from postroad.core.delivery.windows import next_opening, spread_s
+from postroad.core.model.directory import Push, Service
+from postroad.core.model.message import Delivered
+from postroad.core.model.polling import Outcome as Wish
+from postroad.core.model.polling import PollRequest, Settlement
+from postroad.errors import Refused, Unavailable
+from postroad.flow.network import Network
+from postroad.flow.patience import Patience
+from postroad.flow.push_attempt import Attempts, caller_for
+from postroad.flow.push_slots import Slots
+
+AT_ONCE = 8  # pushes to one service
+LEASE_BEYOND_S = 45.0  # the time of a push, for writing down what came of it
+AGAIN_S = 1.0
+IDLE_S = 60.0
+SLEEP_MOST_S = 3_600.0  # then the windows are looked at anew: clocks are set
+GRACE_S = 5.0
+FAILING_MOST_S = 5 * 86_400.0
+
+log = logging.getLogger(__name__)
+
+
+class Courier:
+    """Works from the moment it is made until it is told to end, for the profile that it was given."""
+
+    def __init__(self, network: Network, attempts: Attempts, slots: Slots, service: Service, push: Push) -> None:
+        self.service = service
+        self._push = push
+        self._network = network
+        self._attempts = attempts
+        self._slots = slots
+        self._breaker = Breaker()
+        self._failing_since: float | None = None
+        self._patience = Patience()
+        self._slots_taken = 0
+        self._under_way: dict[asyncio.Task[None], Delivered] = {}
+        self._running = asyncio.get_running_loop().create_task(self._run())
+
+    async def end(self) -> None:
+        """Take nothing more, finish what is under way, and give back what takes too long."""
+        self._patience.end()
+        await asyncio.gather(self._running, return_exceptions=True)
+        if not self._under_way:
+            return
+        _, late = await asyncio.wait(self._under_way, timeout=GRACE_S)
+        interrupted = tuple(self._under_way[task].token for task in late)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        if interrupted:
+            await self._give_back(interrupted)
+
+    async def _run(self) -> None:
+        while not self._patience.over:
+            try:
+                await self._round()
+            except (Refused, Unavailable) as error:
+                log.warning("nothing can be pushed to %s now: %s", self.service.address, error)
+                await self._patience.wait(asyncio.sleep(AGAIN_S))
+            except Exception as error:
+                log.error("pushing to %s failed: %s", self.service.address, type(error).__name__)
+                await self._patience.wait(asyncio.sleep(AGAIN_S))
+
+    async def _round(self) -> None:
+        """Wait for whatever is missing — an open window, a well receiver, a place, something to push — or begin pushes."""
+        if (pause_s := self._pause_s()) > 0:
+            await self._patience.wait(asyncio.sleep(min(pause_s, SLEEP_MOST_S)))
+        elif len(self._under_way) >= AT_ONCE:
+            await self._patience.wait(_any_done(self._under_way))
+        elif not await self._begin_some():
+            await self._patience.wait(self._network.desk.arrival(self.service.gcid, IDLE_S))
+
+    async def _begin_some(self) -> bool:
+        """Push what waits, as far as there are places; False when nothing waits."""
+        await self._patience.wait(self._take_slots())
+        begun = 0
+        try:
+            if self._patience.over or not self._slots_taken or self._pause_s() > 0:
+                return True  # things have changed while we waited for a place
+            begun = await self._begin_at_most(1 if self._breaker.is_open else self._slots_taken)
+            return begun > 0
+        finally:
+            self._slots.give(self.service.organization, self._slots_taken - begun)
+            self._slots_taken = 0
+
+    async def _begin_at_most(self, most: int) -> int:
+        request = PollRequest(max=most, lease_s=self._attempts.timeout_s + LEASE_BEYOND_S)
+        waiting = await self._network.poll(caller_for(self.service), request, self._patience)
+        if waiting:
+            self._breaker.allows(self._network.clock.monotonic())  # while it is open, this is the probe
+        for delivered in waiting:
+            self._begin(delivered)
+        return len(waiting)
+
+    async def _take_slots(self) -> None:
+        self._slots_taken = await self._slots.take(self.service.organization, AT_ONCE - len(self._under_way))
+
+    def _begin(self, delivered: Delivered) -> None:
+        task = asyncio.get_running_loop().create_task(self._attempt(delivered))
+        self._under_way[task] = delivered
+        task.add_done_callback(self._done)
+
+    async def _attempt(self, delivered: Delivered) -> None:
+        is_well = await self._attempts.make(self.service, self._push, delivered)
+        now = self._network.clock.monotonic()
+        if is_well:
+            self._breaker.succeeded(now)
+            self._failing_since = None
+            return
+        self._breaker.failed(now)
+        self._failing_since = now if self._failing_since is None else self._failing_since
+        if now - self._failing_since > FAILING_MOST_S:
+            await self._attempts.switch_off(self.service, "no push has succeeded for five days")
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._under_way.pop(task, None)
+        self._slots.give(self.service.organization, 1)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a push to %s was left to its lease: %s", self.service.address, type(error).__name__)
+
+    def _pause_s(self) -> float:
+        """How long nothing may be pushed: until a window opens, or until the breaker lets somebody try."""
+        service, now_us = self.service, self._network.clock.now_us()
+        opening_us = next_opening(service.windows, service.time_zone, now_us)
+        spread = spread_s(service.windows, service.time_zone, now_us, service.gcid, 0)
+        closed_s = (opening_us - now_us) / 1_000_000 + spread
+        now = self._network.clock.monotonic()
+        return closed_s or self._breaker.allows_from(now) - now
+
+    async def _give_back(self, tokens: tuple[str, ...]) -> None:
+        settlement = Settlement(tokens=tokens, outcome=Wish.NACK, reason="the push was interrupted")
+        try:
+            await self._network.settle(caller_for(self.service), settlement)
+        except Unavailable as error:
+            log.warning("pushes to %s are left to their lease: %s", self.service.address, error)
+
+
+async def _any_done(under_way: dict[asyncio.Task[None], Delivered]) -> None:
+    await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)

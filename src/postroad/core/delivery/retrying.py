@@ -1,0 +1,89 @@
+"""What becomes of a delivery after a push: it is delivered, comes again, is given up, or its service is not pushed to any more.
+
+Kept rule: any 2xx is a yes and nothing else is; a redirect is a failure, since following it would let a receiver choose where the
+network connects to. A receiver that asks for patience (``Retry-After``) gets it, for a day at most. 410 means that the address is
+gone for good. The decision is a value: whoever carries it out keeps the time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from postroad.core.delivery.pushing import PushAnswer
+from postroad.core.model.directory import Push
+
+# How long after the try before it each try happens; further ones as the last. Nine tries take about 28 hours.
+SCHEDULE_S = (0.0, 5.0, 30.0, 300.0, 1_800.0, 7_200.0, 18_000.0, 36_000.0, 36_000.0)
+JITTER = 0.2  # each way
+PATIENCE_MOST_S = 86_400.0
+GONE = 410
+PASSING = {408, 409, 425, 429}  # refusals that say that a later try may succeed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """The receiver has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again:
+    """The next try, ``delay_s`` from now, which is at ``at_us``."""
+
+    delay_s: float
+    at_us: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GiveUp:
+    """That was the last try."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchOff:
+    """The receiver wants no more pushes at this address; the delivery waits for its owner."""
+
+    reason: str
+
+
+Verdict: TypeAlias = Delivered | Again | GiveUp | SwitchOff
+
+
+def verdict(answer: PushAnswer, attempt: int, push: Push, jitter: float, now_us: int) -> Verdict:
+    """What follows from the answer to try number ``attempt`` (the first is 1); ``jitter`` is a random number from 0 to 1."""
+    if answer.status is not None and 200 <= answer.status < 300:
+        return Delivered()
+    reason = _reason(answer)
+    if answer.status == GONE:
+        return SwitchOff(reason=reason)
+    if attempt >= push.tries:
+        return GiveUp(reason=f"{reason}; tried {attempt} times")
+    delay_s = max(_scheduled_s(attempt, push, jitter), _patience_s(answer))
+    return Again(delay_s=delay_s, at_us=now_us + round(delay_s * 1_000_000), reason=reason)
+
+
+def _scheduled_s(attempt: int, push: Push, jitter: float) -> float:
+    """The pause after a try, spread so that deliveries which failed together do not come again together."""
+    pause_s = float(push.retry_interval_s) or SCHEDULE_S[min(attempt, len(SCHEDULE_S) - 1)]
+    return pause_s * (1.0 - JITTER + 2.0 * JITTER * jitter)
+
+
+def _patience_s(answer: PushAnswer) -> float:
+    return min(answer.retry_after_s or 0.0, PATIENCE_MOST_S)
+
+
+def _reason(answer: PushAnswer) -> str:
+    """Why this try failed, for the owner of the service: what came back, and what to look at when trying again may not help."""
+    status = answer.status
+    if status is None:
+        return answer.fault or "there was no answer"
+    if status == GONE:
+        return "the receiver answered 410: this address is gone; set another push address"
+    if 300 <= status < 400:
+        return f"the receiver answered {status}: redirects are not followed; set the push address that it leads to"
+    if 400 <= status < 500 and status not in PASSING:
+        return f"the receiver refused it with {status}; see whether its address and authentication are right"
+    return f"the receiver answered {status}"

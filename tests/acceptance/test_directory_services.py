@@ -94,6 +94,8 @@ async def test_every_field_of_a_profile_is_kept(asked: Asked) -> None:
         ({"push": {"url": "ftp://aster.example"}}, "/push/url"),
         ({"push": {"url": "https://user:secret@aster.example/"}}, "/push/url"),
         ({"push": {"url": "https://aster.example/", "tries": 0}}, "/push/tries"),
+        ({"push": {"url": "https://aster.example/", "authentication": "bearer"}}, "/push"),
+        ({"push": {"url": "http://aster.example/", "authentication": "none"}}, ""),
         ({"delivery": "push", "push": None}, ""),
         ({"documentationUrl": "javascript:alert(1)"}, "/documentationUrl"),
         ({"defaultExpirationSeconds": "60"}, "/defaultExpirationSeconds"),

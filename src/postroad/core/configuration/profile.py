@@ -5,6 +5,7 @@ Field names are those of ``Service``; outside they are camelCase, and lengths of
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -69,6 +70,38 @@ class PushProfile(Shape):
     tries: Annotated[StrictInt, Field(ge=1, le=100)] = 9
     retry_interval_s: Annotated[Seconds, Field(alias="retryIntervalSeconds")] = 0
 
+    @model_validator(mode="after")
+    def can_prove_who_pushes(self) -> Self:
+        faults = [*_lacking(self)]
+        if faults:
+            raise ValueError("; ".join(faults))
+        return self
+
+
+SECRETS = {
+    PushAuthentication.BASIC: "the password",
+    PushAuthentication.BEARER: "the token",
+    PushAuthentication.SIGNATURE: "the signing secret",
+}
+
+
+def _lacking(push: PushProfile) -> Iterator[str]:
+    """What the authentication cannot do without; told when the profile is saved, and not when the first push fails."""
+    if push.authentication is PushAuthentication.BASIC and (not push.username or ":" in push.username):
+        yield "basic authentication needs a username without a colon"
+    if push.authentication in SECRETS and not push.secret_from:
+        secret = SECRETS[push.authentication]
+        yield f"needs secretFrom, where {secret} is found: env:NAME or file:PATH; or choose authentication: none"
+    if push.authentication is PushAuthentication.CERTIFICATE:
+        if not push.secret_from.startswith("file:"):
+            yield "a certificate needs secretFrom: file:PATH, a PEM file with the certificate and its key"
+        if not _is_https(push.url):
+            yield "a certificate can only be shown to an https address"
+
+
+def _is_https(url: str) -> bool:
+    return url.lower().startswith("https:")
+
 
 class PolicyProfile(Shape):
     transport: Transport = Transport.ANY
@@ -128,6 +161,12 @@ class ServiceProfile(Shape):
     def can_be_pushed_to(self) -> Self:
         if self.delivery is DeliveryMode.PUSH and self.push is None:
             raise ValueError("delivery by push needs push.url; or let the service poll")
+        return self
+
+    @model_validator(mode="after")
+    def pushes_as_its_policy_says(self) -> Self:
+        if self.push and self.policy.transport is Transport.TLS and not _is_https(self.push.url):
+            raise ValueError("the policy allows nothing but TLS, so push.url must begin with https:")
         return self
 
     def service(self, *, gcid: str, organization: str, name: str, suspended: str = "") -> Service:

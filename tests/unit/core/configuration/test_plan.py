@@ -51,7 +51,7 @@ services = st.fixed_dictionaries(
         "windows": st.lists(
             st.builds(lambda days: {"days": days, "opens": "22:00", "closes": "06:00"},
                       st.lists(st.sampled_from(["mon", "sun"]), min_size=1, unique=True)), max_size=2),
-        "push": st.none() | st.just({"url": "https://a.example/", "tries": 3}),
+        "push": st.none() | st.just({"url": "https://a.example/", "tries": 3, "secretFrom": "env:A"}),
         "defaultExpirationSeconds": st.integers(1, 1_000),
         "acceptsFrom": st.lists(names, max_size=3, unique=True),
         "schemas": st.dictionaries(names, st.builds(lambda text: {"content": text}, st.text(max_size=9)), max_size=2),

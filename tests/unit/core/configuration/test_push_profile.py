@@ -1,0 +1,77 @@
+"""What a push profile must say, told when it is saved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from postroad.core.configuration.profile import PushProfile, ServiceProfile, WindowProfile
+
+HTTPS = {"url": "https://aster.example/in"}
+HTTP = {"url": "http://aster.example/in"}
+
+
+@pytest.mark.req("D3")
+@pytest.mark.parametrize(
+    "written",
+    [
+        HTTPS | {"authentication": "none"},
+        HTTP | {"authentication": "none"},
+        HTTPS | {"authentication": "basic", "username": "aster", "secretFrom": "env:ASTER"},
+        HTTPS | {"authentication": "bearer", "secretFrom": "file:token"},
+        HTTPS | {"authentication": "certificate", "secretFrom": "file:push.pem"},
+        {"url": "HTTPS://aster.example/in", "authentication": "certificate", "secretFrom": "file:push.pem"},
+        HTTPS | {"secretFrom": "env:ASTER"},
+    ],
+)
+def test_a_profile_that_can_be_used_is_taken(written: dict[str, Any]) -> None:
+    service = ServiceProfile.model_validate({"delivery": "push", "push": written})
+    assert service.push == PushProfile.model_validate(written)
+
+
+@pytest.mark.req("D3")
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        (HTTPS, "where the signing secret is found"),
+        (HTTPS | {"authentication": "bearer"}, "where the token is found"),
+        (HTTPS | {"authentication": "basic", "username": "aster"}, "where the password is found"),
+        (HTTPS | {"authentication": "basic", "secretFrom": "env:ASTER"}, "needs a username"),
+        (HTTPS | {"authentication": "basic", "username": "a:b", "secretFrom": "env:ASTER"}, "without a colon"),
+        (HTTPS | {"authentication": "certificate"}, "file:PATH"),
+        (HTTPS | {"authentication": "certificate", "secretFrom": "env:ASTER"}, "file:PATH"),
+        (HTTP | {"authentication": "certificate", "secretFrom": "file:push.pem"}, "https address"),
+        (HTTPS | {"secretFrom": "whsec_AAAA"}, "secretFrom"),
+        ({"url": "ftp://aster.example/in", "authentication": "none"}, "http or https"),
+        ({"url": "", "authentication": "none"}, "url"),
+        (HTTPS | {"authentication": "none", "tries": 0}, "tries"),
+        (HTTPS | {"authentication": "none", "tries": 101}, "tries"),
+        (HTTPS | {"authentication": "none", "retryIntervalSeconds": -1}, "retryIntervalSeconds"),
+    ],
+)
+def test_what_could_never_be_pushed_is_refused(written: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        ServiceProfile.model_validate({"delivery": "push", "push": written})
+
+
+def test_all_that_is_missing_is_told_at_once() -> None:
+    with pytest.raises(ValidationError, match=r"username.*; needs secretFrom"):
+        PushProfile.model_validate(HTTPS | {"authentication": "basic"})
+
+
+def test_a_policy_of_tls_holds_for_pushes() -> None:
+    policy = {"transport": "tls"}
+    ServiceProfile.model_validate({"push": HTTPS | {"authentication": "none"}, "policy": policy})
+    with pytest.raises(ValidationError, match="must begin with https"):
+        ServiceProfile.model_validate({"push": HTTP | {"authentication": "none"}, "policy": policy})
+
+
+@pytest.mark.req("D4")
+@pytest.mark.parametrize(
+    "written", [{"opens": "08:00", "closes": "08:00"}, {"opens": "24:00", "closes": "06:00"}, {"days": []}]
+)
+def test_a_window_that_never_opens_is_refused(written: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=r"never opens|at least 1 item"):
+        WindowProfile.model_validate(written)

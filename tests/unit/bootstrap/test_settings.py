@@ -75,3 +75,17 @@ def test_contradictions_are_found(tmp_path: Path, text: str, fault: str) -> None
 def test_secrets_are_masked_when_shown() -> None:
     shown = Settings(secret="ab" * 32, postgres="postgresql://user:password@host/db").shown()
     assert (shown["secret"], shown["postgres"], shown["port"]) == ("***", "***", 8470)
+
+
+@pytest.mark.req("Z4")
+def test_what_pushes_may_reach_is_names_and_networks(tmp_path: Path) -> None:
+    environment = {"POSTROAD_PUSH_ALLOW_PRIVATE": "erp.internal, 10.1.0.0/16", "POSTROAD_PUSH_ALLOW_HTTP": "*"}
+    settings = read_settings(environment=environment)
+    assert (settings.push_allow_private, settings.push_allow_http) == (("erp.internal", "10.1.0.0/16"), ("*",))
+    told = faults(
+        tmp_path,
+        POSTROAD_PUSH_ALLOW_PRIVATE="10.1.0.1/16",
+        POSTROAD_PUSH_ALLOW_HTTP="http://x",
+        POSTROAD_PUSH_TIMEOUT_S="0",
+    )
+    assert [fault.partition(":")[0] for fault in told] == ["push_timeout_s", "push_allow_private", "push_allow_http"]

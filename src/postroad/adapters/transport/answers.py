@@ -77,8 +77,8 @@ class AnswerReader:
 
     # -------------------------------------------------------------------------------------------- called by the parser
     def on_message_begin(self) -> None:
-        if self.answer is None:
-            self._headers.clear()
+        self._headers.clear()
+        self.reusable = False  # a second answer, when there is one already: nobody asked for it
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._fields += 1

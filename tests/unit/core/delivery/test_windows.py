@@ -68,6 +68,13 @@ def test_a_day_that_was_left_out_has_no_windows() -> None:
     assert next_opening(friday, "Pacific/Apia", thursday_evening_in_samoa) == us("2012-01-05 18:00")
 
 
+def test_a_clock_set_back_over_midnight_finds_the_window_of_two_days_ago_still_open() -> None:
+    almost_a_day = (Window(days=("fri",), opens="23:59", closes="23:58"),)
+    sunday_before_the_clock_goes_back_to_saturday = us("2011-11-06 02:30:30")  # 00:00:30 in St. John's; set at 00:01
+    moment = sunday_before_the_clock_goes_back_to_saturday
+    assert next_opening(almost_a_day, "America/St_Johns", moment) == moment
+
+
 @pytest.mark.parametrize("window", [Window(days=()), Window(opens="08:00", closes="08:00"), Window(opens="24:00")])
 def test_windows_that_never_open_are_told(window: Window) -> None:
     with pytest.raises(ValueError, match="never open"):
@@ -86,6 +93,12 @@ def test_the_storm_at_opening_is_spread_over_a_minute() -> None:
 def test_a_short_window_keeps_most_of_itself() -> None:
     short = (Window(opens="08:00", closes="08:01"),)
     assert max(spread_s(short, "UTC", us("2026-11-16 03:00"), "a" * 16, number) for number in range(100)) < 6.0
+
+
+def test_windows_that_touch_are_one() -> None:
+    touching = (Window(opens="08:00", closes="08:01"), Window(opens="08:01", closes="17:00"))
+    assert max(spread_s(touching, "UTC", us("2026-11-16 03:00"), "a" * 16, number) for number in range(100)) > 50.0
+    assert {spread_s(touching, "UTC", us("2026-11-16 08:01"), "a" * 16, number) for number in range(50)} == {0.0}
 
 
 def test_nothing_waits_when_nothing_opened() -> None:

@@ -70,7 +70,7 @@ def test_a_day_that_was_left_out_has_no_windows() -> None:
 
 def test_a_clock_set_back_over_midnight_finds_the_window_of_two_days_ago_still_open() -> None:
     almost_a_day = (Window(days=("fri",), opens="23:59", closes="23:58"),)
-    sunday_before_the_clock_goes_back_to_saturday = us("2011-11-06 02:30:30")  # 00:00:30 in St. John's; set at 00:01
+    sunday_before_the_clock_goes_back_to_saturday = us("2010-11-07 02:30:30")  # 00:00:30 in St. John's; set at 00:01
     moment = sunday_before_the_clock_goes_back_to_saturday
     assert next_opening(almost_a_day, "America/St_Johns", moment) == moment
 

@@ -193,8 +193,10 @@ class Desk(Protocol):
         """Write new posts, which settle nothing, with one group; ``done`` hears all outcomes, in order."""
         ...
 
-    async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float) -> list[Queued]:
+    async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int = 0) -> list[Queued]:
         """Lease waiting deliveries, oldest first, and record the hand-out; expired ones are ended instead.
+
+        So are those that were handed out too often: as often as the desk allows, or ``tries`` times where that is more.
 
         The record is on its way when this returns, and need not be durable: a lease that a crash forgets is none.
         """

@@ -14,7 +14,7 @@ from postroad.core.admission.permission import check_connection
 from postroad.core.model import ids
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued, State
-from postroad.core.model.directory import Service
+from postroad.core.model.directory import DeliveryMode, Service
 from postroad.core.model.journal import DeliveriesReturned
 from postroad.core.model.message import Delivered, Reference
 from postroad.core.model.polling import (
@@ -70,7 +70,7 @@ class DeliverStage:
         lease_s = min(request.lease_s or LEASE_S, LEASE_MAX_S)
         deadline = self._clock.monotonic() + min(request.wait_s, WAIT_MAX_S)
         while True:
-            claimed = await self._desk.claim(service.gcid, selector, most, lease_s)
+            claimed = await self._desk.claim(service.gcid, selector, most, lease_s, _tries(service))
             left_s = deadline - self._clock.monotonic()
             if claimed or left_s <= 0 or patience.over:
                 bodies = await self._desk.bodies(claimed)
@@ -151,6 +151,11 @@ class DeliverStage:
 def _over(token: str) -> Settled:
     detail = "The delivery has come to its end: it expired, failed, or was withdrawn or answered before"
     return Settled(token=token, code="delivery.over", detail=detail)
+
+
+def _tries(service: Service) -> int:
+    """How often a delivery may be handed out at least, because the service is to be pushed to so often."""
+    return service.push.tries if service.push is not None and service.delivery is DeliveryMode.PUSH else 0
 
 
 def _receiver(caller: Caller) -> Service:

@@ -99,8 +99,8 @@ class Attempts:
             case GiveUp():
                 await self._give_up(delivered, judged.reason)
             case SwitchOff():
+                await self.switch_off(service, judged.reason)  # before it waits again, or it would be pushed at once
                 await self._again(service, delivered, failed, judged)
-                await self.switch_off(service, judged.reason)
 
     async def _again(
         self, service: Service, delivered: model.Delivered, failed: Failed, judged: Again | SwitchOff
@@ -133,8 +133,8 @@ class Attempts:
     async def switch_off(self, service: Service, reason: str) -> None:
         """Let the service poll from now on; the change says why, and its owner changes it back when the server is well."""
         current = self._network.directory.services.get(service.gcid)
-        if current is None or current.push != service.push:
-            return
+        if current is None or current.delivery is not DeliveryMode.PUSH or current.push != service.push:
+            return  # done already, or its owner was quicker
         polling = dataclasses.replace(current, delivery=DeliveryMode.POLL)
         version = self._network.directory.object_version("service", service.gcid)
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
 from postroad.adapters.desk.hot_state import HotState, ended_by, is_plain_post
@@ -35,6 +35,14 @@ from postroad.ports import (
 
 ATTEMPTS_MOST = 20
 REFILL = 2_000
+
+
+class Terms(NamedTuple):
+    """What a claim asks for, until when it leases, and how often a delivery may be handed out."""
+
+    selector: Selector
+    until: float  # monotonic
+    attempts_most: int
 
 
 class LocalDesk:
@@ -169,15 +177,15 @@ class LocalDesk:
 
     # --- handing out ---------------------------------------------------------------------------------------------
 
-    async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float) -> list[Queued]:
+    async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int = 0) -> list[Queued]:
         box = self._hot.mailbox(mailbox)
-        until = self._clock.monotonic() + lease_s
-        leased = await self._take(box, selector, most, until)
+        terms = Terms(selector, self._clock.monotonic() + lease_s, max(self._attempts_most, tries))
+        leased = await self._take(box, terms, most)
         if box.spilled_to and len(leased) < most and not selector.selects_all:
-            leased += await self._take_from_index(mailbox, box, selector, most - len(leased), until)
+            leased += await self._take_from_index(mailbox, box, terms, most - len(leased))
         while box.spilled_to and len(leased) < most and selector.selects_all:
             await self._refill(mailbox, box)
-            leased += await self._take(box, selector, most - len(leased), until)
+            leased += await self._take(box, terms, most - len(leased))
         # While we waited for something to be ended or read, one of these may have been settled with an older token.
         leased = [queued for queued in leased if box.get(queued.number) is queued]
         if leased:
@@ -196,17 +204,17 @@ class LocalDesk:
         finally:
             waiting.discard(future)
 
-    async def _take(self, box: Mailbox, selector: Selector, most: int, until: float) -> list[Queued]:
+    async def _take(self, box: Mailbox, terms: Terms, most: int) -> list[Queued]:
         now, now_us = self._clock.monotonic(), self._clock.now_us()
-        taken = box.take(selector, most, now, now_us, until, self._attempts_most)
-        await self._end_taken(box, taken)
+        taken = box.take(terms.selector, most, now, now_us, terms.until, terms.attempts_most)
+        await self._end_taken(box, terms, taken)
         return taken.leased
 
-    async def _end_taken(self, box: Mailbox, taken: Taken) -> None:
+    async def _end_taken(self, box: Mailbox, terms: Terms, taken: Taken) -> None:
         if taken.expired:
             await self._end(box, taken.expired, "expired", "not fetched before it expired")
         if taken.exhausted:
-            tries = f"handed out {self._attempts_most} times without being acknowledged"
+            tries = f"handed out {terms.attempts_most} times without being acknowledged"
             await self._end(box, taken.exhausted, "failed", tries)
 
     async def _end(self, box: Mailbox, ended: list[Queued], state: str, reason: str) -> None:
@@ -249,9 +257,7 @@ class LocalDesk:
             if len(rows) < REFILL and box.spilled_to >> 16 <= reach:
                 box.spilled_to = 0
 
-    async def _take_from_index(
-        self, mailbox: str, box: Mailbox, selector: Selector, most: int, until: float
-    ) -> list[Queued]:
+    async def _take_from_index(self, mailbox: str, box: Mailbox, terms: Terms, most: int) -> list[Queued]:
         """Matching deliveries behind the head in memory, without loading all that lies between."""
         taken = Taken([], [], [])
         after = box.loaded_to
@@ -259,21 +265,19 @@ class LocalDesk:
             await self._indexed(self._hot.applied_seq)
             while len(taken.leased) < most and (rows := await self._index.query("mailbox", mailbox, after, REFILL)):
                 after = rows[-1][0]
-                self._sort_rows(rows, box, selector, most, until, taken)
-        await self._end_taken(box, taken)
+                self._sort_rows(rows, box, terms, most, taken)
+        await self._end_taken(box, terms, taken)
         return taken.leased
 
-    def _sort_rows(
-        self, rows: list[Any], box: Mailbox, selector: Selector, most: int, until: float, taken: Taken
-    ) -> None:
+    def _sort_rows(self, rows: list[Any], box: Mailbox, terms: Terms, most: int, taken: Taken) -> None:
         now, now_us = self._clock.monotonic(), self._clock.now_us()
         for row in rows:
             queued = found_from_row(row, now=now, now_us=now_us).queued
             if len(taken.leased) == most:
                 return
-            if queued.available_at <= now and selector.matches(queued.message):
+            if queued.available_at <= now and terms.selector.matches(queued.message):
                 self._hot.adopt(box, queued)
-                box.take_one(queued.number, now_us, until, self._attempts_most, taken)
+                box.take_one(queued.number, now_us, terms.until, terms.attempts_most, taken)
 
     # --- looking up ----------------------------------------------------------------------------------------------
 

@@ -121,10 +121,10 @@ class SharedDesk:
 
     # --- handing out ---------------------------------------------------------------------------------------------
 
-    async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float) -> list[Queued]:
+    async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int = 0) -> list[Queued]:
         while True:
             before = self._arrivals.count(mailbox)
-            leased = await self._claims.claim(mailbox, selector, most, lease_s)
+            leased = await self._claims.claim(mailbox, selector, most, lease_s, tries)
             if leased or before == self._arrivals.count(mailbox):  # else something came while we looked elsewhere
                 return leased
 

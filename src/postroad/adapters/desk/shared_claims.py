@@ -23,12 +23,13 @@ PAGE = 500
 
 
 class Lease(NamedTuple):
-    """One claim's time: when it was made and when what it reserves comes again."""
+    """One claim's terms: when it was made, when what it reserves comes again, and how often that may be."""
 
     mailbox: str
     at_us: int
     length_s: float
     until: float  # monotonic
+    attempts_most: int
 
     @property
     def until_us(self) -> int:
@@ -47,8 +48,9 @@ class Claims:
         self._reserved: set[int] = set()  # by this node, while the hand-out is being recorded
         self.end_journey: EndJourney | None = None
 
-    async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float) -> list[Queued]:
-        lease = Lease(mailbox, self._clock.now_us(), lease_s, self._clock.monotonic() + lease_s)
+    async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int) -> list[Queued]:
+        until = self._clock.monotonic() + lease_s
+        lease = Lease(mailbox, self._clock.now_us(), lease_s, until, max(self._attempts_most, tries))
         leased: list[Queued] = []
         while (wanted := most - len(leased)) > 0:
             reserved = await self._reserve(lease, selector, wanted)
@@ -87,9 +89,9 @@ class Claims:
         """Make the hand-out durable, and end what nobody may have any more."""
         expired = [queued for queued in reserved if 0 < queued.expires_at_us <= lease.at_us]
         living = [queued for queued in reserved if not 0 < queued.expires_at_us <= lease.at_us]
-        exhausted = [queued for queued in living if queued.attempt >= self._attempts_most]
-        leased = [queued for queued in living if queued.attempt < self._attempts_most]
-        tries = f"handed out {self._attempts_most} times without being acknowledged"
+        exhausted = [queued for queued in living if queued.attempt >= lease.attempts_most]
+        leased = [queued for queued in living if queued.attempt < lease.attempts_most]
+        tries = f"handed out {lease.attempts_most} times without being acknowledged"
         expired = await self._end_journeys(expired, "expired", "not fetched before it expired")
         exhausted = await self._end_journeys(exhausted, "failed", tries)
         entries: list[ABOUT_DELIVERIES] = [

@@ -1,0 +1,185 @@
+"""What the tests of pushes work with: the real stages in memory, in virtual time, with receivers that are played."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from postroad.adapters.desk.local import LocalDesk
+from postroad.adapters.memory.index import MemoryIndex
+from postroad.adapters.memory.journal import MemoryJournal
+from postroad.adapters.passwords import Argon2Passwords
+from postroad.core.delivery.pushing import PushAnswer, PushRequest
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import DeliveryMode, Push, PushAuthentication, Service, Visibility
+from postroad.core.model.journal import Entry, decode
+from postroad.core.model.message import Message, MessageType, Part, Recipient
+from postroad.errors import Misconfigured
+from postroad.flow.authenticate import Authenticator
+from postroad.flow.network import Network
+from postroad.flow.push import PushStage
+from postroad.flow.push_slots import Slots
+from postroad.testing.network import CHEAP, MemoryNetwork
+from postroad.testing.simulation.network import IndexKeeper
+from postroad.testing.simulation.virtual_time import SeededRandomness, VirtualClock, drawn_from, virtual_loop
+
+OK = PushAnswer(status=200)
+BUSY = PushAnswer(status=503)
+SECRET = "whsec_" + "c2VjcmV0" * 6
+Answering = Callable[[PushRequest], Awaitable[PushAnswer]]
+
+
+class Seen(NamedTuple):
+    """A push as its receiver saw it, and when."""
+
+    at_us: int
+    request: PushRequest
+
+
+@dataclass
+class PlayedReceivers:
+    """Receivers by URL: each answers as it was told, and with 200 when it was told nothing."""
+
+    clock: VirtualClock
+    answers: dict[str, Answering] = field(default_factory=dict)
+    seen: list[Seen] = field(default_factory=list)
+
+    async def push(self, request: PushRequest) -> PushAnswer:
+        self.seen.append(Seen(self.clock.now_us(), request))
+        answering = self.answers.get(request.url)
+        return OK if answering is None else await answering(request)
+
+    async def close(self) -> None: ...
+
+    def answer(self, url: str, *answers: PushAnswer) -> None:
+        """Have the receiver give these answers one after the other, and the last one for ever."""
+        left = list(answers)
+
+        async def next_one(_: PushRequest) -> PushAnswer:
+            return left.pop(0) if len(left) > 1 else left[0]
+
+        self.answers[url] = next_one
+
+    def hang(self, url: str) -> None:
+        """Have the receiver say nothing until the push's time is over."""
+
+        async def nothing(request: PushRequest) -> PushAnswer:
+            await asyncio.sleep(request.timeout_s)
+            return PushAnswer(status=None, fault="no answer in time")
+
+        self.answers[url] = nothing
+
+    def at(self, url: str) -> list[Seen]:
+        return [one for one in self.seen if one.request.url == url]
+
+
+class KeptSecrets:
+    def __init__(self) -> None:
+        self.secrets = {"env:SECRET": SECRET, "file:client.pem": "pem"}
+
+    def secret(self, service: Service, reference: str) -> str:
+        if reference not in self.secrets:
+            raise Misconfigured([f"{reference}: there is no such secret"])
+        return self.secrets[reference]
+
+    def file(self, service: Service, reference: str) -> str:
+        return f"/kept/{self.secret(service, reference)}"
+
+
+@dataclass
+class Bench:
+    running: MemoryNetwork
+    clock: VirtualClock
+    receivers: PlayedReceivers
+    secrets: KeptSecrets
+    buyer: Caller
+
+    async def pushed_to(self, address: str, **profile: Any) -> Caller:
+        """A service that is pushed to, at a URL made of its address."""
+        wishes: dict[str, Any] = {"authentication": PushAuthentication.NONE} | profile.pop("push", {})
+        return await self.running.register(
+            address,
+            visibility=Visibility.PUBLIC,
+            delivery=DeliveryMode.PUSH,
+            push=Push(url=url_of(address), **wishes),
+            **profile,
+        )
+
+    async def post(self, *to: str, type_: MessageType = MessageType.NOTIFICATION, **more: Any) -> str:
+        part = Part(id="1", content_type="text/plain", data=b"hello")
+        recipients = tuple(Recipient(name) for name in to)
+        message = Message(to=recipients, type=type_, parts=(part,), **more)
+        return (await self.running.network.post(self.buyer, message)).session
+
+    async def entries(self) -> list[Entry]:
+        return [decode(record.facts) for record in (await self.running.network.journal.read(0, 1 << 30)).records]
+
+    async def events(self, session: str) -> list[str]:
+        """What happened to the first copy at its last stop, in a word each."""
+        history = await self.running.network.trace(session, None)
+        assert history is not None
+        return [event.what for event in history.messages[0].copies[0].stops[-1].events]
+
+    async def state(self, session: str) -> str:
+        history = await self.running.network.trace(session, None)
+        assert history is not None
+        return history.messages[0].copies[0].stops[-1].state
+
+
+def url_of(address: str) -> str:
+    return f"https://{address.lower().replace('/', '.')}.example/"
+
+
+@asynccontextmanager
+async def virtual_network(clock: VirtualClock) -> AsyncIterator[MemoryNetwork]:
+    """A network in memory whose index is kept without looking again for no reason, so that days pass quickly."""
+    journal, index = MemoryJournal(), MemoryIndex()
+    keeper = IndexKeeper(journal, index)
+    following = asyncio.get_running_loop().create_task(keeper.run())
+    desk = LocalDesk(journal, index, clock, indexed=keeper.wait_for, on_committed=keeper.notify)
+    await desk.open()
+
+    async def indexed() -> None:
+        await keeper.wait_for((await journal.head()).seq)
+
+    network = Network(
+        desk=desk,
+        journal=journal,
+        index=index,
+        clock=clock,
+        randomness=SeededRandomness(drawn_from(1, "pushes")),
+        token_key=b"only for tests, never in service",
+        indexed=indexed,
+    )
+    passwords = Argon2Passwords(**CHEAP)
+    expiring = asyncio.get_running_loop().create_task(network.expiry.run())
+    authenticator = Authenticator(network.configuration.directory, passwords, clock)
+    yield MemoryNetwork(network=network, authenticator=authenticator, passwords=passwords)
+    expiring.cancel()
+    await desk.close()
+    following.cancel()
+
+
+@asynccontextmanager
+async def bench(clock: VirtualClock, slots: Slots | None = None) -> AsyncIterator[Bench]:
+    async with virtual_network(clock) as running:
+        receivers, secrets = PlayedReceivers(clock), KeptSecrets()
+        stage = PushStage(running.network, receivers, secrets, slots=slots)
+        stage.start()
+        yield Bench(running, clock, receivers, secrets, await running.register("MyBiz/Purchasing"))
+        await stage.close()
+
+
+def in_virtual_time(work: Callable[[Bench], Coroutine[Any, Any, None]], slots: Slots | None = None) -> None:
+    """Run a test in a time in which nobody waits."""
+    loop = virtual_loop()
+
+    async def run() -> None:
+        async with bench(VirtualClock(loop), slots) as at:
+            await work(at)
+
+    loop.run_until_complete(run())
+    assert loop.failures == []

@@ -29,6 +29,7 @@ from postroad.adapters.system import SystemClock, SystemRandomness
 from postroad.bootstrap.first_start import ensure_operator, token_key
 from postroad.bootstrap.hosted import host_services
 from postroad.bootstrap.housekeeping import follow_directory, retain
+from postroad.bootstrap.pushing import push_messages
 from postroad.bootstrap.settings import Settings
 from postroad.core.configuration.document import Fault
 from postroad.core.model.asset import Asset
@@ -101,6 +102,7 @@ async def open_network(
         operator_key = await ensure_operator(network, settings.data)
         _keep_house(settings, network, store, stack)
         transformer = host_services(network, stack)
+        push_messages(settings, network, stack)
         yield RunningNetwork(
             network=network,
             authenticator=Authenticator(network.configuration.directory, passwords, clock),

@@ -1,0 +1,33 @@
+"""Pushes, started with the network and stopped before its stores are."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AsyncExitStack
+
+from postroad.adapters.secrets import OperatorsSecrets
+from postroad.adapters.transport.permission import Permission
+from postroad.adapters.transport.push import HttpPusher
+from postroad.adapters.transport.resolver import SystemResolver
+from postroad.adapters.transport.tls import TlsContexts
+from postroad.bootstrap.settings import Settings
+from postroad.flow.network import Network
+from postroad.flow.push import PushStage
+
+SECRETS_FOLDER = "push-secrets"
+
+
+def push_messages(settings: Settings, network: Network, stack: AsyncExitStack) -> None:
+    """Have messages pushed to the services that want it so, until the stack is closed."""
+    pusher = HttpPusher(
+        resolver=SystemResolver(),
+        clock=network.clock,
+        permission=Permission.of(settings.push_allow_private, settings.push_allow_http),
+        tls=TlsContexts(settings.push_authorities),
+        answer_bytes=settings.push_answer_bytes,
+    )
+    stack.push_async_callback(pusher.close)
+    secrets = OperatorsSecrets(settings.data / SECRETS_FOLDER, os.environ)
+    stage = PushStage(network, pusher, secrets, timeout_s=settings.push_timeout_s)
+    stack.push_async_callback(stage.close)
+    stage.start()

@@ -30,6 +30,7 @@ Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 TimeOfDay = Annotated[StrictStr, StringConstraints(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$")]
 Names = Annotated[tuple[Word, ...], Field(max_length=1_000), AfterValidator(unique)]
+PUSHED_FORMS = ("json", "soap11", "soap12", "envelope")
 NOT_PROFILE = ("gcid", "organization", "name", "suspended")
 
 
@@ -161,6 +162,8 @@ class ServiceProfile(Shape):
     def can_be_pushed_to(self) -> Self:
         if self.delivery is DeliveryMode.PUSH and self.push is None:
             raise ValueError("delivery by push needs push.url; or let the service poll")
+        if self.delivery is DeliveryMode.PUSH and self.format not in PUSHED_FORMS:
+            raise ValueError(f"nothing is pushed in this format; choose one of {', '.join(PUSHED_FORMS)}")
         return self
 
     @model_validator(mode="after")

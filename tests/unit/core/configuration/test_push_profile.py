@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from postroad.core.configuration.profile import PushProfile, ServiceProfile, WindowProfile
+from postroad.core.configuration.profile import PUSHED_FORMS, PushProfile, ServiceProfile, WindowProfile
+from postroad.flow.push_request import FORMS
 
 HTTPS = {"url": "https://aster.example/in"}
 HTTP = {"url": "http://aster.example/in"}
@@ -54,6 +55,16 @@ def test_a_profile_that_can_be_used_is_taken(written: dict[str, Any]) -> None:
 def test_what_could_never_be_pushed_is_refused(written: dict[str, Any], says: str) -> None:
     with pytest.raises(ValidationError, match=says):
         ServiceProfile.model_validate({"delivery": "push", "push": written})
+
+
+def test_a_service_is_pushed_to_in_forms_that_the_network_writes() -> None:
+    assert set(PUSHED_FORMS) == FORMS.keys()
+    push = HTTPS | {"authentication": "none"}
+    for form in PUSHED_FORMS:
+        ServiceProfile.model_validate({"delivery": "push", "push": push, "format": form})
+    ServiceProfile.model_validate({"delivery": "poll", "push": push, "format": "edifact"})
+    with pytest.raises(ValidationError, match="choose one of json"):
+        ServiceProfile.model_validate({"delivery": "push", "push": push, "format": "edifact"})
 
 
 def test_all_that_is_missing_is_told_at_once() -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import delivery_number
+from postroad.core.model.journal import DeliveryAttempted
 from postroad.core.model.message import MessageType, Property
-from postroad.core.model.selector import Selector
+from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.ports import Step
 from postroad.testing.desk_network import CARRIER, LEASE_S, SELLER, DeskUnderTest, Network, numbers
 
@@ -124,6 +125,26 @@ class HandingOut(DeskUnderTest):
             network.clock.advance(LEASE_S + 1)
         assert await network.poll() == []
         assert await network.state(number) == State.FAILED
+
+    async def test_a_claim_may_allow_more_tries_and_never_fewer(self, network: Network) -> None:
+        number = delivery_number(await network.post(network.message()), 0)
+        for attempt in (1, 2, 3, 4, 5):
+            claimed = await network.desk.claim(SELLER, EVERYTHING, 10, LEASE_S, 1 if attempt < 4 else 5)
+            assert [queued.attempt for queued in claimed] == [attempt]
+            network.clock.advance(LEASE_S + 1)
+        assert await network.desk.claim(SELLER, EVERYTHING, 10, LEASE_S, 5) == []
+        assert await network.state(number) == State.FAILED
+
+    async def test_a_failed_push_comes_again_when_its_pause_is_over(self, network: Network) -> None:
+        await network.post(network.message())
+        [queued] = await network.poll(lease_s=1000)
+        now_us = network.clock.now_us()
+        await network.write(DeliveryAttempted(now_us, SELLER, (queued.number,), 503, 12, "busy", 30.0))
+        network.clock.advance(29)
+        assert await network.poll() == []
+        network.clock.advance(2)
+        [again] = await network.poll()
+        assert (again.number, again.attempt) == (queued.number, 2)
 
     # --- waiting and looking up ----------------------------------------------------------------------------------
 

@@ -1,0 +1,70 @@
+"""Places for pushes: bounded, in turn between organizations, and none lost when somebody stops waiting."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from postroad.flow.push_slots import Slots
+
+
+async def waiting(slots: Slots, organization: str, most: int = 1) -> asyncio.Task[int]:
+    task = asyncio.create_task(slots.take(organization, most))
+    await asyncio.sleep(0)
+    return task
+
+
+async def test_as_many_as_are_free_and_no_more() -> None:
+    slots = Slots(overall=5, of_one=3)
+    assert await slots.take("a", 8) == 3
+    assert await slots.take("b", 8) == 2
+    third = await waiting(slots, "c")
+    assert not third.done()
+    slots.give("a", 1)
+    assert await third == 1
+
+
+async def test_one_that_holds_its_share_waits_while_others_are_served() -> None:
+    slots = Slots(overall=10, of_one=2)
+    assert await slots.take("a", 8) == 2
+    more = await waiting(slots, "a")
+    assert await slots.take("b", 1) == 1
+    assert not more.done()
+    slots.give("a", 1)
+    assert await more == 1
+
+
+@pytest.mark.req("D8")
+async def test_who_waits_has_a_turn_however_many_others_of_one_wait() -> None:
+    slots = Slots(overall=1, of_one=1)
+    assert await slots.take("a", 1) == 1
+    served: list[str] = []
+    tasks = [await waiting(slots, "a") for _ in range(3)]
+    tasks += [await waiting(slots, "b"), await waiting(slots, "c")]
+    names = ["a", "a", "a", "b", "c"]
+    for task, name in zip(tasks, names, strict=True):
+        task.add_done_callback(lambda _, name=name: served.append(name))
+    slots.give("a", 1)
+    for _ in range(5):
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        slots.give(served[-1], 1)
+    assert served == ["a", "b", "c", "a", "a"]
+
+
+@pytest.mark.parametrize("granted", [False, True])
+async def test_whoever_stops_waiting_leaves_no_place_taken(granted: bool) -> None:
+    slots = Slots(overall=1, of_one=1)
+    await slots.take("a", 1)
+    leaving = await waiting(slots, "b")
+    if granted:  # in the very moment in which it leaves
+        slots.give("a", 1)
+        leaving.cancel()
+    else:
+        leaving.cancel()
+        await asyncio.sleep(0)
+        slots.give("a", 1)
+    await asyncio.gather(leaving, return_exceptions=True)
+    assert leaving.cancelled()
+    assert await asyncio.wait_for(slots.take("c", 1), 1) == 1

@@ -113,7 +113,7 @@ class Attempts:
             status=failed.status,
             duration_ms=failed.duration_ms,
             fault=judged.reason[:REASON_MOST],
-            delay_s=judged.delay_s if isinstance(judged, Again) else 0.0,
+            delay_s=round(judged.delay_s, 3) if isinstance(judged, Again) else 0.0,
         )
         await committed(self._network.desk, Step(entry, reserve=True, waiting=(number,)))
 

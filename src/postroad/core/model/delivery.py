@@ -36,6 +36,7 @@ MOVES: dict[State, dict[str, State]] = {
     State.QUEUED: {
         "leased": State.QUEUED,
         "returned": State.QUEUED,
+        "pushed in vain": State.QUEUED,
         "acknowledged": State.DELIVERED,
         "answered": State.DELIVERED,
         "rejected": State.REJECTED,

@@ -7,9 +7,12 @@ to no more: its service polls from then on, and what waits goes on waiting.
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import logging
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 from postroad.core.delivery.pushing import PushAnswer
 from postroad.core.delivery.retrying import Again, GiveUp, SwitchOff, Verdict, verdict
@@ -20,7 +23,7 @@ from postroad.core.model.delivery import State
 from postroad.core.model.directory import AuthenticationLevel, DeliveryMode, Push, Service
 from postroad.core.model.journal import DeliveriesEnded, DeliveryAttempted
 from postroad.core.model.polling import Settlement
-from postroad.errors import Misconfigured, Refused
+from postroad.errors import Misconfigured, Refused, Unavailable
 from postroad.flow.commit import committed
 from postroad.flow.configure import saving
 from postroad.flow.end import BY_NETWORK, REASON_MOST
@@ -29,7 +32,10 @@ from postroad.flow.push_answer import FORM, response_in
 from postroad.flow.push_request import push_request
 from postroad.ports import Pusher, Secrets, Step
 
+INSISTING_S = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)  # together less than a lease lasts beyond the push
 TOO_LATE = ("reference.", "message.expired")  # how refusals begin that another answer would meet too
+
+_Written = TypeVar("_Written")
 
 log = logging.getLogger(__name__)
 
@@ -61,13 +67,13 @@ class Attempts:
         started = clock.monotonic()
         answer = await self._answered(service, delivered)
         if _is_success(answer):
-            answer = await self._taken_over(service, delivered, answer)
+            answer = await _insisting(partial(self._taken_over, service, delivered, answer))
         if _is_success(answer):
             return True
         failed = Failed(answer.status or 0, int((clock.monotonic() - started) * 1_000))
         jitter = self._network.randomness.bytes(1)[0] / 255
         judged = verdict(answer, delivered.attempt, push, jitter, clock.now_us())
-        await self._write(service, delivered, failed, judged)
+        await _insisting(partial(self._write, service, delivered, failed, judged))
         return False
 
     async def _answered(self, service: Service, delivered: model.Delivered) -> PushAnswer:
@@ -142,6 +148,16 @@ class Attempts:
         except Refused:  # changed by somebody else in this very moment, who knows better
             return
         log.warning("pushes to %s are switched off: %s", service.address, reason)
+
+
+async def _insisting(write: Callable[[], Awaitable[_Written]]) -> _Written:
+    """Write what came of an attempt, also when storage is away for a moment: otherwise the lease ends, and it is made again."""
+    for pause_s in INSISTING_S:
+        try:
+            return await write()
+        except Unavailable:
+            await asyncio.sleep(pause_s)
+    return await write()
 
 
 def _is_success(answer: PushAnswer) -> bool:

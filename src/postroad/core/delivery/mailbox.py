@@ -111,10 +111,12 @@ class Mailbox:
         return queued
 
     def reopen(self, queued: Queued) -> None:
-        """Undo ``close``: settling it failed, so it comes again."""
-        queued.leased = False
+        """Undo ``close``: settling it failed, so it comes again; whoever has it leased keeps it until then, to try once more."""
         self._open[queued.number] = queued
-        heapq.heappush(self._again, queued.number)
+        if queued.leased:
+            heapq.heappush(self._due, (queued.available_at, queued.number))
+        else:
+            heapq.heappush(self._again, queued.number)
 
     def next_due(self) -> float | None:
         """When the next leased or delayed delivery becomes available again."""

@@ -16,9 +16,12 @@ from typing import Any, TypeVar
 from postroad.adapters.desk.local import LocalDesk
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
+from postroad.core.model.directory import Service
+from postroad.errors import Misconfigured
 from postroad.flow.indexing import follow
 from postroad.flow.network import Network
-from postroad.ports import Head, Index, Journal
+from postroad.flow.push import PushStage
+from postroad.ports import Head, Index, Journal, Pusher
 from postroad.testing.simulation.storage import Disk, SlowIndex, SlowJournal
 from postroad.testing.simulation.virtual_time import PROCESS, SeededRandomness, VirtualClock, VirtualLoop
 
@@ -81,6 +84,17 @@ class Build:
     attempts_most: int = 20
     head_most: int = 20_000
     expiry: bool = True  # whether what is due is looked after
+    pusher: Callable[[], Pusher] | None = None  # the way to the services' own servers, where there are such
+
+
+class NoSecrets:
+    """Simulated servers ask for no proof."""
+
+    def secret(self, service: Service, reference: str) -> str:
+        raise Misconfigured([f"{reference}: there are no secrets in a simulation"])
+
+    def file(self, service: Service, reference: str) -> str:
+        raise Misconfigured([f"{reference}: there are no secrets in a simulation"])
 
 
 class SimulatedNetwork:
@@ -201,6 +215,8 @@ class SimulatedNetwork:
         await process.network.configuration.load()
         if self._build.expiry:
             self._loop.create_task(process.network.expiry.run(), name="expiry")
+        if self._build.pusher is not None:
+            PushStage(process.network, self._build.pusher(), NoSecrets()).start()
 
 
 async def _reply(

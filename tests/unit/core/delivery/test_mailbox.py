@@ -63,6 +63,19 @@ def test_a_delay_holds_a_delivery_back_beyond_its_lease() -> None:
     assert taken(box, now=30.0) == [1]
 
 
+def test_one_whose_settling_failed_stays_leased_to_whoever_has_it() -> None:
+    box = Mailbox()
+    for number in (1, 2):
+        box.offer(delivery(number))
+    assert taken(box, most=1, until=10.0) == [1]
+    for number in (1, 2):
+        closed = box.close(number)
+        assert closed is not None
+        box.reopen(closed)
+    assert taken(box, now=9.0, until=30.0) == [2]
+    assert taken(box, now=10.0) == [1]
+
+
 def test_expired_and_exhausted_ones_are_taken_out_and_told() -> None:
     box = Mailbox()
     box.offer(delivery(1, expires_at_us=5))

@@ -55,7 +55,10 @@ class PushStage:
             return
         pushed_to = _pushed_to(directory)
         for gcid, courier in tuple(self._couriers.items()):
-            if pushed_to.get(gcid) != courier.service:
+            wanted = pushed_to.get(gcid)
+            if (
+                wanted is not courier.service and wanted != courier.service
+            ):  # most are the very same, and there may be many
                 self._dismiss(gcid)
         for gcid, service in pushed_to.items():
             if gcid not in self._couriers and service.push is not None:

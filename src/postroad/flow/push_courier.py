@@ -67,7 +67,10 @@ class Courier:
         while not self._patience.over:
             try:
                 await self._round()
-            except (Refused, Unavailable) as error:
+            except Refused as refusal:  # its own policy; a change of the profile brings another courier
+                log.warning("%s cannot be pushed to: %s", self.service.address, refusal)
+                await self._patience.wait(asyncio.sleep(SLEEP_MOST_S))
+            except Unavailable as error:
                 log.warning("nothing can be pushed to %s now: %s", self.service.address, error)
                 await self._patience.wait(asyncio.sleep(AGAIN_S))
             except Exception as error:
@@ -99,11 +102,18 @@ class Courier:
     async def _begin_at_most(self, most: int) -> int:
         request = PollRequest(max=most, lease_s=self._attempts.timeout_s + LEASE_BEYOND_S)
         waiting = await self._network.poll(caller_for(self.service), request, self._patience)
-        if waiting:
+        going = [delivered for delivered in waiting if self._may_go(delivered)]
+        if late := tuple(delivered.token for delivered in waiting if delivered not in going):
+            await self._give_back(late)
+        if going:
             self._breaker.allows(self._network.clock.monotonic())  # while it is open, this is the probe
-        for delivered in waiting:
+        for delivered in going:
             self._begin(delivered)
-        return len(waiting)
+        return len(going)
+
+    def _may_go(self, delivered: Delivered) -> bool:
+        """Whether it is still time: leasing takes a while where the database is slow."""
+        return self._closed_s() <= 0 and not 0 < delivered.expires_at_us <= self._network.clock.now_us()
 
     async def _take_slots(self) -> None:
         self._slots_taken = await self._slots.take(self.service.organization, AT_ONCE - len(self._under_way))
@@ -133,12 +143,13 @@ class Courier:
 
     def _pause_s(self) -> float:
         """How long nothing may be pushed: until a window opens, or until the breaker lets somebody try."""
+        now = self._network.clock.monotonic()
+        return self._closed_s() or self._breaker.allows_from(now) - now
+
+    def _closed_s(self) -> float:
         service, now_us = self.service, self._network.clock.now_us()
         opening_us = next_opening(service.windows, service.time_zone, now_us)
-        spread = spread_s(service.windows, service.time_zone, now_us, service.gcid, 0)
-        closed_s = (opening_us - now_us) / 1_000_000 + spread
-        now = self._network.clock.monotonic()
-        return closed_s or self._breaker.allows_from(now) - now
+        return (opening_us - now_us) / 1_000_000 + spread_s(service.windows, service.time_zone, now_us, service.gcid, 0)
 
     async def _give_back(self, tokens: tuple[str, ...]) -> None:
         settlement = Settlement(tokens=tokens, outcome=Wish.NACK, reason="the push was interrupted")

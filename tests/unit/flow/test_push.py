@@ -261,6 +261,32 @@ def test_nothing_is_pushed_after_it_has_expired() -> None:
     in_virtual_time(work)
 
 
+@pytest.mark.req("D4")
+@pytest.mark.parametrize("too_late_for", ["the window", "the message"])
+def test_what_was_leased_too_slowly_is_not_pushed(too_late_for: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(at: Bench) -> None:
+        desk = at.running.network.desk
+        claim = desk.claim
+
+        async def slow_claim(*arguments: Any) -> Any:
+            claimed = await claim(*arguments)
+            await asyncio.sleep(10 if claimed else 0)
+            return claimed
+
+        monkeypatch.setattr(desk, "claim", slow_claim)
+        await asyncio.sleep(15 * HOUR_S - at.clock.now_us() / SECOND_US % (24 * HOUR_S) - 5)
+        assert f"{datetime.fromtimestamp(at.clock.now_us() / SECOND_US, UTC):%H:%M:%S}" == "14:59:55"
+        windows = (Window(opens="14:00", closes="15:00"),) if too_late_for == "the window" else ()
+        await at.pushed_to(ACME, windows=windows)
+        lives_s = 7 if too_late_for == "the message" else 2 * HOUR_S
+        session = await at.post(ACME, expires_at_us=at.clock.now_us() + lives_s * SECOND_US)
+        await asyncio.sleep(3 * HOUR_S)
+        assert at.receivers.seen == []
+        assert await at.state(session) == "expired"
+
+    in_virtual_time(work)
+
+
 @pytest.mark.req("D3")
 def test_a_push_service_may_poll_too() -> None:
     async def work(at: Bench) -> None:

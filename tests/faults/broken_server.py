@@ -18,7 +18,7 @@ from postroad.adapters.journal.segments import files, journal
 from postroad.cli.main import main
 from postroad.flow import settle
 
-LATE_S = 0.1
+LATE_S = 0.3
 SLOW_S = 0.02
 
 

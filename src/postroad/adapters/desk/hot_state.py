@@ -149,13 +149,13 @@ class HotState:
         self.applied_seq = seq
 
     def _apply_post(self, entry: MessagePosted, seq: int, body: BodyAt | None, data: bytes | None) -> None:
-        if keys := unique_keys(entry):
+        if keys := entry.keys or unique_keys(entry):
             self.keys.remember(keys, seq)
         content = Content(entry.parts, body)
         for ordinal, copy in enumerate(entry.copies):
             if not copy.code:
                 queued = Queued(
-                    number=delivery_number(seq, ordinal),
+                    number=seq << 16 | ordinal,  # as delivery_number makes it
                     message_seq=seq,
                     message=entry,
                     copy=ordinal,
@@ -219,7 +219,7 @@ class HotState:
             if data is not None and self._warm_bytes < WARM_BYTES:
                 queued.data = data
                 self._warm_bytes += len(data)
-        if queued.recipient in self._arrivals:
+        if self._arrivals.get(queued.recipient):
             self.wake(queued.recipient)
 
     def _close(self, number: int, state: State) -> None:

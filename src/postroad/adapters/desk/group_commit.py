@@ -22,7 +22,9 @@ OVERHEAD_BYTES = 512  # what a step weighs beside its body
 
 Done = Callable[[Outcome], None]
 DoneAll = Callable[[list[Outcome]], None]
-Submitted = tuple[Sequence[Step], int, Done | None, DoneAll | None]  # steps, what they weigh, and who is told: of one, of all
+Submitted = tuple[
+    Sequence[Step], int, Done | None, DoneAll | None
+]  # steps, what they weigh, and who is told: of one, of all
 
 
 class GroupCommit:

@@ -47,6 +47,7 @@ class HotState:
         self._over: OrderedDict[int, None] = OrderedDict()  # all that ended of late, also what was not in memory
         self._arrivals: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)
         self._warm_bytes = 0
+        self._woken = False
         # By type rather than by isinstance: this runs for every entry there is.
         self._effects: dict[type, Callable[[Any, int, BodyAt | None, bytes | None], None]] = {
             MessagePosted: self._apply_post,
@@ -118,6 +119,12 @@ class HotState:
         for future in self._arrivals.get(recipient, ()):
             if not future.done():
                 future.set_result(None)
+                self._woken = True
+
+    def take_woken(self) -> bool:
+        """Whether somebody was woken since the last call."""
+        woken, self._woken = self._woken, False
+        return woken
 
     # --- settling in two moves: hold when submitted, apply or release when the outcome is known --------------------
 

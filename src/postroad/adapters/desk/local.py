@@ -168,6 +168,9 @@ class LocalDesk:
             apply(step.entry, seq, body, step.body)
             seq += 1
         self._on_committed(appended.head.seq)
+        if self._hot.take_woken():
+            # Pollers first: answers to posters bring the next posts, which the loop would read before it came to them.
+            await asyncio.sleep(0)
         return [Committed(number) for number in range(appended.first_seq, seq)]
 
     # --- handing out ---------------------------------------------------------------------------------------------
@@ -191,12 +194,15 @@ class LocalDesk:
         box = self._hot.mailbox(mailbox)
         if (due := box.next_due()) is not None:
             timeout_s = min(timeout_s, max(0.001, due - self._clock.monotonic()))
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
         waiting = self._hot.arrivals(mailbox)
         waiting.add(future)
+        timer = loop.call_later(timeout_s, _resolve, future)
         try:
-            await asyncio.wait({future}, timeout=timeout_s)
+            await future  # and nothing around it: each step between an arrival and its poller is a turn of a busy loop
         finally:
+            timer.cancel()
             waiting.discard(future)
 
     async def _take(self, box: Mailbox, selector: Selector, most: int, until: float) -> list[Queued]:
@@ -301,3 +307,8 @@ class LocalDesk:
         if queued.data is not None:
             return queued.data
         return await self._journal.body(BodyAt(*queued.content.body)) if queued.content.body else b""
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -24,4 +24,6 @@ class Again(NamedTuple):
     def of(cls, raw: bytes, head: Head, route: FastRoute) -> Again | None:
         """None where the next one must be looked at anew: it ends the connection, or a proxy speaks in it."""
         repeats = head.keep_alive and not head.forwarded and 0 < head.content_length <= route.max_body_bytes
-        return cls(raw, len(raw) + head.content_length, head, route) if repeats and len(raw) <= REMEMBERED_BYTES else None
+        return (
+            cls(raw, len(raw) + head.content_length, head, route) if repeats and len(raw) <= REMEMBERED_BYTES else None
+        )

@@ -109,4 +109,6 @@ class Outbox:
 def _is_usual(reply: Reply, status: int, body: bytes, content_type: bytes, headers: Headers) -> bool:
     """Whether one format renders the answer: no headers of its own, nothing to say about the connection, a short body."""
     plain = not (headers or reply.closes or reply.head_only) and reply.version == b"1.1"
-    return plain and status in STATUS_LINES and status not in BODILESS and len(body) < COPY_BYTES and content_type != b""
+    return (
+        plain and status in STATUS_LINES and status not in BODILESS and len(body) < COPY_BYTES and content_type != b""
+    )

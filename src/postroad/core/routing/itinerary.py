@@ -63,9 +63,10 @@ def attempted(admitted: Admitted, directory: Directory) -> Attempted:
 
 
 def _require_one(copies: tuple[Copy, ...]) -> None:
-    if all(copy.code for copy in copies):
-        first = copies[0]
-        raise Refused(first.code, first.detail, pointer="/to/0")
+    for copy in copies:
+        if not copy.code:
+            return
+    raise Refused(copies[0].code, copies[0].detail, pointer="/to/0")
 
 
 # --- the usual case: straight from the sender to its recipients, no rule has anything to say ------------------------

@@ -65,6 +65,13 @@ class Subject:
         view.shared = self.shared
         return view
 
+    def given(self, header: Header, parts: tuple[Part, ...]) -> Subject:
+        """The message as somebody is given it who is not shown all of it; documents are shared where all are shown."""
+        given = Subject(header=header, parts=parts)
+        if parts is self.view.parts:
+            given.documents, given.shared = self.documents, self.shared
+        return given
+
     def found(self, lookup: Lookup) -> Found:
         """What stands at a compiled place; looked up once."""
         found = self.looked_at.get(lookup.key)

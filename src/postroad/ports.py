@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from msgspec import Struct
+
 from postroad.core.delivery.pushing import PushAnswer, PushRequest
 from postroad.core.model.delivery import Found, Queued
 from postroad.core.model.directory import Service
@@ -18,7 +20,7 @@ from postroad.core.projection.tables import Changes
 from postroad.errors import Unavailable
 
 
-class NewRecord(NamedTuple):
+class NewRecord(Struct, gc=False, frozen=True):
     """One entry on its way into the journal: its encoded facts, and the body it brings, if any."""
 
     facts: bytes
@@ -143,7 +145,7 @@ class Index(IndexReader, Protocol):
         ...
 
 
-class Step(NamedTuple):
+class Step(Struct, gc=False, frozen=True):
     """One unit of work on its way to the journal: an entry, its body, and what must hold for it to be written."""
 
     entry: Entry
@@ -153,7 +155,7 @@ class Step(NamedTuple):
     waiting: tuple[int, ...] = ()  # deliveries that must not have come to an end yet
 
 
-class Committed(NamedTuple):
+class Committed(Struct, gc=False, frozen=True):
     """The step's entry is durable under this number."""
 
     seq: int

@@ -271,3 +271,18 @@ async def test_a_stylesheet_is_tried_on_a_document(asked: Asked) -> None:
 async def test_one_thing_is_tried_on_one_other(asked: Asked, wish: dict[str, Any]) -> None:
     refused = await attempt(asked, "owner of A", **wish)
     assert (refused.status_code, refused.json()["code"]) == (422, "value.invalid")
+
+
+@pytest.mark.req("R12", "Z5")
+async def test_a_service_that_another_isolates_is_not_named_among_those_whose_rules_were_tried(asked: Asked) -> None:
+    await asked.running.register("Dill/Aid", visibility=Visibility.PUBLIC)
+    asked.keys["owner of D"] = await asked.running.key_for(
+        await asked.running.enroll("owner@dill.example", organization="Dill")
+    )
+    alone = {"name": "alone", "when": "always", "then": [{"addService": "Dill/Aid", "isolate": True}]}
+    idle = {"name": "idle", "when": "always", "then": [{"stopRuleEvaluation": True}]}
+    assert (await asked.ask("owner of C", "POST", "/v1/services/Cedar/Work/rules", alone)).status_code == 201
+    assert (await asked.ask("owner of D", "POST", "/v1/services/Dill/Aid/rules", idle)).status_code == 201
+    told = (await explain(asked, "service of A", POST)).json()
+    assert [one["service"] for one in told["services"]] == ["Aster/Private", "Cedar/Work"]
+    assert "Dill" not in str(told)

@@ -184,3 +184,11 @@ async def test_a_service_takes_its_rules_with_it(asked: Asked) -> None:
     await add(asked, "a")
     assert (await asked.ask("owner of A", "DELETE", "/v1/services/Aster/Private", match="*")).status_code == 204
     assert asked.running.network.directory.rules == {}
+
+
+async def test_a_rule_may_have_a_name_in_any_script_and_the_answer_says_where_it_is(asked: Asked) -> None:
+    for name in ("große Aufträge", "Ещё", "İ ＡＢ"):
+        made = await asked.ask("developer of A", "POST", RULES, rule(name))
+        assert made.status_code == 201, made.text
+        assert made.headers["location"].isascii()
+        assert (await asked.ask("viewer of A", "GET", made.headers["location"])).json()["name"] == name

@@ -107,3 +107,19 @@ async def test_what_a_crash_took_from_the_index_is_brought_back(quiet_first: boo
     await followed.wait_for(9)
     await followed.stop()
     assert len(await index.rows("message")) == 9
+
+
+async def test_entries_are_gathered_while_nobody_waits_and_hurried_when_somebody_does() -> None:
+    journal, index = await journal_of(1), MemoryIndex()
+    keeper = FollowedIndex(journal, index, patience_s=30.0)
+    await keeper.start()
+    try:
+        await asyncio.sleep(0.05)  # it looks once by itself when it begins
+        await journal.append(new_records(list(plain_posts(2, 2))))
+        keeper.notify(3)
+        await asyncio.sleep(0.05)
+        assert (await index.position()).seq == 1
+        await asyncio.wait_for(keeper.wait_for(3), 5)
+        assert (await index.position()).seq == 3
+    finally:
+        await keeper.stop()

@@ -207,6 +207,7 @@ def test_a_packed_group_gives_its_records_back(given_records: list[NewRecord]) -
     found = list(group_records(group))
     assert [record.facts for record in found] == [record.facts for record in given_records]
     assert [record.body for record in found] == [place.body(7) for place in packed.places]
-    for (_, body), record in zip(given_records, found, strict=True):
+    for given_record, record in zip(given_records, found, strict=True):
+        body = given_record.body
         at = record.body
         assert (None if at is None else packed.bodies[at.offset : at.offset + at.length]) == body

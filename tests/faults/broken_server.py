@@ -16,9 +16,9 @@ from unittest.mock import patch
 
 from postroad.adapters.journal.segments import files, journal
 from postroad.cli.main import main
-from postroad.flow import deliver
+from postroad.flow import settle
 
-LATE_S = 0.1
+LATE_S = 0.3
 SLOW_S = 0.02
 
 
@@ -75,7 +75,7 @@ if __name__ == "__main__":
     if mistake == "late-journal":
         LateJournal().install()
     elif mistake == "forgotten-acks":
-        patch.object(deliver, "committed", forget).start()
+        patch.object(settle, "committed", forget).start()
     elif mistake == "slow-disk":
         patch.object(files.RealFiles, "fdatasync", sync_slowly).start()
     else:

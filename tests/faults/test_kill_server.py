@@ -150,7 +150,7 @@ async def test_a_broken_server_is_found_out(tmp_path: Path, chance: Random, mist
     server = ServerProcess(tmp_path / "data", SETTINGS, command=(sys.executable, str(BROKEN), mistake, "serve"))
     load = await load_on(server, chance)
     try:
-        for _ in range(3):
+        for _ in range(6):
             await one_life(server, load)
         await asyncio.to_thread(server.start)
         await load.drain(0.3)

@@ -129,6 +129,7 @@ class Run:
         self.chance = drawn_from(seed, "sender")
         self.network = SimulatedNetwork(self.loop, drawn_from(seed, "network"), Build(pusher=lambda: self.servers))
         self.crashes_us: list[int] = []
+        self.is_down = False
         self.books = Books([])
 
     def play(self) -> None:
@@ -144,6 +145,8 @@ class Run:
             await self._post()
             await asyncio.sleep(self.chance.expovariate(1 / 400.0))
         crashing.cancel()
+        if self.is_down:
+            await self.network.start()
         await asyncio.sleep(3 * DAY_S)  # everything comes to its end
         self.books = Books(await read_all(self.network.journal))
 
@@ -175,8 +178,10 @@ class Run:
                 await asyncio.sleep(self.chance.choice((0.0, 0.001, 0.005, 0.02)))
             self.crashes_us.append(self.network.clock.now_us())
             self.network.crash(index_lost=self.chance.random() < 0.2)
+            self.is_down = True
             await asyncio.sleep(self.chance.uniform(0.1, 300.0))
             await self.network.start()
+            self.is_down = False
 
 
 @pytest.fixture(scope="module", params=SEEDS)

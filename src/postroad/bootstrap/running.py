@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from postroad.adapters.desk.local import LocalDesk
 from postroad.adapters.desk.shared import SharedDesk
-from postroad.adapters.index.followed import FollowedIndex
+from postroad.adapters.index.followed import PATIENCE_S, FollowedIndex
 from postroad.adapters.index.leadership import PostgresLeadership
 from postroad.adapters.index.postgres import PostgresIndex
 from postroad.adapters.index.process import IndexProcess
@@ -168,7 +168,7 @@ async def _open_embedded(settings: Settings, clock: Clock, stack: AsyncExitStack
 
 
 async def _open_local(settings: Settings, clock: Clock, stack: AsyncExitStack, journal: Journal, index: Index) -> Store:
-    keeper = FollowedIndex(journal, index)
+    keeper = FollowedIndex(journal, index, patience_s=0.0 if isinstance(index, MemoryIndex) else PATIENCE_S)
     await keeper.start()
     stack.push_async_callback(keeper.stop)
     return await _with_local_desk(settings, clock, stack, journal, index, keeper)
@@ -197,7 +197,7 @@ async def _open_shared(settings: Settings, clock: Clock, stack: AsyncExitStack) 
     stack.push_async_callback(index.close)
     leadership = PostgresLeadership(settings.postgres)
     stack.push_async_callback(leadership.close)
-    keeper = FollowedIndex(journal, index, leadership.held)
+    keeper = FollowedIndex(journal, index, leadership.held, patience_s=PATIENCE_S)
     await keeper.start()
     stack.push_async_callback(keeper.stop)
     desk = SharedDesk(

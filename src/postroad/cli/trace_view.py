@@ -19,6 +19,7 @@ from postroad.core.model.message import Part
 from postroad.core.routing.explanation import OF_ANOTHER
 
 STATES = {"delivered": "green", "queued": "yellow"}
+ENDS = ("rejected", "failed", "expired", "cancelled")
 Contents = Mapping[int, Sequence[Part]]  # of deliveries, by number
 
 
@@ -95,4 +96,4 @@ class _Drawing:
 
 
 def _goes_on(copy: CopyHistory) -> bool:
-    return not copy.stops or copy.stops[-1].state in STATES
+    return copy.state not in ENDS and (not copy.stops or copy.stops[-1].state in STATES)

@@ -131,7 +131,7 @@ class AcceptStage:
     def _step(self, admitted: Admitted, posting: Posting, directory: Directory) -> Step:
         message = admitted.message
         session = ids.session(admitted.at_us, self._randomness.bytes(10))
-        copies, tried = itineraries(admitted, directory)
+        copies, tried = itineraries(admitted, directory, posting.form)
         explanation = pack(tried) if tried else b""
         entry = MessagePosted(
             admitted.at_us,

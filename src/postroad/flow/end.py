@@ -46,8 +46,20 @@ class EndStage:
         code = "route.expired" if state == "expired" else "route.failed"
         await self.end(queued.journey, queued.number, state, Status(code, reason))
 
-    async def end(self, journey: int, delivery: int, state: str, status: Status, by: str = BY_NETWORK) -> bool:
-        """End the journey that is at this delivery; False when it has moved on or ended meanwhile."""
+    async def end(
+        self,
+        journey: int,
+        delivery: int,
+        state: str,
+        status: Status,
+        by: str = BY_NETWORK,
+        *,
+        told: Status | None = None,
+    ) -> bool:
+        """End the journey that is at this delivery; False when it has moved on or ended meanwhile.
+
+        ``status`` goes on record; a requester is told the same, or ``told`` where somebody keeps that from it.
+        """
         seq, ordinal = ids.delivery_origin(journey)
         message = await posted_at(self._journal, seq)
         if message is None:
@@ -58,7 +70,10 @@ class EndStage:
         if message.type is MessageType.REQUEST and requester is not None and state != "cancelled":
             ending = Ending(journey, delivery, state, reason)
             step = Step(
-                self._error_response(message, ordinal, requester, status, ending, keys), None, keys, reserve=True
+                self._error_response(message, ordinal, requester, told or status, ending, keys),
+                None,
+                keys,
+                reserve=True,
             )
         else:
             now_us = self._clock.now_us()

@@ -52,8 +52,10 @@ class Reader:
 
     def is_hidden(self, hop: Hop) -> bool:
         """Whether somebody else included this service and keeps it to itself."""
-        isolating = hop.context.shown_sender if hop.context is not None else ""
-        return bool(isolating) and not self.owns(isolating) and not self.owns(hop.service)
+        return self.is_kept_back(hop.service, hop.context.shown_sender if hop.context is not None else "")
+
+    def is_kept_back(self, service: str, isolating: str) -> bool:
+        return bool(isolating) and not self.owns(isolating) and not self.owns(service)
 
 
 class ExplainStage:
@@ -134,7 +136,9 @@ class ExplainStage:
         return (unpack(body[-size:]), False) if body is not None else ((), True)
 
     async def _services(self, tried: tuple[ServiceTried, ...], reader: Reader) -> tuple[ExplainedService, ...]:
-        return tuple([await self._service(one, reader) for one in tried])
+        return tuple(
+            [await self._service(one, reader) for one in tried if not reader.is_kept_back(one.service, one.isolated_by)]
+        )
 
     async def _service(self, one: ServiceTried, reader: Reader) -> ExplainedService:
         directory = self._directory()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from postroad.core.admission.admit import Admitted
+from postroad.core.audit.passing import is_kept_from_sender
 from postroad.core.delivery.documents import access_for, merged
 from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import InvocationReturned, PartFacts, Returned
@@ -55,7 +56,7 @@ class GoOnStage:
         if status is not None:
             place = None if status.code == REJECTED else Ancestry(queued.hops, queued.logical).after_error(queued.hop)
         if place is None:
-            await self._end(queued, _failure(admitted, status or Status(REJECTED)))
+            await self._end(queued, _failure(admitted, status or Status(REJECTED), queued, directory))
         else:
             await self._move(admitted, posting, queued, place, directory)
         recipient = RecipientResult(service=queued.message.copies[queued.copy].named)
@@ -88,21 +89,27 @@ class GoOnStage:
         return merged(before, message.parts, access) if message.parts and message.status is None else before
 
     async def _end(self, queued: Queued, ended: Ended) -> None:
-        if not await self._ending.end(queued.journey, queued.number, ended.state, ended.status):
+        if not await self._ending.end(queued.journey, queued.number, ended.state, ended.status, told=ended.told):
             raise self._already_answered(Conflict(answer_key(queued.number), 0, queued.message.session))
 
 
 class Ended(NamedTuple):
+    """How a journey ends and why; ``told`` is what its sender is told where the whole is not for it to know."""
+
     state: str
     status: Status
+    told: Status | None = None
 
 
-def _failure(admitted: Admitted, status: Status) -> Ended:
+def _failure(admitted: Admitted, status: Status, queued: Queued, directory: Directory) -> Ended:
     by = admitted.sender.address
+    someone = f"A service on the way to {queued.message.copies[queued.copy].named}"
+    is_kept = is_kept_from_sender(queued, directory)
     if status.code == REJECTED:
-        return Ended("rejected", Status("route.rejected", f"{by} did not let the message pass: {status.text}"))
-    text = f"{by} answered {status.code} {status.text}".rstrip()
-    return Ended("failed", Status("route.failed", text))
+        told = Status("route.rejected", f"{someone} did not let the message pass") if is_kept else None
+        return Ended("rejected", Status("route.rejected", f"{by} did not let the message pass: {status.text}"), told)
+    told = Status("route.failed", f"{someone} failed") if is_kept else None
+    return Ended("failed", Status("route.failed", f"{by} answered {status.code} {status.text}".rstrip()), told)
 
 
 def _onward(admitted: Admitted, queued: Queued, place: int, parts: tuple[Part, ...], directory: Directory) -> Onward:

@@ -45,9 +45,13 @@ def check_idempotency_key(key: str) -> str:
 
 
 def part_facts(parts: tuple[Part, ...]) -> tuple[PartFacts, ...]:
-    return tuple(
-        [PartFacts(part.id, part.content_type, len(part.data), part.expires_at_us, part.attachment) for part in parts]
-    )
+    if len(parts) == 1:
+        return (_facts(parts[0]),)
+    return tuple([_facts(part) for part in parts])
+
+
+def _facts(part: Part) -> PartFacts:
+    return PartFacts(part.id, part.content_type, len(part.data), part.expires_at_us, part.attachment)
 
 
 def body_of(parts: tuple[Part, ...], explanation: bytes = b"") -> bytes | None:

@@ -68,7 +68,6 @@ def _subject(message: Delivered, sender: Service | None) -> Subject:
         properties=message.properties,
         status=message.status,
         posted_at_us=message.posted_at_us,
-        size=sum(len(part.data) for part in message.parts),
     )
     subject = Subject(header=header, parts=message.parts)
     return subject.seen_by(

@@ -50,9 +50,10 @@ def new_records(entries: Sequence[Entry]) -> list[NewRecord]:
 def as_records(entries: Sequence[Entry], first_seq: int = 1) -> list[Record]:
     """The entries as a journal would give them back, with bodies at made-up places."""
     records = []
-    for seq, (facts, body) in enumerate(new_records(entries), first_seq):
+    for seq, record in enumerate(new_records(entries), first_seq):
+        body = record.body
         at = BodyAt(1, seq << 33, len(body), hashlib.sha256(body).digest()) if body is not None else None
-        records.append(Record(seq, facts, at))
+        records.append(Record(seq, record.facts, at))
     return records
 
 

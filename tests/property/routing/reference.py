@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 
+from msgspec.structs import replace
+
 from postroad.core.model.directory import Accepts, Routing, Service, Visibility
-from postroad.core.model.message import Argument, Message
+from postroad.core.model.message import Argument, Message, MessageType
 from postroad.core.model.rule import INCLUDING, Action, ActionKind, Rule, RuleRole, rule_key
 from postroad.core.model.snapshot import Directory
 from tests.property.routing.plain_conditions import holds
@@ -142,11 +144,17 @@ class Reference:
         if visit.target is not None:
             self.go_down(visit.target, part)
 
+    def seen_by(self, visit: Visit) -> Message:
+        """Whoever is isolated in transit gets a request of its own (R12), whatever the message is to others."""
+        if visit.shown_sender and visit.role is RuleRole.IN_TRANSIT:
+            return replace(self.message, type=MessageType.REQUEST)
+        return self.message
+
     def try_rules(self, visit: Visit, part: Stretch) -> None:
         for rule in self.directory.rules_of(visit.service.gcid):
             if not rule.enabled or rule.role not in (RuleRole.ANY, visit.role):
                 continue
-            held = holds(rule.when, self.message, visit.topic)
+            held = holds(rule.when, self.seen_by(visit), visit.topic)
             self.tried.append(Tried(visit.service.gcid, visit.role, rule.name, held))
             if held:
                 for action in rule.then:

@@ -22,7 +22,9 @@ OVERHEAD_BYTES = 512  # what a step weighs beside its body
 
 Done = Callable[[Outcome], None]
 DoneAll = Callable[[list[Outcome]], None]
-Submitted = tuple[Sequence[Step], int, DoneAll]  # steps, what they weigh, and whom to tell
+Submitted = tuple[
+    Sequence[Step], int, Done | None, DoneAll | None
+]  # steps, what they weigh, and who is told: of one, of all
 
 
 class GroupCommit:
@@ -50,17 +52,22 @@ class GroupCommit:
 
     def submit(self, step: Step, done: Done) -> None:
         """Add a step to the next group; raises Unavailable when the backlog is full (acknowledgements still pass)."""
-        self.submit_many((step,), lambda outcomes: done(outcomes[0]))
+        body = step.body
+        self._add((step,), OVERHEAD_BYTES + (len(body) if body else 0), done, None)
 
     def submit_many(self, steps: Sequence[Step], done: DoneAll) -> None:
         """Add steps that are answered together; they go into one group."""
+        size = len(steps) * OVERHEAD_BYTES + sum([len(step.body) for step in steps if step.body])
+        self._add(steps, size, None, done)
+
+    def _add(self, steps: Sequence[Step], size: int, done: Done | None, done_all: DoneAll | None) -> None:
         if self._waiting_bytes > self._waiting_bytes_most and not steps[0].reserve:
             raise Unavailable("network.busy", "More is arriving than can be stored right now; try again in a moment")
-        size = len(steps) * OVERHEAD_BYTES + sum([len(step.body) for step in steps if step.body])
-        self._waiting.append((steps, size, done))
+        if not self._waiting:
+            self._wake.set()
+            self._idle.clear()
+        self._waiting.append((steps, size, done, done_all))
         self._waiting_bytes += size
-        self._wake.set()
-        self._idle.clear()
 
     async def commit(self, step: Step) -> Outcome:
         """Submit a step and wait for its outcome."""
@@ -116,10 +123,13 @@ class GroupCommit:
             log.exception("a group of %d steps could not be committed", len(steps))
             outcomes = [Unavailable("internal", "The message was not stored; try again")] * len(steps)
         start = 0
-        for submitted, _, done in group:
+        for submitted, _, done, done_all in group:
             end = start + len(submitted)
             try:
-                done(outcomes[start:end])
+                if done is not None:
+                    done(outcomes[start])
+                elif done_all is not None:
+                    done_all(outcomes[start:end])
             except Exception:
                 log.exception("answering a committed step failed")
             start = end

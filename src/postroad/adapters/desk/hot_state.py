@@ -48,6 +48,7 @@ class HotState:
         self._over: OrderedDict[int, None] = OrderedDict()  # all that ended of late, also what was not in memory
         self._arrivals: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)
         self._warm_bytes = 0
+        self._woken = False
         # By type rather than by isinstance: this runs for every entry there is.
         self._effects: dict[type, Callable[[Any, int, BodyAt | None, bytes | None], None]] = {
             MessagePosted: self._apply_post,
@@ -120,6 +121,12 @@ class HotState:
         for future in self._arrivals.get(recipient, ()):
             if not future.done():
                 future.set_result(None)
+                self._woken = True
+
+    def take_woken(self) -> bool:
+        """Whether somebody was woken since the last call."""
+        woken, self._woken = self._woken, False
+        return woken
 
     # --- settling in two moves: hold when submitted, apply or release when the outcome is known --------------------
 
@@ -151,13 +158,13 @@ class HotState:
         self.applied_seq = seq
 
     def _apply_post(self, entry: MessagePosted, seq: int, body: BodyAt | None, data: bytes | None) -> None:
-        if keys := unique_keys(entry):
+        if keys := entry.keys or unique_keys(entry):
             self.keys.remember(keys, seq)
         content = Content(entry.parts, body)
         for ordinal, copy in enumerate(entry.copies):
             if not copy.code:
                 queued = Queued(
-                    number=delivery_number(seq, ordinal),
+                    number=seq << 16 | ordinal,  # as delivery_number makes it
                     message_seq=seq,
                     message=entry,
                     copy=ordinal,
@@ -221,7 +228,7 @@ class HotState:
             if data is not None and self._warm_bytes < WARM_BYTES:
                 queued.data = data
                 self._warm_bytes += len(data)
-        if queued.recipient in self._arrivals:
+        if self._arrivals.get(queued.recipient):
             self.wake(queued.recipient)
 
     def _close(self, number: int, state: State) -> None:

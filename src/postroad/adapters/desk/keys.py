@@ -7,6 +7,8 @@ for each key.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from postroad.ports import IndexReader
 
 GENERATION_MOST = 300_000
@@ -29,7 +31,7 @@ class SeenKeys:
     def has(self, key: int) -> bool:
         return key in self._young or key in self._old
 
-    def remember(self, keys: list[int], seq: int) -> None:
+    def remember(self, keys: Sequence[int], seq: int) -> None:
         young, old = self._young, self._old
         for key in keys:
             if key not in old:

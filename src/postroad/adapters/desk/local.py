@@ -113,32 +113,30 @@ class LocalDesk:
         return await future
 
     async def _commit(self, steps: Sequence[Step]) -> list[Outcome]:
-        outcomes = self._conflicts(steps)
-        todo = [place for place, outcome in enumerate(outcomes) if outcome is None]
-        try:
-            await self._append(steps, todo, outcomes)
-        except Unavailable as error:
-            for place in todo:
-                outcomes[place] = error
-            # When storage is nearly full posts are refused, while acknowledgements still go through.
-            await self._append(steps, [place for place in todo if steps[place].reserve], outcomes, reserve=True)
-        return [await self._resolved(outcome) for outcome in outcomes]
+        conflicts = self._conflicts(steps)
+        if not conflicts:
+            return await self._write(steps)
+        written = iter(await self._write([step for place, step in enumerate(steps) if place not in conflicts]))
+        return [
+            await self._resolved(conflicts[place]) if place in conflicts else next(written)
+            for place in range(len(steps))
+        ]
 
-    def _conflicts(self, steps: Sequence[Step]) -> list[Outcome | None]:
-        """For each step what stands against it: an earlier entry, durable already or in this very group."""
-        outcomes: list[Outcome | None] = []
+    def _conflicts(self, steps: Sequence[Step]) -> dict[int, Conflict]:
+        """By place, what stands against a step: an earlier entry, durable already or in this very group."""
+        conflicts: dict[int, Conflict] = {}
         used: set[int] = set()
         ended: set[int] = set()
-        for step in steps:
-            if is_plain_post(step.entry) and not step.keys:
-                outcomes.append(None)
+        for place, step in enumerate(steps):
+            if not step.keys and is_plain_post(step.entry):
                 continue
             conflict = self._conflict(step, used, ended)
-            outcomes.append(conflict)
-            if conflict is None:  # else it is not written, and has no effect on those that follow
+            if conflict is None:
                 used.update(step.keys)
                 ended.update(ended_by(step.entry))
-        return outcomes
+            else:  # it is not written, and has no effect on those that follow
+                conflicts[place] = conflict
+        return conflicts
 
     def _conflict(self, step: Step, used: set[int], ended: set[int]) -> Conflict | None:
         for key in step.keys:
@@ -148,32 +146,40 @@ class LocalDesk:
             return Conflict(0, 0, "")
         return None
 
-    async def _resolved(self, outcome: Outcome | None) -> Outcome:
+    async def _resolved(self, conflict: Conflict) -> Outcome:
         """A conflict is answered with the entry it collided with, which is durable by now."""
-        if isinstance(outcome, Conflict) and outcome.key:
-            try:
-                first = await self.seen(outcome.key)
-            except Unavailable as unavailable:  # says nothing about the others of the group, which are stored
-                return unavailable
-            if first is None:  # the twin in the same group could not be stored either
-                return Unavailable("network.unavailable", "The first post of this message failed; try again")
-            return Conflict(outcome.key, *first)
-        if outcome is None:
-            raise RuntimeError("a step was left without an outcome")
-        return outcome
+        if not conflict.key:
+            return conflict
+        try:
+            first = await self.seen(conflict.key)
+        except Unavailable as unavailable:  # says nothing about the others of the group, which are stored
+            return unavailable
+        if first is None:  # the twin in the same group could not be stored either
+            return Unavailable("network.unavailable", "The first post of this message failed; try again")
+        return Conflict(conflict.key, *first)
 
-    async def _append(
-        self, steps: Sequence[Step], todo: list[int], outcomes: list[Outcome | None], *, reserve: bool = False
-    ) -> None:
-        if not todo:
-            return
-        records = [NewRecord(encode(steps[place].entry), steps[place].body) for place in todo]
+    async def _write(self, steps: Sequence[Step]) -> list[Outcome]:
+        try:
+            return await self._append(steps)
+        except Unavailable as error:
+            # When storage is nearly full posts are refused, while acknowledgements still go through.
+            saved = iter(await self._append([step for step in steps if step.reserve], reserve=True))
+            return [next(saved) if step.reserve else error for step in steps]
+
+    async def _append(self, steps: Sequence[Step], *, reserve: bool = False) -> list[Outcome]:
+        if not steps:
+            return []
+        records = [NewRecord(encode(step.entry), step.body) for step in steps]
         appended = await self._journal.append(records, reserve=reserve)
-        for offset, place in enumerate(todo):
-            step = steps[place]
-            self._hot.apply(step.entry, appended.first_seq + offset, appended.bodies[offset], step.body)
-            outcomes[place] = Committed(appended.first_seq + offset)
+        apply, seq = self._hot.apply, appended.first_seq
+        for step, body in zip(steps, appended.bodies, strict=True):
+            apply(step.entry, seq, body, step.body)
+            seq += 1
         self._on_committed(appended.head.seq)
+        if self._hot.take_woken():
+            # Pollers first: answers to posters bring the next posts, which the loop would read before it came to them.
+            await asyncio.sleep(0)
+        return [Committed(number) for number in range(appended.first_seq, seq)]
 
     # --- handing out ---------------------------------------------------------------------------------------------
 
@@ -196,12 +202,15 @@ class LocalDesk:
         box = self._hot.mailbox(mailbox)
         if (due := box.next_due()) is not None:
             timeout_s = min(timeout_s, max(0.001, due - self._clock.monotonic()))
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
         waiting = self._hot.arrivals(mailbox)
         waiting.add(future)
+        timer = loop.call_later(timeout_s, _resolve, future)
         try:
-            await asyncio.wait({future}, timeout=timeout_s)
+            await future  # and nothing around it: each step between an arrival and its poller is a turn of a busy loop
         finally:
+            timer.cancel()
             waiting.discard(future)
 
     async def _take(self, box: Mailbox, terms: Terms, most: int) -> list[Queued]:
@@ -302,3 +311,8 @@ class LocalDesk:
         if queued.data is not None:
             return queued.data
         return await self._journal.body(BodyAt(*queued.content.body)) if queued.content.body else b""
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -17,8 +17,9 @@ from postroad.ports import Head, Index, Journal
 
 log = logging.getLogger(__name__)
 
-PATIENCE_S = 10.0
+GIVE_UP_S = 10.0
 LOOK_AGAIN_S = 0.5  # other nodes of a shared network write without telling us
+PATIENCE_S = 0.2  # entries that arrive meanwhile share a transaction and its round trips; nobody is kept waiting for it
 
 
 class Deposed(Exception):
@@ -32,11 +33,21 @@ async def always() -> bool:
 class FollowedIndex:
     """``leads`` says whether this node keeps the index; of several nodes that share one, only one does."""
 
-    def __init__(self, journal: Journal, index: Index, leads: Callable[[], Awaitable[bool]] = always) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        index: Index,
+        leads: Callable[[], Awaitable[bool]] = always,
+        *,
+        patience_s: float = 0.0,
+    ) -> None:
         self._journal = journal
         self._index = index
         self._leads = leads
+        self._patience_s = patience_s
         self._arrived = asyncio.Event()
+        self._wanted = asyncio.Event()  # set while somebody waits for an entry
+        self._waiting = 0
         self._moved = asyncio.Condition()
         self._seq = 0
         self._task: asyncio.Task[None] | None = None
@@ -56,12 +67,18 @@ class FollowedIndex:
         """Return when the index has applied that entry."""
         if self._seq >= seq:
             return
+        self._waiting += 1
         self._arrived.set()
+        self._wanted.set()
         try:
-            async with asyncio.timeout(PATIENCE_S), self._moved:
+            async with asyncio.timeout(GIVE_UP_S), self._moved:
                 await self._moved.wait_for(lambda: self._seq >= seq)
         except TimeoutError:
             raise behind() from None
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                self._wanted.clear()
 
     async def stop(self) -> None:
         if self._task is not None:
@@ -94,6 +111,8 @@ class FollowedIndex:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LOOK_AGAIN_S):
                 await self._arrived.wait()
+            async with asyncio.timeout(self._patience_s):
+                await self._wanted.wait()
         self._arrived.clear()
 
     def _progress(self, head: Head) -> None:

@@ -43,7 +43,8 @@ def pack(records: Sequence[NewRecord]) -> Packed:
     places: list[Place] = []
     bodies: list[bytes] = []
     facts_at = body_at = 0
-    for facts, body in records:
+    for record in records:
+        facts, body = record.facts, record.body
         size = len(facts)
         if body is None:
             entries.append(ENTRY.pack(size, NO_BODY, NO_DIGEST))

@@ -18,9 +18,8 @@ from postroad.errors import Refused
 def serve(front: Front, outbox: Outbox, route: FastRoute, head: Head, origin: Origin, body: bytes, now: float) -> None:
     """Calls the handler with a whole request. ``body`` is counted by ``Capacity`` only if the answer comes later."""
     reply = outbox.open(head.version, not head.keep_alive, head.method == b"HEAD", now)
-    request = Request(head.method, head.path, head.query, head.headers, body, *origin, now, head.memo)
     try:
-        route.handler(request, reply)
+        route.handler(Request(head, origin, body, now), reply)
     except Exception as error:
         log_mistake(head.method, head.path, error)
         if not reply.answered:

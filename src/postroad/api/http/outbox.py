@@ -16,6 +16,7 @@ from postroad.api.http.request import Headers, Reply
 from postroad.api.http.wire import BODILESS, STATUS_LINES, DateLine, connection_line, header_lines, status_line
 
 COPY_BYTES = 16 * 1024  # below it, one joined buffer is cheaper than two
+USUAL = b"%b%bcontent-type: %b\r\ncontent-length: %d\r\n\r\n%b"  # an answer with nothing out of the ordinary
 
 
 class Outbox:
@@ -51,7 +52,11 @@ class Outbox:
         if not self.corked and self.replies[0] is reply:
             self.flush()
 
-    def _render(self, reply: Reply, status: int, body: bytes, content_type: bytes, headers: Headers) -> list[bytes]:
+    def _render(
+        self, reply: Reply, status: int, body: bytes, content_type: bytes, headers: Headers
+    ) -> bytes | list[bytes]:
+        if _is_usual(reply, status, body, content_type, headers):
+            return USUAL % (STATUS_LINES[status], self._date.line, content_type, len(body), body)
         head = b"%b%b%b%b" % (
             STATUS_LINES.get(status) or status_line(status),
             self._date.line,
@@ -68,10 +73,19 @@ class Outbox:
 
     def flush(self) -> None:
         """Sends every answer whose turn has come."""
-        replies, parts, closes = self.replies, [], False
+        replies, closes = self.replies, False
+        if len(replies) == 1 and isinstance(only := replies[0].wire, bytes):
+            replies.clear()
+            self._transport.write(only)
+            self._sent(False)  # an answer that ends the connection is never rendered this shortly
+            return
+        parts: list[bytes] = []
         while replies and (wire := replies[0].wire) is not None:
             closes = replies.popleft().closes
-            parts += wire
+            if isinstance(wire, bytes):
+                parts.append(wire)
+            else:
+                parts += wire
         if not parts:
             return
         if len(parts) == 1:
@@ -90,3 +104,11 @@ class Outbox:
                 reply.disconnect()
             except Exception as error:
                 log_mistake(b"on_disconnect", b"", error)
+
+
+def _is_usual(reply: Reply, status: int, body: bytes, content_type: bytes, headers: Headers) -> bool:
+    """Whether one format renders the answer: no headers of its own, nothing to say about the connection, a short body."""
+    plain = not (headers or reply.closes or reply.head_only) and reply.version == b"1.1"
+    return (
+        plain and status in STATUS_LINES and status not in BODILESS and len(body) < COPY_BYTES and content_type != b""
+    )

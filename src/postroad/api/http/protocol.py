@@ -16,6 +16,7 @@ import asyncio
 import re
 from typing import cast
 
+from postroad.api.http.again import Again
 from postroad.api.http.asgi import Exchange
 from postroad.api.http.deadlines import Ending, Phase, verdict
 from postroad.api.http.fast import FastCall, serve
@@ -59,6 +60,7 @@ class HttpConnection(asyncio.Protocol):
         self._parked = False  # a whole head waits until the answers before it have left
         self._has_place = False
         self._heads = HeadMemory(front.limits)
+        self._again: Again | None = None
         self.owes_continue = False
 
     # the socket speaks
@@ -80,6 +82,11 @@ class HttpConnection(asyncio.Protocol):
             self._turn_away()
 
     def data_received(self, data: bytes) -> None:
+        again = self._again
+        if again is not None and len(data) == again.whole_bytes and data.startswith(again.raw) and self._is_free():
+            now = self._since_s = self._front.loop.time()
+            serve(self._front, self.outbox, again.route, again.head, self._direct, data[len(again.raw) :], now)
+            return
         if self._deaf:
             return
         if not self._pending and self._incoming is None:
@@ -129,6 +136,19 @@ class HttpConnection(asyncio.Protocol):
             return self._take_body(self._incoming)
         return not self._is_busy() and self._take_head()
 
+    def _is_free(self) -> bool:
+        """Whether a request that is whole and has nothing before it can be served at once."""
+        return not (
+            self._pending
+            or self.outbox.replies
+            or self._incoming is not None
+            or self._exchange is not None
+            or self._deaf
+            or self._front.draining
+            or not self._writes.is_open
+            or not self._front.capacity.may_begin
+        )
+
     def _is_busy(self) -> bool:
         return (
             self._exchange is not None
@@ -154,6 +174,7 @@ class HttpConnection(asyncio.Protocol):
         body_end = end + head.content_length
         if route is not None and not head.chunked and len(pending) >= body_end:
             self._pending = pending[body_end:]
+            self._again = Again.of(pending[:end], head, route)
             self._serve_whole(head, route, pending[end:body_end])
         else:
             self._pending = pending[end:]

@@ -9,10 +9,12 @@ client that left is no error.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from postroad.api.http.head import Head
     from postroad.api.http.outbox import Outbox
+    from postroad.api.http.proxy import Origin
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -20,46 +22,46 @@ Headers = Sequence[tuple[bytes, bytes]]
 class Request:
     """One request, read completely; never altered. Header names are lower-case; ``received_at_s`` is the loop's clock."""
 
-    __slots__ = (
-        "body",
-        "client_certificate_der",
-        "headers",
-        "memo",
-        "method",
-        "path",
-        "peer",
-        "query",
-        "received_at_s",
-        "secure",
-    )
+    __slots__ = ("_head", "_origin", "body", "memo", "received_at_s")
 
-    def __init__(
-        self,
-        method: bytes,
-        path: bytes,
-        query: bytes,
-        headers: list[tuple[bytes, bytes]],
-        body: bytes,
-        peer: str,
-        secure: bool,
-        client_certificate_der: bytes | None,
-        received_at_s: float,
-        memo: dict[str, Any],
-    ) -> None:
-        self.method = method
-        self.path = path
-        self.query = query
-        self.headers = headers
+    def __init__(self, head: Head, origin: Origin, body: bytes, received_at_s: float) -> None:
+        self._head = head
+        self._origin = origin
         self.body = body
-        self.peer = peer
-        self.secure = secure
-        self.client_certificate_der = client_certificate_der
         self.received_at_s = received_at_s
-        self.memo = memo
+        self.memo = head.memo  # shared by all requests of a connection that repeat the same head
+
+    @property
+    def method(self) -> bytes:
+        return self._head.method
+
+    @property
+    def path(self) -> bytes:
+        return self._head.path
+
+    @property
+    def query(self) -> bytes:
+        return self._head.query
+
+    @property
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        return self._head.headers
+
+    @property
+    def peer(self) -> str:
+        return self._origin.peer
+
+    @property
+    def secure(self) -> bool:
+        return self._origin.secure
+
+    @property
+    def client_certificate_der(self) -> bytes | None:
+        return self._origin.client_certificate_der
 
     def header(self, name: bytes) -> bytes | None:
         """The first header of that (lower-case) name."""
-        for candidate, value in self.headers:
+        for candidate, value in self._head.headers:
             if candidate == name:
                 return value
         return None
@@ -81,7 +83,7 @@ class Reply:
         self.body_bytes_held = 0
         self.answered = False
         self.closed = False  # the client is gone: whatever is answered will not arrive
-        self.wire: list[bytes] | None = None
+        self.wire: bytes | list[bytes] | None = None
 
     def __call__(self, status: int, body: bytes, content_type: bytes, headers: Headers = ()) -> None:
         if self.answered:

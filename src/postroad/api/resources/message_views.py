@@ -87,7 +87,7 @@ def refused_view(row: dict[str, Any], directory: Directory) -> dict[str, Any]:
 
 
 def _recipient_status(copy: CopyHistory) -> dict[str, Any]:
-    if copy.code or not copy.stops:
+    if copy.code:
         return {
             "recipient": copy.recipient,
             "state": "refused",
@@ -95,11 +95,22 @@ def _recipient_status(copy: CopyHistory) -> dict[str, Any]:
             "code": copy.code,
             "route": copy.route,
         }
+    if _is_out_of_sight(copy):
+        ended = copy.state in IN_WORDS
+        words = f"{copy.state} on the way to {copy.recipient}" if ended else f"on its way to {copy.recipient}"
+        state = copy.state if ended else "queued"
+        return {"recipient": copy.recipient, "state": state, "inWords": words, "code": "", "route": copy.route}
     last = copy.stops[-1]
     words = IN_WORDS.get(last.state, last.state).format(service=last.service)
     if last.state == "queued" and last.events:
         words += f"; last {last.events[-1].what}"
     return {"recipient": copy.recipient, "state": last.state, "inWords": words, "code": "", "route": copy.route}
+
+
+def _is_out_of_sight(copy: CopyHistory) -> bool:
+    """Whether the copy is, or ended, at a stop that somebody else keeps to itself."""
+    last = copy.stops[-1] if copy.stops else None
+    return last is None or (last.in_transit and last.state == "delivered" and len(copy.route) > len(copy.stops))
 
 
 def trace_view(history: History) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Any, Self
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, StrictBool, StrictInt, model_validator
@@ -94,7 +95,7 @@ async def create_rule(request: Request, api: Api, caller: Asking, service: str, 
     owner = service_for(caller, api.network.directory, service, Role.DEVELOPER)
     position = changing.LAST if wish.place is None else wish.place - 1
     rule = await changing.add(api.administration, caller, rule_of(wish, owner.gcid, 0), position)
-    return _answer(request, api, rule, 201, Location=f"/v1/services/{owner.gcid}/rules/{rule.name.replace(' ', '%20')}")
+    return _answer(request, api, rule, 201, Location=f"/v1/services/{owner.gcid}/rules/{quote(rule.name)}")
 
 
 @router.get(RULE, response_model=RuleView, responses={200: {"content": AS_XML}})

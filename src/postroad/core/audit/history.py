@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from postroad.core.audit.passing import isolating
 from postroad.core.model.delivery import FINAL, State, is_followed
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
@@ -196,7 +197,6 @@ class _Teller:
             return
         _, story = self._messages[message_seq]
         hops = self._routes[message_seq, copy]
-        context = hops[hop].context
         stop = Stop(
             delivery=number,
             service=self._address(hops[hop].service),
@@ -206,7 +206,7 @@ class _Teller:
             size=size,
             invoker=self._address(hops[hop].invoker),
             rule=self._rule(hops[hop]),
-            isolated_by=context.shown_sender if context is not None else "",
+            isolated_by=isolating(hops[hop]),
         )
         self._stops[number] = stop
         self._invokers[number] = hops[hop].invoker
@@ -226,10 +226,12 @@ class _Teller:
         if self._viewer is None:
             return True
         if self._owner(entry.sender) == self._viewer:
-            for copy in story.copies:
-                hidden = {stop.service for stop in copy.stops if self._is_kept_from_viewer(stop)}
-                copy.stops = [stop for stop in copy.stops if not self._is_kept_from_viewer(stop)]
-                copy.route = [service for service in copy.route if service not in hidden]
+            for ordinal, copy in enumerate(story.copies):
+                copy.stops = [stop for stop in copy.stops if not self._is_kept_back(stop.gcid, stop.isolated_by)]
+                ways = self._routes[story.seq, ordinal]
+                copy.route = [
+                    self._address(hop.service) for hop in ways if not self._is_kept_back(hop.service, isolating(hop))
+                ]
             return True
         for copy in story.copies:
             copy.stops = [stop for stop in copy.stops if self._concerns_viewer(stop)]
@@ -254,9 +256,9 @@ class _Teller:
         may_know = self._viewer in (None, self._owner(hop.invoker))
         return name if may_know or not name else OF_ANOTHER
 
-    def _is_kept_from_viewer(self, stop: Stop) -> bool:
-        """Whether somebody else included this service and keeps it to itself."""
-        return bool(stop.isolated_by) and self._viewer not in (self._owner(stop.isolated_by), self._owner(stop.gcid))
+    def _is_kept_back(self, service: str, isolated_by: str) -> bool:
+        """Whether somebody else included this service and keeps it to itself, be it reached already or not."""
+        return bool(isolated_by) and self._viewer not in (self._owner(isolated_by), self._owner(service))
 
     def _address(self, gcid: str) -> str:
         service = self._directory.services.get(gcid)

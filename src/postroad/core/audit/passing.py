@@ -28,16 +28,23 @@ def passed(queued: Queued, returned: Iterable[InvocationReturned], directory: Di
     return tuple(stops)
 
 
-def _is_told(hop: Hop, receiver: Hop, directory: Directory) -> bool:
-    house = _house(receiver.service, directory)
-    if _is_foreign(_isolating(receiver), house, directory):
-        return hop.invoker == receiver.service
-    return not _is_foreign(_isolating(hop), house, directory) or hop.invoker == receiver.service
-
-
-def _isolating(hop: Hop) -> str:
+def isolating(hop: Hop) -> str:
     """Who keeps this service to itself; empty when nobody does."""
     return hop.context.shown_sender if hop.context is not None else ""
+
+
+def is_kept_from_sender(queued: Queued, directory: Directory) -> bool:
+    """Whether this delivery is at a service that somebody else than the message's sender keeps to itself."""
+    hop = queued.hops[queued.hop]
+    house = _house(queued.message.sender, directory)
+    return _is_foreign(isolating(hop), house, directory) and _is_foreign(hop.service, house, directory)
+
+
+def _is_told(hop: Hop, receiver: Hop, directory: Directory) -> bool:
+    house = _house(receiver.service, directory)
+    if _is_foreign(isolating(receiver), house, directory):
+        return hop.invoker == receiver.service
+    return not _is_foreign(isolating(hop), house, directory) or hop.invoker == receiver.service
 
 
 def _is_foreign(gcid: str, house: str, directory: Directory) -> bool:

@@ -32,6 +32,8 @@ _LOOK = 1024  # bytes within which an envelope names its namespace
 def codec_for(content_type: str, body: bytes) -> Codec:
     """The codec for a posted body."""
     kind = media_type_of(content_type)
+    if kind == "text/xml" and body[:1] == b"<" and body[1:2] != b"\x00" and body.find(_SOAP_12, 0, _LOOK) < 0:
+        return SOAP11  # what most posts are: it says so, looks like XML, and is not of the other version
     if kind not in CODECS and kind != "application/xml":
         known = ", ".join(sorted(CODECS))
         raise Refused("wire.unsupported", f"the content type {kind[:80]!r} is not known here; use one of {known}")

@@ -121,7 +121,7 @@ class Counter:
         scanner.StartElementHandler = self.started
         scanner.EndElementHandler = self.ended
 
-    def declared(self, _prefix: str | None, _uri: str) -> None:
+    def declared(self, _prefix: str | None, _uri: str | None) -> None:
         self._declarations += 1
         if self._declarations > self._limits.xml_attributes:
             raise complexity(self._limits)
@@ -159,7 +159,7 @@ class _Portability(Counter):
 
     __slots__ = ()
 
-    def declared(self, prefix: str | None, uri: str) -> None:
+    def declared(self, prefix: str | None, uri: str | None) -> None:
         super().declared(prefix, uri)
         if uri and not _USUAL_URI.fullmatch(uri):
             raise malformed("a namespace name is not a usual URI")

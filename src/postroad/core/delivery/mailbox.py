@@ -50,11 +50,15 @@ class Mailbox:
         if self.spilled_to or len(self._waiting) >= self.head_most:
             self.spilled_to = max(self.spilled_to, queued.number)
             return False
-        self.load(queued)
+        number = queued.number
+        self._open[number] = queued
+        self._waiting[number] = None
+        if number > self.loaded_to:
+            self.loaded_to = number
         return True
 
     def load(self, queued: Queued) -> None:
-        """Add a delivery from the index, or a new one."""
+        """Add a delivery from the index."""
         self._open[queued.number] = queued
         if queued.available_at:  # given back with a delay before the last restart
             queued.leased = True

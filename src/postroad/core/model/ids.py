@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from hashlib import blake2b
 from hmac import compare_digest
-from struct import Struct
 
 from postroad.errors import Refused
 
@@ -19,7 +18,6 @@ NAME = re.compile(
     r"[^\W_][\w .&()+-]{0,62}[\w.)]\Z|[^\W_]\Z"
 )  # organizations and services: readable, no slash, no edge spaces
 SESSION = re.compile(r"[0-9a-f]{32}\Z")
-KEY_HASH = Struct(">q")
 RECIPIENTS_MAX = 1 << 16  # a delivery number keeps its ordinal in 16 bits
 
 
@@ -80,4 +78,4 @@ def token_holds(text: str, number: int, session_id: str, recipient: str, key: by
 
 def key_hash(*parts: str) -> int:
     """A signed 64-bit hash for unique keys (handles, idempotency keys): small in memory, and cheap in an index."""
-    return KEY_HASH.unpack(blake2b("\x00".join(parts).encode(), digest_size=8).digest())[0]  # type: ignore[no-any-return]
+    return int.from_bytes(blake2b("\x00".join(parts).encode(), digest_size=8).digest(), "big", signed=True)

@@ -109,7 +109,11 @@ def _comparison_faults(comparison: Comparison, here: str, directory: Directory, 
 
 
 def _place_faults(place: Place, here: str, directory: Directory, service: Service) -> Iterator[Fault]:
-    yield from _refusals(f"{here}/{place.where.value}", lambda: lookup_of(place))
+    yield from _refusals(
+        f"{here}/{place.where.value}", _not_a_text if NOT_XML.search(place.path) else lambda: lookup_of(place)
+    )
+    if NOT_XML.search(place.document):
+        yield from _refusals(f"{here}/document", _not_a_text)
     if place.schema and directory.asset(service.gcid, AssetKind.SCHEMA, place.schema) is None:
         yield Fault(f"{here}/schema", f"{service.address} has no schema {place.schema[:80]!r}; register it first")
 

@@ -6,7 +6,7 @@ document says, and a rule's only to look.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -20,12 +20,11 @@ from postroad.core.routing.contents import json_content, json_text, xml_content
 from postroad.core.routing.found import NOTHING, Found
 from postroad.core.routing.json_path import JsonPath, select_json
 from postroad.core.routing.json_reading import read_json
+from postroad.core.routing.place_key import place_key
+from postroad.core.routing.shares import Shares
 from postroad.core.routing.xml_path import Finds, XmlPath
-from postroad.core.routing.xml_walk import Attributes, TooManyNodes, select_elements, select_texts
+from postroad.core.routing.xml_walk import Attributes, Look, TooManyNodes, select_elements, select_texts
 from postroad.errors import Refused
-
-CANONICAL_CHARS = 500_000  # that are written out for one message, all conditions together
-MATCHED_CHARS = 1_000_000  # that patterns look at in one message, all conditions together
 
 _UNSAID = frozenset({OCTETS, TEXT, ""})
 _XML_STARTS = (b"<", b"\xef\xbb\xbf<", b"\xff\xfe", b"\xfe\xff", b"\x00<")
@@ -54,15 +53,16 @@ UNREADABLE = object()  # stands for a document that was tried and cannot be pars
 class Documents:
     """The parts of a message and what has been read of them so far; shared by all who look at the message."""
 
-    __slots__ = ("_canonical_left", "_matched_left", "_meant", "_read", "faults", "parts")
+    __slots__ = ("_elements", "_meant", "_read", "faults", "overfull", "parts", "shares")
 
     def __init__(self, parts: tuple[Part, ...]) -> None:
         self.parts = parts
         self.faults: list[str] = []
+        self.overfull: dict[str, str] = {}  # the faults of places that lead to too many nodes, by the places' keys
+        self.shares = Shares()  # of whoever is looking
+        self._elements: dict[str, int] = {}  # how many an XML document has, by id
         self._read: dict[str, Any] = {}  # by id
         self._meant: dict[tuple[str, str, str], list[tuple[Part, Any]]] = {}  # by kind, where, and id or ""
-        self._canonical_left = CANONICAL_CHARS
-        self._matched_left = MATCHED_CHARS
 
     def xml(self, place: Place, path: XmlPath, defaults_of: DefaultsOf) -> Found:
         """What an XML path finds, in all documents that it is meant for."""
@@ -70,7 +70,9 @@ class Documents:
         found = []
         for part, root in meant:
             try:
-                found.append(_from_xml(root, path, defaults_of(root) or _PLAIN, self._canonical))
+                if path.walks:
+                    self.shares.look(path.walks * self._size(part, root) // 2)
+                found.append(_from_xml(root, path, defaults_of(root) or _PLAIN, self._canonical, self.shares.look))
             except TooManyNodes:
                 self._note_too_many(place, part)
         return found[0] if len(found) == 1 else _together(found)
@@ -80,24 +82,24 @@ class Documents:
         found = []
         for part, value in meant:
             try:
-                found.append(_from_json(value, path, self._canonical))
+                found.append(_from_json(value, path, self._canonical, self.shares.look))
             except TooManyNodes:
                 self._note_too_many(place, part)
         return _together(found)
-
-    def may_match(self, texts: Iterable[str]) -> bool:
-        """Whether patterns may still look at these texts."""
-        self._matched_left -= sum(map(len, texts))
-        if self._matched_left < 0:
-            self.note(f"patterns look at no more than {MATCHED_CHARS} characters of one message")
-        return self._matched_left >= 0
 
     def note(self, fault: str) -> None:
         if fault not in self.faults:
             self.faults.append(fault)
 
     def _note_too_many(self, place: Place, part: Part) -> None:
-        self.note(f"{place.path} leads to too many nodes of {part.id} to look at")
+        if not self.shares.is_looked_up:
+            self.overfull[place_key(place)] = f"{place.path} leads to too many nodes of {part.id} to look at"
+
+    def _size(self, part: Part, root: Tree) -> int:
+        """How many elements the document has, counted once."""
+        if part.id not in self._elements:
+            self._elements[part.id] = sum(1 for _ in root.iter())
+        return self._elements[part.id]
 
     def _find_meant(self, kind: str, place: Place) -> list[tuple[Part, Any]]:
         """The parsed documents of a kind, for places that name one document or mean any."""
@@ -122,22 +124,16 @@ class Documents:
         return self._read[part.id]
 
     def _canonical(self, write: Callable[[int], str], most: int) -> str:
-        """A content written out, as long as the message's share lasts."""
-        if self._canonical_left <= 0:
-            self.note(f"no more than {CANONICAL_CHARS} characters of element content are compared in one message")
-            return ""
-        text = write(most)
-        self._canonical_left -= len(text)
-        return text
+        return self.shares.canonical(write, most)
 
 
 _Share = Callable[[Callable[[int], str], int], str]
 
 
-def _from_xml(root: Tree, path: XmlPath, attributes: Attributes, share: _Share) -> Found:
+def _from_xml(root: Tree, path: XmlPath, attributes: Attributes, share: _Share, look: Look) -> Found:
     if path.finds is not Finds.ELEMENTS:
-        return Found(tuple(select_texts(root, path, attributes)))
-    elements = select_elements(root, path, attributes)
+        return Found(tuple(select_texts(root, path, attributes, look)))
+    elements = select_elements(root, path, attributes, look)
     leaves = tuple([element.text or "" for element in elements if len(element) == 0])
     if len(leaves) == len(elements):
         return Found(leaves)
@@ -151,8 +147,8 @@ _KINDS: dict[str, tuple[Callable[[Part], bool], Callable[[bytes], Any]]] = {
 }
 
 
-def _from_json(value: object, path: JsonPath, share: _Share) -> Found:
-    nodes = select_json(value, path)
+def _from_json(value: object, path: JsonPath, share: _Share, look: Look) -> Found:
+    nodes = select_json(value, path, look)
     leaves = tuple(json_text(node) for node in nodes if not isinstance(node, (dict, list)))
     contents = tuple(partial(share, partial(json_content, node)) for node in nodes if isinstance(node, (dict, list)))
     return Found(leaves, contents=contents)

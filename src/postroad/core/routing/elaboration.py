@@ -18,7 +18,7 @@ from postroad.core.routing.attribute_defaults import default_attributes_of
 from postroad.core.routing.conditions import CompiledRule, compile_rule
 from postroad.core.routing.explanation import RuleTried, ServiceTried
 from postroad.core.routing.invocation import Invocation
-from postroad.core.routing.message_subject import party_of
+from postroad.core.routing.message_subject import given_to, party_of
 from postroad.core.routing.subject import Subject
 from postroad.errors import Refused
 
@@ -109,12 +109,14 @@ class Elaboration:
         version = self.directory.object_version
         rules = [RuleTried(one.rule.name, version("rule", one.key), held, tuple(did)) for one, held, did in told]
         invoker = node.invoker.service.gcid if node.invoker else ""
-        return ServiceTried(node.service.gcid, node.role, invoker, tuple(rules), subject.seen, subject.faults)
+        return ServiceTried(
+            node.service.gcid, node.role, invoker, tuple(rules), subject.seen, subject.faults, node.shown_sender
+        )
 
     def _seen_by(self, node: Invocation) -> Subject:
         if self._subject is None:
             self._subject = self._make_subject()
-        return self._subject.seen_by(
+        return given_to(node, self._subject, self.directory).seen_by(
             node.service.gcid,
             role=node.role,
             topic=node.topic or self._subject.view.topic,

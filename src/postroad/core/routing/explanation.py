@@ -39,6 +39,7 @@ class ServiceTried(Struct, frozen=True, array_like=True):
     rules: tuple[RuleTried, ...]
     seen: dict[str, tuple[str, ...]]  # what the conditions looked at, and the values found there
     faults: tuple[str, ...] = ()  # documents that could not be read
+    isolated_by: str = ""  # GCID of who keeps the service to itself
 
 
 pack: Callable[[tuple[ServiceTried, ...]], bytes] = msgspec.msgpack.Encoder().encode

@@ -45,7 +45,6 @@ class Header(Struct, gc=False, frozen=True, kw_only=True):
     properties: tuple[Property, ...] = ()
     status: Status | None = None
     posted_at_us: int = 0
-    size: int = 0
     form: str = ""
 
 
@@ -171,7 +170,9 @@ ITEMS: dict[str, HeaderItem] = {
         meaning="what the status says in words",
     ),
     "size": HeaderItem(
-        look=lambda seen: Found((str(seen.header.size),)), type=_NUMBER, meaning="the bytes of all documents and attachments"
+        look=lambda seen: Found((str(sum(len(part.data) for part in seen.parts)),)),
+        type=_NUMBER,
+        meaning="the bytes of all documents and attachments",
     ),
     "form": HeaderItem(look=lambda seen: _text(seen.header.form), meaning="the wire form it was posted in"),
     "role": HeaderItem(

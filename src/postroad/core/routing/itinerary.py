@@ -42,10 +42,10 @@ class Attempted(NamedTuple):
     refusal: Refused | None = None
 
 
-def itineraries(admitted: Admitted, directory: Directory) -> Routed:
+def itineraries(admitted: Admitted, directory: Directory, form: str = "") -> Routed:
     """The copies of a message and their routes; refuses the post when no copy can be routed."""
     straight = _straight(admitted, directory)
-    routed = straight if straight is not None else _elaborated(admitted, _elaboration(admitted, directory))
+    routed = straight if straight is not None else _elaborated(admitted, _elaboration(admitted, directory, form))
     _require_one(routed.copies)
     return routed
 
@@ -63,9 +63,10 @@ def attempted(admitted: Admitted, directory: Directory) -> Attempted:
 
 
 def _require_one(copies: tuple[Copy, ...]) -> None:
-    if all(copy.code for copy in copies):
-        first = copies[0]
-        raise Refused(first.code, first.detail, pointer="/to/0")
+    for copy in copies:
+        if not copy.code:
+            return
+    raise Refused(copies[0].code, copies[0].detail, pointer="/to/0")
 
 
 # --- the usual case: straight from the sender to its recipients, no rule has anything to say ------------------------
@@ -120,8 +121,8 @@ def has_rules(service: Service, role: RuleRole, directory: Directory) -> bool:
 # --- with rules or an explicit route -------------------------------------------------------------------------------
 
 
-def _elaboration(admitted: Admitted, directory: Directory) -> Elaboration:
-    return Elaboration(directory, lambda: posted_subject(admitted, directory), admitted.message.routing)
+def _elaboration(admitted: Admitted, directory: Directory, form: str = "") -> Elaboration:
+    return Elaboration(directory, lambda: posted_subject(admitted, directory, form), admitted.message.routing)
 
 
 def _elaborated(admitted: Admitted, elaboration: Elaboration) -> Routed:

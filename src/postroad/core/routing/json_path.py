@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from postroad.core.routing.xml_path import DESCENDANTS_MOST, PATH_CHARS, STEPS_MOST, bad_path
-from postroad.core.routing.xml_walk import NODES_MOST, TooManyNodes
+from postroad.core.routing.xml_walk import NODES_MOST, Look, TooManyNodes, look_freely
 
 VISITS_MOST = 200_000
 
@@ -66,19 +66,20 @@ def _step(found: re.Match[str]) -> JsonStep:
     return JsonStep(name=name, descends=found["descends"] is not None)
 
 
-def select_json(root: object, path: JsonPath) -> list[object]:
+def select_json(root: object, path: JsonPath, look: Look = look_freely) -> list[object]:
     """The values that the path leads to."""
     nodes = [root]
     for step in path.steps:
-        nodes = list(islice(_found(nodes, step), NODES_MOST + 1))
+        look(len(nodes))
+        nodes = list(islice(_found(nodes, step, look), NODES_MOST + 1))
         if len(nodes) > NODES_MOST:
             raise TooManyNodes
     return nodes
 
 
-def _found(nodes: Iterable[object], step: JsonStep) -> Iterator[object]:
+def _found(nodes: Iterable[object], step: JsonStep, look: Look) -> Iterator[object]:
     if step.descends:
-        nodes = _containers(nodes)
+        nodes = _containers(nodes, look)
     for node in nodes:
         if isinstance(node, dict):
             if step.name is not None:
@@ -93,7 +94,7 @@ def _found(nodes: Iterable[object], step: JsonStep) -> Iterator[object]:
                 yield from node
 
 
-def _containers(nodes: Iterable[object]) -> Iterator[object]:
+def _containers(nodes: Iterable[object], look: Look) -> Iterator[object]:
     """The nodes and everything below them that has members, each once."""
     waiting = [node for node in nodes if isinstance(node, (dict, list))]
     waiting.reverse()
@@ -107,6 +108,7 @@ def _containers(nodes: Iterable[object]) -> Iterator[object]:
         yield node
         members = list(node.values()) if isinstance(node, dict) else node
         visits += len(members)
+        look(1 + len(members))
         if visits > VISITS_MOST:
             raise TooManyNodes
         waiting.extend(member for member in reversed(members) if isinstance(member, (dict, list)))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from postroad.core.admission.admit import Admitted
 from postroad.core.admission.permission import permitted
+from postroad.core.delivery.documents import access_for, readable
 from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import Service
-from postroad.core.model.message import Part, Property, Recipient
+from postroad.core.model.message import MessageType, Part, Property, Recipient
+from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
+from postroad.core.routing.invocation import Invocation
 from postroad.core.routing.subject import Addressed, Header, Party, Subject
 from postroad.errors import Refused
 
@@ -16,7 +21,7 @@ def party_of(service: Service) -> Party:
     return Party(address=service.address, gcid=service.gcid, organization=service.organization)
 
 
-def posted_subject(admitted: Admitted, directory: Directory, size: int = 0, form: str = "") -> Subject:
+def posted_subject(admitted: Admitted, directory: Directory, form: str = "") -> Subject:
     """A message as posted."""
     message = admitted.message
     header = Header(
@@ -31,7 +36,6 @@ def posted_subject(admitted: Admitted, directory: Directory, size: int = 0, form
         properties=message.properties,
         status=message.status,
         posted_at_us=admitted.at_us,
-        size=size,
         form=form,
     )
     return Subject(header=header, parts=message.parts)
@@ -55,10 +59,37 @@ def travelling_subject(
         properties=properties,
         status=message.status,
         posted_at_us=message.at_us,
-        size=message.size,
         form=message.form,
     )
     return Subject(header=header, parts=parts)
+
+
+def given_to(node: Invocation, subject: Subject, directory: Directory) -> Subject:
+    """The message as an invoked service is given it, and so all that its rules may look at.
+
+    A service in transit does not see the documents that the sender withholds from it; one that is isolated sees a message of
+    whoever isolates it, and nothing of the wider route.
+    """
+    header, parts = subject.view.header, subject.view.parts
+    if node.role is RuleRole.IN_TRANSIT:
+        parts = readable(parts, access_for(directory.services.get(header.sender.gcid), node.service))
+    if node.shown_sender:
+        header = _isolated(header, node, directory)
+    return subject if header is subject.view.header and parts is subject.view.parts else subject.given(header, parts)
+
+
+def _isolated(header: Header, node: Invocation, directory: Directory) -> Header:
+    in_transit = node.role is RuleRole.IN_TRANSIT
+    own = (Addressed(party=party_of(node.service), arguments=node.arguments),)
+    return replace(
+        header,
+        sender=_party(node.shown_sender, directory),
+        to=own,
+        type=MessageType.REQUEST if in_transit else header.type,
+        handle="",
+        reference="",
+        route=(),
+    )
 
 
 def _addressed(recipient: Recipient, sender: Service, directory: Directory) -> Addressed:

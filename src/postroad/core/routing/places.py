@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from msgspec.json import encode
-
 from postroad.core.codecs.xml import Tree
 from postroad.core.model.rule import Place, Where
 from postroad.core.routing.attribute_defaults import attributes_with
 from postroad.core.routing.found import Found
 from postroad.core.routing.header import header_item
 from postroad.core.routing.json_path import read_json_path
+from postroad.core.routing.place_key import place_key
 from postroad.core.routing.xml_path import Equality, Finds, XmlPath, read_xml_path
 from postroad.core.routing.xml_walk import Attributes
 from postroad.errors import Refused
@@ -37,17 +36,6 @@ class Lookup:
     names: bool = False  # its values name services or organizations, and are compared without regard to case
     in_documents: bool = False  # so all services find the same there
     by_schema: bool = False  # but for those whose schemas give attributes a default value
-
-
-def place_key(place: Place) -> str:
-    """The key of a place: what it is in words, and behind that what else tells it apart from others."""
-    rest = {
-        "document": place.document,
-        "namespaces": dict(sorted(place.namespaces)),
-        "schema": place.schema,
-    }
-    given = {name: value for name, value in rest.items() if value}
-    return f"{place.where.value} {place.path}" + (f" {encode(given).decode()}" if given else "")
 
 
 @lru_cache(maxsize=PLACES_CACHED)

@@ -14,6 +14,7 @@ from postroad.core.routing.documents import Documents
 from postroad.core.routing.found import Found, Value
 from postroad.core.routing.header import Addressed, Header, Party, Seen
 from postroad.core.routing.places import Lookup, lookup_of
+from postroad.core.routing.shares import Shares
 
 __all__ = ["CONTENT", "NAMES", "Addressed", "Header", "Party", "Subject"]
 
@@ -22,7 +23,7 @@ NAMES = " (names)"  # behind a place's key: every name of the services seen ther
 
 
 class Subject:
-    __slots__ = ("default_attributes", "documents", "looked_at", "service", "shared", "view")
+    __slots__ = ("default_attributes", "documents", "looked_at", "service", "shared", "shares", "view")
 
     def __init__(
         self,
@@ -36,6 +37,7 @@ class Subject:
         self.default_attributes = default_attributes
         self.service = ""
         self.looked_at: dict[str, Found] = {}
+        self.shares = self.documents.shares
         self.shared: dict[str, Found] = {}  # what any view has found in documents
 
     def seen_by(
@@ -63,12 +65,21 @@ class Subject:
         view.service = service
         view.looked_at = {}
         view.shared = self.shared
+        view.shares = Shares()
         return view
+
+    def given(self, header: Header, parts: tuple[Part, ...]) -> Subject:
+        """The message as somebody is given it who is not shown all of it; documents are shared where all are shown."""
+        given = Subject(header=header, parts=parts)
+        if parts is self.view.parts:
+            given.documents, given.shared = self.documents, self.shared
+        return given
 
     def found(self, lookup: Lookup) -> Found:
         """What stands at a compiled place; looked up once."""
         found = self.looked_at.get(lookup.key)
         if found is None:
+            self.documents.shares = self.shares
             found = self.looked_at[lookup.key] = self._look(lookup)
         return found
 
@@ -78,12 +89,14 @@ class Subject:
             return lookup.find(self)
         found = self.shared.get(lookup.key)
         if found is None:
-            found = self.shared[lookup.key] = lookup.find(self)
+            found = lookup.find(self)
+            if not self.shares.is_looked_up:  # what one service may not look at any more, another may
+                self.shared[lookup.key] = found
         return found
 
     def may_match(self, found: Found) -> bool:
-        """Whether a pattern may look at what was found: there is a bound to what one message may cost."""
-        return self.documents.may_match(found.texts)
+        """Whether a pattern may look at what was found: there is a bound to what a service's rules may cost."""
+        return self.shares.may_match(found.texts)
 
     def values(self, place: Place) -> tuple[Value, ...]:
         """What stands at a place: one value for each node, and none when there is nothing."""
@@ -91,12 +104,14 @@ class Subject:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """Why documents could not be looked into, or not wholly; the same for every view of a message."""
-        return tuple(self.documents.faults)
+        """Why documents could not be looked into, or not wholly, by whoever looks; where others looked is not told."""
+        overfull = [self.documents.overfull[key] for key in self.looked_at if key in self.documents.overfull]
+        return (*self.documents.faults, *overfull, *self.shares.faults)
 
     @property
     def seen(self) -> dict[str, tuple[str, ...]]:
         """What was looked at so far, by the places' keys, long texts and long lists cut; what ``telling`` tells from."""
+        self.documents.shares = self.shares
         seen: dict[str, tuple[str, ...]] = {}
         for key, found in self.looked_at.items():
             seen[key] = found.texts_shown()

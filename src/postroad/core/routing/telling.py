@@ -15,7 +15,7 @@ from postroad.core.model.rule import Combining, Comparing, Comparison, Condition
 from postroad.core.routing.found import CUT, NOTHING, SHOWN_CHARS, SHOWN_MOST, Canonical, Found
 from postroad.core.routing.judging import judge_of
 from postroad.core.routing.literals import content_of
-from postroad.core.routing.places import place_key
+from postroad.core.routing.place_key import place_key
 from postroad.core.routing.subject import CONTENT, NAMES
 
 SeenTexts = Mapping[str, tuple[str, ...]]

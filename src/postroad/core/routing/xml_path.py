@@ -71,6 +71,11 @@ class XmlPath:
     def finds(self) -> Finds:
         return self.steps[-1].finds
 
+    @property
+    def walks(self) -> int:
+        """How many steps look at more nodes than they find."""
+        return sum(step.descends or bool(step.predicates) for step in self.steps)
+
 
 def read_xml_path(text: str, namespaces: Mapping[str, str]) -> XmlPath:
     """The path, or a refusal that says where it cannot be followed."""

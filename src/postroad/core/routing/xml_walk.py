@@ -16,14 +16,19 @@ from postroad.core.routing.xml_path import LAST, Equality, Finds, Step, XmlPath
 NODES_MOST = 10_000
 
 Attributes = Callable[[Tree], Mapping[str, str]]  # of an element, those with default values included
+Look = Callable[[int], None]  # told how many nodes a step passes; raises TooManyNodes when nobody may look at more
 _Node = TypeVar("_Node")
+
+
+def look_freely(_nodes: int) -> None:
+    """For those who look once."""
 
 
 class TooManyNodes(Exception):
     """A step found more nodes than are looked at."""
 
 
-def select_elements(root: Tree, path: XmlPath, attributes: Attributes) -> list[Tree]:
+def select_elements(root: Tree, path: XmlPath, attributes: Attributes, look: Look = look_freely) -> list[Tree]:
     """The elements that a path, or the steps of one before its attributes or texts, leads to."""
     steps = path.steps if path.finds is Finds.ELEMENTS else path.steps[:-1]
     if not steps:  # //@id and //text() look below the document itself
@@ -32,16 +37,18 @@ def select_elements(root: Tree, path: XmlPath, attributes: Attributes) -> list[T
     for step in steps[1:]:
         if not nodes:
             return nodes
+        look(len(nodes))
         nodes = _below(nodes, step, attributes)
     return nodes
 
 
-def select_texts(root: Tree, path: XmlPath, attributes: Attributes) -> list[str]:
+def select_texts(root: Tree, path: XmlPath, attributes: Attributes, look: Look = look_freely) -> list[str]:
     """The attributes' values or the texts that the path leads to."""
     step = path.steps[-1]
     if len(path.steps) == 1 and not step.descends:
         return []  # a document itself has neither attributes nor texts
-    nodes = select_elements(root, path, attributes)
+    nodes = select_elements(root, path, attributes, look)
+    look(len(nodes))
     holders = _selves_and_below(nodes) if step.descends else nodes
     texts = _texts(holders) if step.finds is Finds.TEXTS else _values(holders, step.name, attributes)
     return _bounded(texts)

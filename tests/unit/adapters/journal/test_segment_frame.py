@@ -49,7 +49,7 @@ def test_groups_read_back_as_they_were_written(first: list[NewRecord], second: l
     assert (two.head, two.end) == (head, len(data))
     found = [*frame.records(one, 1), *frame.records(two, 1)]
     bodies = [source.at(record.body.offset, record.body.length) if record.body else None for record in found]
-    assert list(zip([record.facts for record in found], bodies, strict=True)) == [*first, *second]
+    assert [NewRecord(record.facts, body) for record, body in zip(found, bodies, strict=True)] == [*first, *second]
     assert frame.group_bytes(first) == one.end - one.offset
     assert frame.lengths_agree(one)
     assert not list(frame.broken_bodies(source, one, 1))

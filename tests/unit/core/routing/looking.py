@@ -41,7 +41,6 @@ HEADER = Header(
     properties=(Property("region", "EU"), Property("weight", "12.50"), Property("empty", "")),
     status=Status("ok", "all well"),
     posted_at_us=1_794_700_800_000_000,  # 2026-11-15T00:00:00Z
-    size=1234,
     form="json",
 )
 

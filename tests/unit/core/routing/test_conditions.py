@@ -211,7 +211,7 @@ SEEN_IN_HEADER = {
     "properties.empty": "",
     "status.code": "ok",
     "status.text": "all well",
-    "size": "1234",
+    "size": "8",
     "form": "json",
     "role": "inTransit",
     "invoker": "00000000000000A1",

@@ -7,8 +7,8 @@ from time import perf_counter
 import pytest
 
 from postroad.core.routing.conditions import compiled
-from postroad.core.routing.documents import CANONICAL_CHARS, MATCHED_CHARS
 from postroad.core.routing.literals import pattern_of
+from postroad.core.routing.shares import CANONICAL_CHARS, MATCHED_CHARS
 from postroad.core.routing.xml_walk import NODES_MOST
 from postroad.errors import Refused
 from tests.unit.core.routing.looking import body, combine, compare, holds, json, subject, xml

@@ -6,10 +6,22 @@ import pytest
 
 from postroad.core.admission.admit import admit
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Organization, Service, Visibility
+from postroad.core.model.directory import DocumentAccess, Organization, Service, Visibility
 from postroad.core.model.journal import Copy
-from postroad.core.model.message import Argument, Message, Recipient
-from postroad.core.model.rule import Action, ActionKind, Comparing, Comparison, Place, Rule, RuleRole, Where
+from postroad.core.model.message import Argument, Message, Part, Recipient
+from postroad.core.model.rule import (
+    Action,
+    ActionKind,
+    Combination,
+    Combining,
+    Comparing,
+    Comparison,
+    Place,
+    Rule,
+    RuleRole,
+    Where,
+)
+from postroad.core.model.snapshot import Directory
 from postroad.core.routing.itinerary import attempted, itineraries
 from postroad.errors import Refused
 from postroad.testing.directories import directory_of
@@ -136,3 +148,67 @@ def test_a_rule_cannot_tell_a_private_service_from_none() -> None:
         found = attempted(admit(Message(to=(Recipient(named),)), Caller(service=BUYER), known, 1), known)
         tried.append([(rule.name, rule.held) for service in found.tried for rule in service.rules])
     assert tried == [[("who", False)]] * 2
+
+
+def looking(owner: Service, *places: Place) -> Rule:
+    """A rule in transit that looks at all these places and does nothing."""
+    nowhere = tuple(Comparison(operator=Comparing.MATCHES, place=place, values=("never",)) for place in places)
+    when = Combination(operator=Combining.OR, conditions=nowhere)
+    stop = (Action(kind=ActionKind.STOP_RULE_EVALUATION),)
+    return Rule(service=owner.gcid, name="look", place=1, role=RuleRole.IN_TRANSIT, when=when, then=stop)
+
+
+def seen_by(
+    owner: Service, message: Message, sender: Service, known: Directory, form: str = ""
+) -> dict[str, tuple[str, ...]]:
+    tried = itineraries(admit(message, Caller(service=sender), known, 1), known, form).tried
+    [one] = [one for one in tried if one.service == owner.gcid]
+    return {place: texts for place, texts in one.seen.items() if not place.endswith("(names)")}
+
+
+def in_header(path: str) -> Place:
+    return Place(where=Where.HEADER, path=path)
+
+
+OPEN = Part(id="open", content_type="application/json", data=b'{"a":1}')
+HIDDEN = Part(id="hidden", content_type="application/json", data=b'{"secret":"42"}')
+
+
+@pytest.mark.req("N5", "Z5")
+def test_rules_of_a_service_do_not_see_documents_that_the_sender_withholds_from_it() -> None:
+    """What a rule saw is explained to its owner, and what it decides shows in the route."""
+    wary = service(7, "MyBiz/Wary", document_access=(DocumentAccess(service="Transmatics/xslt", read=("open",)),))
+    secret = Place(where=Where.BODY, path="$.secret")
+    places = (secret, in_header("documents.id"), in_header("size"))
+    known = directory_of(wary, SUPPLY, XSLT, ZIP, looking(XSLT, *places), looking(ZIP, *places))
+    message = Message(
+        to=(Recipient("Acme/Supply"),),
+        route=(Recipient("Transmatics/xslt"), Recipient("XpandiCo/zipPlus4")),
+        parts=(OPEN, HIDDEN),
+    )
+    assert seen_by(XSLT, message, wary, known) == {
+        "body $.secret": (), "header documents.id": ("open",), "header size": ("7",),
+    }  # fmt: skip
+    assert seen_by(ZIP, message, wary, known) == {
+        "body $.secret": ("42",), "header documents.id": ("open", "hidden"), "header size": ("22",),
+    }  # fmt: skip
+
+
+@pytest.mark.req("R12", "Z5")
+def test_rules_of_an_isolated_service_see_its_invoker_as_sender_and_nothing_of_the_wider_route() -> None:
+    isolating = Rule(
+        service=XSLT.gcid,
+        name="alone",
+        place=1,
+        role=RuleRole.IN_TRANSIT,
+        when=Comparison(operator=Comparing.EXISTS, place=in_header("from")),
+        then=(Action(kind=ActionKind.ADD_SERVICE, service=ZIP.gcid, isolates=True),),
+    )
+    items = ("from", "from.organization", "to", "route", "handle", "type", "form")
+    known = directory_of(BUYER, SUPPLY, XSLT, ZIP, isolating, looking(ZIP, *map(in_header, items)))
+    message = Message(to=(Recipient("Acme/Supply"),), route=(Recipient("Transmatics/xslt"),), handle="mine")
+    assert seen_by(ZIP, message, BUYER, known, form="json") == {
+        "header from": ("Transmatics/xslt",), "header from.organization": ("Transmatics",),
+        "header to": ("XpandiCo/zipPlus4",), "header route": (), "header handle": (), "header type": ("request",),
+        "header form": ("json",),
+    }  # fmt: skip

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from struct import Struct
 from typing import NamedTuple, Protocol
 
@@ -28,6 +29,7 @@ NO_BODY = 0xFFFFFFFF
 NO_DIGEST = bytes(32)
 
 _sha256 = hashlib.sha256
+_body_at: Callable[[tuple[int, int, int, bytes]], BodyAt] = partial(tuple.__new__, BodyAt)  # skips a Python call each
 
 
 class SegmentHeader(NamedTuple):
@@ -91,8 +93,8 @@ def decode_segment_header(data: bytes) -> SegmentHeader | None:
 def group_bytes(records: Sequence[NewRecord]) -> int:
     """How long the group of these records will be."""
     size = GROUP_HEADER.size + ENTRY.size * len(records)
-    for facts, body in records:
-        size += len(facts) + (len(body) if body is not None else 0)
+    for record in records:
+        size += len(record.facts) + (len(record.body) if record.body is not None else 0)
     return size
 
 
@@ -114,16 +116,17 @@ def encode_group(
     places: list[BodyAt | None] = []
     bodies: list[bytes] = []
     start = at = offset + GROUP_HEADER.size + ENTRY.size * len(records) + len(facts)
-    for its_facts, body in records:
+    for record in records:
+        body = record.body
         if body is None:
-            entries.append(ENTRY.pack(len(its_facts), NO_BODY, NO_DIGEST))
+            entries.append(ENTRY.pack(len(record.facts), NO_BODY, NO_DIGEST))
             places.append(None)
             continue
-        digest = _sha256(body).digest()
-        entries.append(ENTRY.pack(len(its_facts), len(body), digest))
-        places.append(BodyAt(header.first_seq, at, len(body), digest))
+        length, digest = len(body), _sha256(body).digest()
+        entries.append(ENTRY.pack(len(record.facts), length, digest))
+        places.append(_body_at((header.first_seq, at, length, digest)))
         bodies.append(body)
-        at += len(body)
+        at += length
     table = b"".join(entries)
     head, group = _group_head(before, header.marker, table, facts, at - start)
     return b"".join((group, table, facts, *bodies)), places, head

@@ -78,20 +78,21 @@ def read_canonical(utf8: bytes, namespace: str, limits: WireLimits) -> Message |
         return None
     cut = cut_post(utf8)
     shape = _SHAPES.get(cut, namespace, limits) if cut else None
-    if cut is not None and shape is not None and utf8.endswith(shape.tail) and _is_handle(cut.handle, limits):
+    if cut is not None and shape is not None and utf8.endswith(shape.tail) and _is_handle(cut[1], limits):
         return _repeated(utf8, cut, shape)
     return _read(utf8, namespace, limits, cut)
 
 
 def _repeated(utf8: bytes, cut: Cut, shape: Shape) -> Message:
     """A post of a known shape: nothing is new but its handle and its document."""
-    document = _document(utf8[cut.document_at : len(utf8) - len(shape.tail)], shape.prefixes, shape.limits)
+    _, handle, _, document_at = cut
+    document = _document(utf8[document_at : len(utf8) - len(shape.tail)], shape.prefixes, shape.limits)
     part = replace(shape.part, data=document)
-    return replace(shape.message, handle=cut.handle.decode(), parts=(part,))
+    return replace(shape.message, handle=handle.decode(), parts=(part,))
 
 
 def _is_handle(text: bytes, limits: WireLimits) -> bool:
-    return len(text) <= limits.text_chars and _ONLY_TEXT.fullmatch(text) is not None
+    return len(text) <= limits.text_chars and (text.isalnum() or _ONLY_TEXT.fullmatch(text) is not None)
 
 
 def _read(utf8: bytes, namespace: str, limits: WireLimits, cut: Cut | None) -> Message | None:
@@ -128,10 +129,11 @@ def _keep_shape(
     content: bytes,
 ) -> None:
     """Remember the post's shape, if the cut really fell around its handle and before its document."""
-    around_handle = not cut.between or cut.before.endswith(b"<%b:Handle>" % prefix)
-    document_end = cut.document_at + len(content)
-    in_place = utf8[cut.document_at : document_end] == content and utf8.startswith(b"</%b:Xml>" % prefix, document_end)
-    if around_handle and in_place and cut.handle.decode() == message.handle:
+    before, handle, between, document_at = cut
+    around_handle = not between or before.endswith(b"<%b:Handle>" % prefix)
+    document_end = document_at + len(content)
+    in_place = utf8[document_at:document_end] == content and utf8.startswith(b"</%b:Xml>" % prefix, document_end)
+    if around_handle and in_place and handle.decode() == message.handle:
         [part] = message.parts
         _SHAPES.keep(cut, namespace, Shape(message, part, prefixes, utf8[document_end:], limits))
 

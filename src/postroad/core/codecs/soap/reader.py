@@ -107,7 +107,7 @@ class _Reader(Counter):
         run_scanner(self._scanner, self._utf8)
         return self._open[0].children[0]
 
-    def declared(self, prefix: str | None, uri: str) -> None:
+    def declared(self, prefix: str | None, uri: str | None) -> None:
         super().declared(prefix, uri)
         self._scope.append((prefix or "", uri or ""))
 

@@ -28,11 +28,9 @@ class Shape(NamedTuple):
     limits: WireLimits  # under which it was read
 
 
-class Cut(NamedTuple):
-    before: bytes  # up to the handle's text; up to the document when there is no handle
-    handle: bytes
-    between: bytes
-    document_at: int
+# What stands before the handle's text (or the document, without a handle), the handle, what stands between it and the
+# document, and where the document begins. A bare tuple: one is made for every post.
+Cut = tuple[bytes, bytes, bytes, int]
 
 
 def cut_post(utf8: bytes) -> Cut | None:
@@ -43,10 +41,10 @@ def cut_post(utf8: bytes) -> Cut | None:
     document_at = place + len(CONTENT_TAG)
     tag = utf8.find(HANDLE_TAG, 0, place)
     if tag < 0:
-        return Cut(utf8[:document_at], b"", b"", document_at)
+        return utf8[:document_at], b"", b"", document_at
     start = tag + len(HANDLE_TAG)
     stop = utf8.find(b"<", start, place)
-    return Cut(utf8[:start], utf8[start:stop], utf8[stop:document_at], document_at) if stop > 0 else None
+    return (utf8[:start], utf8[start:stop], utf8[stop:document_at], document_at) if stop > 0 else None
 
 
 class KnownShapes:
@@ -56,10 +54,10 @@ class KnownShapes:
         self._shapes: dict[tuple[str, bytes, bytes], Shape] = {}
 
     def get(self, cut: Cut, namespace: str, limits: WireLimits) -> Shape | None:
-        shape = self._shapes.get((namespace, cut.before, cut.between))
+        shape = self._shapes.get((namespace, cut[0], cut[2]))
         return shape if shape is not None and shape.limits is limits else None
 
     def keep(self, cut: Cut, namespace: str, shape: Shape) -> None:
         if len(self._shapes) >= SHAPES_MOST:
             self._shapes.clear()
-        self._shapes[namespace, cut.before, cut.between] = shape
+        self._shapes[namespace, cut[0], cut[2]] = shape

@@ -7,6 +7,7 @@ an inline document means inside the envelope exactly what it means outside of it
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from postroad.core.codecs.lexical import write_time
 from postroad.core.codecs.soap.escape import attribute_value, text_value
@@ -22,6 +23,7 @@ from postroad.core.model.message import (
     Property,
     PropertyType,
     Recipient,
+    RecipientResult,
     Status,
 )
 from postroad.core.model.polling import PollRequest, Settlement, SettlementResult
@@ -130,14 +132,22 @@ def _flags(m: Delivered) -> str:
 
 
 def write_result(result: PostResult) -> bytes:
-    recipients = "".join(
-        f"<pr:Recipient{_attribute('name', r.service)}{_attribute('code', r.code)}{_attribute('detail', r.detail)}/>"
-        for r in result.recipients
-    )
+    recipients = _recipient_results(result.recipients)
     return (
         f"<pr:PostResponse><pr:Session>{text_value(result.session)}</pr:Session>"
         f"<pr:Transaction>{text_value(result.transaction)}</pr:Transaction>{recipients}</pr:PostResponse>"
     ).encode()
+
+
+@lru_cache(maxsize=256)
+def _recipient_results(recipients: tuple[RecipientResult, ...]) -> str:
+    """A client posts to the same recipients again and again, and is told the same of them."""
+    return "".join(
+        [
+            f"<pr:Recipient{_attribute('name', r.service)}{_attribute('code', r.code)}{_attribute('detail', r.detail)}/>"
+            for r in recipients
+        ]
+    )
 
 
 def write_poll(request: PollRequest) -> bytes:

@@ -42,3 +42,14 @@ async def test_the_end_at_an_isolated_service_does_not_give_it_away(town: Town, 
 
     [_, stop] = (await seen(town, posted, "town")).copies[0].stops
     assert SAID in stop.events[-1].detail, "its owner still finds the reason"
+
+
+@pytest.mark.req("D5")
+async def test_a_service_that_has_taken_a_message_over_without_answering_yet_is_named(town: Town) -> None:
+    posted = await town.post("End", slip=("X",))
+    [taken] = await town.take("X")
+    [under_way] = status_view(await seen(town, posted, "town"))["recipients"]
+    assert under_way["inWords"] == "taken over by Town/X"
+    await town.answer(taken)
+    [arrived] = status_view(await seen(town, posted, "town"))["recipients"]
+    assert arrived["inWords"] == "waiting in the mailbox of Town/End"

@@ -5,12 +5,14 @@ Kept rule: what is read is what was written. A name that comes twice is a fault,
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import yaml
 from yaml.constructor import ConstructorError
 
 WIDTH = 120
+BOOLEAN = "tag:yaml.org,2002:bool"
 MERGE = "tag:yaml.org,2002:merge"
 
 
@@ -42,6 +44,14 @@ class _Loader(yaml.SafeLoader):
                     raise ConstructorError(None, None, f"{key.value[:80]!r} stands there twice", key.start_mark)
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+
+# Only true and false are what they say, as in YAML 1.2: NO is a country, and on may be a topic.
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != BOOLEAN]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(BOOLEAN, re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
 
 
 def from_yaml(text: str | bytes) -> Any:

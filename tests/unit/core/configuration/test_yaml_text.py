@@ -37,3 +37,8 @@ def test_what_cannot_be_read_as_it_is_written_is_refused(text: str, said: str) -
 
 def test_names_may_come_again_elsewhere_and_be_merged() -> None:
     assert from_yaml("a: &a {x: 1}\nb: {<<: *a, x: 2}\n") == {"a": {"x": 1}, "b": {"x": 2}}
+
+
+def test_a_country_is_not_taken_for_false() -> None:
+    assert from_yaml("[NO, no, yes, on, Off, true, False, y]") == ["NO", "no", "yes", "on", "Off", True, False, "y"]
+    assert yaml.safe_load("[NO, yes]") == [False, True], "or else nothing has to be done about it any more"

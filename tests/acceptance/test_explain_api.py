@@ -274,7 +274,7 @@ async def test_one_thing_is_tried_on_one_other(asked: Asked, wish: dict[str, Any
 
 
 @pytest.mark.req("R12", "Z5")
-async def test_a_service_that_another_isolates_is_not_named_among_those_whose_rules_were_tried(asked: Asked) -> None:
+async def test_a_service_that_another_isolates_is_kept_from_the_sender_and_the_sender_from_it(asked: Asked) -> None:
     await asked.running.register("Dill/Aid", visibility=Visibility.PUBLIC)
     asked.keys["owner of D"] = await asked.running.key_for(
         await asked.running.enroll("owner@dill.example", organization="Dill")
@@ -286,3 +286,12 @@ async def test_a_service_that_another_isolates_is_not_named_among_those_whose_ru
     told = (await explain(asked, "service of A", POST)).json()
     assert [one["service"] for one in told["services"]] == ["Aster/Private", "Cedar/Work"]
     assert "Dill" not in str(told)
+    session = await posted(asked)
+    known = {"matches": {"header": "from", "value": "^Cedar/Work$"}}
+    for unknown in ({"matches": {"header": "from", "value": "Aster"}}, {"exists": {"header": "to"}}):
+        condition = {"and": [known, {"not": unknown}]}
+        tried = await attempt(asked, "owner of D", service="Dill/Aid", condition=condition, session=session)
+        assert (tried.json()["held"], tried.json()["role"]) == (True, "inTransit"), tried.text
+    others = {"matches": {"header": "to", "value": "Aster/Public"}}
+    seen = await attempt(asked, "owner of D", service="Dill/Aid", condition=others, session=session)
+    assert seen.json()["condition"]["seen"] == []

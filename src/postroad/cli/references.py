@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from postroad.cli.asset_files import with_assets
+from postroad.core.configuration.yaml_text import from_yaml
 from postroad.errors import Misconfigured
 
 RESOLVED = {"passwordFrom": "password", "keyFrom": "key"}
@@ -41,7 +42,7 @@ def read_documents(
 
 def _parsed(file: str, stdin: Callable[[], str], faults: list[str]) -> dict[str, Any]:
     try:
-        content = yaml.safe_load(stdin() if file == "-" else Path(file).read_text())
+        content = from_yaml(stdin() if file == "-" else Path(file).read_text())
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         faults.append(f"{file}: cannot be read: {error}")
         return {}

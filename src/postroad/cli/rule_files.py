@@ -8,6 +8,7 @@ import yaml
 
 from postroad.core.codecs.rule_xml import decode_rules
 from postroad.core.configuration.rules import entry_of
+from postroad.core.configuration.yaml_text import from_yaml
 from postroad.errors import Misconfigured
 
 
@@ -16,7 +17,7 @@ def rules_in(content: bytes, file: str) -> list[dict[str, Any]]:
     if content.lstrip()[:1] == b"<":
         return [entry_of(rule) for rule in decode_rules(content, "")]
     try:
-        value = yaml.safe_load(content)
+        value = from_yaml(content)
     except yaml.YAMLError as error:
         raise Misconfigured([f"{file}: cannot be read: {error}"]) from error
     listed = value.get("rules", value) if isinstance(value, dict) else value

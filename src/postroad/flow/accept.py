@@ -8,6 +8,7 @@ posts share one sync to disk.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 
@@ -35,6 +36,8 @@ from postroad.flow.posting import (
     result_of,
 )
 from postroad.ports import Clock, Committed, Conflict, Desk, Journal, Outcome, Randomness, Step
+
+log = logging.getLogger(__name__)
 
 DETAIL_MOST = 500  # characters of a refusal's text that the journal keeps
 
@@ -67,7 +70,7 @@ class AcceptStage:
             if posting.message.type in ADDRESSED:
                 self._accept(self._step(admitted, posting, directory), posting, answered)
             else:
-                self._later(self._answer(admitted, posting, directory, answered))
+                self._later(self._answer(admitted, posting, directory, answered), answered)
         except Refused as refusal:
             self.refuse(caller, posting, refusal, answered)
         except Unavailable as unavailable:
@@ -164,7 +167,7 @@ class AcceptStage:
     def _accept(self, step: Step, posting: Posting, answered: Answered) -> None:
         entry: MessagePosted = step.entry  # type: ignore[assignment]
         if step.keys:
-            self._later(self._accept_if_new(step, entry, posting, answered))
+            self._later(self._accept_if_new(step, entry, posting, answered), answered)
         else:
             self._desk.submit(step, lambda outcome: answered(self._outcome(entry, outcome)))
 
@@ -218,10 +221,17 @@ class AcceptStage:
         except Unavailable as unavailable:
             answered(unavailable)
 
-    def _later(self, work: Coroutine[None, None, None]) -> None:
+    def _later(self, work: Coroutine[None, None, None], answered: Answered) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        task.add_done_callback(partial(self._finished, answered))
+
+    def _finished(self, answered: Answered, task: asyncio.Task[None]) -> None:
+        """A mistake of ours is seen in the log, and the poster does not wait for ever."""
+        self._running.discard(task)
+        if not task.cancelled() and (mistake := task.exception()) is not None:
+            log.error("a post could not be carried out", exc_info=mistake)
+            answered(Refused("internal", "The post was not carried out; try again"))
 
 
 def _is_plain(posting: Posting) -> bool:

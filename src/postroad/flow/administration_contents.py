@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from postroad.core.delivery.documents import access_for, may_read
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
 from postroad.core.model.ids import SESSION
-from postroad.core.model.journal import AccessRecorded, MessagePosted, PartFacts, decode
-from postroad.core.model.message import Part
+from postroad.core.model.journal import AccessRecorded, Copy, MessagePosted, PartFacts, decode
+from postroad.core.model.message import MessageType, Part
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
 from postroad.errors import Refused
@@ -43,6 +45,7 @@ class Content:
     visible: tuple[PartFacts, ...]
     parts: tuple[PartFacts, ...]
     body: BodyAt | None
+    stop: Queued | None = None  # the caller's own, where it is not the sender
 
     def holds(self, part_id: str) -> bool:
         return any(part.id == part_id for part in self.visible)
@@ -67,7 +70,18 @@ async def whole(network: Network, caller: Caller, session: str) -> tuple[Message
     header = decode(row[QUERIES["message"][1].index("header")])
     if not isinstance(header, MessagePosted):
         raise not_found()
-    return header, parts
+    return _as_received(header, contents[0].stop), parts
+
+
+def _as_received(header: MessagePosted, stop: Queued | None) -> MessagePosted:
+    """The header without recipients that are others' business; for one that is isolated, a message of whoever isolates it."""
+    if stop is None:
+        return header
+    hop = stop.hops[stop.hop]
+    if hop.context is None or not hop.context.shown_sender:
+        return replace(header, copies=(header.copies[stop.copy],))
+    kind, copies = (MessageType.REQUEST, ()) if stop.in_transit else (header.type, (Copy(hop.service, (hop,)),))
+    return replace(header, sender=hop.context.shown_sender, type=kind, handle="", copies=copies)
 
 
 async def parts_at_stop(network: Network, caller: Caller, session: str, delivery: int) -> tuple[PartFacts, ...]:
@@ -113,7 +127,7 @@ async def _at_stop(network: Network, caller: Caller, session: str, delivery: int
         raise not_found()
     parts = queued.content.parts
     at = BodyAt(*queued.content.body) if queued.content.body is not None else None
-    return Content(visible=tuple([one for one in parts if sees(one.id)]), parts=parts, body=at)
+    return Content(visible=tuple([one for one in parts if sees(one.id)]), parts=parts, body=at, stop=queued)
 
 
 def _sight(queued: Queued, mine: Mine, directory: Directory) -> Callable[[str], bool] | None:

@@ -7,6 +7,7 @@ import pytest
 from postroad.api.resources.message_views import status_view
 from postroad.core.audit.history import MessageHistory
 from postroad.core.model.message import Message, MessageType, PostResult, Recipient, Status
+from postroad.errors import Refused
 from tests.acceptance.routing_cases.town import Town, add
 
 SAID = "the list of Guard names you"
@@ -42,3 +43,30 @@ async def test_the_end_at_an_isolated_service_does_not_give_it_away(town: Town, 
 
     [_, stop] = (await seen(town, posted, "town")).copies[0].stops
     assert SAID in stop.events[-1].detail, "its owner still finds the reason"
+
+
+@pytest.mark.req("R14", "Z5")
+async def test_a_circle_behind_an_isolated_service_is_spelled_out_to_its_owner_alone(town: Town) -> None:
+    await town.rule("End", add("Guard", isolates=True))
+    await town.rule("Guard", add("Scan"))
+    await town.rule("Scan", add("Guard"))
+    request = Message(to=(Recipient("Town/End"),), type=MessageType.REQUEST)
+    with pytest.raises(Refused) as far:
+        await town.network.post(await town.stranger("Far/Sender"), request)
+    with pytest.raises(Refused) as near:
+        await town.post("End")
+    assert (far.value.code, near.value.code) == ("route.loop", "route.loop")
+    assert "Town/Scan" in near.value.detail
+    assert "Scan" not in far.value.detail
+    assert "Guard" not in far.value.detail
+
+
+@pytest.mark.req("D5")
+async def test_a_service_that_has_taken_a_message_over_without_answering_yet_is_named(town: Town) -> None:
+    posted = await town.post("End", slip=("X",))
+    [taken] = await town.take("X")
+    [under_way] = status_view(await seen(town, posted, "town"))["recipients"]
+    assert under_way["inWords"] == "taken over by Town/X"
+    await town.answer(taken)
+    [arrived] = status_view(await seen(town, posted, "town"))["recipients"]
+    assert arrived["inWords"] == "waiting in the mailbox of Town/End"

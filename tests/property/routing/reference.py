@@ -174,7 +174,9 @@ class Reference:
             return
         redirects = action.kind is ActionKind.REDIRECT
         visit.redirected = visit.redirected or redirects
-        child = self.bring_in(visit, action.service, visit.role if redirects else RuleRole.IN_TRANSIT, part)
+        role = visit.role if redirects else RuleRole.IN_TRANSIT
+        isolating = visit.service.gcid if action.isolates else visit.shown_sender
+        child = self.bring_in(visit, action.service, role, part, isolating=isolating)
         if child is None:
             return
         self.equip(child, visit, rule, action)
@@ -196,8 +198,8 @@ class Reference:
         child.isolated = action.isolates
         child.absorbs = action.absorbs
 
-    def bring_in(self, by: Visit, named: str, role: RuleRole, part: Stretch) -> Visit | None:
-        """A visit of the named service, unless something forbids it."""
+    def bring_in(self, by: Visit, named: str, role: RuleRole, part: Stretch, *, isolating: str = "") -> Visit | None:
+        """A visit of the named service, unless something forbids it; ``isolating`` keeps it to itself."""
         part.size += 1
         if part.size > HOPS_MOST:
             part.faults.append(Fault(code="route.too-long"))
@@ -211,7 +213,8 @@ class Reference:
             part.faults.append(fault)
         known = self.directory.service(named)
         if known is not None and known.gcid in by.chain:
-            part.faults.append(Fault(code="route.loop", chain=self.addresses((*by.chain, known.gcid))))
+            circle = () if self.is_kept_from_sender(isolating) else self.addresses((*by.chain, known.gcid))
+            part.faults.append(Fault(code="route.loop", chain=circle))
         if len(by.chain) + 1 > CHAIN_MOST:
             part.faults.append(Fault(code="route.too-deep"))
         if service is None or len(part.faults) > before:
@@ -226,6 +229,11 @@ class Reference:
         )
 
     # ---- what is asked in many places
+
+    def is_kept_from_sender(self, isolating: str) -> bool:
+        """Whether another organization keeps what it includes to itself (R12, Z5): then no circle is spelled out."""
+        keeper = self.directory.services.get(isolating)
+        return keeper is not None and keeper.organization.casefold() != self.sender.organization.casefold()
 
     @property
     def topic(self) -> str:

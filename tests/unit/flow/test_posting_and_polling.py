@@ -307,3 +307,16 @@ async def test_a_reply_with_an_idempotency_key_may_be_repeated(house: House) -> 
     with pytest.raises(Refused, match=r"reference\.answered"):
         await house.network.post(house.supply, reply, idempotency="r2")
     assert len(await house.poll(house.buyer)) == 1
+
+
+async def test_a_mistake_of_ours_is_answered(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever answers a delivery does not wait for ever when the code that takes the answer breaks."""
+    await house.order()
+    [request] = await house.poll(house.supply)
+
+    async def broken(*_: object) -> None:
+        raise RuntimeError("a mistake")
+
+    monkeypatch.setattr("postroad.flow.answer.AnswerStage.answer", broken)
+    refusal = await house.refusal(house.supply, type=MessageType.RESPONSE, reference=request.token)
+    assert refusal.code == "internal"

@@ -109,8 +109,11 @@ def _recipient_status(copy: CopyHistory) -> dict[str, Any]:
 
 def _is_out_of_sight(copy: CopyHistory) -> bool:
     """Whether the copy is, or ended, at a stop that somebody else keeps to itself."""
-    last = copy.stops[-1] if copy.stops else None
-    return last is None or (last.in_transit and last.state == "delivered" and len(copy.route) > len(copy.stops))
+    if not copy.stops:
+        return True
+    last = copy.stops[-1]
+    has_left = last.in_transit and bool(last.events) and last.events[-1].what == "answered"
+    return has_left and len(copy.route) > len(copy.stops)
 
 
 def trace_view(history: History) -> dict[str, Any]:

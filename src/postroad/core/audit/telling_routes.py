@@ -30,7 +30,7 @@ def _lines(explanation: Explanation) -> Lines:
     if explanation.forgotten:
         yield "  what was tried is no longer kept: it quotes the message, and went with its body"
     elif not explanation.services:
-        yield "  none: no service on the way has rules for it"
+        yield "  none that you may see"
     for service in explanation.services:
         yield from _service(service)
     for copy in explanation.copies:

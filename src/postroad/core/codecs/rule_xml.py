@@ -89,6 +89,8 @@ def _condition(element: Tree) -> Condition:
         raise _fault(element, f"{name} is not an operator; use one of {', '.join((*COMBINING, *COMPARING))}")
     _attributes(element)
     inner = tuple(_condition(child) for child in _children(element, *COMBINING, *COMPARING))
+    if COMBINING[name] is Combining.NOT and len(inner) != 1:
+        raise _fault(element, "NOT turns exactly one condition round; combine several by AND, OR, XOR inside it")
     return Combination(operator=COMBINING[name], conditions=inner)
 
 
@@ -126,6 +128,7 @@ def _place(element: Tree) -> Place:
     if path not in given:
         raise _fault(element, f"{_name(element)} has the attribute {path}")
     namespaces = [_namespace(child) for child in _children(element, "Namespace")]
+    _once(element, [prefix for prefix, _ in namespaces])
     return Place(
         where=where,
         path=given[path],
@@ -165,9 +168,17 @@ def _action(element: Tree) -> Action:
 def _arguments(element: Tree) -> Iterator[Argument]:
     for arguments in _children(element, "Arguments", once=True):
         _attributes(arguments)
+        _once(arguments, [argument.get("name", "") for argument in arguments])
         for argument in _children(arguments, "Argument"):
             given = _attributes(argument, "name")
             yield Argument(given.get("name", ""), _characters(argument, "name"))
+
+
+def _once(element: Tree, names: list[str]) -> None:
+    """The other forms have no way to say a name twice, and would keep one of them."""
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise _fault(element, f"{twice[:80]!r} stands twice in {_name(element)}; leave one out")
 
 
 def _fault(element: Tree, detail: str) -> Refused:

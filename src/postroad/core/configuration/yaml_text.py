@@ -1,12 +1,19 @@
-"""Configuration as YAML that people like to read: texts of several lines, such as stylesheets, stand as those lines."""
+"""Configuration as YAML that people like to read: texts of several lines, such as stylesheets, stand as those lines.
+
+Kept rule: what is read is what was written. A name that comes twice is a fault, and not the last of them.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import yaml
+from yaml.constructor import ConstructorError
 
 WIDTH = 120
+BOOLEAN = "tag:yaml.org,2002:bool"
+MERGE = "tag:yaml.org,2002:merge"
 
 
 class _Dumper(yaml.SafeDumper):
@@ -26,3 +33,30 @@ _Dumper.add_representer(str, _text)
 
 def as_yaml(value: Any) -> str:
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
+
+
+class _Loader(yaml.SafeLoader):
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != MERGE:
+                if key.value in seen:
+                    raise ConstructorError(None, None, f"{key.value[:80]!r} stands there twice", key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+# Only true and false are what they say, as in YAML 1.2: NO is a country, and on may be a topic.
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != BOOLEAN]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(BOOLEAN, re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
+
+
+def from_yaml(text: str | bytes) -> Any:
+    """What the text says; raises YAMLError when it cannot be read."""
+    try:
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
+    except RecursionError:
+        raise yaml.YAMLError("it is nested too deep") from None

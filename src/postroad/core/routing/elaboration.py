@@ -27,6 +27,11 @@ HOPS_MOST = 25  # services in a route, those that are not delivered to included
 
 _Tried = tuple[CompiledRule, bool, list[str]]  # whether it held, and what it did in words
 
+UNTOLD = (
+    "A service that another one on the route keeps to itself makes the route invalid; ask the recipient's owner to look at "
+    "its rules"
+)
+
 
 def rules_for(service: Service, role: RuleRole, directory: Directory) -> tuple[CompiledRule, ...]:
     """The rules that are tried when the service has this role, compiled once for each snapshot."""
@@ -141,7 +146,12 @@ class Elaboration:
             return (
                 f"not redirected to {action.service}: an earlier rule has redirected to {node.target.service.address}"
             )
-        one = self._included(node, compiled, action, kind)
+        try:
+            one = self._included(node, compiled, action, kind)
+        except Refused as refusal:
+            raise self._as_sender_may_know(
+                refusal, node.service.gcid if action.isolates else node.shown_sender
+            ) from None
         if kind is ActionKind.REDIRECT:
             node.target = one
             return f"{one.service.address} takes the place of {node.service.address}"
@@ -149,6 +159,14 @@ class Elaboration:
         side.append(one)
         node.included.append(one)
         return f"{one.service.address} stands {word} {node.service.address}"
+
+    def _as_sender_may_know(self, refusal: Refused, isolating: str) -> Refused:
+        """The refusal without its chain, where that would name services that others keep from the sender."""
+        keeper = self.directory.services.get(isolating)
+        sender = self._subject and self.directory.services.get(self._subject.view.header.sender.gcid)
+        if keeper is None or (sender and sender.organization.casefold() == keeper.organization.casefold()):
+            return refusal
+        return Refused(refusal.code, UNTOLD)
 
     def _included(self, node: Invocation, compiled: CompiledRule, action: Action, kind: ActionKind) -> Invocation:
         if not node.service.may_include_services:

@@ -68,11 +68,13 @@ def given_to(node: Invocation, subject: Subject, directory: Directory) -> Subjec
     """The message as an invoked service is given it, and so all that its rules may look at.
 
     A service in transit does not see the documents that the sender withholds from it; one that is isolated sees a message of
-    whoever isolates it, and nothing of the wider route.
+    whoever isolates it, and nothing of the wider route. A recipient, and what it includes, sees no other recipients.
     """
     header, parts = subject.view.header, subject.view.parts
     if node.role is RuleRole.IN_TRANSIT:
         parts = readable(parts, access_for(directory.services.get(header.sender.gcid), node.service))
+    if node.root.role is RuleRole.RECIPIENT and len(header.to) > 1:  # who else was written to is the sender's affair
+        header = replace(header, to=(Addressed(party=party_of(node.root.service), arguments=node.root.arguments),))
     if node.shown_sender:
         header = _isolated(header, node, directory)
     return subject if header is subject.view.header and parts is subject.view.parts else subject.given(header, parts)

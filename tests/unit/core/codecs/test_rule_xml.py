@@ -118,6 +118,12 @@ def test_one_rule_may_stand_alone() -> None:
         (rule("", 'name="a" color="red"'), "line 1", "no attribute color"),
         (rule("text"), "line 1", "no text can stand in Rule"),
         (rule("<Condition/>"), "line 2", "exactly one element"),
+        (rule("<Condition><NOT/></Condition>"), "line 2", "exactly one condition"),
+        (rule("<Condition><NOT>" + '<exists><Header item="to"/></exists>' * 2 + "</NOT></Condition>"), "line 2", "exactly one"),
+        (rule(TO + '<Actions><AddService service="A/b"><Arguments>' + '<Argument name="n"/>' * 2
+              + "</Arguments></AddService></Actions>"), "line 2", "'n' stands twice in Arguments"),
+        (rule('<Condition><exists><Body path="/p:a">' + '<Namespace prefix="p" uri="u"/>' * 2
+              + "</Body></exists></Condition>"), "line 2", "'p' stands twice in Body"),
         (rule(TO, 'name="a" role="boss"'), "line 1", "role is one of"),
         (rule(TO, 'name="a" enabled="yes"'), "line 1", "neither true nor false"),
         (when("<and/>"), "line 2", "and is not known there"),

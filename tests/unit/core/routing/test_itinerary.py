@@ -212,3 +212,22 @@ def test_rules_of_an_isolated_service_see_its_invoker_as_sender_and_nothing_of_t
         "header to": ("XpandiCo/zipPlus4",), "header route": (), "header handle": (), "header type": ("request",),
         "header form": ("json",),
     }  # fmt: skip
+
+
+@pytest.mark.req("Z5")
+def test_a_recipients_rule_does_not_see_who_else_was_written_to() -> None:
+    asking = Rule(
+        service=SUPPLY.gcid,
+        name="who",
+        place=1,
+        role=RuleRole.RECIPIENT,
+        when=Comparison(
+            operator=Comparing.EQUALS, place=Place(where=Where.HEADER, path="to"), values=("XpandiCo/zipPlus4",)
+        ),
+        then=(Action(kind=ActionKind.STOP_RULE_EVALUATION),),
+    )
+    known = directory_of(BUYER, SUPPLY, ZIP, asking)
+    message = Message(to=(Recipient("Acme/Supply"), Recipient("XpandiCo/zipPlus4")))
+    [tried] = itineraries(admit(message, Caller(service=BUYER), known, 1), known).tried
+    assert [rule.held for rule in tried.rules] == [False]
+    assert all("zipPlus4" not in text for texts in tried.seen.values() for text in texts)

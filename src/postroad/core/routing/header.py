@@ -129,7 +129,9 @@ ITEMS: dict[str, HeaderItem] = {
         look=lambda seen: _named((seen.header.sender.organization,)), names=True, meaning="whose service sends"
     ),
     "to": HeaderItem(
-        look=lambda seen: _services(_receivers(seen)), names=True, meaning="every recipient, by address or GCID; a recipient's rules see no other"
+        look=lambda seen: _services(_receivers(seen)),
+        names=True,
+        meaning="every recipient, by address or GCID; a recipient's rules see no other",
     ),
     "to.gcid": HeaderItem(
         look=lambda seen: _named(party.gcid for party in _receivers(seen)), names=True, meaning="every recipient's GCID"

@@ -11,7 +11,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.routing.contexts import Ancestry, augmented
 
 
-def has_context(queued: Queued, directory: Directory) -> bool:
+def has_context(queued: Queued) -> bool:
     """Whether there is anything to change; for most deliveries there is not."""
     return bool(queued.hops[queued.hop].context is not None or queued.content.returned or queued.in_transit)
 

@@ -145,7 +145,7 @@ class DeliverStage:
             possible_duplicate=message.possible_duplicate,
             parts=parts_of(queued.content.parts, body or b""),
         )
-        return in_context(delivered, queued, directory) if has_context(queued, directory) else delivered
+        return in_context(delivered, queued, directory) if has_context(queued) else delivered
 
 
 def _over(token: str) -> Settled:

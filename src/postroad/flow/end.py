@@ -1,4 +1,4 @@
-"""End a journey before its time: somebody failed, said no, kept silent for too long, or withdrew the message.
+"""End a journey before its time: somebody failed, said no, or kept silent for too long.
 
 Kept rules: a journey has one end, which the key of its entry guards; a request's sender is told by an error response in the very
 entry that ends it; a notification ends in silence, visible in the audit trail alone.
@@ -52,7 +52,6 @@ class EndStage:
         delivery: int,
         state: str,
         status: Status,
-        by: str = BY_NETWORK,
         *,
         told: Status | None = None,
     ) -> bool:
@@ -67,7 +66,7 @@ class EndStage:
         reason = f"{status.code}: {status.text}"[:REASON_MOST]
         keys = (journey_key(journey), answer_key(delivery))
         requester = self._directory().services.get(message.sender)
-        if message.type is MessageType.REQUEST and requester is not None and state != "cancelled":
+        if message.type is MessageType.REQUEST and requester is not None:
             ending = Ending(journey, delivery, state, reason)
             step = Step(
                 self._error_response(message, ordinal, requester, told or status, ending, keys),
@@ -77,7 +76,8 @@ class EndStage:
             )
         else:
             now_us = self._clock.now_us()
-            step = Step(DeliveriesEnded(now_us, by, state, reason, (delivery,), (journey,)), None, keys, reserve=True)
+            ended = DeliveriesEnded(now_us, BY_NETWORK, state, reason, (delivery,), (journey,))
+            step = Step(ended, None, keys, reserve=True)
         outcome = await committed(self._desk, step)
         if isinstance(step.entry, MessagePosted):
             self._due.note(step.entry.expires_at_us)

@@ -13,7 +13,7 @@ from postroad.core.admission.admit import Admitted
 from postroad.core.audit.passing import is_kept_from_sender
 from postroad.core.delivery.documents import access_for, merged
 from postroad.core.model.delivery import Queued
-from postroad.core.model.journal import InvocationReturned, PartFacts, Returned
+from postroad.core.model.journal import InvocationReturned, Returned
 from postroad.core.model.message import Part, PostResult, RecipientResult, Status
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.project import answer_key
@@ -52,13 +52,11 @@ class GoOnStage:
     async def go_on(self, admitted: Admitted, posting: Posting, queued: Queued, directory: Directory) -> PostResult:
         """An in-transit service has answered: the message goes on, or its journey ends with the error."""
         status = admitted.message.status
-        place: int | None = queued.hop + 1
-        if status is not None:
-            place = None if status.code == REJECTED else Ancestry(queued.hops, queued.logical).after_error(queued.hop)
-        if place is None:
-            await self._end(queued, _failure(admitted, status or Status(REJECTED), queued, directory))
-        else:
+        place = queued.hop + 1 if status is None else _after_error(queued, status)
+        if place is not None:
             await self._move(admitted, posting, queued, place, directory)
+        elif status is not None:
+            await self._end(queued, _failure(admitted, status, queued, directory))
         recipient = RecipientResult(service=queued.message.copies[queued.copy].named)
         return PostResult(
             session=queued.message.session, transaction=queued.message.transaction, recipients=(recipient,)
@@ -85,7 +83,12 @@ class GoOnStage:
         access = access_for(directory.services.get(queued.message.sender), admitted.sender)
         if message.parts and message.status is None and access is None:
             return message.parts
-        before = parts_of(queued.content.parts, await self._desk.body(queued) or b"")
+        body = await self._desk.body(queued)
+        if body is None:
+            raise Refused(
+                "body.dropped", "The message's documents are no longer kept; answer with them, or with an error"
+            )
+        before = parts_of(queued.content.parts, body)
         return merged(before, message.parts, access) if message.parts and message.status is None else before
 
     async def _end(self, queued: Queued, ended: Ended) -> None:
@@ -99,6 +102,11 @@ class Ended(NamedTuple):
     state: str
     status: Status
     told: Status | None = None
+
+
+def _after_error(queued: Queued, status: Status) -> int | None:
+    """Where the message goes on although this service has not done its work; None: it does not. A filter's no is final."""
+    return None if status.code == REJECTED else Ancestry(queued.hops, queued.logical).after_error(queued.hop)
 
 
 def _failure(admitted: Admitted, status: Status, queued: Queued, directory: Directory) -> Ended:
@@ -139,7 +147,6 @@ def _entry(
 ) -> InvocationReturned:
     original = queued.message
     changed = onward.route != Route(original.copies[queued.copy].hops, original.copies[queued.copy].logical)
-    parts: tuple[PartFacts, ...] = part_facts(onward.parts)
     return InvocationReturned(
         at_us=admitted.at_us,
         delivery=queued.number,
@@ -152,7 +159,7 @@ def _entry(
         next=onward.route.hops[onward.place].service,
         size=posting.size,
         expires_at_us=queued.expires_at_us,
-        parts=parts,
+        parts=part_facts(onward.parts),
         keys=(key,),
         journey=queued.journey,
         hops=onward.route.hops if changed else (),

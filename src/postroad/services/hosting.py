@@ -7,13 +7,13 @@ what becomes of it.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from postroad.core.model.asset import Hosting
 from postroad.core.model.snapshot import Directory
 from postroad.flow.network import Network
+from postroad.flow.one_per_service import OnePerService
 from postroad.services.attendant import Attendant
 from postroad.services.engine import Transformer
 from postroad.services.references import JournalledReferences
@@ -26,46 +26,26 @@ class HostedServices:
     def __init__(self, network: Network, transformer: Transformer) -> None:
         self._network = network
         self._workshop = Workshop(network, transformer, JournalledReferences(network))
-        self._attendants: dict[str, Attendant] = {}
-        self._leaving: set[asyncio.Task[None]] = set()
-        self._closed = False
+        self._attendants = OnePerService(_served, self._attendant)
 
     def start(self) -> None:
-        self._network.configuration.on_change(self._follow)
+        self._attendants.start(self._network.configuration)
 
     async def close(self) -> None:
         """Take nothing more, and return when everything at hand is answered or given back."""
-        self._closed = True
-        ending = [attendant.end() for attendant in self._attendants.values()]
-        self._attendants.clear()
-        await asyncio.gather(*ending, *self._leaving)
+        await self._attendants.close()
 
-    def _follow(self, directory: Directory) -> None:
-        if self._closed:
-            return
-        served = _served(directory)
-        for gcid in self._attendants.keys() - served:
-            task = asyncio.get_running_loop().create_task(self._attendants.pop(gcid).end())
-            self._leaving.add(task)
-            task.add_done_callback(self._leaving.discard)
-        for gcid in served - self._attendants.keys():
-            self._attendants[gcid] = Attendant(self._network, self._workshop, gcid)
+    def _attendant(self, gcid: str) -> Attendant:
+        return Attendant(self._network, self._workshop, gcid)
 
 
-def _served(directory: Directory) -> set[str]:
+def _served(directory: Directory) -> dict[str, str]:
     """Hosted services in good standing: a suspended one could not answer, so its messages wait."""
     return {
-        service.gcid
+        service.gcid: service.gcid
         for service in directory.services.values()
-        if service.hosted is not Hosting.NONE
-        and not service.suspended
-        and not _house_is_suspended(service.organization, directory)
+        if service.hosted is not Hosting.NONE and not directory.is_suspended(service)
     }
-
-
-def _house_is_suspended(organization: str, directory: Directory) -> bool:
-    found = directory.organization(organization)
-    return found is not None and bool(found.suspended)
 
 
 @asynccontextmanager

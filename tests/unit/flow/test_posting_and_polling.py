@@ -320,3 +320,21 @@ async def test_a_mistake_of_ours_is_answered(house: House, monkeypatch: pytest.M
     monkeypatch.setattr("postroad.flow.answer.AnswerStage.answer", broken)
     refusal = await house.refusal(house.supply, type=MessageType.RESPONSE, reference=request.token)
     assert refusal.code == "internal"
+
+
+async def test_an_answer_that_leaves_documents_as_they_were_needs_them(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Retention may have forgotten them meanwhile; the next service is not handed empty documents."""
+    await house.order(route=(Recipient("Transmatics/xslt"),))
+    [delivered] = await house.poll(house.xslt)
+    answer = {"type": MessageType.RESPONSE, "reference": delivered.token}
+
+    async def dropped(*_: object) -> None:
+        return None
+
+    with monkeypatch.context() as forgetting:
+        forgetting.setattr(house.network.desk, "body", dropped)
+        assert (await house.refusal(house.xslt, **answer)).code == "body.dropped"
+    await house.post(house.xslt, **answer)
+    assert [message.parts for message in await house.poll(house.supply)] == [(ORDER,)]

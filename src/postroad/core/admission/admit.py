@@ -55,8 +55,7 @@ def _sender(message: Message, caller: Caller, directory: Directory) -> Service:
             "leave From out or use that service's own credentials",
             pointer="/from",
         )
-    organization = directory.organization(sender.organization)
-    if sender.suspended or (organization is not None and organization.suspended):
+    if directory.is_suspended(sender):
         raise Refused("sender.suspended", f"{sender.address} is suspended; please contact the network's operator")
     return sender
 

@@ -46,8 +46,7 @@ def _permitted(sender: Service, named: str, directory: Directory) -> Service:
                 "recipient.not-allowed",
                 f"{recipient.address} does not accept messages from {sender.address}; ask its owner to list you",
             )
-    organization = directory.organization(recipient.organization)
-    if recipient.suspended or (organization is not None and organization.suspended):
+    if directory.is_suspended(recipient):
         raise Refused(
             "recipient.suspended",
             f"{recipient.address} is suspended; nothing is lost that was sent before, try again when it is back",

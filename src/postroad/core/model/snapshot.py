@@ -78,6 +78,11 @@ class Directory:
         """Whether an organization may know that the service exists."""
         return service.visibility is Visibility.PUBLIC or service.organization.casefold() == organization.casefold()
 
+    def is_suspended(self, service: Service) -> bool:
+        """Whether an operator has suspended the service or its organization."""
+        organization = self.organization(service.organization)
+        return bool(service.suspended or (organization is not None and organization.suspended))
+
     def services_of(self, organization: str) -> list[Service]:
         wanted = organization.casefold()
         return [item for item in self.services.values() if item.organization.casefold() == wanted]

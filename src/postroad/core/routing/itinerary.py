@@ -182,9 +182,8 @@ def _route(admitted: Admitted, elaboration: Elaboration, leading: list[Invocatio
     roots = [*leading, node]
     check_policies(admitted.caller, admitted.sender, services_of(roots))
     route = reach(lay_out(roots), 0, elaboration, admitted.sender)
-    if len(route.hops) + len(route.logical) > len(
-        services_of(roots)
-    ):  # something was reached at once and brought more in
+    if len(route.hops) + len(route.logical) > len(services_of(roots)):
+        # A service that was reached at once has brought more in, which the poster's connection must suit too.
         everyone = [elaboration.directory.services[hop.service] for hop in (*route.hops, *route.logical)]
         check_policies(admitted.caller, admitted.sender, tuple(everyone))
     return route

@@ -45,7 +45,7 @@ def _expanded(route: Route, place: int, elaboration: Elaboration, sender: Servic
     known_services = elaboration.directory.services
     on_the_way = [
         known_services.get(one.service) for one in (*hops, *logical)
-    ]  # those passed have seen the message too
+    ]  # who was passed has seen the message too
     check_promises(sender, tuple([service for service in on_the_way if service is not None]))
     return Route(hops, logical)
 

@@ -1,0 +1,61 @@
+"""Somebody at work for each service that the directory names for it: begun, replaced and ended as the directory changes.
+
+Kept rule: nobody is left behind; ``close`` returns when all that ever began has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Generic, Protocol, TypeVar
+
+from postroad.core.model.snapshot import Directory
+from postroad.flow.configure import Configuration
+
+
+class Works(Protocol):
+    """At work from the moment it is made."""
+
+    async def end(self) -> None:
+        """Take nothing more, and return when everything at hand is done or given back."""
+        ...
+
+
+Task = TypeVar("Task")  # what somebody works for; who works for another one than is wanted now is replaced
+Worker = TypeVar("Worker", bound=Works)
+
+
+class OnePerService(Generic[Task, Worker]):
+    def __init__(self, wanted: Callable[[Directory], Mapping[str, Task]], begin: Callable[[Task], Worker]) -> None:
+        self._wanted = wanted  # the tasks that a directory asks for, by GCID
+        self._begin = begin
+        self._working: dict[str, tuple[Task, Worker]] = {}
+        self._leaving: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    def start(self, configuration: Configuration) -> None:
+        configuration.on_change(self._follow)
+
+    async def close(self) -> None:
+        self._closed = True
+        for gcid in tuple(self._working):
+            self._dismiss(gcid)
+        await asyncio.gather(*self._leaving)
+
+    def _follow(self, directory: Directory) -> None:
+        if self._closed:
+            return
+        wanted = self._wanted(directory)
+        for gcid, (task, _) in tuple(self._working.items()):
+            now = wanted.get(gcid)
+            if now is not task and now != task:  # most are the very same, and comparing the rest costs more
+                self._dismiss(gcid)
+        for gcid, task in wanted.items():
+            if gcid not in self._working:
+                self._working[gcid] = task, self._begin(task)
+
+    def _dismiss(self, gcid: str) -> None:
+        _, worker = self._working.pop(gcid)
+        leaving = asyncio.get_running_loop().create_task(worker.end())
+        self._leaving.add(leaving)
+        leaving.add_done_callback(self._leaving.discard)

@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from postroad.core.admission.permission import check_connection
-from postroad.core.model import ids
+from postroad.core.admission.policy import check_connection
+from postroad.core.identity.tokens import Tokens
+from postroad.core.identity.veil import is_pseudonym
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued, State
 from postroad.core.model.directory import DeliveryMode, Service
@@ -32,7 +33,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.answer import AnswerStage
 from postroad.flow.commit import committed
-from postroad.flow.context import has_context, in_context
+from postroad.flow.context import has_context, in_context, with_cookie
 from postroad.flow.patience import Patience
 from postroad.flow.posting import parts_of
 from postroad.flow.settle import acknowledge
@@ -50,14 +51,14 @@ class DeliverStage:
         clock: Clock,
         answers: AnswerStage,
         trail: TrailStage,
-        token_key: bytes,
+        tokens: Tokens,
     ) -> None:
         self._desk = desk
         self._directory = directory
         self._clock = clock
         self._answers = answers
         self._trail = trail
-        self._token_key = token_key
+        self._tokens = tokens
 
     async def poll(self, caller: Caller, request: PollRequest, patience: Patience | None = None) -> list[Delivered]:
         """Lease what waits in the caller's mailbox, waiting for the first one if asked to."""
@@ -94,7 +95,7 @@ class DeliverStage:
                 answers.append(Settled(token=token, code="token.unknown", detail="No delivery of yours has this token"))
         if taken and settlement.outcome is Wish.ACK:
             over_by_now = await acknowledge(self._desk, self._clock.now_us(), service.gcid, taken)
-            answers = [_over(one.token) if ids.token_number(one.token) in over_by_now else one for one in answers]
+            answers = [_over(one.token) if self._tokens.number(one.token) in over_by_now else one for one in answers]
         elif taken:
             await committed(self._desk, self._give_back(service, settlement, taken))
         return SettlementResult(settled=tuple(answers))
@@ -113,14 +114,25 @@ class DeliverStage:
         sender = self._directory().service(wanted.sender) if wanted.sender else None
         if wanted.sender and sender is None:
             return None
-        return replace(wanted, sender=sender.gcid) if sender else wanted
+        named = [text for text in (wanted.session, wanted.transaction) if text]
+        if len({is_pseudonym(text) for text in named}) > 1:
+            return None  # no message is known by both kinds of names
+        veil = self._tokens.veil
+        return replace(
+            wanted,
+            sender=sender.gcid if sender else "",
+            session=veil.real_session(wanted.session),
+            transaction=veil.real_session(wanted.transaction),
+            hidden=bool(named) and is_pseudonym(named[0]),
+        )
 
     def _delivered(self, queued: Queued, body: bytes | None, directory: Directory) -> Delivered:
         message = queued.message
         hops = queued.hops
         hop = hops[queued.hop]
         if not queued.token:
-            queued.token = ids.token(queued.number, message.session, queued.recipient, self._token_key)
+            hidden = hop.context is not None and bool(hop.context.shown_sender)
+            queued.token = self._tokens.token(queued.number, message.session, queued.recipient, hidden=hidden)
         sender = message.shown_sender or message.sender
         delivered = Delivered(
             session=message.session,
@@ -145,7 +157,7 @@ class DeliverStage:
             possible_duplicate=message.possible_duplicate,
             parts=parts_of(queued.content.parts, body or b""),
         )
-        return in_context(delivered, queued, directory) if has_context(queued) else delivered
+        return in_context(delivered, queued, directory, self._tokens.veil) if has_context(queued) else delivered
 
 
 def _over(token: str) -> Settled:

@@ -14,13 +14,14 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import NamedTuple, TypeVar
 
+from postroad.core.admission.policy import is_https, pushed_level
 from postroad.core.delivery.pushing import PushAnswer
 from postroad.core.delivery.retrying import Again, GiveUp, SwitchOff, Verdict, verdict
 from postroad.core.model import ids
 from postroad.core.model import message as model
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import State
-from postroad.core.model.directory import AuthenticationLevel, DeliveryMode, Push, Service
+from postroad.core.model.directory import DeliveryMode, Push, Service
 from postroad.core.model.journal import DeliveriesEnded, DeliveryAttempted
 from postroad.core.model.polling import Settlement
 from postroad.errors import Misconfigured, Refused, Unavailable
@@ -48,10 +49,10 @@ class Failed(NamedTuple):
 
 
 def caller_for(service: Service) -> Caller:
-    """The service at the other end of a push, as safe as the URL makes it: https shows a certificate, http shows nothing."""
-    secure = service.push is not None and service.push.url.casefold().startswith("https:")
-    level = AuthenticationLevel.CERTIFICATE if secure else AuthenticationLevel.PASSWORD
-    return Caller(service=service, level=level, secure=secure)
+    """The service at the other end of a push, as safe as its URL and the proof that goes with a push make it."""
+    if service.push is None:
+        return Caller(service=service)
+    return Caller(service=service, level=pushed_level(service.push), secure=is_https(service.push.url))
 
 
 class Attempts:

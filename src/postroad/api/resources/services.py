@@ -103,7 +103,10 @@ def service_view(api: ApiContext, service: Service) -> dict[str, Any]:
 
 def public_view(service: Service) -> dict[str, Any]:
     profile = profile_of(service)
-    return _identity(service) | {name: profile[name] for name in SHOWN}
+    shown = {name: profile[name] for name in SHOWN}
+    # Whom a policy excepts is between its owner and them.
+    shown["policy"] = {name: value for name, value in profile["policy"].items() if name != "exceptFor"}
+    return _identity(service) | shown
 
 
 def _identity(service: Service) -> dict[str, Any]:

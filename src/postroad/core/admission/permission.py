@@ -1,12 +1,11 @@
-"""Who may send to whom, and whether everyone on a route is as safe as everyone else demands.
+"""Who may send to whom.
 
 Kept rule: to an outsider, a private service and one that does not exist give the very same answer.
 """
 
 from __future__ import annotations
 
-from postroad.core.model.caller import STRENGTH, Caller
-from postroad.core.model.directory import Accepts, Service, Transport, Visibility
+from postroad.core.model.directory import Accepts, Service, Visibility
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 
@@ -57,37 +56,3 @@ def _permitted(sender: Service, named: str, directory: Directory) -> Service:
 def _is_listed(sender: Service, recipient: Service) -> bool:
     listed = {name.casefold() for name in recipient.accepts_from}
     return not listed.isdisjoint({sender.gcid, sender.address.casefold(), sender.organization.casefold()})
-
-
-def check_policies(caller: Caller, sender: Service, others: tuple[Service, ...]) -> None:
-    """Refuse a route on which anyone falls short of what another one's policy demands."""
-    for service in (sender, *others):
-        check_connection(caller, service, f"{service.address} asks")
-    check_promises(sender, others)
-
-
-def check_promises(sender: Service, others: tuple[Service, ...]) -> None:
-    """The part of it that concerns what the services promise each other, whoever connects now."""
-    for one in (sender, *others):
-        for other in others:
-            if one.policy.transport is Transport.TLS and other.policy.transport is not Transport.TLS:
-                raise Refused(
-                    "policy.transport",
-                    f"{one.address} asks for TLS on its messages' whole way, and {other.address} does not promise it",
-                )
-            if STRENGTH[other.policy.authentication] < STRENGTH[one.policy.authentication]:
-                raise Refused(
-                    "policy.authentication",
-                    f"{one.address} asks everyone on the way to authenticate at least by "
-                    f"{one.policy.authentication.value}, and {other.address} does not promise it",
-                )
-
-
-def check_connection(caller: Caller, service: Service, who: str) -> None:
-    """Refuse a connection that is weaker than the service's policy."""
-    if service.policy.transport is Transport.TLS and not caller.secure:
-        raise Refused("policy.transport", f"{who} for TLS; connect with https")
-    if STRENGTH[caller.level] < STRENGTH[service.policy.authentication]:
-        raise Refused(
-            "policy.authentication", f"{who} for authentication by {service.policy.authentication.value} at least"
-        )

@@ -12,13 +12,16 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, StringConstraints, model_validator
 
+from postroad.core.admission.policy import is_https, pushed_level
 from postroad.core.configuration.shapes import Count, Line, Prose, Seconds, SecretFrom, Shape, Url, Word, unique
 from postroad.core.model.asset import Hosting
+from postroad.core.model.caller import STRENGTH
 from postroad.core.model.directory import (
     Accepts,
     AuthenticationLevel,
     CredentialKind,
     DeliveryMode,
+    Push,
     PushAuthentication,
     Routing,
     Service,
@@ -63,6 +66,12 @@ class WindowProfile(Shape):
         return self
 
 
+PUSHES_AT_LEAST = {
+    AuthenticationLevel.KEY: "bearer, signature or certificate",
+    AuthenticationLevel.CERTIFICATE: "signature or certificate",
+}
+
+
 class PushProfile(Shape):
     url: Annotated[Url, Field(min_length=1)]
     authentication: PushAuthentication = PushAuthentication.SIGNATURE
@@ -77,6 +86,10 @@ class PushProfile(Shape):
         if faults:
             raise ValueError("; ".join(faults))
         return self
+
+    def push(self) -> Push:
+        """The directory's object for this profile."""
+        return Push(**self.model_dump())
 
 
 SECRETS = {
@@ -96,17 +109,14 @@ def _lacking(push: PushProfile) -> Iterator[str]:
     if push.authentication is PushAuthentication.CERTIFICATE:
         if not push.secret_from.startswith("file:"):
             yield "a certificate needs secretFrom: file:PATH, a PEM file with the certificate and its key"
-        if not _is_https(push.url):
+        if not is_https(push.url):
             yield "a certificate can only be shown to an https address"
-
-
-def _is_https(url: str) -> bool:
-    return url.lower().startswith("https:")
 
 
 class PolicyProfile(Shape):
     transport: Transport = Transport.ANY
     authentication: AuthenticationLevel = AuthenticationLevel.PASSWORD
+    except_for: Annotated[Names, Field(description="Organizations, addresses or GCIDs that may do with less")] = ()
 
 
 class ArgumentProfile(Shape):
@@ -168,8 +178,14 @@ class ServiceProfile(Shape):
 
     @model_validator(mode="after")
     def pushes_as_its_policy_says(self) -> Self:
-        if self.push and self.policy.transport is Transport.TLS and not _is_https(self.push.url):
+        if self.push and self.policy.transport is Transport.TLS and not is_https(self.push.url):
             raise ValueError("the policy allows nothing but TLS, so push.url must begin with https:")
+        if self.push and STRENGTH[pushed_level(self.push.push())] < STRENGTH[self.policy.authentication]:
+            fitting = PUSHES_AT_LEAST[self.policy.authentication]
+            raise ValueError(
+                f"the policy asks for {self.policy.authentication.value} at least, so push.url must begin with https: "
+                f"and push.authentication be {fitting}"
+            )
         return self
 
     def service(self, *, gcid: str, organization: str, name: str, suspended: str = "") -> Service:

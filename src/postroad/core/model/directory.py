@@ -75,11 +75,21 @@ class AuthenticationLevel(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizationLimits:
+    """What an organization's own posts may take up; 0 = the network's default."""
+
+    message_bytes: int = 0  # the largest message
+    stored_bytes: int = 0  # messages that have not been delivered everywhere
+    queued_messages: int = 0  # deliveries that wait
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Organization:
     name: str
     description: str = ""
     suspended: str = ""  # the reason; empty means in good standing
     posts_per_s: int = 0  # 0 = the network's default
+    limits: OrganizationLimits = field(default_factory=OrganizationLimits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +114,7 @@ class Credential:
     created_at_us: int = 0
     expires_at_us: int = 0  # 0 = never
     certificate: str = ""  # PEM, for kind certificate: the TLS front must know whom it may let in
+    starts_at_us: int = 0  # not accepted before; a certificate may be registered ahead of its time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +142,7 @@ class Policy:
 
     transport: Transport = Transport.ANY
     authentication: AuthenticationLevel = AuthenticationLevel.PASSWORD
+    except_for: tuple[str, ...] = ()  # organizations, addresses or GCIDs that may do with less
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +163,9 @@ class DocumentAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceLimits:
-    message_bytes: int = 0  # 0 = the network's default
+    """What a service's own posts may take up, where its owner wants less than its organization has; 0 = no less."""
+
+    message_bytes: int = 0
     queued_messages: int = 0
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from postroad.core.admission.admit import Admitted
-from postroad.core.admission.permission import check_policies, permitted
+from postroad.core.admission.permission import permitted
+from postroad.core.admission.policy import check_policies
 from postroad.core.model.directory import Routing, Service
 from postroad.core.model.journal import Copy, Hop
 from postroad.core.model.message import Recipient
@@ -19,6 +20,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.routing.elaboration import Elaboration, check_chain, rules_for
 from postroad.core.routing.explanation import ServiceTried
 from postroad.core.routing.invocation import Invocation
+from postroad.core.routing.keeping import kept_hops, kept_invocations
 from postroad.core.routing.layout import Route, check_delivered, lay_out, services_of
 from postroad.core.routing.message_subject import posted_subject
 from postroad.core.routing.reaching import reach
@@ -180,12 +182,16 @@ def _recipient(recipient: Recipient, sender: Invocation, elaboration: Elaboratio
 def _route(admitted: Admitted, elaboration: Elaboration, leading: list[Invocation], node: Invocation) -> Route:
     check_delivered(node)
     roots = [*leading, node]
-    check_policies(admitted.caller, admitted.sender, services_of(roots))
+    kept = kept_invocations(admitted.sender, roots, elaboration.directory)
+    check_policies(admitted.caller, admitted.sender, services_of(roots), kept)
     route = reach(lay_out(roots), 0, elaboration, admitted.sender)
     if len(route.hops) + len(route.logical) > len(services_of(roots)):
         # A service that was reached at once has brought more in, which the poster's connection must suit too.
-        everyone = [elaboration.directory.services[hop.service] for hop in (*route.hops, *route.logical)]
-        check_policies(admitted.caller, admitted.sender, tuple(everyone))
+        hops = (*route.hops, *route.logical)
+        everyone = tuple([elaboration.directory.services[hop.service] for hop in hops])
+        check_policies(
+            admitted.caller, admitted.sender, everyone, kept_hops(admitted.sender, hops, elaboration.directory)
+        )
     return route
 
 

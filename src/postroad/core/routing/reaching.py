@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from postroad.core.admission.permission import check_promises
+from postroad.core.admission.policy import check_promises
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import Context, Hop
 from postroad.core.model.rule import RuleRole
@@ -16,6 +16,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.routing.contexts import Ancestry, context_of
 from postroad.core.routing.elaboration import HOPS_MOST, Elaboration, too_long
 from postroad.core.routing.invocation import Invocation
+from postroad.core.routing.keeping import kept_hops
 from postroad.core.routing.layout import Route, check_delivered, lay_out
 from postroad.errors import Refused
 
@@ -46,7 +47,8 @@ def _expanded(route: Route, place: int, elaboration: Elaboration, sender: Servic
     on_the_way = [
         known_services.get(one.service) for one in (*hops, *logical)
     ]  # who was passed has seen the message too
-    check_promises(sender, tuple([service for service in on_the_way if service is not None]))
+    kept = kept_hops(sender, (*hops, *logical), elaboration.directory)
+    check_promises(sender, tuple([service for service in on_the_way if service is not None]), kept)
     return Route(hops, logical)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from postroad.core.admission.admit import Admitted
-from postroad.core.admission.permission import check_policies
+from postroad.core.admission.policy import check_policies
 from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import Copy, Hop
@@ -21,6 +21,7 @@ from postroad.core.routing.elaboration import Elaboration
 from postroad.core.routing.explanation import ServiceTried
 from postroad.core.routing.invocation import Invocation
 from postroad.core.routing.itinerary import has_rules
+from postroad.core.routing.keeping import kept_invocations
 from postroad.core.routing.layout import check_delivered, lay_out, services_of
 from postroad.core.routing.message_subject import response_subject
 from postroad.core.routing.reaching import reach
@@ -74,7 +75,8 @@ def _elaborated(
     elaboration.elaborate([recipient])
     check_delivered(recipient)
     roots = [*sender.after, *[_seen_again(hop, directory) for hop in watching], recipient]
-    check_policies(admitted.caller, admitted.sender, services_of(roots))
+    kept = kept_invocations(admitted.sender, roots, directory)
+    check_policies(admitted.caller, admitted.sender, services_of(roots), kept)
     route = reach(lay_out(roots), 0, elaboration, admitted.sender)
     copy = Copy(requester.address, route.hops, logical=route.logical)
     return ReturnRoute(copy, "", None, tuple(elaboration.tried))

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from postroad.core.admission.permission import check_policies, permitted
+from postroad.core.admission.permission import permitted
+from postroad.core.admission.policy import check_policies
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import (
     Accepts,

@@ -1,0 +1,127 @@
+"""Whether everyone on a route is as safe as everyone else demands.
+
+A policy binds the service's own connections, and whoever else touches its messages. What others will do is not known when a
+message is posted, so what counts is what they *cannot* fall short of: a policy of their own, or profiles that leave nothing
+weaker.
+Kept rule: a refusal names a service only to those who may know of it, and says what the owner of the policy can do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from postroad.core.model.caller import STRENGTH, Caller
+from postroad.core.model.directory import (
+    AuthenticationLevel,
+    CredentialKind,
+    DeliveryMode,
+    Policy,
+    Push,
+    PushAuthentication,
+    Service,
+    Transport,
+)
+from postroad.errors import Refused
+
+LEVELS = {
+    CredentialKind.PASSWORD: AuthenticationLevel.PASSWORD,
+    CredentialKind.KEY: AuthenticationLevel.KEY,
+    CredentialKind.CERTIFICATE: AuthenticationLevel.CERTIFICATE,
+}
+
+# A signature's secret never travels and vouches for the very message, so it counts as much as a client certificate.
+PUSHED_LEVELS = {
+    PushAuthentication.NONE: AuthenticationLevel.PASSWORD,
+    PushAuthentication.BASIC: AuthenticationLevel.PASSWORD,
+    PushAuthentication.BEARER: AuthenticationLevel.KEY,
+    PushAuthentication.SIGNATURE: AuthenticationLevel.CERTIFICATE,
+    PushAuthentication.CERTIFICATE: AuthenticationLevel.CERTIFICATE,
+}
+
+KEPT = "a service that another one on the route keeps to itself"
+
+
+def is_https(url: str) -> bool:
+    return url[:6].casefold() == "https:"
+
+
+def pushed_level(push: Push) -> AuthenticationLevel:
+    """How surely both ends of a push know each other: https shows the receiver's certificate, plain http shows nothing."""
+    return PUSHED_LEVELS[push.authentication] if is_https(push.url) else AuthenticationLevel.PASSWORD
+
+
+def promised_level(service: Service) -> AuthenticationLevel:
+    """The weakest authentication by which a message can reach this service: its policy, or all that its profile allows."""
+    allowed = [LEVELS[kind] for kind in service.authentication]
+    if service.push is not None and service.delivery is DeliveryMode.PUSH:
+        allowed.append(pushed_level(service.push))
+    weakest = min(allowed, key=STRENGTH.__getitem__)
+    return max(weakest, service.policy.authentication, key=STRENGTH.__getitem__)
+
+
+def check_policies(
+    caller: Caller, sender: Service, others: tuple[Service, ...], kept: Collection[str] = frozenset()
+) -> None:
+    """Refuse a route on which anyone falls short of what another one's policy demands; ``kept`` are those not to be named."""
+    for service in (sender, *others):
+        if service is sender or not is_excepted(sender, service.policy):
+            check_connection(caller, service, f"{_told(service, kept)} asks")
+    check_promises(sender, others, kept)
+
+
+def check_promises(sender: Service, others: tuple[Service, ...], kept: Collection[str] = frozenset()) -> None:
+    """The part of it that concerns what the services promise each other, whoever connects now."""
+    for one in (sender, *others):
+        policy = one.policy
+        asks_for_tls = policy.transport is Transport.TLS
+        least = STRENGTH[policy.authentication]
+        if not asks_for_tls and not least:
+            continue
+        for other in others:
+            if is_excepted(other, policy):
+                continue
+            if asks_for_tls and other.policy.transport is not Transport.TLS:
+                raise _unsafe("policy.transport", "for TLS on its messages' whole way", one, other, kept)
+            if least and STRENGTH[promised_level(other)] < least:
+                asked = f"everyone on the way to authenticate at least by {policy.authentication.value}"
+                raise _unsafe("policy.authentication", asked, one, other, kept)
+
+
+def is_excepted(service: Service, policy: Policy) -> bool:
+    """Whether the policy's owner lets this service do with less."""
+    if not policy.except_for:
+        return False
+    named = {name.casefold() for name in policy.except_for}
+    return not named.isdisjoint({service.gcid, service.address.casefold(), service.organization.casefold()})
+
+
+def check_connection(caller: Caller, service: Service, who: str) -> None:
+    """Refuse a connection that is weaker than the service's policy."""
+    if service.policy.transport is Transport.TLS and not caller.secure:
+        raise Refused("policy.transport", f"{who} for TLS; connect with https")
+    if STRENGTH[caller.level] < STRENGTH[service.policy.authentication]:
+        raise Refused(
+            "policy.authentication", f"{who} for authentication by {service.policy.authentication.value} at least"
+        )
+
+
+def _unsafe(code: str, asked: str, one: Service, other: Service, kept: Collection[str]) -> Refused:
+    """What the policy asks, who falls short of it, and what can be done, as far as the sender may know them."""
+    asking = _told(one, kept)
+    if one.gcid in kept or other.gcid in kept:
+        remedy = "ask the recipient's owner to look at its rules"
+    else:
+        field = "transport" if code == "policy.transport" else "authentication"
+        remedy = (
+            f"the owner of {other.address} can promise it with policy.{field}, or the owner of {asking} can allow "
+            f"{other.address} with policy.exceptFor"
+        )
+    return Refused(code, f"{_beginning(asking)} asks {asked}, and {_told(other, kept)} does not promise it; {remedy}")
+
+
+def _told(service: Service, kept: Collection[str]) -> str:
+    return KEPT if service.gcid in kept else service.address
+
+
+def _beginning(words: str) -> str:
+    return words[0].upper() + words[1:] if words == KEPT else words

@@ -140,6 +140,7 @@ QUESTIONS = [
     Question("mailbox", (BANK, PASSED_ON, 10), "number", []),
     Question("mailbox", (BANK, 0, 0), "number", []),
     Question("mailbox", ("unknown", 0, 10), "number", []),
+    Question("held", (), "sender queued_messages stored_bytes", [(BANK, 2, 19), (BUYER, 3, 30)]),
     Question("oldest_queued", (), "content_seq", [(7,)]),
     Question("delivery", (AT_BANK,), _LIFE, [(AT_BANK, BANK, State.DELIVERED, 2, 6000, 0, 7000, "answered", 6, 7)]),
     Question("delivery", (STAMPED,), _LIFE, [(STAMPED, SELLER, State.DELIVERED, 0, 0, 0, 8000, "acknowledged", 0, 8)]),

@@ -6,6 +6,7 @@ mistakes in either.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, TypeVar
@@ -202,6 +203,17 @@ def _transaction_deliveries(index: MemoryIndex, transaction_id: str) -> Iterator
 
 def _transaction_trail(index: MemoryIndex, transaction_id: str) -> list[Row]:
     changed = list(_transaction_deliveries(index, transaction_id))
+def _held(index: MemoryIndex) -> list[Row]:
+    deliveries = Counter(row[DELIVERY["message_seq"]] for row in index.all("delivery", state=State.QUEUED))
+    held: dict[str, tuple[int, int]] = {}
+    for seq, count in deliveries.items():
+        for row in index.all("message", seq=seq):
+            sender = row[MESSAGE["sender"]]
+            before = held.get(sender, (0, 0))
+            held[sender] = before[0] + count, before[1] + row[MESSAGE["body_length"]]
+    return [(sender, *amounts) for sender, amounts in sorted(held.items())]
+
+
     numbers = {row[0] for row in changed}
     seqs = {row[DELIVERY[column]] for row in changed for column in ("lease_seq", "settle_seq")}
     seqs |= {seq for number, seq in index.all("trail") if number in numbers}
@@ -281,3 +293,4 @@ ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
     "related": _related,
     "states": _states,
 }
+    "held": _held,

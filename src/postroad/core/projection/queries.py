@@ -34,6 +34,10 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "oldest_queued": (
         (),
         ("content_seq",),
+    "held": (
+        (),
+        ("sender", "queued_messages", "stored_bytes"),
+    ),  # what waits of each sender's messages: deliveries, and bodies, each of which counts once; by sender
     ),  # the first entry whose body is still waited for; no row, or NULL, when none is
     # messages
     "message": (("session",), MESSAGE),

@@ -40,6 +40,17 @@ SELECT {waiting}
 FROM delivery {its_message} LEFT JOIN content ON content.seq = delivery.content_seq
 WHERE delivery.number = $1
 
+-- name: held
+SELECT service.gcid, CAST(sum(held.deliveries) AS bigint) AS queued_messages,
+  CAST(sum(message.body_length) AS bigint) AS stored_bytes
+FROM (
+  SELECT coalesce(message_seq, number >> 16) AS seq, count(*) AS deliveries FROM delivery WHERE state = 0
+  GROUP BY coalesce(message_seq, number >> 16)
+) AS held
+JOIN message ON message.seq = held.seq
+JOIN service ON service.number = message.sender
+GROUP BY service.gcid ORDER BY service.gcid
+
 -- name: oldest_queued
 SELECT min(coalesce(content_seq, number >> 16)) AS content_seq FROM delivery WHERE state = 0
 

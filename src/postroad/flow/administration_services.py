@@ -73,6 +73,8 @@ async def remove(administration: Administration, caller: Caller, named: str, see
 
     def decide(directory: Directory) -> list[Change]:
         service = service_for(caller, directory, named, Role.DEVELOPER)
+        if service.suspended and not caller.operator:  # or it would come back in good standing
+            raise denied("The service is suspended; the network's operators end that, or remove it")
         owned = (
             *directory.credentials_of(service=service.gcid),
             *directory.rules_of(service.gcid),
@@ -112,7 +114,7 @@ async def suspend(administration: Administration, caller: Caller, find: Found, r
             raise denied("Only the network's operators suspend, and end a suspension")
         return [saving(replace(item, suspended=reason))]
 
-    await administration.carry_out(caller.name, decide, "suspended" if reason else "suspension ended")
+    await administration.carry_out(caller.name, decide, f"suspended: {reason}" if reason else "suspension ended")
 
 
 def organization_named(caller: Caller, name: str) -> Found:

@@ -71,6 +71,7 @@ class DeliverStage:
         lease_s = min(request.lease_s or LEASE_S, LEASE_MAX_S)
         deadline = self._clock.monotonic() + min(request.wait_s, WAIT_MAX_S)
         while True:
+            _check_standing(service, self._directory())
             claimed = await self._desk.claim(service.gcid, selector, most, lease_s, _tries(service))
             left_s = deadline - self._clock.monotonic()
             if claimed or left_s <= 0 or patience.over:
@@ -179,4 +180,13 @@ def _receiver(caller: Caller) -> Service:
 
 def _address(gcid: str, directory: Directory) -> str:
     service = directory.services.get(gcid)
+def _check_standing(service: Service, directory: Directory) -> None:
+    """Refuse to hand anything out to who is suspended, also when that happened while it waited; settling goes on."""
+    if directory.is_suspended(service):
+        raise Refused(
+            "service.suspended",
+            f"{service.address} is suspended; its messages wait until they expire, please contact the network's operator",
+        )
+
+
     return service.address if service is not None else gcid

@@ -114,7 +114,9 @@ def plan(
         steps += [step for item in all_wanted if (step := _step(item, directory)) is not None]
         if prune:
             kept = {object_key(item.value) for item in all_wanted}
-            steps += _removals(wanted.name, entry, directory, kept)
+            removals = _removals(wanted.name, entry, directory, kept)
+            planning.faults += [] if may_choose_ids else _suspended(removals, place, directory)
+            steps += removals
     planning.faults += _twice(document) + _ownerless(document, directory, steps) + _wrong(rules, directory, steps)
     return Plan(steps=tuple(steps), faults=tuple(planning.faults))
 
@@ -147,6 +149,16 @@ def _removals(organization: str, entry: Any, directory: Directory, kept: set[tup
         for kind, key in [object_key(item)]
         if (kind, key) not in kept
     ]  # fmt: skip
+
+
+def _suspended(removals: list[PlannedStep], place: str, directory: Directory) -> list[Fault]:
+    """Suspended services stay until operators remove them; made anew, they would be in good standing."""
+    gone = [directory.services[step.key] for step in removals if step.kind == "service"]
+    return [
+        Fault(place + pointer("services", service.name), "is suspended; the network's operators end that, or remove it")
+        for service in gone
+        if service.suspended
+    ]
 
 
 def _step(wanted: Wanted, directory: Directory) -> PlannedStep | None:

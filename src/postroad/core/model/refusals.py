@@ -34,6 +34,7 @@ REFUSALS: dict[str, Refusal] = {
     "recipient.suspended": Refusal(422, "The recipient is suspended"),
     "sender.suspended": Refusal(403, "The sender is suspended"),
     "message.duplicate": Refusal(409, "This handle has been posted before"),
+    "service.suspended": Refusal(403, "The service is suspended"),
     "message.expired": Refusal(422, "The message has already expired"),
     "message.incomplete": Refusal(422, "The message lacks something that its type requires"),
     "message.unexpected-field": Refusal(422, "The message has something that its type does not allow"),
@@ -64,6 +65,7 @@ REFUSALS: dict[str, Refusal] = {
     "name.taken": Refusal(409, "The name is already in use"),
     "value.invalid": Refusal(422, "A value is not valid"),
     "rule.invalid": Refusal(422, "The rule cannot be used as it is written"),
+    "certificate.expired": Refusal(422, "The certificate is no longer valid"),
     "schema.invalid": Refusal(422, "The schema cannot be read"),
     "not-found": Refusal(404, "There is nothing here, or nothing that you may see"),
     "method.not-allowed": Refusal(405, "This method is not allowed here"),
@@ -88,6 +90,7 @@ REFUSALS: dict[str, Refusal] = {
     # limits and state of the network
     "rate.exceeded": Refusal(429, "Too many requests"),
     "storage.full": Refusal(507, "The network's storage is nearly full"),
+    "limit.storage": Refusal(507, "Too much of what the sender posted still waits to be delivered"),
     "storage.failed": Refusal(503, "The network's storage does not take writes"),
     "storage.damaged": Refusal(500, "Something stored cannot be read back"),
     "network.busy": Refusal(503, "The network is too busy"),

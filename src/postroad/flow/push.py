@@ -2,7 +2,7 @@
 
 Kept rule: a pushed delivery waits in the same mailbox as a polled one and is leased while it is pushed, so a push service may
 poll too, and several nodes may push for one service. Words: a *courier* looks after one service, an *attempt* is one request,
-and *slots* are the places that all couriers of a node share.
+and *slots* are the places that all couriers of a node share, in two *lanes*: one for the quick, one for the others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from postroad.flow.network import Network
 from postroad.flow.one_per_service import OnePerService
 from postroad.flow.push_attempt import Attempts
 from postroad.flow.push_courier import Courier
-from postroad.flow.push_slots import Slots
+from postroad.flow.push_slots import Lanes, Slots
 from postroad.ports import Pusher, Secrets
 
 TIMEOUT_S = 15.0
@@ -30,11 +30,11 @@ class PushStage:
         secrets: Secrets,
         *,
         timeout_s: float = TIMEOUT_S,
-        slots: Slots | None = None,
+        lanes: Lanes | None = None,
     ) -> None:
         self._network = network
         self._attempts = Attempts(network, pusher, secrets, timeout_s)
-        self._slots = slots or Slots()
+        self._lanes = lanes or Lanes(quick=Slots(), slow=Slots())
         self._couriers = OnePerService(_pushed_to, self._courier)
 
     def start(self) -> None:
@@ -45,7 +45,7 @@ class PushStage:
         await self._couriers.close()
 
     def _courier(self, profile: tuple[Service, Push]) -> Courier:
-        return Courier(self._network, self._attempts, self._slots, *profile)
+        return Courier(self._network, self._attempts, self._lanes, *profile)
 
 
 def _pushed_to(directory: Directory) -> dict[str, tuple[Service, Push]]:

@@ -2,15 +2,17 @@
 
 Kept rules: nothing is taken outside the service's windows, while its breaker is open, or without a place among all pushes; so
 what cannot be pushed now waits in the mailbox, where the service may also poll it, and uses up no attempt. What hangs holds
-the places of this service alone.
+the places of this service alone, and none of those that quick receivers have among themselves.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import dataclass
 
 from postroad.core.delivery.breaker import Breaker
+from postroad.core.delivery.pace import QUICK_S, Pace
 from postroad.core.delivery.windows import next_opening, spread_s
 from postroad.core.model.directory import Push, Service
 from postroad.core.model.message import Delivered
@@ -20,9 +22,8 @@ from postroad.errors import Refused, Unavailable
 from postroad.flow.network import Network
 from postroad.flow.patience import Patience
 from postroad.flow.push_attempt import Attempts, caller_for
-from postroad.flow.push_slots import Slots
+from postroad.flow.push_slots import Lanes, Slots
 
-AT_ONCE = 8  # pushes to one service
 LEASE_BEYOND_S = 45.0  # the time of a push, for writing down what came of it
 AGAIN_S = 1.0
 IDLE_S = 60.0
@@ -33,20 +34,30 @@ FAILING_MOST_S = 5 * 86_400.0
 log = logging.getLogger(__name__)
 
 
+@dataclass(slots=True, kw_only=True)
+class UnderWay:
+    """A push that has begun: what it carries, in which lane its place is, and when it is late."""
+
+    delivered: Delivered
+    lane: Slots
+    late: asyncio.TimerHandle
+
+
 class Courier:
     """Works from the moment it is made until it is told to end, for the profile that it was given."""
 
-    def __init__(self, network: Network, attempts: Attempts, slots: Slots, service: Service, push: Push) -> None:
+    def __init__(self, network: Network, attempts: Attempts, lanes: Lanes, service: Service, push: Push) -> None:
         self.service = service
         self._push = push
         self._network = network
         self._attempts = attempts
-        self._slots = slots
+        self._lanes = lanes
         self._breaker = Breaker()
+        self._pace = Pace()
         self._failing_since: float | None = None
         self._patience = Patience()
         self._slots_taken = 0
-        self._under_way: dict[asyncio.Task[None], Delivered] = {}
+        self._under_way: dict[asyncio.Task[None], UnderWay] = {}
         self._running = asyncio.get_running_loop().create_task(self._run())
 
     async def end(self) -> None:
@@ -56,7 +67,7 @@ class Courier:
         if not self._under_way:
             return
         _, late = await asyncio.wait(self._under_way, timeout=GRACE_S)
-        interrupted = tuple(self._under_way[task].token for task in late)
+        interrupted = tuple(self._under_way[task].delivered.token for task in late)
         for task in late:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
@@ -81,25 +92,26 @@ class Courier:
         """Wait for whatever is missing — an open window, a well receiver, a place, something to push — or begin pushes."""
         if (pause_s := self._pause_s()) > 0:
             await self._patience.wait(asyncio.sleep(min(pause_s, SLEEP_MOST_S)))
-        elif len(self._under_way) >= AT_ONCE:
+        elif len(self._under_way) >= self._pace.at_once:
             await self._patience.wait(_any_done(self._under_way))
         elif not await self._begin_some():
             await self._patience.wait(self._network.desk.arrival(self.service.gcid, IDLE_S))
 
     async def _begin_some(self) -> bool:
         """Push what waits, as far as there are places; False when nothing waits."""
-        await self._patience.wait(self._take_slots())
+        lane = self._lane()
+        await self._patience.wait(self._take_slots(lane))
         begun = 0
         try:
-            if self._patience.over or not self._slots_taken or self._pause_s() > 0:
+            if self._patience.over or not self._slots_taken or self._pause_s() > 0 or lane is not self._lane():
                 return True  # things have changed while we waited for a place
-            begun = await self._begin_at_most(1 if self._breaker.is_open else self._slots_taken)
+            begun = await self._begin_at_most(1 if self._breaker.is_open else self._slots_taken, lane)
             return begun > 0
         finally:
-            self._slots.give(self.service.organization, self._slots_taken - begun)
+            lane.give(self.service.organization, self._slots_taken - begun)
             self._slots_taken = 0
 
-    async def _begin_at_most(self, most: int) -> int:
+    async def _begin_at_most(self, most: int, lane: Slots) -> int:
         request = PollRequest(max=most, lease_s=self._attempts.timeout_s + LEASE_BEYOND_S)
         waiting = await self._network.poll(caller_for(self.service), request, self._patience)
         going = [delivered for delivered in waiting if self._may_go(delivered)]
@@ -108,36 +120,55 @@ class Courier:
         if going:
             self._breaker.allows(self._network.clock.monotonic())  # while it is open, this is the probe
         for delivered in going:
-            self._begin(delivered)
+            self._begin(delivered, lane)
         return len(going)
 
     def _may_go(self, delivered: Delivered) -> bool:
         """Whether it is still time: leasing takes a while where the database is slow."""
         return self._closed_s() <= 0 and not 0 < delivered.expires_at_us <= self._network.clock.now_us()
 
-    async def _take_slots(self) -> None:
-        self._slots_taken = await self._slots.take(self.service.organization, AT_ONCE - len(self._under_way))
+    def _lane(self) -> Slots:
+        return self._lanes.quick if self._pace.is_quick else self._lanes.slow
 
-    def _begin(self, delivered: Delivered) -> None:
-        task = asyncio.get_running_loop().create_task(self._attempt(delivered))
-        self._under_way[task] = delivered
+    async def _take_slots(self, lane: Slots) -> None:
+        most = max(1, self._pace.at_once - len(self._under_way))
+        self._slots_taken = await lane.take(self.service.organization, most)
+
+    def _begin(self, delivered: Delivered, lane: Slots) -> None:
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(self._attempt(delivered))
+        late = loop.call_later(QUICK_S, self._is_late, task)
+        self._under_way[task] = UnderWay(delivered=delivered, lane=lane, late=late)
         task.add_done_callback(self._done)
 
+    def _is_late(self, task: asyncio.Task[None]) -> None:
+        """It takes too long to be among the quick: it goes over to the slow, and so does what comes after it."""
+        self._pace.is_late()
+        push, organization = self._under_way[task], self.service.organization
+        if push.lane is self._lanes.quick and self._lanes.slow.take_over(organization):
+            push.lane = self._lanes.slow
+            self._lanes.quick.give(organization, 1)
+
     async def _attempt(self, delivered: Delivered) -> None:
+        clock = self._network.clock
+        begun = clock.monotonic()
         is_well = await self._attempts.make(self.service, self._push, delivered)
-        now = self._network.clock.monotonic()
+        now = clock.monotonic()
         if is_well:
             self._breaker.succeeded(now)
+            self._pace.succeeded(now - begun)
             self._failing_since = None
             return
         self._breaker.failed(now)
+        self._pace.failed()
         self._failing_since = now if self._failing_since is None else self._failing_since
         if now - self._failing_since > FAILING_MOST_S:
             await self._attempts.switch_off(self.service, "no push has succeeded for five days")
 
     def _done(self, task: asyncio.Task[None]) -> None:
-        self._under_way.pop(task, None)
-        self._slots.give(self.service.organization, 1)
+        push = self._under_way.pop(task)
+        push.late.cancel()
+        push.lane.give(self.service.organization, 1)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a push to %s was left to its lease: %s", self.service.address, type(error).__name__)
 
@@ -159,5 +190,5 @@ class Courier:
             log.warning("pushes to %s are left to their lease: %s", self.service.address, error)
 
 
-async def _any_done(under_way: dict[asyncio.Task[None], Delivered]) -> None:
+async def _any_done(under_way: dict[asyncio.Task[None], UnderWay]) -> None:
     await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)

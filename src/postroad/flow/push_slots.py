@@ -1,13 +1,15 @@
 """Places for pushes under way: bounded for the whole node and for each organization, and fair between organizations.
 
-Kept rule: a place that becomes free goes to the organization that has waited longest for its turn, so one with a thousand
-messages waits no less than one with a single message; and one whose receivers hang holds its own share and no more.
+Kept rules: a place that becomes free goes to the organization that has waited longest for its turn, so one with a thousand
+messages waits no less than one with a single message; and one whose receivers hang holds its own share and no more. There are
+two lanes: receivers that answer quickly have places of their own, so that however many others hang, they never wait for those.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict, deque
+from typing import NamedTuple
 
 OVERALL = 256
 OF_ONE = 64  # for one organization, however many services it has
@@ -15,7 +17,8 @@ OF_ONE = 64  # for one organization, however many services it has
 
 class Slots:
     def __init__(self, overall: int = OVERALL, of_one: int = OF_ONE) -> None:
-        self._free = overall
+        self._overall = overall
+        self._free = overall  # less than nothing when pushes came over from another lane
         self._of_one = of_one
         self._held: Counter[str] = Counter()
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()  # whose turn it is, first
@@ -26,20 +29,27 @@ class Slots:
             await self._turn(organization)
         else:
             self._hold(organization, 1)
-        more = min(most - 1, self._free, self._of_one - self._held[organization]) if not self._waiting else 0
+        more = max(0, min(most - 1, self._free, self._of_one - self._held[organization])) if not self._waiting else 0
         self._hold(organization, more)
         return 1 + more
 
     def give(self, organization: str, count: int) -> None:
         """Places are free again; those whose turn it is get them."""
         self._hold(organization, -count)
-        while self._free and (next_one := self._next()) is not None:
+        while self._free > 0 and (next_one := self._next()) is not None:
             self._hold(next_one, 1)
             self._waiting[next_one].popleft().set_result(None)
             if self._waiting[next_one]:
                 self._waiting.move_to_end(next_one)
             else:
                 del self._waiting[next_one]
+
+    def take_over(self, organization: str) -> bool:
+        """A push that is under way already comes from another lane, beyond the bounds; False when that has a bound too."""
+        if self._free <= -self._overall:
+            return False
+        self._hold(organization, 1)
+        return True
 
     async def _turn(self, organization: str) -> None:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -70,3 +80,10 @@ class Slots:
         self._held[organization] += count
         if not self._held[organization]:
             del self._held[organization]
+
+
+class Lanes(NamedTuple):
+    """The places of a node: for pushes to receivers that answer quickly, and for all others."""
+
+    quick: Slots
+    slow: Slots

@@ -21,7 +21,7 @@ from postroad.errors import Misconfigured
 from postroad.flow.authenticate import Authenticator
 from postroad.flow.network import Network
 from postroad.flow.push import PushStage
-from postroad.flow.push_slots import Slots
+from postroad.flow.push_slots import Lanes
 from postroad.testing.network import CHEAP, MemoryNetwork
 from postroad.testing.simulation.network import IndexKeeper
 from postroad.testing.simulation.virtual_time import SeededRandomness, VirtualClock, drawn_from, virtual_loop
@@ -164,21 +164,21 @@ async def virtual_network(clock: VirtualClock) -> AsyncIterator[MemoryNetwork]:
 
 
 @asynccontextmanager
-async def bench(clock: VirtualClock, slots: Slots | None = None) -> AsyncIterator[Bench]:
+async def bench(clock: VirtualClock, lanes: Lanes | None = None) -> AsyncIterator[Bench]:
     async with virtual_network(clock) as running:
         receivers, secrets = PlayedReceivers(clock), KeptSecrets()
-        stage = PushStage(running.network, receivers, secrets, slots=slots)
+        stage = PushStage(running.network, receivers, secrets, lanes=lanes)
         stage.start()
         yield Bench(running, clock, receivers, secrets, await running.register("MyBiz/Purchasing"))
         await stage.close()
 
 
-def in_virtual_time(work: Callable[[Bench], Coroutine[Any, Any, None]], slots: Slots | None = None) -> None:
+def in_virtual_time(work: Callable[[Bench], Coroutine[Any, Any, None]], lanes: Lanes | None = None) -> None:
     """Run a test in a time in which nobody waits."""
     loop = virtual_loop()
 
     async def run() -> None:
-        async with bench(VirtualClock(loop), slots) as at:
+        async with bench(VirtualClock(loop), lanes) as at:
             await work(at)
 
     loop.run_until_complete(run())

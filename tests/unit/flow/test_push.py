@@ -15,6 +15,7 @@ from standardwebhooks import Webhook
 
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.soap import SOAP12
+from postroad.core.delivery.pace import AT_ONCE, QUICK_S
 from postroad.core.delivery.pushing import PushAnswer, PushRequest
 from postroad.core.model.directory import (
     DeliveryMode,
@@ -30,8 +31,8 @@ from postroad.core.model.journal import ConfigurationChanged, DeliveryAttempted
 from postroad.core.model.message import Message, MessageType, Part, Recipient, Status
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.flow.configure import saving
-from postroad.flow.push_courier import AT_ONCE
-from postroad.flow.push_slots import Slots
+from postroad.flow.push import TIMEOUT_S
+from postroad.flow.push_slots import Lanes, Slots
 from tests.unit.flow.pushing_bench import BUSY, OK, SECRET, Bench, in_virtual_time, url_of
 
 ACME = "Acme/Supply"
@@ -332,12 +333,63 @@ def test_a_hanging_receiver_holds_its_own_places_alone() -> None:
         for number in range(20):
             await at.post(f"Good{number}/Receiver")
         await asyncio.sleep(10)
-        assert len(at.receivers.at(url_of("Slow/Receiver"))) == AT_ONCE
+        assert len(at.receivers.at(url_of("Slow/Receiver"))) == 1  # it has never answered yet
         for number in range(20):
             [seen] = at.receivers.at(url_of(f"Good{number}/Receiver"))
             assert seen.at_us - begun_us < SECOND_US
 
     in_virtual_time(work)
+
+
+@pytest.mark.req("D8")
+def test_a_receiver_that_has_answered_is_pushed_more_at_once_until_it_fails() -> None:
+    async def work(at: Bench) -> None:
+        await at.pushed_to(ACME)
+        await well_known(at, ACME)
+        at.receivers.seen.clear()
+        at.receivers.hang(URL)
+        for _ in range(50):
+            await at.post(ACME)
+        await asyncio.sleep(TIMEOUT_S - 1)
+        assert len(at.receivers.seen) == AT_ONCE
+        await asyncio.sleep(2)
+        assert len(at.receivers.seen) <= AT_ONCE + 1
+
+    in_virtual_time(work)
+
+
+@pytest.mark.req("D8")
+@pytest.mark.parametrize("known", [False, True], ids=["never answered", "answered before"])
+def test_however_many_hang_the_quick_do_not_wait_for_them(known: bool) -> None:
+    async def work(at: Bench) -> None:
+        hanging = [f"Slow{number}/Receiver" for number in range(4 if known else 20)]
+        await at.pushed_to("Good/Receiver")
+        for name in hanging:
+            await at.pushed_to(name)
+        await well_known(at, "Good/Receiver", *(hanging if known else ()))
+        for name in hanging:
+            at.receivers.hang(url_of(name))
+            for _ in range(10):
+                await at.post(name)
+        await asyncio.sleep(2 * QUICK_S + 0.5)  # by then those who answered before are known for what they are
+        at.receivers.seen.clear()
+        begun_us = at.clock.now_us()
+        for _ in range(10):
+            await at.post("Good/Receiver")
+        await asyncio.sleep(1)
+        pushed = at.receivers.at(url_of("Good/Receiver"))
+        assert len(pushed) == 10
+        assert pushed[-1].at_us - begun_us < SECOND_US // 10
+
+    in_virtual_time(work, Lanes(quick=Slots(overall=8, of_one=4), slow=Slots(overall=8, of_one=4)))
+
+
+async def well_known(at: Bench, *names: str) -> None:
+    """Have the receivers answer a few pushes at once, so that they count as quick."""
+    for name in names:
+        for _ in range(10):
+            await at.post(name)
+    await asyncio.sleep(1)
 
 
 @pytest.mark.req("D8")
@@ -358,7 +410,7 @@ def test_organizations_have_their_turn_when_places_are_scarce() -> None:
         assert len(order) == 21
         assert order.index(url_of("Few/One")) <= 4
 
-    in_virtual_time(work, Slots(overall=2, of_one=2))
+    in_virtual_time(work, Lanes(quick=Slots(overall=2, of_one=2), slow=Slots(overall=2, of_one=2)))
 
 
 @pytest.mark.req("D3")

@@ -68,3 +68,27 @@ async def test_whoever_stops_waiting_leaves_no_place_taken(granted: bool) -> Non
     await asyncio.gather(leaving, return_exceptions=True)
     assert leaving.cancelled()
     assert await asyncio.wait_for(slots.take("c", 1), 1) == 1
+
+
+async def test_what_comes_from_another_lane_is_taken_over_beyond_the_bounds_and_bounded_too() -> None:
+    slots = Slots(overall=2, of_one=2)
+    assert await slots.take("a", 2) == 2
+    assert [slots.take_over("b") for _ in range(3)] == [True, True, False]
+    third = await waiting(slots, "c")
+    slots.give("b", 2)
+    await asyncio.sleep(0)
+    assert not third.done()  # two places are held, which is all there are
+    slots.give("a", 1)
+    assert await third == 1
+
+
+async def test_whoever_has_more_than_its_share_takes_no_more() -> None:
+    slots = Slots(overall=8, of_one=2)
+    for _ in range(3):
+        assert slots.take_over("a")
+    more = await waiting(slots, "a", 4)
+    slots.give("a", 1)
+    await asyncio.sleep(0)
+    assert not more.done()
+    slots.give("a", 1)
+    assert await more == 1

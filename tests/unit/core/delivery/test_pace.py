@@ -1,0 +1,38 @@
+"""How much a receiver is trusted with follows from its answers."""
+
+from __future__ import annotations
+
+from postroad.core.delivery.pace import AT_ONCE, QUICK_S, Pace
+
+
+def test_nobody_is_trusted_before_it_has_answered() -> None:
+    pace = Pace()
+    assert (pace.at_once, pace.is_quick) == (1, False)
+
+
+def test_each_success_doubles_what_is_pushed_at_once() -> None:
+    pace = Pace()
+    reached = []
+    for _ in range(5):
+        pace.succeeded(0.01)
+        reached.append(pace.at_once)
+    assert reached == [2, 4, 8, AT_ONCE, AT_ONCE]
+    assert pace.is_quick
+
+
+def test_a_failure_takes_the_trust_away() -> None:
+    pace = Pace()
+    pace.succeeded(0.01)
+    pace.failed()
+    assert (pace.at_once, pace.is_quick) == (1, False)
+
+
+def test_the_slow_that_succeed_get_as_many_at_once_and_are_not_quick() -> None:
+    pace = Pace()
+    for _ in range(4):
+        pace.succeeded(QUICK_S)
+    assert (pace.at_once, pace.is_quick) == (AT_ONCE, False)
+    pace.succeeded(QUICK_S / 2)
+    assert pace.is_quick
+    pace.is_late()
+    assert (pace.at_once, pace.is_quick) == (AT_ONCE, False)

@@ -13,8 +13,10 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 
 from postroad.core.admission.admit import ADDRESSED, Admitted, admit
+from postroad.core.admission.allowance import UNLIMITED, Amount, Charge, check_size
 from postroad.core.model import ids
 from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Service
 from postroad.core.model.journal import MessagePosted, MessageRefused
 from postroad.core.model.message import PostResult
 from postroad.core.model.snapshot import Directory
@@ -22,6 +24,7 @@ from postroad.core.projection.project import handle_key, idempotency_key, post_k
 from postroad.core.routing.explanation import pack
 from postroad.core.routing.itinerary import itineraries
 from postroad.errors import Refused, Unavailable
+from postroad.flow.allow import AllowStage
 from postroad.flow.answer import AnswerStage
 from postroad.flow.commit import committed
 from postroad.flow.posting import (
@@ -51,6 +54,7 @@ class AcceptStage:
         clock: Clock,
         randomness: Randomness,
         answers: AnswerStage,
+        allowances: AllowStage,
         expires: Callable[[int], None],
     ) -> None:
         self._desk = desk
@@ -59,6 +63,7 @@ class AcceptStage:
         self._clock = clock
         self._randomness = randomness
         self._answers = answers
+        self._allowances = allowances
         self._expires = expires  # told of every accepted message when it expires
         self._running: set[asyncio.Task[None]] = set()
 
@@ -68,7 +73,7 @@ class AcceptStage:
             directory = self._directory()
             admitted = admit(posting.message, caller, directory, self._clock.now_us())
             if posting.message.type in ADDRESSED:
-                self._accept(self._step(admitted, posting, directory), posting, answered)
+                self._accept_allowed(self._step(admitted, posting, directory), admitted, posting, answered)
             else:
                 self._later(self._answer(admitted, posting, directory, answered), answered)
         except Refused as refusal:
@@ -88,7 +93,11 @@ class AcceptStage:
                 continue
             try:
                 admitted = admit(posting.message, caller, directory, now_us)
-                steps.append(self._step(admitted, posting, directory))
+                step = self._step(admitted, posting, directory)
+                if self._allowances.allowance(admitted.sender) != UNLIMITED:
+                    self._accept_allowed(step, admitted, posting, partial(answered, place))
+                    continue
+                steps.append(step)
                 places.append(place)
             except Refused as refusal:
                 self.refuse(caller, posting, refusal, partial(answered, place))
@@ -164,6 +173,36 @@ class AcceptStage:
         )
         return Step(entry, body_of(message.parts, explanation), _must_be_new(entry))
 
+    def _accept_allowed(self, step: Step, admitted: Admitted, posting: Posting, answered: Answered) -> None:
+        """Accept it if its organization may take that up; where that is not certain, find out first."""
+        allowance = self._allowances.allowance(admitted.sender)
+        if allowance == UNLIMITED:
+            self._accept(step, posting, answered)
+            return
+        check_size(posting.size, allowance)
+        charge = _charge(step, admitted.sender)
+        if self._allowances.take(charge, allowance):
+            self._accept_charged(step, posting, self._allowances.settling(charge, answered))
+        else:
+            self._later(self._accept_after_looking(step, admitted, posting, charge, answered), answered)
+
+    async def _accept_after_looking(
+        self, step: Step, admitted: Admitted, posting: Posting, charge: Charge, answered: Answered
+    ) -> None:
+        try:
+            await self._allowances.take_after_looking(charge, self._allowances.allowance(admitted.sender))
+        except Refused as refusal:
+            self.refuse(admitted.caller, posting, refusal, answered)
+        else:
+            self._accept_charged(step, posting, self._allowances.settling(charge, answered))
+
+    def _accept_charged(self, step: Step, posting: Posting, answered: Answered) -> None:
+        """Accept it; whatever becomes of it is told, so that the charge is settled."""
+        try:
+            self._accept(step, posting, answered)
+        except Unavailable as unavailable:
+            answered(unavailable)
+
     def _accept(self, step: Step, posting: Posting, answered: Answered) -> None:
         entry: MessagePosted = step.entry  # type: ignore[assignment]
         if step.keys:
@@ -232,6 +271,13 @@ class AcceptStage:
         if not task.cancelled() and (mistake := task.exception()) is not None:
             log.error("a post could not be carried out", exc_info=mistake)
             answered(Refused("internal", "The post was not carried out; try again"))
+
+
+def _charge(step: Step, sender: Service) -> Charge:
+    """What the post would take up: its body once, and a delivery for each copy."""
+    entry: MessagePosted = step.entry  # type: ignore[assignment]
+    deliveries = sum([not copy.code for copy in entry.copies])
+    return Charge(sender.organization.casefold(), sender.gcid, Amount(deliveries, len(step.body or b"")))
 
 
 def _is_plain(posting: Posting) -> bool:

@@ -16,12 +16,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from postroad.core.audit.history import History
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import Delivered, Message, PostResult
+from postroad.core.model.directory import OrganizationLimits
 from postroad.core.model.polling import PollRequest, Settlement, SettlementResult
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explanation import Explanation
 from postroad.errors import Refused, Unavailable
 from postroad.flow.accept import AcceptStage
 from postroad.flow.answer import AnswerStage
+from postroad.flow.allow import AllowStage
 from postroad.flow.cancel import CancelStage
 from postroad.flow.configure import Configuration
 from postroad.flow.deliver import DeliverStage
@@ -48,6 +50,7 @@ class Network:
         token_key: bytes,
         indexed: Callable[[], Awaitable[None]],
     ) -> None:
+        limits: OrganizationLimits | None = None,
         self.desk = desk
         self.journal = journal
         self.index = index
@@ -62,10 +65,11 @@ class Network:
         cancelling = CancelStage(desk, index, indexed)
         answers = AnswerStage(desk, journal, randomness, token_key, ending, cancelling)
         self.expiry = ExpireStage(desk, index, clock, ending, due, indexed)
-        self._accept = AcceptStage(desk, journal, directory, clock, randomness, answers, due.note)
-        self._deliver = DeliverStage(desk, directory, clock, answers, TrailStage(index, indexed), token_key)
-        self._explain = ExplainStage(journal, index, directory, clock, indexed)
-        self._history = HistoryStage(journal, index, directory, indexed)
+        self.allowances = AllowStage(index, directory, clock, indexed, limits or OrganizationLimits())
+        self._accept = AcceptStage(desk, journal, directory, clock, randomness, answers, self.allowances, due.note)
+        self._deliver = DeliverStage(desk, directory, clock, answers, TrailStage(index, indexed), tokens)
+        self._explain = ExplainStage(journal, index, directory, clock, indexed, tokens.veil)
+        self._history = HistoryStage(journal, index, directory, indexed, tokens.veil)
 
     @property
     def directory(self) -> Directory:

@@ -37,7 +37,10 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "held": (
         (),
         ("sender", "queued_messages", "stored_bytes"),
-    ),  # what waits of each sender's messages: deliveries, and bodies, each of which counts once; by sender
+    ),  # what waits of each sender's own messages, not its answers: deliveries, and bodies, each once; by sender
+    "oldest_queued": (
+        (),
+        ("content_seq",),
     ),  # the first entry whose body is still waited for; no row, or NULL, when none is
     # messages
     "message": (("session",), MESSAGE),

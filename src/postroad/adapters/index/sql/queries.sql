@@ -49,6 +49,7 @@ FROM (
 ) AS held
 JOIN message ON message.seq = held.seq
 JOIN service ON service.number = message.sender
+WHERE message.transaction_id IS NULL
 GROUP BY service.gcid ORDER BY service.gcid
 
 -- name: oldest_queued

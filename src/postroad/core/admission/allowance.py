@@ -1,0 +1,142 @@
+"""How much of an organization's messages may wait, and how large one may be.
+
+What waits is charged to whoever posted it, never to the receiver, so nobody can use up another's allowance. Kept rule: pure
+arithmetic; the account never shows less than what is stored, and exactly that after a look at the index with nothing under way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from postroad.core.model.directory import OrganizationLimits, Service
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Refused
+
+
+class Allowance(NamedTuple):
+    """What holds for one service's posts; 0 = no limit."""
+
+    message_bytes: int
+    stored_bytes: int  # of the whole organization
+    queued_messages: int  # of the whole organization
+    own_queued_messages: int  # of this service
+
+
+class Amount(NamedTuple):
+    """Deliveries that wait, and the bytes of the messages they are of."""
+
+    queued_messages: int = 0
+    stored_bytes: int = 0
+
+
+class Charge(NamedTuple):
+    """What one post would take up."""
+
+    organization: str  # casefolded
+    service: str  # GCID
+    amount: Amount
+
+
+UNLIMITED = Allowance(0, 0, 0, 0)
+
+
+def allowance_of(sender: Service, directory: Directory, usual: OrganizationLimits) -> Allowance:
+    """What the sender may take up; remembered in the snapshot."""
+    key = ("allowance", sender.gcid, usual)
+    known: Allowance | None = directory.cache.get(key)
+    if known is None:
+        known = directory.cache[key] = _allowance_of(sender, directory, usual)
+    return known
+
+
+def _allowance_of(sender: Service, directory: Directory, usual: OrganizationLimits) -> Allowance:
+    limits = limits_of(sender.organization, directory, usual)
+    sizes = [size for size in (limits.message_bytes, sender.limits.message_bytes) if size]
+    return Allowance(min(sizes, default=0), limits.stored_bytes, limits.queued_messages, sender.limits.queued_messages)
+
+
+def limits_of(organization: str, directory: Directory, usual: OrganizationLimits) -> OrganizationLimits:
+    """What was agreed with the organization, and the network's usual limits for the rest."""
+    found = directory.organization(organization)
+    own = found.limits if found is not None else OrganizationLimits()
+    return OrganizationLimits(
+        message_bytes=own.message_bytes or usual.message_bytes,
+        stored_bytes=own.stored_bytes or usual.stored_bytes,
+        queued_messages=own.queued_messages or usual.queued_messages,
+    )
+
+
+def check_size(size: int, allowance: Allowance) -> None:
+    if allowance.message_bytes and size > allowance.message_bytes:
+        raise Refused(
+            "wire.too-large",
+            f"The message has {size} bytes, and {allowance.message_bytes} are allowed for this sender; send less at a time, "
+            "or ask the network's operator for more",
+        )
+
+
+class Account:
+    """What organizations and their services take up: as the index said last, as written since, and as is under way."""
+
+    def __init__(self) -> None:
+        self._looked: Counter[tuple[str, str]] = Counter()
+        self._since: Counter[tuple[str, str]] = Counter()
+        self._under_way: Counter[tuple[str, str]] = Counter()
+        self._while_looking: Counter[tuple[str, str]] | None = None
+
+    def amount(self, organization: str) -> Amount:
+        """What an organization takes up."""
+        return Amount(self._sum("queued", organization), self._sum("stored", organization))
+
+    def excess(self, charge: Charge, allowance: Allowance) -> str:
+        """Why the charge does not fit, in words; empty when it does."""
+        held, more = self.amount(charge.organization), charge.amount
+        if allowance.stored_bytes and held.stored_bytes + more.stored_bytes > allowance.stored_bytes:
+            return f"{held.stored_bytes} of {allowance.stored_bytes} bytes that may wait are taken"
+        if allowance.queued_messages and held.queued_messages + more.queued_messages > allowance.queued_messages:
+            return f"{held.queued_messages} of {allowance.queued_messages} deliveries that may wait are taken"
+        own = allowance.own_queued_messages
+        if own and (waiting := self._sum("own", charge.service)) + more.queued_messages > own:
+            return f"{waiting} of {own} deliveries that may wait of this service are taken"
+        return ""
+
+    def begin(self, charge: Charge) -> None:
+        self._under_way.update(_entries(charge))
+
+    def end(self, charge: Charge, *, written: bool) -> None:
+        """The charge is no longer under way."""
+        for key, amount in _entries(charge).items():
+            self._under_way[key] -= amount
+            if not self._under_way[key]:
+                del self._under_way[key]
+        if written:
+            self._since.update(_entries(charge))
+            if self._while_looking is not None:
+                self._while_looking.update(_entries(charge))
+
+    def begin_look(self) -> None:
+        """From now on, what is written may or may not be in the answer of the index, so it is kept besides it."""
+        self._while_looking = Counter()
+
+    def end_look(self, charges: Iterable[Charge] | None) -> None:
+        """What the index knows to be waiting; None when it did not answer."""
+        if charges is not None and self._while_looking is not None:
+            self._looked = Counter()
+            for charge in charges:
+                self._looked.update(_entries(charge))
+            self._since = self._while_looking
+        self._while_looking = None
+
+    def _sum(self, what: str, who: str) -> int:
+        return self._looked[what, who] + self._since[what, who] + self._under_way[what, who]
+
+
+def _entries(charge: Charge) -> dict[tuple[str, str], int]:
+    queued, stored = charge.amount
+    return {
+        ("queued", charge.organization): queued,
+        ("stored", charge.organization): stored,
+        ("own", charge.service): queued,
+    }

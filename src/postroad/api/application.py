@@ -80,6 +80,8 @@ def application(
         administration=Administration(network, passwords, asset_faults),
         cursors=Cursors(_cursor_key(network, settings)),
         limiter=RateLimiter(requests_per_s),
+        posts_per_s=settings.posts_per_s,
+        message_bytes=settings.message_bytes,
         transform=transform,
     )
     app.router.routes.extend(ROUTES)

@@ -33,6 +33,7 @@ from postroad.bootstrap.pushing import push_messages
 from postroad.bootstrap.settings import Settings
 from postroad.core.configuration.document import Fault
 from postroad.core.model.asset import Asset
+from postroad.core.model.directory import OrganizationLimits
 from postroad.flow.authenticate import Authenticator
 from postroad.flow.expire import LOOK_AGAIN_S, always
 from postroad.flow.network import Network
@@ -97,8 +98,10 @@ async def open_network(
             randomness=randomness,
             token_key=token_key(settings.data, settings.secret),
             indexed=_indexed(store),
+            limits=OrganizationLimits(stored_bytes=settings.stored_bytes, queued_messages=settings.queued_messages),
         )
         await network.configuration.load()
+        await network.allowances.open()
         operator_key = await ensure_operator(network, settings.data)
         _keep_house(settings, network, store, stack)
         transformer = host_services(network, stack)

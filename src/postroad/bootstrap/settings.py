@@ -51,6 +51,9 @@ class Settings:
     bulk_bytes: int = 32 << 20
     # posts per second allowed for each organization; 0 means no limit
     posts_per_s: int = 0
+    # what may wait of each organization's own messages, in bytes and in deliveries; 0 means no limit
+    stored_bytes: int = 0
+    queued_messages: int = 0
     # size of a journal segment file in bytes
     segment_bytes: int = 64 << 20
     # posts are refused while less than this is free on the disk, in bytes
@@ -180,6 +183,8 @@ def _contradictions(settings: Settings) -> list[str]:
             "log_level: must be debug, info, warning or error",
         ),
         (settings.posts_per_s >= 0, "posts_per_s: must not be negative"),
+        (settings.stored_bytes >= 0, "stored_bytes: must not be negative"),
+        (settings.queued_messages >= 0, "queued_messages: must not be negative"),
         (settings.keep_bodies_days >= 0, "keep_bodies_days: must not be negative"),
         (settings.attempts_most >= 1, "attempts_most: must be at least 1"),
         (1 <= settings.push_timeout_s <= 300, "push_timeout_s: must be between 1 and 300"),

@@ -7,14 +7,21 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from postroad.core.configuration.assets import PLURALS, AssetEntry
-from postroad.core.configuration.document import CredentialEntry, Fault, NetworkDocument, pointer, read_document
+from postroad.core.configuration.document import (
+    CredentialEntry,
+    Fault,
+    NetworkDocument,
+    OrganizationEntry,
+    pointer,
+    read_document,
+)
 from postroad.core.configuration.owned_assets import asset_entries
 from postroad.core.configuration.plan import Plan, plan
 from postroad.core.configuration.sections import export
 from postroad.core.identity import api_key
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import CredentialKind, Role
+from postroad.core.model.directory import CredentialKind, Organization, Role
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration import Administration, Contradictory, address_claims, denied
@@ -85,15 +92,24 @@ def _readable(caller: Caller, directory: Directory, content: dict[str, Any]) -> 
     if foreign or not caller.has_role(caller.organization, Role.OWNER):
         raise denied("Owners configure their own organization, and operators all; nobody else, and no other")
     current = directory.organization(caller.organization)
-    for name, entry in document.organizations.items():
-        if current is not None and entry.posts_per_s != current.posts_per_s:
-            place = pointer("organizations", name, "postsPerSecond")
-            raise Contradictory(
-                "configuration.conflict",
-                "The document cannot be applied",
-                [Fault(place, "is set by the network's operators")],
-            )
+    faults = [
+        Fault(pointer("organizations", name, field), "is set by the network's operators")
+        for name, entry in document.organizations.items()
+        for field in _operators_fields(entry, current)
+    ]
+    if faults:
+        raise Contradictory("configuration.conflict", "The document cannot be applied", faults)
     return document
+
+
+def _operators_fields(entry: OrganizationEntry, current: Organization | None) -> Iterator[str]:
+    """What the entry would change of an organization that is not its owner's to change."""
+    if current is None:
+        return
+    if entry.posts_per_s != current.posts_per_s:
+        yield "postsPerSecond"
+    if entry.limits is not None and entry.limits.limits() != current.limits:
+        yield "limits"
 
 
 def _plan(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from postroad.core.configuration.profile import ServiceProfile
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Organization, Role, Service, Visibility
+from postroad.core.model.directory import Organization, OrganizationLimits, Role, Service, Visibility
 from postroad.core.model.ids import check_name
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
@@ -91,13 +91,18 @@ async def change_organization(
     name: str,
     description: str,
     posts_per_s: int,
+    limits: OrganizationLimits | None,
     seen_version: int | None,
 ) -> None:
+    """Replace what an organization says of itself; without ``limits`` those stay as they are."""
+
     def decide(directory: Directory) -> list[Change]:
         house = organization_for(caller, directory, name, Role.OWNER)
-        if posts_per_s != house.posts_per_s and not caller.operator:
+        allowed = (posts_per_s, limits or house.limits)
+        if allowed != (house.posts_per_s, house.limits) and not caller.operator:
             raise denied("How much an organization may post is set by the network's operators")
-        return [saving(replace(house, description=description, posts_per_s=posts_per_s), seen_version)]
+        changed = replace(house, description=description, posts_per_s=posts_per_s, limits=limits or house.limits)
+        return [saving(changed, seen_version)]
 
     await administration.carry_out(caller.name, decide, "organization changed")
 

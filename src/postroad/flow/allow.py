@@ -43,6 +43,14 @@ class AllowStage:
         self._rests_until = 0.0
         self._waiting: Counter[str] = Counter()
 
+    async def open(self) -> None:
+        """Know what waits from the start, where anybody has a limit; later looks are made when one is near."""
+        none = OrganizationLimits()
+        directory = self._directory()
+        limits = [self._usual, *(house.limits for house in directory.organizations.values())]
+        if any(one != none for one in limits) or any(one.limits.queued_messages for one in directory.services.values()):
+            await self.look()
+
     def allowance(self, sender: Service) -> Allowance:
         return allowance_of(sender, self._directory(), self._usual)
 

@@ -138,8 +138,15 @@ class MemoryIndex:
 
     def origins(self, transaction_id: str) -> set[int]:
         """The entries of a transaction that cause deliveries."""
-        both = (self.all("message", transaction_id=transaction_id), self.all("content", transaction_id=transaction_id))
-        return {row[0] for rows in both for row in rows}
+        tables = [self.all(table, transaction_id=transaction_id) for table in ("message", "content", "round")]
+        return {row[0] for rows in tables for row in rows}
+
+    def letters(self, after_number: int = -1, limit: int = 1, **equal: Any) -> Iterator[Row]:
+        """Dead letters, each with its delivery."""
+        found = [row for row in self.all("dead_letter", **equal) if row[0] > after_number][:limit]
+        for number, _, _, at_us, reason, _, dealt_seq in found:
+            for delivery in self.waiting([self._tables["delivery"][number]]):
+                yield (at_us, reason, dealt_seq, *delivery)
 
 
 def move_journey(journey: list[Any], change: Row) -> None:
@@ -196,6 +203,19 @@ def _refused_by(index: MemoryIndex, sender: str, before_seq: int, limit: int) ->
     return _newest(index.all("refused", sender=sender), before_seq, limit)
 
 
+def _held(index: MemoryIndex) -> list[Row]:
+    deliveries = Counter(row[DELIVERY["message_seq"]] for row in index.all("delivery", state=State.QUEUED))
+    held: dict[str, tuple[int, int]] = {}
+    for seq, count in deliveries.items():
+        for row in index.all("message", seq=seq):
+            if row[MESSAGE["transaction_id"]] != row[MESSAGE["session"]]:
+                continue
+            sender = row[MESSAGE["sender"]]
+            before = held.get(sender, (0, 0))
+            held[sender] = before[0] + count, before[1] + row[MESSAGE["body_length"]]
+    return [(sender, *amounts) for sender, amounts in sorted(held.items())]
+
+
 def _transaction_deliveries(index: MemoryIndex, transaction_id: str) -> Iterator[Row]:
     origins = index.origins(transaction_id)
     return (row for row in index.all("delivery") if delivery_origin(row[0])[0] in origins)
@@ -203,17 +223,6 @@ def _transaction_deliveries(index: MemoryIndex, transaction_id: str) -> Iterator
 
 def _transaction_trail(index: MemoryIndex, transaction_id: str) -> list[Row]:
     changed = list(_transaction_deliveries(index, transaction_id))
-def _held(index: MemoryIndex) -> list[Row]:
-    deliveries = Counter(row[DELIVERY["message_seq"]] for row in index.all("delivery", state=State.QUEUED))
-    held: dict[str, tuple[int, int]] = {}
-    for seq, count in deliveries.items():
-        for row in index.all("message", seq=seq):
-            sender = row[MESSAGE["sender"]]
-            before = held.get(sender, (0, 0))
-            held[sender] = before[0] + count, before[1] + row[MESSAGE["body_length"]]
-    return [(sender, *amounts) for sender, amounts in sorted(held.items())]
-
-
     numbers = {row[0] for row in changed}
     seqs = {row[DELIVERY[column]] for row in changed for column in ("lease_seq", "settle_seq")}
     seqs |= {seq for number, seq in index.all("trail") if number in numbers}

@@ -27,6 +27,8 @@ class ApiContext:
     administration: Administration
     cursors: Cursors
     limiter: RateLimiter
+    posts_per_s: int = 0  # what an organization may post, where nothing else was agreed; 0 = no limit
+    message_bytes: int = 0  # of the largest message
     transform: Transform | None = None  # runs a stylesheet on a document with these parameters
 
 

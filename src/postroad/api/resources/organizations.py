@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import msgspec
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
@@ -12,6 +13,8 @@ from postroad.api.resources.context import Api, Asking, answer, nothing, page_an
 from postroad.api.resources.guarded import GuardedRoute
 from postroad.api.resources.queries import Paging
 from postroad.api.resources.versions import VersionPage, version_answer
+from postroad.core.configuration.document import OrganizationLimitsProfile
+from postroad.core.configuration.profile import outside
 from postroad.core.configuration.shapes import Prose, Rate, Shape, Word
 from postroad.core.model.directory import Organization, Role
 from postroad.flow import administration_services as directory_changes
@@ -23,6 +26,9 @@ router = APIRouter(route_class=GuardedRoute, tags=["organizations"])
 class OrganizationChange(Shape):
     description: Prose = ""
     posts_per_s: Annotated[Rate, Field(alias="postsPerSecond")] = 0
+    limits: Annotated[OrganizationLimitsProfile | None, Field(description="Left out: as they are. For operators")] = (
+        None
+    )
 
 
 class OrganizationView(Shape):
@@ -30,12 +36,30 @@ class OrganizationView(Shape):
     description: str
     suspended: str
     posts_per_s: Annotated[int, Field(alias="postsPerSecond")]
+    limits: OrganizationLimitsProfile
     version: int
 
 
 class OrganizationPage(Shape):
     items: list[OrganizationView]
     next: str | None = None
+
+
+class Used(Shape):
+    """So much of what is allowed; a limit of 0 means that there is none."""
+
+    used: int
+    limit: int
+
+
+class Usage(Shape):
+    """What an organization takes up of what it is allowed; its own posts count, not what others sent to it."""
+
+    organization: str
+    posts_per_s: Annotated[int, Field(alias="postsPerSecond", description="As many as allowed; 0: no limit")]
+    message_bytes: Annotated[int, Field(description="Of the largest message that is allowed")]
+    stored_bytes: Used
+    queued_messages: Used
 
 
 class Suspension(Shape):
@@ -48,6 +72,7 @@ def organization_view(item: Organization, version: int) -> dict[str, Any]:
         "description": item.description,
         "suspended": item.suspended,
         "postsPerSecond": item.posts_per_s,
+        "limits": outside(OrganizationLimitsProfile, msgspec.to_builtins(item.limits)),
         "version": version,
     }
 
@@ -82,12 +107,30 @@ async def replace_organization(
     found = organization_for(caller, api.network.directory, organization, Role.OWNER)
     key = found.name.casefold()
     seen = seen_version(if_match, api.network.directory.object_version("organization", key))
+    limits = wish.limits.limits() if wish.limits is not None else None
     await directory_changes.change_organization(
-        api.administration, caller, found.name, wish.description, wish.posts_per_s, seen
+        api.administration, caller, found.name, wish.description, wish.posts_per_s, limits, seen
     )
     directory = api.network.directory
     version = directory.object_version("organization", key)
     return answer(organization_view(directory.organizations[key], version), tag=tag_of(version))
+
+
+@router.get("/v1/organizations/{organization}/usage", response_model=Usage)
+async def read_usage(api: Api, caller: Asking, organization: str) -> Response:
+    """What an organization's messages take up, against what it is allowed."""
+    found = visible_organization(caller, api.network.directory, organization)
+    held = await api.network.allowances.usage(found.name)
+    limits = api.network.allowances.limits(found.name)
+    return answer(
+        {
+            "organization": found.name,
+            "postsPerSecond": found.posts_per_s or api.posts_per_s,
+            "messageBytes": limits.message_bytes or api.message_bytes,
+            "storedBytes": {"used": held.stored_bytes, "limit": limits.stored_bytes},
+            "queuedMessages": {"used": held.queued_messages, "limit": limits.queued_messages},
+        }
+    )
 
 
 @router.get("/v1/organizations/{organization}/versions", response_model=VersionPage)

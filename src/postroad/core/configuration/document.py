@@ -16,6 +16,7 @@ from postroad.core.configuration.assets import AssetSections
 from postroad.core.configuration.profile import ServiceProfile
 from postroad.core.configuration.rules import RuleEntry
 from postroad.core.configuration.shapes import (
+    Count,
     Email,
     Gcid,
     Key,
@@ -30,7 +31,7 @@ from postroad.core.configuration.shapes import (
     Shape,
     Word,
 )
-from postroad.core.model.directory import CredentialKind
+from postroad.core.model.directory import CredentialKind, OrganizationLimits
 
 GIVEN = ("password", "password_from", "key", "key_from", "certificate", "kept")
 
@@ -85,9 +86,22 @@ class PersonEntry(Shape):
     role: RoleName = "viewer"
 
 
+class OrganizationLimitsProfile(Shape):
+    """What the organization's own posts may take up; 0: the network's usual limit. Set by operators."""
+
+    message_bytes: Annotated[Count, Field(description="Of the largest message")] = 0
+    stored_bytes: Annotated[Count, Field(description="Of messages that are not delivered everywhere yet")] = 0
+    queued_messages: Annotated[Count, Field(description="Deliveries that wait")] = 0
+
+    def limits(self) -> OrganizationLimits:
+        """The directory's object for this profile."""
+        return OrganizationLimits(**self.model_dump())
+
+
 class OrganizationEntry(Shape):
     description: Prose = ""
     posts_per_s: Annotated[Rate, Field(alias="postsPerSecond")] = 0
+    limits: Annotated[OrganizationLimitsProfile | None, Field(description="Left out: as they are")] = None
     people: Annotated[dict[Email, PersonEntry], Field(max_length=10_000, default_factory=dict)]
     services: Annotated[dict[Name, ServiceEntry], Field(max_length=10_000, default_factory=dict)]
 

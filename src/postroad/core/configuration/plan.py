@@ -17,14 +17,14 @@ import msgspec
 from pydantic.alias_generators import to_camel
 
 from postroad.core.configuration.assets import PLURALS, asset_summary
-from postroad.core.configuration.document import Fault, NetworkDocument, pointer
+from postroad.core.configuration.document import Fault, NetworkDocument, OrganizationEntry, pointer
 from postroad.core.configuration.owned_rules import new_faults, same_rule_names
 from postroad.core.configuration.planning import Planning, Wanted
 from postroad.core.configuration.profile import profile_of
 from postroad.core.configuration.rules import entry_of
-from postroad.core.configuration.sections import SECTIONS, USUAL
+from postroad.core.configuration.sections import SECTIONS, USUAL, limits_written
 from postroad.core.model.asset import Asset, AssetKind
-from postroad.core.model.directory import Credential, Organization, Person, Role, Service
+from postroad.core.model.directory import Credential, Organization, OrganizationLimits, Person, Role, Service
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.rule import Rule
 from postroad.core.model.snapshot import Directory, object_key
@@ -105,6 +105,7 @@ def plan(
             description=entry.description,
             posts_per_s=entry.posts_per_s,
             suspended=existing.suspended if existing else "",
+            limits=_limits(entry, existing),
         )
         place = pointer("organizations", name)
         all_wanted = [Wanted(place, wanted, wanted.name)]
@@ -119,6 +120,13 @@ def plan(
             steps += removals
     planning.faults += _twice(document) + _ownerless(document, directory, steps) + _wrong(rules, directory, steps)
     return Plan(steps=tuple(steps), faults=tuple(planning.faults))
+
+
+def _limits(entry: OrganizationEntry, existing: Organization | None) -> OrganizationLimits:
+    """As the document says, or as they are."""
+    if entry.limits is not None:
+        return entry.limits.limits()
+    return existing.limits if existing else OrganizationLimits()
 
 
 def _wrong(rules: list[Wanted], directory: Directory, steps: list[PlannedStep]) -> list[Fault]:
@@ -203,6 +211,8 @@ def written(value: Any) -> dict[str, Any]:
     if isinstance(value, Asset):
         return asset_summary(value)
     camel = {to_camel(name): field for name, field in msgspec.to_builtins(value).items()}
+    if isinstance(value, Organization):
+        camel["limits"] = limits_written(value.limits)
     return {UNITS.get(name, name): field for name, field in camel.items()}
 
 
@@ -212,7 +222,7 @@ def _usual(value: Any) -> dict[str, Any]:
         return {"name": value.name, **USUAL}
     if isinstance(value, Rule):
         return {"place": value.place} | USUAL_RULE
-    return {name: field for name, field in written(value).items() if field in ("", 0, False)}
+    return {name: field for name, field in written(value).items() if field in ("", 0, False, {})}
 
 
 def _told(change: FieldChange) -> tuple[str, Any, Any]:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import msgspec
+from pydantic.alias_generators import to_camel
+
 from postroad.core.configuration.credentials import wanted_credentials
 from postroad.core.configuration.document import OrganizationEntry, ServiceEntry, pointer
 from postroad.core.configuration.owned_assets import exported_assets, prunable_assets, wanted_assets
 from postroad.core.configuration.owned_rules import exported_rules, prunable_rules, wanted_rules
 from postroad.core.configuration.planning import Planning, Wanted
 from postroad.core.configuration.profile import ServiceProfile, profile_of
-from postroad.core.model.directory import Person, Role, Service
+from postroad.core.model.directory import OrganizationLimits, Person, Role, Service
 from postroad.core.model.snapshot import Directory
 
 USUAL = profile_of(ServiceProfile().service(gcid="", organization="", name=""))
@@ -131,6 +134,11 @@ def _without_empty(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in ("", None)}
 
 
+def limits_written(limits: OrganizationLimits) -> dict[str, int]:
+    """An organization's limits as people write them, without those that are the network's."""
+    return {to_camel(name): value for name, value in msgspec.to_builtins(limits).items() if value}
+
+
 SECTIONS: tuple[Section, ...] = (People(), Services())
 
 
@@ -146,6 +154,8 @@ def export(directory: Directory, organizations: list[str]) -> dict[str, Any]:
             entry["description"] = organization.description
         if organization.posts_per_s:
             entry["postsPerSecond"] = organization.posts_per_s
+        if limits := limits_written(organization.limits):
+            entry["limits"] = limits
         for section in SECTIONS:
             entry[section.name] = section.exported(name, directory)
         exported[organization.name] = entry

@@ -13,7 +13,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from postroad.cli.changes_view import changes, named, shown
-from postroad.core.audit.history import CopyHistory, History, MessageHistory, Stop
+from postroad.core.audit.story import CopyHistory, History, MessageHistory, Stop
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.message import Part
 from postroad.core.routing.explanation import OF_ANOTHER

@@ -36,7 +36,7 @@ from postroad.client.losing import lost
 from postroad.client.received import Received
 from postroad.client.retrying import Retrying
 from postroad.client.stopping import Stopping
-from postroad.core.audit.history import History
+from postroad.core.audit.story import History
 from postroad.core.model.message import Delivered, Message, Part, PostResult
 from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector, Settlement, SettlementResult
 

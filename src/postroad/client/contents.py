@@ -9,7 +9,7 @@ from msgspec import Struct
 from postroad.client import requests, responses
 from postroad.client.conversations import Conversations
 from postroad.client.exchange import Outcome, Request, Talk
-from postroad.core.audit.history import History
+from postroad.core.audit.story import History
 from postroad.core.model.message import Part
 from postroad.errors import Refused
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from postroad.core.audit.history import CopyHistory, Event, History, MessageHistory, Stop
+from postroad.core.audit.story import CopyHistory, Event, History, MessageHistory, Stop
 from postroad.core.codecs.lexical import read_time
 
 

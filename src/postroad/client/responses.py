@@ -15,7 +15,7 @@ from postroad.client import histories
 from postroad.client.exchange import Lost, Outcome, Response
 from postroad.client.received import Received, received
 from postroad.client.retrying import LATER
-from postroad.core.audit.history import History
+from postroad.core.audit.story import History
 from postroad.core.codecs.bulk import decode_bulk_answer
 from postroad.core.codecs.envelope import ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from postroad.core.delivery.documents import access_for, may_read
+from postroad.core.identity.veil import is_pseudonym
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
 from postroad.core.model.ids import SESSION
@@ -24,6 +25,7 @@ from postroad.core.projection.queries import QUERIES
 from postroad.errors import Refused
 from postroad.flow.administration import not_found
 from postroad.flow.commit import committed
+from postroad.flow.context import in_seconds
 from postroad.flow.network import Network
 from postroad.flow.posting import parts_of
 from postroad.ports import BodyAt, Step
@@ -66,7 +68,7 @@ async def whole(network: Network, caller: Caller, session: str) -> tuple[Message
         raise not_found()
     body = await _body(network, caller, contents[0], f"{session} *")
     parts = tuple([item for item in parts_of(contents[0].parts, body) if contents[0].holds(item.id)])
-    [row, *_] = await network.index.query("message", session)
+    [row, *_] = await network.index.query("message", network.tokens.veil.real_session(session))
     header = decode(row[QUERIES["message"][1].index("header")])
     if not isinstance(header, MessagePosted):
         raise not_found()
@@ -81,7 +83,8 @@ def _as_received(header: MessagePosted, stop: Queued | None) -> MessagePosted:
     if hop.context is None or not hop.context.shown_sender:
         return replace(header, copies=(header.copies[stop.copy],))
     kind, copies = (MessageType.REQUEST, ()) if stop.in_transit else (header.type, (Copy(hop.service, (hop,)),))
-    return replace(header, sender=hop.context.shown_sender, type=kind, handle="", copies=copies)
+    at_us = in_seconds(header.at_us)
+    return replace(header, sender=hop.context.shown_sender, type=kind, handle="", copies=copies, at_us=at_us)
 
 
 async def parts_at_stop(network: Network, caller: Caller, session: str, delivery: int) -> tuple[PartFacts, ...]:
@@ -100,7 +103,8 @@ async def part_at_stop(network: Network, caller: Caller, session: str, delivery:
 async def _contents(network: Network, caller: Caller, session: str) -> list[Content]:
     """What the message consisted of where the caller had to do with it: as its sender, or at each of its own stops."""
     await network.indexed()
-    rows = await network.index.query("message", session) if SESSION.match(session) else []
+    real = network.tokens.veil.real_session(session) if SESSION.match(session) else ""
+    rows = await network.index.query("message", real) if real else []
     header = decode(rows[0][QUERIES["message"][1].index("header")]) if rows else None
     if not isinstance(header, MessagePosted):
         return []
@@ -113,21 +117,39 @@ async def _contents(network: Network, caller: Caller, session: str) -> list[Cont
     deliveries = await network.index.query("transaction_deliveries", header.transaction)
     stops = [dict(zip(columns, delivery, strict=True)) for delivery in deliveries]
     own = [stop["number"] for stop in stops if stop["message_seq"] == row["seq"] and mine(stop["recipient"])]
-    return [await _at_stop(network, caller, session, number) for number in own]
+    found = [await _found(network, caller, session, number) for number in own]
+    return [content for content in found if content is not None]
 
 
 async def _at_stop(network: Network, caller: Caller, session: str, delivery: int) -> Content:
     await network.indexed()
-    found = await network.desk.find(delivery) if 0 < delivery <= DELIVERY_MOST else None
-    if found is None or found.queued.message.session != session:
+    if not SESSION.match(session) or not 0 < delivery <= DELIVERY_MOST:
         raise not_found()
-    queued = found.queued
-    sees = _sight(queued, _is_mine(caller, network.directory), network.directory)
-    if sees is None:
+    content = await _found(network, caller, session, network.tokens.veil.real_number(delivery))
+    if content is None:
         raise not_found()
+    return content
+
+
+async def _found(network: Network, caller: Caller, session: str, number: int) -> Content | None:
+    """What was delivered there, for those who may know of it under this session."""
+    found = await network.desk.find(number)
+    if found is None or found.queued.message.session != network.tokens.veil.real_session(session):
+        return None
+    queued, mine = found.queued, _is_mine(caller, network.directory)
+    sees = _sight(queued, mine, network.directory)
+    if sees is None or not _is_known_as(session, queued, mine):
+        return None
     parts = queued.content.parts
     at = BodyAt(*queued.content.body) if queued.content.body is not None else None
     return Content(visible=tuple([one for one in parts if sees(one.id)]), parts=parts, body=at, stop=queued)
+
+
+def _is_known_as(session: str, queued: Queued, mine: Mine) -> bool:
+    """Whether those with these services know the delivery under this session: by a pseudonym who is isolated, and only they."""
+    if mine(queued.message.sender) or mine(queued.shown_sender):
+        return True
+    return is_pseudonym(session) == bool(queued.shown_sender)
 
 
 def _sight(queued: Queued, mine: Mine, directory: Directory) -> Callable[[str], bool] | None:

@@ -7,8 +7,10 @@ took part in it, as far as they did; a person who reads what rules saw in a mess
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from postroad.core.audit.party_view import as_party, takes_part_by_rules, with_own_rules
+from postroad.core.identity.veil import is_pseudonym
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Service
 from postroad.core.model.ids import SESSION
@@ -55,24 +57,24 @@ async def stored(network: Network, caller: Caller, session: str) -> Explanation:
         raise not_found()
     if caller.operator:
         return found
-    seen = await _as_seen(network, caller, found)
+    seen = await _as_seen(network, caller, found, session)
     if caller.person is not None and seen.services:
         entry = AccessRecorded(network.clock.now_us(), caller.name, "explanation.read", session)
         await committed(network.desk, Step(entry, reserve=True))
     return seen
 
 
-async def _as_seen(network: Network, caller: Caller, found: Explanation) -> Explanation:
+async def _as_seen(network: Network, caller: Caller, found: Explanation, session: str) -> Explanation:
     mine = owns(caller, network.directory)
     sender = network.directory.service(found.sender)
     if sender is not None and mine(sender.gcid):
         return with_own_rules(found, mine)
-    cut = as_party(found, mine)
+    cut = as_party(found, mine, hidden=is_pseudonym(session))
     if cut is None:
         raise not_found()
     if not takes_part_by_rules(cut, mine):
-        await reading.message(network, caller, found.session)  # whom it has not reached does not know of it yet
-    return cut
+        await reading.message(network, caller, session)  # whom it has not reached does not know of it yet
+    return replace(cut, session=session)
 
 
 def owns(caller: Caller, directory: Directory) -> Callable[[str], bool]:

@@ -11,7 +11,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from postroad.core.audit.history import History, MessageHistory
+from postroad.core.audit.story import History, MessageHistory
+from postroad.core.identity.veil import Veil
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import SESSION
@@ -20,6 +21,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
 from postroad.flow.administration import not_found, visible_service
 from postroad.flow.administration_services import owned_services
+from postroad.flow.context import in_seconds
 from postroad.flow.network import Network
 
 SCAN_MOST = 4_000  # rows looked at for one page, however few of them fit the filters
@@ -77,27 +79,30 @@ async def _portion(network: Network, query: str, order: str, services: list[str]
     found: list[Row] = []
     for gcid in services:
         rows = await network.index.query(query, gcid, before, PORTION)
-        found += [_readable(dict(zip(columns, row, strict=True))) for row in rows]
+        found += [_readable(dict(zip(columns, row, strict=True)), network.tokens.veil) for row in rows]
     return sorted(found, key=lambda row: row[order], reverse=True)[:PORTION]
 
 
-def _readable(row: Row) -> Row:
-    """The row with what its header says, where it has one, as whoever received it was told."""
+def _readable(row: Row, veil: Veil) -> Row:
+    """The row with what its header says, where it has one, as whoever sent or received it was told."""
     if "header" in row:
         row["message"] = decode(row["header"])
     if "content_facts" in row:
-        row["message"] = _as_told(row["message"], row)
+        row["message"] = _as_told(row["message"], row, veil)
     return row
 
 
-def _as_told(message: MessagePosted, row: Row) -> MessagePosted:
+def _as_told(message: MessagePosted, row: Row, veil: Veil) -> MessagePosted:
     """The message as its receiver knows it: one that is isolated knows whoever isolates it as the sender."""
+    if message.shown_sender:
+        return replace(message, sender=message.shown_sender)
     changed = decode(row["content_facts"]) if row["content_facts"] else None
     hops = (changed.hops if isinstance(changed, InvocationReturned) else ()) or message.copies[row["copy"]].hops
     context = hops[row["hop"]].context
     if context is None or not context.shown_sender:
         return message
-    return replace(message, sender=context.shown_sender, handle="")
+    session, at_us = veil.session(message.session), in_seconds(message.at_us)
+    return replace(message, session=session, at_us=at_us, sender=context.shown_sender, handle="")
 
 
 def _services(caller: Caller, directory: Directory, named: str) -> list[str]:
@@ -138,7 +143,7 @@ async def history(network: Network, caller: Caller, session: str) -> History:
         raise not_found()
     if caller.service is not None:
         _cut_to_service(found, caller.service.address, caller.service.gcid)
-    if not any(message.session == session for message in found.messages):
+    if not any(message.session == found.asked for message in found.messages):
         raise not_found()
     return found
 
@@ -155,7 +160,7 @@ def _cut_to_service(found: History, address: str, gcid: str) -> None:
 
 async def message(network: Network, caller: Caller, session: str) -> MessageHistory:
     found = await history(network, caller, session)
-    return next(item for item in found.messages if item.session == session)
+    return next(item for item in found.messages if item.session == found.asked)
 
 
 async def refusal(network: Network, caller: Caller, session: str) -> Row:

@@ -155,6 +155,7 @@ async def _explained(network: Network, caller: Caller, rule: Rule, message: Mess
     kind, key = object_key(rule)
     change = ObjectChange(kind, key, directory.object_version(kind, key) + 1, msgspec.to_builtins(rule))
     changed = directory.changed([change], directory.version)
-    stage = ExplainStage(network.journal, network.index, lambda: changed, network.clock, network.indexed)
+    veil = network.tokens.veil
+    stage = ExplainStage(network.journal, network.index, lambda: changed, network.clock, network.indexed, veil)
     found = await stage.hypothetical(sender_for(caller, directory, message), message)
     return found if caller.service is None else with_own_rules(found, owns(caller, directory))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from hmac import compare_digest
 
 from postroad.core.admission.admit import Admitted
+from postroad.core.identity.tokens import Tokens
 from postroad.core.model import ids
 from postroad.core.model.delivery import Found, Queued, State
 from postroad.core.model.directory import Service
@@ -21,11 +22,17 @@ from postroad.core.routing.returning import ReturnRoute, return_route
 from postroad.errors import Refused
 from postroad.flow.cancel import CancelStage
 from postroad.flow.commit import committed
+from postroad.flow.context import told_of
 from postroad.flow.end import EndStage
 from postroad.flow.go_on import GoOnStage
 from postroad.flow.posting import Posting, body_of, is_same_post, part_facts, posted_at, replayed, result_of
 from postroad.flow.settle import acknowledge
 from postroad.ports import Conflict, Desk, Journal, Randomness, Step
+
+NO_WAY_BACK = (
+    "The response has no valid way back to the service that asked; connect as safely as your own policy and theirs ask, or "
+    "ask the owner of the service that the request came from"
+)
 
 
 class AnswerStage:
@@ -34,14 +41,14 @@ class AnswerStage:
         desk: Desk,
         journal: Journal,
         randomness: Randomness,
-        token_key: bytes,
+        tokens: Tokens,
         ending: EndStage,
         cancelling: CancelStage,
     ) -> None:
         self._desk = desk
         self._journal = journal
         self._randomness = randomness
-        self._token_key = token_key
+        self._tokens = tokens
         self._ending = ending
         self._cancelling = cancelling
         self._going_on = GoOnStage(desk, ending, _answered)
@@ -62,12 +69,14 @@ class AnswerStage:
         if queued.expires_at_us and queued.expires_at_us <= admitted.at_us:
             raise Refused("message.expired", "The message expired before this answer; nobody waits for it any more")
         if queued.in_transit:
-            return await self._going_on.go_on(admitted, posting, queued, directory)
-        return await self._respond(admitted, posting, queued, directory)
+            result = await self._going_on.go_on(admitted, posting, queued, directory)
+        else:
+            result = await self._respond(admitted, posting, queued, directory)
+        return told_of(result, queued, self._tokens.veil)
 
     async def delivery(self, token: str, receiver: str) -> Found:
         """The delivery that this receiver was given this token for."""
-        number = ids.token_number(token)
+        number = self._tokens.number(token)
         found = await self._desk.find(number) if number is not None else None
         if (
             number is None
@@ -85,14 +94,16 @@ class AnswerStage:
     def _holds(self, token: str, queued: Queued) -> bool:
         if queued.token:  # worked out when it was handed out
             return compare_digest(token.encode(), queued.token.encode())
-        return ids.token_holds(token, queued.number, queued.message.session, queued.recipient, self._token_key)
+        return self._tokens.holds(token, queued.number, queued.message.session, queued.recipient)
 
     async def _acknowledge(self, admitted: Admitted, found: Found) -> PostResult:
         taken = [found.queued] if found.state is State.QUEUED else []
         over = found.state not in (State.QUEUED, State.DELIVERED)
         if over or (taken and await acknowledge(self._desk, admitted.at_us, admitted.sender.gcid, taken)):
             raise Refused("delivery.over", "The delivery has come to its end before this acknowledgement")
-        return PostResult(session=found.queued.message.session, transaction=found.queued.message.transaction)
+        message = found.queued.message
+        result = PostResult(session=message.session, transaction=message.transaction)
+        return told_of(result, found.queued, self._tokens.veil)
 
     async def _respond(self, admitted: Admitted, posting: Posting, queued: Queued, directory: Directory) -> PostResult:
         request = queued.message
@@ -125,6 +136,8 @@ class AnswerStage:
             if not refusal.code.startswith("policy."):  # a safer connection may still bring the response
                 status = Status("route.failed", f"The response had no valid way back: {refusal.detail}")
                 await self._ending.end(queued.journey, queued.number, "failed", status)
+            if queued.shown_sender:  # the refusal may name who is kept from the poster
+                raise Refused(refusal.code, NO_WAY_BACK) from None
             raise
 
     def _response(
@@ -154,7 +167,7 @@ class AnswerStage:
             possible_duplicate=message.possible_duplicate,
             properties=message.properties,
             status=way.status,
-            answers=Answers(queued.number, request.session, request.handle, queued.journey),
+            answers=Answers(queued.number, request.session, request.handle, queued.journey, queued.shown_sender),
             idempotency=posting.idempotency,
             fingerprint=posting.fingerprint,
             keys=post_keys(admitted.sender.gcid, message.handle, posting.idempotency, queued.number),

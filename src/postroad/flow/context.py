@@ -1,12 +1,17 @@
-"""A delivery as its receiver sees it: in the context it was invoked with, and with no document that its sender withheld."""
+"""A delivery as its receiver sees it: in the context it was invoked with, and with no document that its sender withheld.
+
+Kept rule: whoever is isolated finds nothing by which it could know the message again among those it gets openly: no name, no
+handle, no session or number of it, and no time more exact than a second.
+"""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
 from postroad.core.delivery.documents import access_for, readable
+from postroad.core.identity.veil import Veil
 from postroad.core.model.delivery import Queued
-from postroad.core.model.message import Delivered, MessageType
+from postroad.core.model.message import Cookie, Delivered, MessageType, PostResult
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.contexts import Ancestry, augmented
 
@@ -16,7 +21,7 @@ def has_context(queued: Queued) -> bool:
     return bool(queued.hops[queued.hop].context is not None or queued.content.returned or queued.in_transit)
 
 
-def in_context(delivered: Delivered, queued: Queued, directory: Directory) -> Delivered:
+def in_context(delivered: Delivered, queued: Queued, directory: Directory, veil: Veil) -> Delivered:
     hops = queued.hops
     ancestry = Ancestry(hops, queued.logical)
     context = ancestry.context(queued.hop)
@@ -30,14 +35,18 @@ def in_context(delivered: Delivered, queued: Queued, directory: Directory) -> De
             directory.services.get(queued.message.sender), directory.services.get(hops[queued.hop].service)
         )
         delivered = replace(delivered, parts=readable(delivered.parts, access))
-    return isolated(delivered, context.shown_sender, directory) if context.shown_sender else delivered
+    return isolated(delivered, context.shown_sender, directory, veil) if context.shown_sender else delivered
 
 
-def isolated(delivered: Delivered, shown_sender: str, directory: Directory) -> Delivered:
+def isolated(delivered: Delivered, shown_sender: str, directory: Directory, veil: Veil) -> Delivered:
     """The delivery without a trace of the wider route: a request of the service that isolates what it includes."""
     service = directory.services.get(shown_sender)
     return replace(
         delivered,
+        session=veil.session(delivered.session),
+        transaction=veil.session(delivered.transaction),
+        posted_at_us=in_seconds(delivered.posted_at_us),
+        expires_at_us=in_seconds(delivered.expires_at_us),
         sender=service.address if service is not None else shown_sender,
         sender_gcid=shown_sender,
         handle="",
@@ -46,3 +55,22 @@ def isolated(delivered: Delivered, shown_sender: str, directory: Directory) -> D
         type=MessageType.REQUEST if delivered.in_transit else delivered.type,
         in_transit=False,
     )
+
+
+def in_seconds(at_us: int) -> int:
+    return at_us - at_us % 1_000_000
+
+
+def with_cookie(delivered: Delivered, directory: Directory) -> Delivered:
+    """The delivery with what its receiver asked to be told of this sender, as the receiver knows it."""
+    found = directory.cookie_for(delivered.recipient_gcid, delivered.sender_gcid)
+    return replace(delivered, cookie=Cookie(found.content, found.content_type)) if found is not None else delivered
+
+
+def told_of(result: PostResult, queued: Queued, veil: Veil) -> PostResult:
+    """The answer to whoever answered this delivery, in the words it knows the message by."""
+    if not queued.shown_sender:
+        return result
+    session = veil.session(result.session) if result.session == queued.message.session else result.session
+    recipients = () if queued.in_transit else result.recipients
+    return replace(result, session=session, transaction=veil.session(result.transaction), recipients=recipients)

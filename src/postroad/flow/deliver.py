@@ -28,7 +28,7 @@ from postroad.core.model.polling import (
     SettlementResult,
 )
 from postroad.core.model.polling import Outcome as Wish
-from postroad.core.model.selector import EVERYTHING, Selector
+from postroad.core.model.selector import EVERYTHING, PseudonymSelector, Selector
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.answer import AnswerStage
@@ -118,13 +118,16 @@ class DeliverStage:
         named = [text for text in (wanted.session, wanted.transaction) if text]
         if len({is_pseudonym(text) for text in named}) > 1:
             return None  # no message is known by both kinds of names
-        veil = self._tokens.veil
-        return replace(
-            wanted,
-            sender=sender.gcid if sender else "",
-            session=veil.real_session(wanted.session),
-            transaction=veil.real_session(wanted.transaction),
-            hidden=bool(named) and is_pseudonym(named[0]),
+        gcid = sender.gcid if sender else ""
+        if not named or not is_pseudonym(named[0]):
+            return replace(wanted, sender=gcid)
+        return PseudonymSelector(
+            sender=gcid,
+            type=wanted.type,
+            topic=wanted.topic,
+            session=self._tokens.veil.real_session(wanted.session),
+            transaction=self._tokens.veil.real_session(wanted.transaction),
+            properties=wanted.properties,
         )
 
     def _delivered(self, queued: Queued, body: bytes | None, directory: Directory) -> Delivered:
@@ -148,7 +151,7 @@ class DeliverStage:
             handle=message.handle,
             arguments=hop.arguments,
             reference=Reference(message.answers.session, message.answers.handle) if message.answers else None,
-            invoker=_address(hop.invoker, directory),
+            invoker=_address(sender if hop.invoker == message.sender else hop.invoker, directory),
             status=message.status,
             properties=message.properties,
             posted_at_us=message.at_us,
@@ -158,7 +161,9 @@ class DeliverStage:
             possible_duplicate=message.possible_duplicate,
             parts=parts_of(queued.content.parts, body or b""),
         )
-        return in_context(delivered, queued, directory, self._tokens.veil) if has_context(queued) else delivered
+        if has_context(queued):
+            delivered = in_context(delivered, queued, directory, self._tokens.veil)
+        return with_cookie(delivered, directory) if directory.cookies else delivered
 
 
 def _over(token: str) -> Settled:
@@ -178,8 +183,6 @@ def _receiver(caller: Caller) -> Service:
     return caller.service
 
 
-def _address(gcid: str, directory: Directory) -> str:
-    service = directory.services.get(gcid)
 def _check_standing(service: Service, directory: Directory) -> None:
     """Refuse to hand anything out to who is suspended, also when that happened while it waited; settling goes on."""
     if directory.is_suspended(service):
@@ -189,4 +192,6 @@ def _check_standing(service: Service, directory: Directory) -> None:
         )
 
 
+def _address(gcid: str, directory: Directory) -> str:
+    service = directory.services.get(gcid)
     return service.address if service is not None else gcid

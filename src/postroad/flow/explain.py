@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from postroad.core.admission.admit import ADDRESSED, admit
+from postroad.core.identity.veil import Veil
 from postroad.core.model.caller import Caller
 from postroad.core.model.journal import Copy, Hop, InvocationReturned, MessagePosted, decode
 from postroad.core.model.message import Message
@@ -18,6 +19,7 @@ from postroad.core.model.rule import Rule, rule_key
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import CONTENT, MESSAGE
 from postroad.core.routing.explanation import (
+    ExplainedCopy,
     ExplainedRule,
     ExplainedService,
     Explanation,
@@ -66,12 +68,14 @@ class ExplainStage:
         directory: Callable[[], Directory],
         clock: Clock,
         indexed: Callable[[], Awaitable[None]],
+        veil: Veil,
     ) -> None:
         self._journal = journal
         self._index = index
         self._directory = directory
         self._clock = clock
         self._indexed = indexed
+        self._veil = veil
 
     async def hypothetical(self, caller: Caller, message: Message) -> Explanation:
         """What would become of this message if it were posted now; raises Refused when it would not be admitted at all."""
@@ -96,7 +100,7 @@ class ExplainStage:
     async def stored(self, session: str, organization: str | None) -> Explanation | None:
         """Why the message of this session went the way it did; None when the organization had no part in it."""
         await self._indexed()
-        for row in await self._index.query("message", session):
+        for row in await self._index.query("message", self._veil.real_session(session)):
             message = decode(row[MESSAGE.index("header")])
             if isinstance(message, MessagePosted) and self._took_part(message, organization):
                 return await self._stored(row, message, Reader(organization, self._directory()))
@@ -118,13 +122,12 @@ class ExplainStage:
                 tried, forgotten = (*tried, *more), forgotten or gone
                 if returned.hops:
                     copies[returned.copy] = Copy(copies[returned.copy].named, returned.hops, logical=returned.logical)
-        sender = directory.services.get(message.sender)
         return Explanation(
             session=message.session,
-            sender=sender.address if sender is not None else message.sender,
+            sender=_shown_sender(message, directory, reader),
             directory=message.directory,
             services=await self._services(tried, reader),
-            copies=tuple([explained_copy(copy, directory, reader) for copy in copies]),
+            copies=tuple([_as_told(message, copy, directory, reader) for copy in copies]),
             forgotten=forgotten,
         )
 
@@ -153,6 +156,7 @@ class ExplainStage:
             rules=rules,
             faults=() if withheld else one.faults,
             withheld=withheld,
+            isolated=bool(one.isolated_by) and not reader.owns(one.isolated_by),
         )
 
     async def _rule(self, one: ServiceTried, tried: RuleTried, reader: Reader) -> ExplainedRule:
@@ -171,3 +175,18 @@ class ExplainStage:
             if row[VERSION] == version and row[VALUE]:
                 return msgspec.json.decode(row[VALUE], type=Rule)
         return None
+
+
+def _shown_sender(message: MessagePosted, directory: Directory, reader: Reader) -> str:
+    """The sender, or whom the receiver of a response takes for it."""
+    shown = message.shown_sender if message.shown_sender and not reader.owns(message.sender) else message.sender
+    service = directory.services.get(shown)
+    return service.address if service is not None else shown
+
+
+def _as_told(message: MessagePosted, copy: Copy, directory: Directory, reader: Reader) -> ExplainedCopy:
+    """A copy's way; a response to somebody who is kept from its sender goes to whoever stands between them."""
+    shown = message.answers.shown_requester if message.answers is not None else ""
+    if not shown or reader.owns(shown) or not reader.owns(message.sender):
+        return explained_copy(copy, directory, reader)
+    return explained_copy(Copy(shown, (Hop(shown, (), message.sender),)), directory, reader)

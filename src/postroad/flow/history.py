@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from postroad.core.audit.history import History, tell
+from postroad.core.audit.history import tell
+from postroad.core.audit.story import History
+from postroad.core.identity.veil import Veil
 from postroad.core.model.journal import Entry, decode
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import JOURNEY, QUERIES
@@ -22,20 +24,22 @@ class HistoryStage:
         index: IndexReader,
         directory: Callable[[], Directory],
         indexed: Callable[[], Awaitable[None]],
+        veil: Veil,
     ) -> None:
         self._journal = journal
         self._index = index
         self._directory = directory
+        self._veil = veil
         self._indexed = indexed  # waits until the index knows everything that is durable now
 
     async def trace(self, session: str, organization: str | None) -> History | None:
         """Everything that happened in the transaction a session belongs to, as far as the organization may see it."""
         await self._indexed()
-        rows = await self._index.query("message", session)
+        rows = await self._index.query("message", self._veil.real_session(session))
         if not rows:
             return None
         entries = await self._entries(rows[0][TRANSACTION])
-        return tell(entries, self._directory(), organization)
+        return tell(entries, self._directory(), organization, session, self._veil)
 
     async def _entries(self, transaction: str) -> list[tuple[int, Entry]]:
         posted = await self._index.query("transaction_messages", transaction)

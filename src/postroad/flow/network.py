@@ -13,17 +13,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from postroad.core.audit.history import History
+from postroad.core.audit.story import History
+from postroad.core.identity.tokens import Tokens
 from postroad.core.model.caller import Caller
-from postroad.core.model.message import Delivered, Message, PostResult
 from postroad.core.model.directory import OrganizationLimits
+from postroad.core.model.message import Delivered, Message, PostResult
 from postroad.core.model.polling import PollRequest, Settlement, SettlementResult
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explanation import Explanation
 from postroad.errors import Refused, Unavailable
 from postroad.flow.accept import AcceptStage
-from postroad.flow.answer import AnswerStage
 from postroad.flow.allow import AllowStage
+from postroad.flow.answer import AnswerStage
 from postroad.flow.cancel import CancelStage
 from postroad.flow.configure import Configuration
 from postroad.flow.deliver import DeliverStage
@@ -49,8 +50,8 @@ class Network:
         randomness: Randomness,
         token_key: bytes,
         indexed: Callable[[], Awaitable[None]],
-    ) -> None:
         limits: OrganizationLimits | None = None,
+    ) -> None:
         self.desk = desk
         self.journal = journal
         self.index = index
@@ -63,7 +64,8 @@ class Network:
         self.ending = ending = EndStage(desk, journal, directory, clock, randomness, due)
         desk.on_given_up(ending.give_up)
         cancelling = CancelStage(desk, index, indexed)
-        answers = AnswerStage(desk, journal, randomness, token_key, ending, cancelling)
+        self.tokens = tokens = Tokens(token_key)
+        answers = AnswerStage(desk, journal, randomness, tokens, ending, cancelling)
         self.expiry = ExpireStage(desk, index, clock, ending, due, indexed)
         self.allowances = AllowStage(index, directory, clock, indexed, limits or OrganizationLimits())
         self._accept = AcceptStage(desk, journal, directory, clock, randomness, answers, self.allowances, due.note)

@@ -17,7 +17,6 @@ from typing import NamedTuple, TypeVar
 from postroad.core.admission.policy import is_https, pushed_level
 from postroad.core.delivery.pushing import PushAnswer
 from postroad.core.delivery.retrying import Again, GiveUp, SwitchOff, Verdict, verdict
-from postroad.core.model import ids
 from postroad.core.model import message as model
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import State
@@ -112,7 +111,7 @@ class Attempts:
     async def _again(
         self, service: Service, delivered: model.Delivered, failed: Failed, judged: Again | SwitchOff
     ) -> None:
-        number = _number(delivered)
+        number = self._number(delivered)
         entry = DeliveryAttempted(
             at_us=self._network.clock.now_us(),
             by=service.gcid,
@@ -126,7 +125,7 @@ class Attempts:
 
     async def _give_up(self, delivered: model.Delivered, reason: str) -> None:
         """The end of it: a dead letter, and word to whoever waits for a response."""
-        number, desk = _number(delivered), self._network.desk
+        number, desk = self._number(delivered), self._network.desk
         found = await desk.find(number)
         if found is None or found.state is not State.QUEUED:
             return
@@ -136,6 +135,12 @@ class Attempts:
         now_us = self._network.clock.now_us()
         entry = DeliveriesEnded(now_us, BY_NETWORK, "failed", reason[:REASON_MOST], (number,))
         await committed(desk, Step(entry, reserve=True, waiting=(number,)))
+
+    def _number(self, delivered: model.Delivered) -> int:
+        number = self._network.tokens.number(delivered.token)
+        if number is None:
+            raise RuntimeError("a delivery of this network has a token of another")
+        return number
 
     async def switch_off(self, service: Service, reason: str) -> None:
         """Let the service poll from now on; the change says why, and its owner changes it back when the server is well."""
@@ -163,10 +168,3 @@ async def _insisting(write: Callable[[], Awaitable[_Written]]) -> _Written:
 
 def _is_success(answer: PushAnswer) -> bool:
     return answer.status is not None and 200 <= answer.status < 300
-
-
-def _number(delivered: model.Delivered) -> int:
-    number = ids.token_number(delivered.token)
-    if number is None:
-        raise RuntimeError("a delivery of this network has a token of another")
-    return number

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from postroad.adapters.system import SystemClock
-from postroad.core.audit.history import CopyHistory
+from postroad.core.audit.story import CopyHistory
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
 from postroad.core.model.message import (

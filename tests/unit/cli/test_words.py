@@ -21,7 +21,7 @@ from postroad.cli.references import read_documents
 from postroad.cli.trace_view import trace_tree
 from postroad.client import Part, Status
 from postroad.client.configuration import FieldChange, Plan, PlannedStep
-from postroad.core.audit.history import CopyHistory, Event, History, MessageHistory, Stop
+from postroad.core.audit.story import CopyHistory, Event, History, MessageHistory, Stop
 from postroad.core.model.message import Property, PropertyType
 from postroad.errors import Misconfigured
 from tests.unit.client.scripted import delivered

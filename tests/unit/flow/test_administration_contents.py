@@ -33,6 +33,7 @@ class House:
         self.network = running.network
         self.services: dict[str, Caller] = {}
         self.session = ""
+        self.known: dict[str, str] = {}  # the session as each was told it
         self.deliveries: dict[str, int] = {}
         self.traces: dict[str, list[str]] = {}  # what each was told when it polled
 
@@ -55,6 +56,7 @@ class House:
         self.session = (await self.network.post(self.services["Sender"], message)).session
         for name in ("Postcard", "Stamp", "Guard", "Acme"):
             [delivered] = await self.network.poll(self.services[name], PollRequest(max=1, trace=True))
+            self.known[name] = delivered.session
             self.traces[name] = [stop.service for stop in delivered.trace]
             if delivered.recipient != "Acme/In":
                 answer = Message(type=MessageType.RESPONSE, reference=delivered.token)
@@ -65,10 +67,10 @@ class House:
             stop.service.partition("/")[0]: stop.delivery for stop in history.messages[0].copies[0].stops
         }
 
-    async def seen(self, viewer: Caller, stop: str) -> list[str] | None:
+    async def seen(self, viewer: Caller, session: str, stop: str) -> list[str] | None:
         """Ids of the parts that the viewer sees at a stop; None where it does not even see the stop."""
         try:
-            parts = await parts_at_stop(self.network, viewer, self.session, self.deliveries[stop])
+            parts = await parts_at_stop(self.network, viewer, session, self.deliveries[stop])
         except Refused as refusal:
             if refusal.code != "not-found":
                 raise
@@ -100,7 +102,25 @@ SEEN: dict[str, dict[str, list[str] | None]] = {
 async def test_each_sees_at_each_stop_what_it_may(house: House, viewer: str) -> None:
     person = await house.running.enroll(f"p@{viewer.casefold()}.example", organization=viewer)
     for asking in (house.services[viewer], person):
-        assert {stop: await house.seen(asking, stop) for stop in house.deliveries} == SEEN[viewer]
+        session = house.known.get(viewer, house.session)
+        assert {stop: await house.seen(asking, session, stop) for stop in house.deliveries} == SEEN[viewer]
+
+
+@pytest.mark.req("R12", "Z5")
+async def test_one_that_is_isolated_does_not_know_the_message_by_the_name_that_others_know(house: House) -> None:
+    assert house.known["Guard"] != house.session
+    assert house.known["Stamp"] == house.known["Acme"] == house.session
+    guard = house.services["Guard"]
+    assert await house.seen(guard, house.session, "Guard") is None
+    with pytest.raises(Refused, match="not-found"):
+        await history(house.network, guard, house.session)
+    [told] = (await history(house.network, guard, house.known["Guard"])).messages
+    assert (told.session, told.seq, told.at_us % 1_000_000) == (house.known["Guard"], 0, 0)
+    shown = told.copies[0].stops[0].delivery
+    assert shown != house.deliveries["Guard"]
+    assert [one.id for one in await parts_at_stop(house.network, guard, told.session, shown)] == ALL
+    [same] = (await history(house.network, house.services["Sender"], house.known["Guard"])).messages
+    assert same.session == house.session, "whoever may see the message finds it by either name"
 
 
 TOLD = {
@@ -117,7 +137,7 @@ TOLD = {
 async def test_the_history_tells_each_of_the_stops_that_it_sees(house: House, viewer: str) -> None:
     person = await house.running.enroll(f"p@{viewer.casefold()}.example", organization=viewer)
     for asking in (house.services[viewer], person):
-        [message] = (await history(house.network, asking, house.session)).messages
+        [message] = (await history(house.network, asking, house.known.get(viewer, house.session))).messages
         [copy] = message.copies
         assert [stop.service for stop in copy.stops] == TOLD[viewer]
         isolated = viewer == "Guard"
@@ -176,7 +196,7 @@ async def test_a_look_of_a_person_is_on_record_and_operators_do_not_look(house: 
     operator = await house.running.enroll("op@example.org", operator=True)
     number = house.deliveries["Acme"]
     assert (await part_at_stop(house.network, person, house.session, number, "open")).data == b"anybody"
-    assert await house.seen(operator, "Acme") is None
+    assert await house.seen(operator, house.session, "Acme") is None
     records = (await house.network.journal.read(0, 1 << 30)).records
     looks = [entry for entry in (decode(record.facts) for record in records) if isinstance(entry, AccessRecorded)]
     assert [(look.by, look.what, look.detail) for look in looks] == [

@@ -284,7 +284,7 @@ class LocalDesk:
             queued = found_from_row(row, now=now, now_us=now_us).queued
             if len(taken.leased) == most:
                 return
-            if queued.available_at <= now and terms.selector.matches(queued.message):
+            if queued.available_at <= now and terms.selector.matches(queued.message, queued.shown_sender):
                 self._hot.adopt(box, queued)
                 box.take_one(queued.number, now_us, terms.until, terms.attempts_most, taken)
 

@@ -6,15 +6,22 @@ same time; only what the group recorded is handed out; what was reserved for not
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from postroad.adapters.desk.group_commit import GroupCommit
 from postroad.adapters.desk.shared_effects import ABOUT_DELIVERIES
 from postroad.adapters.desk.shared_waiting import queued_from_row
 from postroad.adapters.journal.postgres_connections import Connections
 from postroad.core.model.delivery import Queued
-from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased, Entry, MessagePosted, decode
+from postroad.core.model.journal import (
+    DeliveriesEnded,
+    DeliveriesLeased,
+    Entry,
+    InvocationReturned,
+    MessagePosted,
+    decode,
+)
 from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.errors import Unavailable
 from postroad.ports import Clock, EndJourney, Step
@@ -72,7 +79,7 @@ class Claims:
         after = 0
         while rows := await self._connections.fetch(self._sql["candidates"], lease.mailbox, lease.at_us, after, PAGE):
             after = rows[-1][0]
-            matching = [number for number, header in rows if _matches(selector, header)][:most]
+            matching = [row[0] for row in rows if _matches(selector, row)][:most]
             if matching and (reserved := await self._reserve_rows(lease, most, matching)):
                 return reserved
         return []
@@ -140,6 +147,13 @@ def _numbers(deliveries: list[Queued]) -> tuple[int, ...]:
     return tuple(queued.number for queued in deliveries)
 
 
-def _matches(selector: Selector, header: bytes) -> bool:
+def _matches(selector: Selector, row: Sequence[Any]) -> bool:
+    """Whether the delivery that a row of ``candidates`` describes is asked for."""
+    _, copy, hop, header, replaced = row
     message = decode(header)
-    return isinstance(message, MessagePosted) and selector.matches(message)
+    returned = decode(replaced) if replaced is not None else None
+    if not isinstance(message, MessagePosted):
+        return False
+    hops = (returned.hops if isinstance(returned, InvocationReturned) else ()) or message.copies[copy].hops
+    context = hops[hop].context
+    return selector.matches(message, context.shown_sender if context is not None else "")

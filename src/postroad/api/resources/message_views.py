@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroad.core.audit.history import CopyHistory, History, MessageHistory, Stop
+from postroad.core.audit.story import CopyHistory, History, MessageHistory, Stop
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.delivery import State
 from postroad.core.model.journal import MessagePosted
@@ -56,6 +56,8 @@ def _refused_summary(row: dict[str, Any], directory: Directory) -> dict[str, Any
 
 
 def _recipients(message: MessagePosted, directory: Directory) -> list[str]:
+    if message.answers is not None and message.answers.shown_requester:
+        return [_address(message.answers.shown_requester, directory)]
     return [_address(copy.hops[-1].service, directory) if copy.hops else copy.named for copy in message.copies]
 
 

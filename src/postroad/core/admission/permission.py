@@ -37,13 +37,13 @@ def _permitted(sender: Service, named: str, directory: Directory) -> Service:
         raise unknown_recipient(named)
     same_house = recipient.organization.casefold() == sender.organization.casefold()
     listed = recipient.accepts is Accepts.LISTED and _is_listed(sender, recipient)
-    if not same_house and not listed:
+    if not same_house and not listed and not directory.trusts(recipient, sender):
         if recipient.visibility is Visibility.PRIVATE:
             raise unknown_recipient(named)
         if recipient.accepts is not Accepts.ANYONE:
             raise Refused(
                 "recipient.not-allowed",
-                f"{recipient.address} does not accept messages from {sender.address}; ask its owner to list you",
+                f"{recipient.address} does not accept messages from {sender.address}; {_what_to_do(recipient)}",
             )
     if directory.is_suspended(recipient):
         raise Refused(
@@ -51,6 +51,12 @@ def _permitted(sender: Service, named: str, directory: Directory) -> Service:
             f"{recipient.address} is suspended; nothing is lost that was sent before, try again when it is back",
         )
     return recipient
+
+
+def _what_to_do(recipient: Service) -> str:
+    if recipient.accepts is Accepts.PROVISIONED:
+        return "connect a service of yours with it first (provisioning), and send from that"
+    return "ask its owner to list you"
 
 
 def _is_listed(sender: Service, recipient: Service) -> bool:

@@ -8,9 +8,12 @@ one that is isolated sees whoever isolates it in the sender's place; and nobody 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import replace
 
+from postroad.core.audit.faces import NETWORK, Faces
 from postroad.core.audit.passing import isolating
+from postroad.core.audit.story import CopyHistory, Event, History, MessageHistory, Stop
+from postroad.core.identity.veil import Veil
 from postroad.core.model.delivery import FINAL, State, is_followed
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
@@ -28,76 +31,19 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explanation import OF_ANOTHER
 
 UNDER_WAY = "under way"
-NETWORK = "network"
 
 
-@dataclass(slots=True, kw_only=True)
-class Event:
-    """One thing that happened: when, in a word, by whom, and details."""
+def tell(
+    entries: Iterable[tuple[int, Entry]], directory: Directory, organization: str | None, asked: str, veil: Veil
+) -> History | None:
+    """The history that these entries of one transaction tell; ``organization`` None sees all. None when nothing may be seen.
 
-    seq: int
-    at_us: int
-    what: str
-    by: str
-    detail: str = ""
-
-
-@dataclass(slots=True, kw_only=True)
-class Stop:
-    """A copy at one service."""
-
-    delivery: int
-    service: str  # address
-    gcid: str
-    in_transit: bool
-    state: str
-    size: int
-    invoker: str = ""  # who brought the service into the route
-    rule: str = ""  # by which of its rules; empty: named by the sender
-    isolated_by: str = ""  # GCID of the service that keeps what it includes to itself
-    events: list[Event] = field(default_factory=list)
-
-
-@dataclass(slots=True, kw_only=True)
-class CopyHistory:
-    """One recipient's copy: its stops in order, or why it was refused; ``state`` is what became of it in the end."""
-
-    recipient: str
-    code: str
-    detail: str
-    route: list[str]
-    state: str = ""
-    stops: list[Stop] = field(default_factory=list)
-
-
-@dataclass(slots=True, kw_only=True)
-class MessageHistory:
-    seq: int
-    session: str
-    at_us: int
-    type: str
-    sender: str
-    topic: str
-    handle: str
-    size: int
-    form: str
-    directory: int
-    answers: str  # session of the request that this one answers
-    copies: list[CopyHistory] = field(default_factory=list)
-
-
-@dataclass(slots=True, kw_only=True)
-class History:
-    transaction: str
-    messages: list[MessageHistory]
-
-
-def tell(entries: Iterable[tuple[int, Entry]], directory: Directory, organization: str | None) -> History | None:
-    """The history that these entries of one transaction tell; ``organization`` None sees all. None when nothing may be seen."""
+    ``asked`` is the session that somebody asks with: its own name of a message, or the pseudonym by which it knows it.
+    """
     teller = _Teller(directory, organization)
     for seq, entry in sorted(entries, key=lambda item: item[0]):
         teller.hear(seq, entry)
-    return teller.history()
+    return teller.history(asked, veil)
 
 
 class _Teller:
@@ -130,12 +76,13 @@ class _Teller:
                     self._note(number, seq, entry.at_us, entry.state, entry.by, entry.reason, FINAL[entry.state])
                 self._journeys_ended(entry.journeys, FINAL[entry.state])
 
-    def history(self) -> History | None:
-        for _, story in self._messages.values():
+    def history(self, asked: str, veil: Veil) -> History | None:
+        faces = Faces(veil)
+        for entry, story in self._messages.values():
             for copy in story.copies:
                 copy.state = copy.state or (copy.stops[-1].state if copy.stops else "")
-        messages = [story for entry, story in self._messages.values() if self._may_see(entry, story)]
-        return History(transaction=self._transaction, messages=messages) if messages else None
+            self._show(entry, story, faces)
+        return faces.history(asked, self._transaction)
 
     def _posted(self, seq: int, entry: MessagePosted) -> None:
         self._transaction = entry.transaction
@@ -222,33 +169,53 @@ class _Teller:
         if state is not None and stop.state == State.QUEUED.name.lower():
             stop.state = state.name.lower()
 
-    def _may_see(self, entry: MessagePosted, story: MessageHistory) -> bool:
+    def _show(self, entry: MessagePosted, story: MessageHistory, faces: Faces) -> None:
+        """Put what the viewer may know of a message to the face under which it knows it."""
         if self._viewer is None:
-            return True
-        if self._owner(entry.sender) == self._viewer:
-            for ordinal, copy in enumerate(story.copies):
-                copy.stops = [stop for stop in copy.stops if not self._is_kept_back(stop.gcid, stop.isolated_by)]
-                ways = self._routes[story.seq, ordinal]
-                copy.route = [
-                    self._address(hop.service) for hop in ways if not self._is_kept_back(hop.service, isolating(hop))
-                ]
-            return True
-        for copy in story.copies:
-            copy.stops = [stop for stop in copy.stops if self._concerns_viewer(stop)]
-            copy.route = [stop.service for stop in copy.stops]
-        story.copies = [copy for copy in story.copies if copy.stops]
-        self._isolate(story)
-        return bool(story.copies)
+            faces.open.append(story)
+        elif self._owner(entry.sender) == self._viewer:
+            self._show_own(entry, story, faces)
+        else:
+            stops = [stop for copy in story.copies for stop in copy.stops if self._concerns_viewer(stop)]
+            hidden = [stop for stop in stops if self._is_isolated(stop)]
+            if len(hidden) < len(stops):
+                cut = _cut(story, [stop for stop in stops if stop not in hidden])
+                faces.open.append(self._from_shown_sender(entry, cut))
+            if hidden:
+                shown = self._address(hidden[0].isolated_by)
+                faces.hidden.append(faces.disguised(_cut(story, hidden), shown))
+
+    def _show_own(self, entry: MessagePosted, story: MessageHistory, faces: Faces) -> None:
+        shown = entry.answers.shown_requester if entry.answers is not None else ""
+        if shown and self._owner(shown) != self._viewer:
+            faces.hidden.append(faces.answer_to_unknown(story, self._address(shown)))
+            return
+        for ordinal, copy in enumerate(story.copies):
+            copy.stops = [stop for stop in copy.stops if not self._is_kept_back(stop.gcid, stop.isolated_by)]
+            ways = self._routes[story.seq, ordinal]
+            copy.route = [
+                self._address(hop.service) for hop in ways if not self._is_kept_back(hop.service, isolating(hop))
+            ]
+            if ways and self._is_kept_back(ways[-1].service, isolating(ways[-1])):
+                named = self._directory.service(entry.copies[ordinal].named)
+                copy.recipient = named.address if named is not None else entry.copies[ordinal].named
+        faces.open.append(story)
+
+    def _from_shown_sender(self, entry: MessagePosted, story: MessageHistory) -> MessageHistory:
+        """A response as its receiver knows it, where somebody stands between the two."""
+        if not entry.shown_sender or self._owner(entry.shown_sender) == self._viewer:
+            return story
+        shown, real = self._address(entry.shown_sender), self._address(entry.sender)
+        for stop in (stop for copy in story.copies for stop in copy.stops if stop.invoker == real):
+            stop.invoker = shown
+        return replace(story, sender=shown)
 
     def _concerns_viewer(self, stop: Stop) -> bool:
         return self._viewer in (self._owner(stop.gcid), self._owner(self._invokers[stop.delivery]))
 
-    def _isolate(self, story: MessageHistory) -> None:
-        """What is told to somebody who had to do with the message only as one that others isolate."""
-        stops = [stop for copy in story.copies for stop in copy.stops]
-        if stops and all(stop.isolated_by and self._owner(stop.isolated_by) != self._viewer for stop in stops):
-            story.sender = self._address(stops[0].isolated_by)
-            story.handle = story.answers = ""
+    def _is_isolated(self, stop: Stop) -> bool:
+        """Whether the viewer has to do with this stop only as one that others isolate."""
+        return bool(stop.isolated_by) and self._owner(stop.isolated_by) != self._viewer
 
     def _rule(self, hop: Hop) -> str:
         """The name of the rule that brought the service in; that of another organization is not told."""
@@ -277,3 +244,13 @@ def _move(entry: DeliveriesLeased | DeliveriesReturned | DeliveryAttempted) -> t
     if isinstance(entry, DeliveryAttempted):
         return "push failed", f"{entry.fault}, after {entry.duration_ms} ms; {later}"
     return "given back", f"{entry.reason or 'no reason given'}; {later}"
+
+
+def _cut(story: MessageHistory, stops: list[Stop]) -> MessageHistory:
+    """The message with these stops alone, as far as the viewer goes."""
+    copies = []
+    for copy in story.copies:
+        seen = [stop for stop in copy.stops if stop in stops]
+        if seen:
+            copies.append(replace(copy, stops=seen, route=[stop.service for stop in seen]))
+    return replace(story, copies=copies)

@@ -27,9 +27,12 @@ def with_own_rules(explanation: Explanation, owns: Owns) -> Explanation:
     return replace(explanation, services=tuple(_withheld_unless(owns, one) for one in explanation.services))
 
 
-def as_party(explanation: Explanation, owns: Owns) -> Explanation | None:
-    """What somebody sees of it who is not the sender; None when they had no part in it."""
-    cuts = [_Cut(owns) for _ in explanation.copies]
+def as_party(explanation: Explanation, owns: Owns, *, hidden: bool = False) -> Explanation | None:
+    """What somebody sees of it who is not the sender; None when they had no part in it.
+
+    ``hidden`` asks for the part in which the wider route is kept from them, and otherwise for the rest; never for both.
+    """
+    cuts = [_Cut(owns, hidden) for _ in explanation.copies]
     copies = tuple(
         copy for cut, one in zip(cuts, explanation.copies, strict=True) if (copy := cut.copy(one)) is not None
     )
@@ -39,7 +42,9 @@ def as_party(explanation: Explanation, owns: Owns) -> Explanation | None:
     return replace(
         explanation,
         sender=KEPT_BACK if isolated else explanation.sender,
-        services=tuple(_own_service(one, isolated) for one in explanation.services if owns(one.gcid)),
+        services=tuple(
+            _own_service(one, isolated) for one in explanation.services if owns(one.gcid) and one.isolated == hidden
+        ),
         copies=copies,
     )
 
@@ -61,8 +66,9 @@ def _own_service(service: ExplainedService, isolated: bool) -> ExplainedService:
 class _Cut:
     """Cuts one copy; ``knows_sender`` becomes true when one of theirs was brought in without being isolated by others."""
 
-    def __init__(self, owns: Owns) -> None:
+    def __init__(self, owns: Owns, hidden: bool) -> None:
         self._owns = owns
+        self._hidden = hidden
         self.knows_sender = False
 
     def copy(self, copy: ExplainedCopy) -> ExplainedCopy | None:
@@ -78,8 +84,8 @@ class _Cut:
     ) -> Iterator[ExplainedInvocation]:
         """Their invocations and those that they brought in; others are left out, and what is below them moves up."""
         for node in tree:
-            own = self._owns(node.gcid)
             hidden = isolated or (node.isolated and not by_own)
+            own = self._owns(node.gcid) and hidden == self._hidden
             below = tuple(self._nodes(node.children, by_own=own, isolated=hidden))
             self.knows_sender |= own and not hidden
             if by_own:

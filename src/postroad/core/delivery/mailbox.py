@@ -147,7 +147,7 @@ class Mailbox:
         if not selector.selects_all:
             both = heapq.merge(sorted(set(self._again)), self._waiting)
             available = [number for number in both if number <= reach and self._is_available(number)]
-            yield from [number for number in available if selector.matches(self._open[number].message)]
+            yield from [number for number in available if _matches(selector, self._open[number])]
             return
         while self._waiting or (self._again and self._again[0] <= reach):
             if self._again and (not self._waiting or self._again[0] < next(iter(self._waiting))):
@@ -160,3 +160,7 @@ class Mailbox:
     def _is_available(self, number: int) -> bool:
         queued = self._open.get(number)
         return queued is not None and not queued.leased
+
+
+def _matches(selector: Selector, queued: Queued) -> bool:
+    return selector.matches(queued.message, queued.shown_sender)

@@ -13,14 +13,14 @@ from msgspec import Struct
 
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import Hop, MessagePosted, PartFacts, Returned
-from postroad.core.model.message import MessageType
+from postroad.core.model.message import Delivered, MessageType
 
 
 class State(IntEnum):
     QUEUED = 0  # waiting in the service's mailbox, perhaps leased to a poller
     DELIVERED = 1  # acknowledged; final
     REJECTED = 2  # a filter or rule said no; final
-    FAILED = 3  # given up; kept as a dead letter; final until somebody resends it
+    FAILED = 3  # given up; kept as a dead letter; final
     EXPIRED = 4  # final
     CANCELLED = 5  # withdrawn by the sender; final
 
@@ -50,6 +50,9 @@ MOVES: dict[State, dict[str, State]] = {
     State.EXPIRED: {},
     State.CANCELLED: {},
 }
+
+# What somebody may do, once, about a delivery that failed. It stays failed; what is resent is another delivery, in a new round.
+DEALT_WITH: dict[str, State] = {"resent": State.QUEUED, "dropped": State.FAILED}
 
 FINAL: dict[str, State] = {
     "rejected": State.REJECTED,
@@ -88,6 +91,8 @@ class Queued(Struct, gc=False, kw_only=True):
     leased: bool = False
     token: str = ""  # once computed
     data: bytes | None = None  # the body's bytes while they are still warm
+    round: int = 0  # the journey, where it is not the one that began with the post
+    origin: int = 0  # of a dead letter that was resent: the first round's delivery
 
     @property
     def hops(self) -> tuple[Hop, ...]:
@@ -105,8 +110,16 @@ class Queued(Struct, gc=False, kw_only=True):
         return self.hop < len(self.hops) - 1
 
     @property
+    def shown_sender(self) -> str:
+        """GCID of the service that the receiver takes for the sender, because it keeps the wider route from it; or empty."""
+        context = self.hops[self.hop].context
+        return context.shown_sender if context is not None else ""
+
+    @property
     def journey(self) -> int:
         """The journey that this delivery is part of; 0 when the delivery is all there is to it."""
+        if self.round:
+            return self.round
         if self.message.answers is not None:
             return self.message.answers.journey
         return delivery_number(self.message_seq, self.copy) if is_followed(self.message, self.copy) else 0
@@ -117,6 +130,12 @@ def is_followed(message: MessagePosted, copy: int) -> bool:
     if message.answers is not None:
         return False  # part of its request's journey
     return message.type is MessageType.REQUEST or len(message.copies[copy].hops) > 1
+
+
+class Resent(Delivered, gc=False, frozen=True, kw_only=True):
+    """A delivery of a later round, as handed to its receiver, who may know it again by the first round's number."""
+
+    origin: int
 
 
 class Found(NamedTuple):

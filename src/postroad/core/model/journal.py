@@ -87,6 +87,7 @@ class Answers(Struct, gc=False, frozen=True, array_like=True):
     session: str
     handle: str = ""
     journey: int = 0  # the request's copy whose journey this ends once the requester has it
+    shown_requester: str = ""  # GCID that the responder takes for the requester, from whom it is kept; empty: the real one
 
 
 class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.posted"):
@@ -214,6 +215,39 @@ class DeliveriesEnded(Struct, gc=False, frozen=True, array_like=True, tag_field=
     journeys: tuple[int, ...] = ()  # copies that have thereby come to their end, a delivery waiting or not
 
 
+class DeliveryResent(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.resent"):
+    """Somebody has a dead letter delivered once more, to the service where it failed: a new round begins there.
+
+    The new delivery has this entry's number; so has its journey, where the copy is followed.
+    """
+
+    at_us: int
+    by: str
+    reason: str
+    delivery: int  # the dead letter
+    origin: int  # the first round's delivery, by which the receiver knows it again
+    session: str
+    transaction: str
+    sender: str  # GCID of the service that it comes from: the message's sender, or the in-transit service before
+    message: int  # seq of the MessagePosted entry
+    copy: int
+    hop: int
+    content: int  # seq of the entry that has its content
+    next: str  # GCID of the service it is delivered to
+    expires_at_us: int
+    followed: bool = False  # the round is a journey of its own
+    answer: bool = False  # it is a response on its way back
+
+
+class DeliveriesDropped(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.dropped"):
+    """Somebody has put these dead letters aside for good; they stay failed."""
+
+    at_us: int
+    by: str
+    reason: str
+    deliveries: tuple[int, ...]
+
+
 class Key(Struct, gc=False, frozen=True, array_like=True):
     """A record in a cross-reference map: whose it is, and the name and value of its key."""
 
@@ -282,6 +316,8 @@ Entry = (
     | AccessRecorded
     | CrossReferenceChanged
     | DeliveryAttempted
+    | DeliveryResent
+    | DeliveriesDropped
 )
 
 KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)

@@ -98,6 +98,13 @@ class Passed(Struct, gc=False, frozen=True, array_like=True):
     status: Status | None = None  # an error of it that its invoker absorbed
 
 
+class Cookie(Struct, gc=False, frozen=True, array_like=True):
+    """What the receiver asked to be told again with every message from this sender."""
+
+    content: str
+    content_type: str = "text/plain"
+
+
 class Delivered(Struct, gc=False, frozen=True, kw_only=True):
     """A message as handed to a receiver."""
 
@@ -123,6 +130,7 @@ class Delivered(Struct, gc=False, frozen=True, kw_only=True):
     possible_duplicate: bool = False
     parts: tuple[Part, ...] = ()
     trace: tuple[Passed, ...] = ()  # where the poll asked for it, and cut to what the receiver may see
+    cookie: Cookie | None = None
 
 
 class RecipientResult(Struct, gc=False, frozen=True, kw_only=True):

@@ -22,12 +22,22 @@ class Selector(Struct, frozen=True, kw_only=True):
     properties: tuple[tuple[str, str], ...] = ()  # name equals value, compared as text
 
     @property
+    def by_pseudonym(self) -> bool:
+        """Whether session and transaction were given by the names that a hidden party knows."""
+        return False
+
+    @property
     def selects_all(self) -> bool:
         return self == EVERYTHING
 
-    def matches(self, message: MessagePosted) -> bool:
+    def matches(self, message: MessagePosted, shown_sender: str = "") -> bool:
+        """Whether a message fits that its receiver is shown as one of ``shown_sender``; empty: of whoever sent it.
+
+        Nobody finds by selecting what is kept from them: one from whom the sender is hidden knows the message by pseudonyms.
+        """
         return (
-            (not self.sender or message.sender == self.sender)
+            (not self.sender or (shown_sender or message.shown_sender or message.sender) == self.sender)
+            and (not (self.session or self.transaction) or self.by_pseudonym == bool(shown_sender))
             and (self.type is None or message.type is self.type)
             and (not self.topic or message.topic == self.topic)
             and (not self.session or message.session == self.session)
@@ -38,6 +48,14 @@ class Selector(Struct, frozen=True, kw_only=True):
     def _properties_match(self, message: MessagePosted) -> bool:
         present = {(item.name, item.value) for item in message.properties}
         return all(pair in present for pair in self.properties)
+
+
+class PseudonymSelector(Selector, frozen=True, kw_only=True):
+    """One whose session and transaction came as pseudonyms; the network makes it, no poll can."""
+
+    @property
+    def by_pseudonym(self) -> bool:
+        return True
 
 
 EVERYTHING = Selector()

@@ -16,6 +16,7 @@ from postroad.core.model.asset import Asset, AssetKind, asset_key
 from postroad.core.model.directory import Credential, Organization, Person, Service, Visibility
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.rule import Rule, rule_key
+from postroad.core.model.trust import Provisioning, RegisteredCookie, cookie_key
 
 KINDS: dict[str, type[Any]] = {
     "organization": Organization,
@@ -24,6 +25,8 @@ KINDS: dict[str, type[Any]] = {
     "credential": Credential,
     "rule": Rule,
     "asset": Asset,
+    "provisioning": Provisioning,
+    "cookie": RegisteredCookie,
 }
 
 
@@ -42,6 +45,10 @@ def object_key(item: Any) -> tuple[str, str]:
             return "rule", rule_key(item.service, item.name)
         case Asset():
             return "asset", asset_key(item.service, item.kind, item.name)
+        case Provisioning():
+            return "provisioning", item.service
+        case RegisteredCookie():
+            return "cookie", cookie_key(item.service, item.sender)
     raise TypeError(f"{type(item).__name__} is not a configuration object")
 
 
@@ -54,6 +61,8 @@ class Directory:
     credentials: Mapping[str, Credential] = field(default_factory=dict)
     rules: Mapping[str, Rule] = field(default_factory=dict)
     assets: Mapping[str, Asset] = field(default_factory=dict)
+    provisionings: Mapping[str, Provisioning] = field(default_factory=dict)  # by the enterprise's GCID
+    cookies: Mapping[str, RegisteredCookie] = field(default_factory=dict)
     versions: Mapping[tuple[str, str], int] = field(default_factory=dict)  # removed objects keep theirs
     _by_address: Mapping[str, Service] = field(default_factory=dict)
     cache: dict[Any, Any] = field(default_factory=dict, compare=False)  # answers that hold for this snapshot only
@@ -122,6 +131,57 @@ class Directory:
     def asset(self, service: str, kind: AssetKind, name: str) -> Asset | None:
         return self.assets.get(asset_key(service, kind, name))
 
+    def is_provisioned(self, service: str, provider: str) -> bool:
+        """Whether the provider has confirmed this service of an enterprise, and neither has revoked it."""
+        found = self.provisionings.get(service)
+        return found is not None and found.is_active and found.provider == provider
+
+    def trusts(self, recipient: Service, sender: Service) -> bool:
+        """Whether a provisioning lets this sender write to that recipient.
+
+        A provider trusts the service that it confirmed; the enterprise trusts its provider, for all of its services.
+        """
+        if not self.provisionings:
+            return False
+        return self.is_provisioned(sender.gcid, recipient.gcid) or (
+            recipient.organization.casefold() in self._enterprises_of().get(sender.gcid, ())
+        )
+
+    def cookie_for(self, recipient: str, sender: str) -> RegisteredCookie | None:
+        """What the recipient asked to be told of this sender.
+
+        A service of an enterprise that writes to the provider in its own name is known by the enterprise's account there, where
+        it has just one.
+        """
+        if not self.cookies:
+            return None
+        found = self.cookies.get(cookie_key(recipient, sender))
+        service = self.services.get(sender)
+        if found is not None or service is None or sender in self.provisionings:
+            return found
+        accounts = self._accounts().get((recipient, service.organization.casefold()), ())
+        return self.cookies.get(cookie_key(recipient, accounts[0])) if len(accounts) == 1 else None
+
+    def _enterprises_of(self) -> dict[str, set[str]]:
+        """By provider, the organizations that trust it."""
+        found: dict[str, set[str]] | None = self.cache.get("enterprises")
+        if found is None:
+            found = self.cache["enterprises"] = {}
+            for provider, organization in self._accounts():
+                found.setdefault(provider, set()).add(organization)
+        return found
+
+    def _accounts(self) -> dict[tuple[str, str], list[str]]:
+        """By provider and organization, the services that stand for the organization's accounts there."""
+        found: dict[tuple[str, str], list[str]] | None = self.cache.get("accounts")
+        if found is None:
+            found = self.cache["accounts"] = {}
+            for item in self.provisionings.values():
+                service = self.services.get(item.service)
+                if item.is_active and service is not None:
+                    found.setdefault((item.provider, service.organization.casefold()), []).append(item.service)
+        return found
+
     def _owned(self, name: str, table: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
         """Rules or assets by the service they belong to; sorted when first asked for, then handed on by ``changed``."""
         owned: dict[str, tuple[Any, ...]] | None = self.cache.get(name)
@@ -155,6 +215,8 @@ class Directory:
             credentials=tables["credential"],
             rules=tables["rule"],
             assets=tables["asset"],
+            provisionings=tables["provisioning"],
+            cookies=tables["cookie"],
             versions=versions,
             _by_address={item.address.casefold(): item for item in tables["service"].values()},
             cache=self._handed_on(changes, tables),
@@ -183,6 +245,10 @@ class Directory:
                 return self.rules
             case "asset":
                 return self.assets
+            case "provisioning":
+                return self.provisionings
+            case "cookie":
+                return self.cookies
         return {}
 
 

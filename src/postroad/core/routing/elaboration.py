@@ -54,8 +54,9 @@ class Elaboration:
         self._routing = routing
 
     def is_dynamic(self, service: Service) -> bool:
-        """Whether the service's rules wait until the message reaches it."""
-        return (self._routing or service.routing) == Routing.DYNAMIC
+        """Whether the service's rules wait until the message reaches it; one that stands for another is never reached."""
+        is_mapped = service.gcid in self.directory.provisionings
+        return not is_mapped and (self._routing or service.routing) == Routing.DYNAMIC
 
     def bring_in(
         self,
@@ -67,6 +68,7 @@ class Elaboration:
         """An invocation of the service, with its rules left for later where it asks for that."""
         one = Invocation(service, role, invoker, arguments)
         one.dynamic = self.is_dynamic(service)
+        one.stands_for = stands_for(service, invoker.service, self.directory)
         return one
 
     def elaborate(self, roots: Iterable[Invocation]) -> None:
@@ -92,6 +94,8 @@ class Elaboration:
         rules = rules_for(node.service, node.role, self.directory)
         if rules:
             self._try(node, rules)
+        if node.stands_for and node.target is None:
+            node.target = self._provider(node)
         if node.target is not None:
             self.try_rules(node.target)
 
@@ -149,9 +153,8 @@ class Elaboration:
         try:
             one = self._included(node, compiled, action, kind)
         except Refused as refusal:
-            raise self._as_sender_may_know(
-                refusal, node.service.gcid if action.isolates else node.shown_sender
-            ) from None
+            isolating = node.service.gcid if action.isolates else node.shown_sender
+            raise self._as_sender_may_know(refusal, node, isolating) from None
         if kind is ActionKind.REDIRECT:
             node.target = one
             return f"{one.service.address} takes the place of {node.service.address}"
@@ -160,11 +163,29 @@ class Elaboration:
         node.included.append(one)
         return f"{one.service.address} stands {word} {node.service.address}"
 
-    def _as_sender_may_know(self, refusal: Refused, isolating: str) -> Refused:
+    def _provider(self, node: Invocation) -> Invocation:
+        """Who takes the place of a mapped service: the provider, for whom the message is one of the mapped service's own."""
+        if not self.directory.is_provisioned(node.service.gcid, node.stands_for):
+            raise Refused(
+                "recipient.not-provisioned",
+                f"{node.service.address} is not connected with its provider; its owner can provision it, and then it takes "
+                "messages",
+            )
+        try:
+            provider = permitted(node.service, node.stands_for, self.directory)
+            check_chain(node, provider)
+        except Refused as refusal:
+            raise self._as_sender_may_know(refusal, node, node.service.gcid) from None
+        one = self.bring_in(provider, node, node.arguments, node.role)
+        one.through = (*node.through, node.service.gcid)
+        one.isolated, one.shown_sender = True, node.service.gcid
+        return one
+
+    def _as_sender_may_know(self, refusal: Refused, node: Invocation, isolating: str) -> Refused:
         """The refusal without its chain, where that would name services that others keep from the sender."""
         keeper = self.directory.services.get(isolating)
-        sender = self._subject and self.directory.services.get(self._subject.view.header.sender.gcid)
-        if keeper is None or (sender and sender.organization.casefold() == keeper.organization.casefold()):
+        house = node.sender.service.organization.casefold()
+        if keeper is None or keeper.organization.casefold() == house:
             return refusal
         return Refused(refusal.code, UNTOLD)
 
@@ -185,6 +206,12 @@ class Elaboration:
         if action.isolates:
             one.isolated, one.shown_sender = True, node.service.gcid
         return one
+
+
+def stands_for(service: Service, invoker: Service, directory: Directory) -> str:
+    """GCID of the provider that a mapped service stands for; what that provider itself sends to it is for the service."""
+    provisioning = directory.provisionings.get(service.gcid)
+    return provisioning.provider if provisioning is not None and provisioning.provider != invoker.gcid else ""
 
 
 def check_chain(node: Invocation, service: Service) -> None:

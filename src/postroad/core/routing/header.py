@@ -46,6 +46,8 @@ class Header(Struct, gc=False, frozen=True, kw_only=True):
     status: Status | None = None
     posted_at_us: int = 0
     form: str = ""
+    shown_sender: Party | None = None  # of a response: whom the requester's side takes for its sender
+    shown_requester: Party | None = None  # … and whom the responder's side takes for the requester
 
 
 class Seen(Struct, gc=False, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ class Invocation:
 
     __slots__ = (
         "absorbs", "after", "arguments", "before", "dynamic", "included", "invoker", "isolated", "payer", "role", "rule",
-        "service", "shown_sender", "starts_chain", "target", "through", "topic",
+        "service", "shown_sender", "stands_for", "starts_chain", "target", "through", "topic",
     )  # fmt: skip
 
     def __init__(
@@ -37,6 +37,7 @@ class Invocation:
         self.absorbs = False
         self.dynamic = False
         self.through: tuple[str, ...] = ()
+        self.stands_for = ""  # GCID of the provider's service in whose place this one was named
         self.starts_chain = invoker is None or (role is RuleRole.RECIPIENT and invoker.role is RuleRole.SENDER)
         self.before: list[Invocation] = []
         self.after: list[Invocation] = []
@@ -53,6 +54,11 @@ class Invocation:
         """The services that brought this one in, to this one; a recipient was brought in by nobody but itself."""
         above = self.invoker.chain if self.invoker is not None and not self.starts_chain else ()
         return (*above, self.service)
+
+    @property
+    def sender(self) -> Invocation:
+        """Whose message it is."""
+        return self if self.invoker is None else self.invoker.sender
 
     @property
     def root(self) -> Invocation:

@@ -17,7 +17,7 @@ from postroad.core.model.journal import Copy, Hop
 from postroad.core.model.message import Recipient
 from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.elaboration import Elaboration, check_chain, rules_for
+from postroad.core.routing.elaboration import Elaboration, check_chain, rules_for, stands_for
 from postroad.core.routing.explanation import ServiceTried
 from postroad.core.routing.invocation import Invocation
 from postroad.core.routing.keeping import kept_hops, kept_invocations
@@ -108,7 +108,7 @@ def _unruled_copy(admitted: Admitted, recipient: Recipient, directory: Directory
         service = permitted(admitted.sender, recipient.service, directory)
         if service.logical_only or service.routing is Routing.DYNAMIC:
             return None
-        if has_rules(service, RuleRole.RECIPIENT, directory):
+        if has_rules(service, RuleRole.RECIPIENT, directory) or stands_for(service, admitted.sender, directory):
             return None
         check_policies(admitted.caller, admitted.sender, (service,))
         return Copy(recipient.service, (Hop(service.gcid, (), admitted.sender.gcid),))

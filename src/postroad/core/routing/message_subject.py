@@ -60,6 +60,7 @@ def travelling_subject(
         status=message.status,
         posted_at_us=message.at_us,
         form=message.form,
+        shown_sender=_party(message.shown_sender, directory) if message.shown_sender else None,
     )
     return Subject(header=header, parts=parts)
 
@@ -75,9 +76,19 @@ def given_to(node: Invocation, subject: Subject, directory: Directory) -> Subjec
         parts = readable(parts, access_for(directory.services.get(header.sender.gcid), node.service))
     if node.root.role is RuleRole.RECIPIENT and len(header.to) > 1:  # who else was written to is the sender's affair
         header = replace(header, to=(Addressed(party=party_of(node.root.service), arguments=node.root.arguments),))
+    header = _between_hidden_parties(header, node)
     if node.shown_sender:
         header = _isolated(header, node, directory)
     return subject if header is subject.view.header and parts is subject.view.parts else subject.given(header, parts)
+
+
+def _between_hidden_parties(header: Header, node: Invocation) -> Header:
+    """A response as one side of it may know it, where somebody stands between the two."""
+    if node.root.role is RuleRole.SENDER and header.shown_requester is not None:
+        return replace(header, to=(Addressed(party=header.shown_requester),), reference="")
+    if node.root.role is not RuleRole.SENDER and header.shown_sender is not None:
+        return replace(header, sender=header.shown_sender)
+    return header
 
 
 def _isolated(header: Header, node: Invocation, directory: Directory) -> Header:
@@ -111,8 +122,10 @@ def _party(name: str, directory: Directory) -> Party:
     return party_of(service) if service is not None else Party(address=name)
 
 
-def response_subject(admitted: Admitted, answered: Queued, requester: Service, directory: Directory) -> Subject:
-    """A response on its way to the service that asked."""
+def response_subject(
+    admitted: Admitted, answered: Queued, requester: Service, directory: Directory, shown_sender: str = ""
+) -> Subject:
+    """A response on its way to the service that asked, which takes ``shown_sender`` for its sender where one is given."""
     message = admitted.message
     header = Header(
         sender=party_of(admitted.sender),
@@ -126,5 +139,7 @@ def response_subject(admitted: Admitted, answered: Queued, requester: Service, d
         properties=message.properties,
         status=message.status,
         posted_at_us=admitted.at_us,
+        shown_sender=_party(shown_sender, directory) if shown_sender else None,
+        shown_requester=_party(answered.shown_sender, directory) if answered.shown_sender else None,
     )
     return Subject(header=header, parts=message.parts)

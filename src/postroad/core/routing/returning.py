@@ -45,11 +45,9 @@ def return_route(admitted: Admitted, queued: Queued, requester: Service, directo
     )
     if not watching and not ruled and not requester.logical_only:
         check_policies(admitted.caller, admitted.sender, (requester,))
-        copy = Copy(requester.address, (Hop(requester.gcid, (), admitted.sender.gcid),))
+        copy = Copy(_named(queued, requester, directory), (Hop(requester.gcid, (), admitted.sender.gcid),))
         return ReturnRoute(copy, shown_sender, status)
-    return _elaborated(admitted, queued, requester, directory, watching)._replace(
-        shown_sender=shown_sender, status=status
-    )
+    return _elaborated(admitted, queued, requester, directory, watching, shown_sender)._replace(status=status)
 
 
 def _as_seen_above(admitted: Admitted, queued: Queued) -> tuple[str, Status | None]:
@@ -60,26 +58,38 @@ def _as_seen_above(admitted: Admitted, queued: Queued) -> tuple[str, Status | No
     return through[0] if through else "", None if absorbed else admitted.message.status
 
 
+def _named(queued: Queued, requester: Service, directory: Directory) -> str:
+    """Whom the responder takes for the requester."""
+    shown = directory.services.get(queued.shown_sender)
+    return shown.address if shown is not None else requester.address
+
+
 def _asks_for_returns(hop: Hop, directory: Directory) -> bool:
     service = directory.services.get(hop.service)
     return service is not None and service.returns
 
 
 def _elaborated(
-    admitted: Admitted, queued: Queued, requester: Service, directory: Directory, watching: list[Hop]
+    admitted: Admitted,
+    queued: Queued,
+    requester: Service,
+    directory: Directory,
+    watching: list[Hop],
+    shown_sender: str,
 ) -> ReturnRoute:
-    elaboration = Elaboration(directory, lambda: response_subject(admitted, queued, requester, directory))
+    elaboration = Elaboration(directory, lambda: response_subject(admitted, queued, requester, directory, shown_sender))
     sender = Invocation(admitted.sender, RuleRole.SENDER)
     elaboration.elaborate([sender])
     recipient = elaboration.bring_in(requester, sender, (), RuleRole.RECIPIENT)
+    recipient.stands_for = ""  # it asked itself, so the answer is for itself
     elaboration.elaborate([recipient])
     check_delivered(recipient)
     roots = [*sender.after, *[_seen_again(hop, directory) for hop in watching], recipient]
     kept = kept_invocations(admitted.sender, roots, directory)
     check_policies(admitted.caller, admitted.sender, services_of(roots), kept)
     route = reach(lay_out(roots), 0, elaboration, admitted.sender)
-    copy = Copy(requester.address, route.hops, logical=route.logical)
-    return ReturnRoute(copy, "", None, tuple(elaboration.tried))
+    copy = Copy(_named(queued, requester, directory), route.hops, logical=route.logical)
+    return ReturnRoute(copy, shown_sender, None, tuple(elaboration.tried))
 
 
 def _seen_again(hop: Hop, directory: Directory) -> Invocation:

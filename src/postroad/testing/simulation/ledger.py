@@ -6,8 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from postroad.core.model.ids import token_number
+from postroad.core.identity.tokens import Tokens
 from postroad.core.model.message import Delivered
+
+TOKENS = Tokens(b"only for simulations")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +45,13 @@ class Ledger:
     wrongs: list[str] = field(default_factory=list)  # what a service was told and should not have been
 
     def hand_out(self, asked_us: int, at_us: int, receiver: str, delivered: Delivered) -> None:
-        number = token_number(delivered.token) or 0
+        number = TOKENS.number(delivered.token) or 0
         self.handed_out.append(
             HandOut(asked_us=asked_us, at_us=at_us, receiver=receiver, number=number, delivered=delivered)
         )
 
     def acknowledge(self, token: str, at_us: int) -> None:
-        self.acknowledged_us.setdefault(token_number(token) or 0, at_us)
+        self.acknowledged_us.setdefault(TOKENS.number(token) or 0, at_us)
 
     def answer(self, token: str, at_us: int) -> None:
-        self.answered_us.setdefault(token_number(token) or 0, at_us)
+        self.answered_us.setdefault(TOKENS.number(token) or 0, at_us)

@@ -26,7 +26,7 @@ from postroad.testing.simulation.storage import Disk, SlowIndex, SlowJournal
 from postroad.testing.simulation.virtual_time import PROCESS, SeededRandomness, VirtualClock, VirtualLoop
 
 Answer = TypeVar("Answer")
-TOKEN_KEY = b"only for simulations"
+TOKEN_KEY = b"only for simulations"  # the ledger turns tokens back with it
 TRAVEL_S = (0.0005, 0.03)
 LOST_ONCE_IN = 300  # answers
 

@@ -115,7 +115,7 @@ def test_a_party_sees_itself_on_the_route_and_whom_it_brought_in() -> None:
 
 @pytest.mark.req("R12")
 def test_an_isolated_service_does_not_learn_who_sent_it() -> None:
-    cut = as_party(EXPLANATION, owner_of("TheAcmeCompany/Audit"))
+    cut = as_party(EXPLANATION, owner_of("TheAcmeCompany/Audit"), hidden=True)
     assert cut is not None
     assert cut.sender == KEPT_BACK
     assert "MyBiz" not in explanation_text(cut) + explanation_svg(cut)
@@ -128,7 +128,8 @@ def test_neither_does_one_that_an_isolated_service_brought_in() -> None:
     [copy, _] = EXPLANATION.copies
     route = ("Deep/Down", "TheAcmeCompany/Audit", "TheAcmeCompany/Supply")
     tree = (invocation("TheAcmeCompany/Supply", 2, outer),)
-    cut = as_party(replace(EXPLANATION, copies=(replace(copy, route=route, tree=tree),)), owner_of("Deep/Down"))
+    told = replace(EXPLANATION, copies=(replace(copy, route=route, tree=tree),))
+    cut = as_party(told, owner_of("Deep/Down"), hidden=True)
     assert cut is not None
     assert (cut.sender, cut.copies[0].recipient, cut.copies[0].route) == (KEPT_BACK, KEPT_BACK, ("Deep/Down",))
     own = as_party(

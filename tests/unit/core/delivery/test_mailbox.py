@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from postroad.core.delivery.mailbox import Mailbox
 from postroad.core.model.delivery import Content, Queued
-from postroad.core.model.journal import MessagePosted
+from postroad.core.model.journal import Copy, Hop, MessagePosted
 from postroad.core.model.message import MessageType
 from postroad.core.model.selector import EVERYTHING, Selector
 
@@ -20,8 +20,9 @@ NEVER = 1 << 60
 
 def delivery(number: int, topic: str = "", expires_at_us: int = 0) -> Queued:
     message = MessagePosted(
-        0, f"{number:032x}", "", "s" * 16, MessageType.NOTIFICATION, topic, 0, "json", expires_at_us, 1, (), ()
-    )
+        0, f"{number:032x}", "", "s" * 16, MessageType.NOTIFICATION, topic, 0, "json", expires_at_us, 1, (),
+        (Copy("r", (Hop("r" * 16),)),),
+    )  # fmt: skip
     return Queued(
         number=number, message_seq=number, message=message, copy=0, hop=0, recipient="r" * 16,
         content=Content((), None), expires_at_us=expires_at_us,

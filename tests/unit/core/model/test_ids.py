@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postroad.core.identity.tokens import Tokens
 from postroad.core.model import ids
 from postroad.errors import Refused
 
@@ -32,17 +33,18 @@ def test_a_token_names_its_delivery_and_holds_for_nothing_else(seq: int, ordinal
     assert ids.delivery_origin(number) == (seq, ordinal)
     token = ids.token(number, "s" * 32, "r" * 16, KEY)
     assert ids.token_number(token) == number
-    assert ids.token_holds(token, number, "s" * 32, "r" * 16, KEY)
-    assert not ids.token_holds(token, number + 1, "s" * 32, "r" * 16, KEY)
-    assert not ids.token_holds(token, number, "t" * 32, "r" * 16, KEY)
-    assert not ids.token_holds(token, number, "s" * 32, "q" * 16, KEY)
-    assert not ids.token_holds(token, number, "s" * 32, "r" * 16, b"j" * 32)
+    tokens = Tokens(KEY)
+    assert tokens.holds(token, number, "s" * 32, "r" * 16)
+    assert not tokens.holds(token, number + 1, "s" * 32, "r" * 16)
+    assert not tokens.holds(token, number, "t" * 32, "r" * 16)
+    assert not tokens.holds(token, number, "s" * 32, "q" * 16)
+    assert not Tokens(b"j" * 32).holds(token, number, "s" * 32, "r" * 16)
 
 
 @given(st.text(max_size=60))
 def test_any_text_may_be_tried_as_a_token(text: str) -> None:
     number = ids.token_number(text)
-    assert number is None or not ids.token_holds(text, number, "s" * 32, "r" * 16, KEY)
+    assert number is None or not Tokens(KEY).holds(text, number, "s" * 32, "r" * 16)
 
 
 @pytest.mark.parametrize("name", ["A", "MyBiz", "The Acme Company", "R&D (EU)", "zipPlus4", "Äpfel-Birnen", "7up"])

@@ -1,7 +1,7 @@
 -- name: commit
 SELECT first_seq, chain, seen, seen_seqs, gone FROM desk_commit(
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
-    $27, $28, $29, $30, $31
+    $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40
 )
 
 -- name: reserve
@@ -14,9 +14,10 @@ WITH chosen AS (
 )
 SELECT number, message_seq, copy, hop, mailbox, expires_at_us, attempts, content_group, body_at, body_bytes,
     substring(message.facts FROM message_at + 1 FOR message_bytes),
-    CASE WHEN number >> 16 <> message_seq THEN substring(content.facts FROM content_at + 1 FOR content_bytes) END,
-    substring(content.entries FROM (40 * ((number >> 16) - content_group) + 9)::integer FOR 32),
-    CASE WHEN body_bytes <= 65536 THEN substring(content.bodies FROM body_at + 1 FOR body_bytes) END
+    CASE WHEN coalesce(content_seq, number >> 16) <> message_seq THEN substring(content.facts FROM content_at + 1 FOR content_bytes) END,
+    substring(content.entries FROM (40 * (coalesce(content_seq, number >> 16) - content_group) + 9)::integer FOR 32),
+    CASE WHEN body_bytes <= 65536 THEN substring(content.bodies FROM body_at + 1 FOR body_bytes) END,
+    content_seq, journey, origin
 FROM reserved
 JOIN journal_group AS message ON message.first_seq = message_group
 JOIN journal_group AS content ON content.first_seq = content_group
@@ -30,8 +31,11 @@ FROM (
 WHERE desk_queue.number = mine.number
 
 -- name: candidates
-SELECT number, substring(facts FROM message_at + 1 FOR message_bytes)
-FROM desk_queue JOIN journal_group ON first_seq = message_group
+SELECT number, copy, hop, substring(message.facts FROM message_at + 1 FOR message_bytes),
+    CASE WHEN coalesce(content_seq, number >> 16) <> message_seq THEN substring(content.facts FROM content_at + 1 FOR content_bytes) END
+FROM desk_queue
+JOIN journal_group AS message ON message.first_seq = message_group
+JOIN journal_group AS content ON content.first_seq = content_group
 WHERE mailbox = $1 AND available_at_us <= $2 AND number > $3
 ORDER BY number LIMIT $4
 
@@ -43,9 +47,9 @@ SELECT min(available_at_us) FROM (
 -- name: waiting
 SELECT number, message_seq, copy, hop, mailbox, expires_at_us, attempts, content_group, body_at, body_bytes,
     substring(message.facts FROM message_at + 1 FOR message_bytes),
-    CASE WHEN number >> 16 <> message_seq THEN substring(content.facts FROM content_at + 1 FOR content_bytes) END,
-    substring(content.entries FROM (40 * ((number >> 16) - content_group) + 9)::integer FOR 32),
-    NULL::bytea, available_at_us
+    CASE WHEN coalesce(content_seq, number >> 16) <> message_seq THEN substring(content.facts FROM content_at + 1 FOR content_bytes) END,
+    substring(content.entries FROM (40 * (coalesce(content_seq, number >> 16) - content_group) + 9)::integer FOR 32),
+    NULL::bytea, content_seq, journey, origin, available_at_us
 FROM desk_queue
 JOIN journal_group AS message ON message.first_seq = message_group
 JOIN journal_group AS content ON content.first_seq = content_group

@@ -1,0 +1,67 @@
+"""The nouns of a history: a transaction, its messages, their copies, the stops of each, and what happened there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True, kw_only=True)
+class Event:
+    """One thing that happened: when, in a word, by whom, and details."""
+
+    seq: int
+    at_us: int
+    what: str
+    by: str
+    detail: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Stop:
+    """A copy at one service."""
+
+    delivery: int
+    service: str  # address
+    gcid: str
+    in_transit: bool
+    state: str
+    size: int
+    invoker: str = ""  # who brought the service into the route
+    rule: str = ""  # by which of its rules; empty: named by the sender
+    isolated_by: str = ""  # GCID of the service that keeps what it includes to itself
+    events: list[Event] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
+class CopyHistory:
+    """One recipient's copy: its stops in order, or why it was refused; ``state`` is what became of it in the end."""
+
+    recipient: str
+    code: str
+    detail: str
+    route: list[str]
+    state: str = ""
+    stops: list[Stop] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
+class MessageHistory:
+    seq: int
+    session: str
+    at_us: int
+    type: str
+    sender: str
+    topic: str
+    handle: str
+    size: int
+    form: str
+    directory: int
+    answers: str  # session of the request that this one answers
+    copies: list[CopyHistory] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
+class History:
+    transaction: str
+    messages: list[MessageHistory]
+    asked: str = ""  # the session of the message that was asked for, as it stands among these

@@ -1,0 +1,33 @@
+"""Tokens: what a receiver is given with a delivery, and proves by it that it was given that delivery.
+
+Kept rules: a token is derived from the network's key, so neither journal nor index stores a secret; one for a receiver that
+must not recognise the message by other means carries the pseudonym of the delivery's number in its place.
+"""
+
+from __future__ import annotations
+
+from hmac import compare_digest
+
+from postroad.core.identity.veil import Veil
+from postroad.core.model import ids
+
+
+class Tokens:
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self.veil = Veil(key)
+
+    def token(self, number: int, session: str, recipient: str, *, hidden: bool = False) -> str:
+        """The token for a delivery; ``hidden`` from whoever is kept from the wider route."""
+        text = ids.token(number, session, recipient, self._key)
+        return f"{self.veil.number(number):x}.{text.partition('.')[2]}" if hidden else text
+
+    def number(self, text: str) -> int | None:
+        """The delivery number that a token speaks of, or None when it is not even shaped like one."""
+        shown = ids.token_number(text)
+        return self.veil.real_number(shown) if shown is not None else None
+
+    def holds(self, text: str, number: int, session: str, recipient: str) -> bool:
+        """Whether this is a token that was given out for that delivery."""
+        proof = ids.token(number, session, recipient, self._key).partition(".")[2]
+        return compare_digest(text.partition(".")[2].encode(), proof.encode())

@@ -1,0 +1,57 @@
+"""Trust between an enterprise and a provider: who was provisioned where, and the cookies that go with it.
+
+A provisioning says that a service of an enterprise stands for that enterprise's account with one provider's service. It is begun
+by a person of the enterprise, confirmed by the provider with the token that only its web site was shown, and revoked by either.
+A cookie is what a service wants to be told again whenever a given sender writes to it; nobody else ever sees it. Both are
+configuration objects, so trust exists as of any moment; of the token only a hash is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+CONFIRM_WITHIN_S = 24 * 3_600
+COOKIE_CHARS_MOST = 16_384
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provisioning:
+    """The service of the enterprise, the provider's service that it stands for, and how far they have come."""
+
+    service: str  # GCID
+    provider: str  # GCID
+    started_by: str  # e-mail
+    started_at_us: int
+    expires_at_us: int  # until when the provider may confirm
+    token_hash: str = ""  # empty once it has been used
+    return_path: str = ""  # where on this network the person goes on afterwards
+    confirmed_at_us: int = 0
+    revoked_at_us: int = 0
+
+    @property
+    def is_active(self) -> bool:
+        return bool(self.confirmed_at_us) and not self.revoked_at_us
+
+    def may_be_confirmed(self, now_us: int) -> bool:
+        return bool(self.token_hash) and now_us <= self.expires_at_us
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredCookie:
+    """A block of text or XML that ``service`` is given with every message from ``sender``."""
+
+    service: str  # GCID of the service that registered it
+    sender: str  # GCID
+    content: str
+    content_type: str = "text/plain"
+
+
+def cookie_key(service: str, sender: str) -> str:
+    """The key under which a cookie is saved."""
+    return f"{service}/{sender}"
+
+
+def token_hash(token: str) -> str:
+    """What is kept of a provisioning token."""
+    return sha256(token.encode()).hexdigest()

@@ -21,12 +21,13 @@ class PostroadError(Exception):
 class Refused(PostroadError):
     """The caller asked for something that cannot be granted; ``code`` is stable, ``detail`` says what to do next."""
 
-    def __init__(self, code: str, detail: str, *, pointer: str = "", session: str = "") -> None:
+    def __init__(self, code: str, detail: str, *, pointer: str = "", session: str = "", retry_after_s: int = 0) -> None:
         super().__init__(f"{code}: {detail}")
         self.code = code
         self.detail = detail
         self.pointer = pointer  # JSON pointer or XML path of the offending place, where there is one
         self.session = session  # the session the refusal speaks of (the first one, for a duplicate)
+        self.retry_after_s = retry_after_s  # when the same may be asked again, where waiting is all it takes
 
 
 class Misconfigured(PostroadError):

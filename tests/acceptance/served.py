@@ -51,7 +51,8 @@ async def populate(running: MemoryNetwork) -> dict[str, str]:
 @contextmanager
 def served_network() -> Iterator[Served]:
     """A server in a thread of its own, populated; it limits no rates and slows nobody down who fails to authenticate."""
-    free_failures, throttle.FREE_FAILURES = throttle.FREE_FAILURES, 1 << 30
+    free = throttle.FREE_FAILURES, throttle.ACCOUNT_FREE_FAILURES
+    throttle.FREE_FAILURES = throttle.ACCOUNT_FREE_FAILURES = 1 << 30
     served, started, loop = Served(), threading.Event(), asyncio.new_event_loop()
     ended = asyncio.Event()
 
@@ -77,4 +78,4 @@ def served_network() -> Iterator[Served]:
         loop.call_soon_threadsafe(ended.set)
         thread.join(20)
         loop.close()
-        throttle.FREE_FAILURES = free_failures
+        throttle.FREE_FAILURES, throttle.ACCOUNT_FREE_FAILURES = free

@@ -44,7 +44,7 @@ PROFILE = {
     "documentationUrl": "https://aster.example/docs",
     "arguments": [{"name": "priority", "description": "1 to 9", "required": True}],
     "provisioningUrl": "https://aster.example/provision",
-    "policy": {"transport": "tls", "authentication": "key"},
+    "policy": {"transport": "tls", "authentication": "key", "exceptFor": ["Birch", "Cedar/Zip"]},
     "logicalOnly": False,
     "defaultExpirationSeconds": 3600,
     "accepts": "listed",

@@ -14,6 +14,8 @@ CHALLENGE = ((b"www-authenticate", b'Bearer realm="postroad", Basic realm="postr
 
 def answer_refused(reply: Reply, codec: Codec, refusal: Refused) -> None:
     headers = CHALLENGE if refusal.code == "authentication.required" else ()
+    if refusal.retry_after_s:
+        headers = ((b"retry-after", str(refusal.retry_after_s).encode()),)
     reply(http_status(codec, refusal.code), refusal_bytes(codec, refusal), codec.refusal_media_type.encode(), headers)
 
 

@@ -59,7 +59,10 @@ def of_error(error: Refused | Unavailable) -> HttpProblem:
     errors = []
     if isinstance(error, Contradictory):
         errors = [{"pointer": fault.pointer, "detail": fault.detail} for fault in error.faults]
-    return problem(error.code, error.detail, pointer=error.pointer, session=error.session, errors=errors)
+    headers = {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else {}
+    return problem(
+        error.code, error.detail, pointer=error.pointer, session=error.session, errors=errors, headers=headers
+    )
 
 
 def problem_bytes(status: int, code: str, detail: str) -> tuple[bytes, bytes]:

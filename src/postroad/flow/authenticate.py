@@ -7,6 +7,7 @@ password's slow hash is not computed for every message.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 from collections import OrderedDict
@@ -19,11 +20,13 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Credential, CredentialKind
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
-from postroad.flow.throttle import Throttle
+from postroad.flow.throttle import Throttle, neighbourhood
+from postroad.flow.turns import Turns
 from postroad.ports import Clock, Passwords
 
 REMEMBERED_MOST = 10_000
 REMEMBERED_S = 300.0
+NAME_MOST = 300  # characters that tell the names of accounts apart
 
 REQUIRED = (
     "Send a service's or person's API key (Authorization: Bearer pr_…), a name and password (Basic), or a registered "
@@ -56,6 +59,7 @@ class Authenticator:
         self._clock = clock
         self._remembered: OrderedDict[Proof, Remembered] = OrderedDict()
         self._throttle = Throttle(clock)
+        self._turns = Turns()
 
     def remembered(self, proof: Proof) -> Caller | None:
         """The caller, when the same proof was checked a moment ago and its credential is still what it was."""
@@ -79,15 +83,35 @@ class Authenticator:
             return caller
         if not proof.authorization and proof.certificate_der is None:
             raise Refused("authentication.required", REQUIRED)  # nobody guessed anything
-        self._throttle.check(peer)
+        peer = neighbourhood(peer)
+        if not _takes_long(proof):
+            return await self._authenticate(proof, peer)
+        async with self._turns.of(peer):  # so that nobody guesses many at once, or keeps others from logging in
+            return self.remembered(proof) or await self._authenticate(proof, peer)
+
+    async def _authenticate(self, proof: Proof, peer: str) -> Caller:
+        account = self._account(proof)
+        if (wait_s := self._throttle.wait_s(peer, account)) > 0:
+            await asyncio.sleep(wait_s)
         version = self._directory().version
         found = await self._check(proof)
         if found is None:
-            self._throttle.failed(peer)
+            self._throttle.failed(peer, account)
             raise Refused("authentication.required", REQUIRED)
-        self._throttle.succeeded(peer)
+        self._throttle.succeeded(peer, account)
         self._remember(proof, *found, version)
         return found[0]
+
+    def _account(self, proof: Proof) -> str:
+        """What the proof claims to be of, whether that exists or not; empty when it cannot be guessed at."""
+        scheme, _, value = proof.authorization.partition(b" ")
+        if scheme.lower() == b"bearer":
+            return api_key.key_id(value.strip().decode("ascii", "replace")) or ""
+        pair = _name_and_password(value) if scheme.lower() == b"basic" else None
+        if pair is None:
+            return ""
+        service, person = self._directory().service(pair[0]), self._directory().person(pair[0])
+        return service.gcid if service else person.email if person else pair[0].casefold()[:NAME_MOST]
 
     def _remember(self, proof: Proof, caller: Caller, credential: Credential, version: int) -> None:
         left_s = REMEMBERED_S
@@ -129,10 +153,10 @@ class Authenticator:
 
     async def _by_password(self, value: bytes, proof: Proof) -> Checked | None:
         """Name (GCID, address or e-mail) and password; a key is accepted as password too, for clients that know only Basic."""
-        try:
-            name, _, password = base64.b64decode(value, validate=True).decode("utf-8").partition(":")
-        except (binascii.Error, UnicodeDecodeError):
+        pair = _name_and_password(value)
+        if pair is None:
             return None
+        name, password = pair
         if api_key.key_id(password) is not None:
             return self._by_key(password, proof)
         directory = self._directory()
@@ -150,8 +174,9 @@ class Authenticator:
         return (caller, credential) if caller is not None else None
 
     def _caller(self, credential: Credential, level: AuthenticationLevel, proof: Proof) -> Caller | None:
-        """Whom the credential stands for, unless it has expired or its service does not allow this kind."""
-        if credential.expires_at_us and credential.expires_at_us <= self._clock.now_us():
+        """Whom the credential stands for, unless it is not its time or its service does not allow this kind."""
+        now_us = self._clock.now_us()
+        if credential.starts_at_us > now_us or 0 < credential.expires_at_us <= now_us:
             return None
         directory = self._directory()
         if credential.service:
@@ -161,3 +186,16 @@ class Authenticator:
             return Caller(service=service, level=level, secure=proof.secure)
         person = directory.person(credential.person)
         return Caller(person=person, level=level, secure=proof.secure) if person is not None else None
+
+
+def _takes_long(proof: Proof) -> bool:
+    """Whether checking the proof takes a slow hash."""
+    return proof.authorization[:6].lower() == b"basic "
+
+
+def _name_and_password(value: bytes) -> tuple[str, str] | None:
+    try:
+        name, _, password = base64.b64decode(value, validate=True).decode("utf-8").partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    return name, password

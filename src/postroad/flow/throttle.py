@@ -1,17 +1,32 @@
-"""Slow down whoever keeps failing to authenticate: free up to a few failures, then a wait that doubles with each more."""
+"""Slow down whoever keeps failing to authenticate, without ever locking out whoever is right.
+
+Two counts. A *peer* that fails is free up to a few failures; then it waits, twice as long with each more. An *account* (a
+service, a person, a key) that many fail at, from however many addresses, is guarded for a while: who tries it for the first
+time from an address waits a moment and is heard, who failed from there has to wait long, and who succeeded from there lately
+notices nothing. So each guess costs a guesser another address, and the owner's first try is always heard. Kept rule: memory is
+bounded; what is forgotten was the longest ago.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import NamedTuple
+from collections.abc import Hashable
+from ipaddress import IPv6Network
+from math import ceil
+from typing import Generic, NamedTuple, TypeVar
 
 from postroad.errors import Refused
 from postroad.ports import Clock
 
-FREE_FAILURES = 10
+FREE_FAILURES = 10  # of a peer
+ACCOUNT_FREE_FAILURES = 20  # of an account, by all peers together
+FIRST_TRY_S = 2.0  # what a new address waits before it is heard at a guarded account
+FAILED_THERE_S = 30.0  # what an address waits that has failed at it
 WAIT_MOST_S = 900.0
 FORGET_S = 900.0
-PEERS_MOST = 10_000
+REMEMBERED_MOST = 20_000  # of each kind
+
+_Who = TypeVar("_Who", bound=Hashable)
 
 
 class Failures(NamedTuple):
@@ -20,26 +35,97 @@ class Failures(NamedTuple):
     last: float
 
 
+class Count(Generic[_Who]):
+    """Failures in a row, with the waits that follow from them; those of long ago are forgotten."""
+
+    def __init__(self, free: int, first_wait_s: float) -> None:
+        self._free = free
+        self._first_wait_s = first_wait_s
+        self._known: OrderedDict[_Who, Failures] = OrderedDict()
+
+    def times(self, who: _Who, now: float) -> int:
+        known = self._known.get(who)
+        return known.times if known is not None and now - known.last < FORGET_S else 0
+
+    def left_s(self, who: _Who, now: float) -> float:
+        """How long it still has to wait."""
+        known = self._known.get(who)
+        return max(0.0, known.blocked_until - now) if known is not None else 0.0
+
+    def failed(self, who: _Who, now: float) -> None:
+        times = self.times(who, now) + 1
+        beyond = min(times - self._free, 32)
+        wait_s = min(WAIT_MOST_S, self._first_wait_s * 2.0**beyond) if beyond >= 0 else 0.0
+        self._known.pop(who, None)
+        self._known[who] = Failures(times, now + wait_s, now)
+        if len(self._known) > REMEMBERED_MOST:
+            self._known.popitem(last=False)
+
+    def forget(self, who: _Who) -> None:
+        self._known.pop(who, None)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
 class Throttle:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._peers: OrderedDict[str, Failures] = OrderedDict()
+        self._peers: Count[str] = Count(FREE_FAILURES, 1.0)
+        self._accounts: Count[str] = Count(ACCOUNT_FREE_FAILURES, 0.0)
+        self._failed_there: Count[tuple[str, str]] = Count(1, FAILED_THERE_S)
+        self._succeeded_there: OrderedDict[tuple[str, str], None] = OrderedDict()
 
-    def check(self, peer: str) -> None:
-        """Refuse a peer whose waiting time is not over."""
-        known = self._peers.get(peer)
-        left_s = known.blocked_until - self._clock.monotonic() if known else 0.0
-        if left_s > 0:
-            raise Refused("authentication.throttled", f"Too many failed attempts; try again in {left_s:.0f} seconds")
-
-    def failed(self, peer: str) -> None:
+    def wait_s(self, peer: str, account: str) -> float:
+        """How long to wait before the attempt is heard; raises Refused when that would be too long to wait for."""
         now = self._clock.monotonic()
-        known = self._peers.pop(peer, None)
-        times = known.times + 1 if known and now - known.last < FORGET_S else 1
-        wait_s = min(WAIT_MOST_S, 2.0 ** (times - FREE_FAILURES)) if times >= FREE_FAILURES else 0.0
-        self._peers[peer] = Failures(times, now + wait_s, now)
-        if len(self._peers) > PEERS_MOST:
-            self._peers.popitem(last=False)
+        if (left_s := self._peers.left_s(peer, now)) > 0:
+            raise throttled(left_s)
+        guarded = account and self._accounts.times(account, now) >= ACCOUNT_FREE_FAILURES
+        if not guarded or (account, peer) in self._succeeded_there:
+            return 0.0
+        if (left_s := self._failed_there.left_s((account, peer), now)) > 0:
+            raise throttled(left_s)
+        return FIRST_TRY_S
 
-    def succeeded(self, peer: str) -> None:
-        self._peers.pop(peer, None)
+    def failed(self, peer: str, account: str) -> None:
+        now = self._clock.monotonic()
+        self._peers.failed(peer, now)
+        if account:
+            self._accounts.failed(account, now)
+            self._failed_there.failed((account, peer), now)
+
+    def succeeded(self, peer: str, account: str) -> None:
+        """The account stays guarded against others."""
+        self._peers.forget(peer)
+        if account:
+            self._failed_there.forget((account, peer))
+            self._succeeded_there[account, peer] = None
+            self._succeeded_there.move_to_end((account, peer))
+            if len(self._succeeded_there) > REMEMBERED_MOST:
+                self._succeeded_there.popitem(last=False)
+
+    @property
+    def remembered(self) -> int:
+        """How many things it knows."""
+        known = (self._peers, self._accounts, self._failed_there, self._succeeded_there)
+        return sum(map(len, known))
+
+
+def throttled(left_s: float) -> Refused:
+    seconds = max(1, ceil(left_s))
+    return Refused(
+        "authentication.throttled",
+        f"Too many failed attempts; try again in {seconds} seconds",
+        retry_after_s=seconds,
+    )
+
+
+def neighbourhood(peer: str) -> str:
+    """Whom an address counts for: itself, or with IPv6 the network of its subscriber, who has countless addresses there."""
+    if ":" not in peer:
+        return peer
+    try:
+        return str(IPv6Network((peer.partition("%")[0], 64), strict=False))
+    except ValueError:
+        return peer

@@ -1,0 +1,33 @@
+"""Turns: a few at a time for each, the others wait; for work that one party must not have done in any number at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+AT_ONCE = 2
+
+
+class Turns:
+    """Remembers only those who are at work or wait."""
+
+    def __init__(self, at_once: int = AT_ONCE) -> None:
+        self._at_once = at_once
+        self._taken: dict[str, tuple[asyncio.Semaphore, int]] = {}  # with how many have or want a turn
+
+    @asynccontextmanager
+    async def of(self, who: str) -> AsyncIterator[None]:
+        """A turn of theirs, for the length of the block."""
+        semaphore, interested = self._taken.get(who, (asyncio.Semaphore(self._at_once), 0))
+        self._taken[who] = semaphore, interested + 1
+        try:
+            async with semaphore:
+                yield
+        finally:
+            _, interested = self._taken.pop(who)
+            if interested > 1:
+                self._taken[who] = semaphore, interested - 1
+
+    def __len__(self) -> int:
+        return len(self._taken)

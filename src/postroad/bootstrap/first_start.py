@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 
 from postroad.adapters.system import SystemRandomness
 from postroad.core.identity import api_key
-from postroad.core.model.directory import Credential, CredentialKind, Person
+from postroad.core.model import ids
+from postroad.core.model.asset import Hosting
+from postroad.core.model.directory import Credential, CredentialKind, Organization, Person, Service, Visibility
+from postroad.errors import Refused
+from postroad.flow.administration import address_claims
 from postroad.flow.configure import saving
 from postroad.flow.network import Network
+from postroad.services.provisioning import TOPICS
 
 SECRET_FILE = "token.secret"  # noqa: S105 - the name of a file
 OPERATOR_KEY_FILE = "operator.key"
 OPERATOR = "operator@localhost"
+OWN_ORGANIZATION, OWN_SERVICE = "Network", "Provisioning"
+
+log = logging.getLogger(__name__)
 
 
 def token_key(data: Path, secret: str) -> bytes:
@@ -43,6 +52,31 @@ async def ensure_operator(network: Network, data: Path) -> str | None:
     _write_private(data / OPERATOR_KEY_FILE, key.text)
     await network.configuration.change("network", [saving(operator), saving(credential)], "first start")
     return key.text
+
+
+async def ensure_own_service(network: Network) -> None:
+    """Make the service by which providers speak to the network itself, where it does not exist yet."""
+    if any(service.hosted is Hosting.PROVISIONING for service in network.directory.services.values()):
+        return
+    house = network.directory.organization(OWN_ORGANIZATION)
+    service = Service(
+        gcid=ids.gcid(network.randomness.bytes(8)),
+        organization=OWN_ORGANIZATION,
+        name=OWN_SERVICE,
+        description="Confirm or revoke a provisioning, or register a cookie",
+        visibility=Visibility.PUBLIC,
+        operations=TOPICS,
+        hosted=Hosting.PROVISIONING,
+    )
+    if house is not None:
+        log.error("there is no %s, because an organization of that name exists; rename it and restart", service.address)
+        return
+    own = Organization(name=OWN_ORGANIZATION, description="This network itself")
+    changes = [saving(own, 0), saving(service), *address_claims(None, service)]
+    try:
+        await network.configuration.change("network", changes, "first start")
+    except Refused:  # another node of the network was quicker
+        await network.configuration.load()
 
 
 def _write_private(path: Path, text: str) -> None:

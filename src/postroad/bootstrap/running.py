@@ -26,10 +26,11 @@ from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.adapters.system import SystemClock, SystemRandomness
-from postroad.bootstrap.first_start import ensure_operator, token_key
+from postroad.bootstrap.expiry import warn_of_expiry
+from postroad.bootstrap.first_start import ensure_operator, ensure_own_service, token_key
 from postroad.bootstrap.hosted import host_services
 from postroad.bootstrap.housekeeping import follow_directory, retain
-from postroad.bootstrap.pushing import push_messages
+from postroad.bootstrap.pushing import operators_secrets, push_messages
 from postroad.bootstrap.settings import Settings
 from postroad.core.configuration.document import Fault
 from postroad.core.model.asset import Asset
@@ -103,6 +104,7 @@ async def open_network(
         await network.configuration.load()
         await network.allowances.open()
         operator_key = await ensure_operator(network, settings.data)
+        await ensure_own_service(network)
         _keep_house(settings, network, store, stack)
         transformer = host_services(network, stack)
         push_messages(settings, network, stack)
@@ -117,7 +119,7 @@ async def open_network(
 
 
 def _keep_house(settings: Settings, network: Network, store: Store, stack: AsyncExitStack) -> None:
-    chores: list[Coroutine[Any, Any, None]] = []
+    chores: list[Coroutine[Any, Any, None]] = [warn_of_expiry(network, settings, operators_secrets(settings))]
     if settings.acceptance == "shared":
         chores.append(follow_directory(network))
         chores.append(network.expiry.run(store.leads, LOOK_AGAIN_S))

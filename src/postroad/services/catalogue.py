@@ -6,6 +6,7 @@ from postroad.core.model.asset import Hosting
 from postroad.services.crossreference import CrossReferenceService
 from postroad.services.filter import FilterService
 from postroad.services.lookup import LookupService
+from postroad.services.provisioning import ProvisioningService
 from postroad.services.service import HostedService
 from postroad.services.xslt import XsltService
 
@@ -14,4 +15,5 @@ CATALOGUE: dict[Hosting, HostedService] = {
     Hosting.LOOKUP: LookupService(),
     Hosting.CROSSREFERENCE: CrossReferenceService(),
     Hosting.FILTER: FilterService(),
+    Hosting.PROVISIONING: ProvisioningService(),
 }

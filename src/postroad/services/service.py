@@ -16,6 +16,7 @@ from postroad.core.model.directory import Service
 from postroad.core.model.message import Delivered, Part, Property, Status
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
+from postroad.flow.provisioning import Trust
 from postroad.services.engine import Transformer
 from postroad.services.references import References
 
@@ -37,6 +38,7 @@ class Tools:
     directory: Directory
     transformer: Transformer
     references: References
+    trust: Trust
 
     def asset(self, kind: AssetKind, name: str) -> Asset:
         """The service's asset of that name; where it has only one of the kind, the name may be left out."""

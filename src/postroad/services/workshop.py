@@ -17,6 +17,7 @@ from postroad.core.model.message import Delivered, Message, MessageType, Status
 from postroad.core.model.polling import Outcome, Settlement
 from postroad.errors import Refused, Unavailable
 from postroad.flow.network import Network
+from postroad.flow.provisioning import Trust
 from postroad.services.catalogue import CATALOGUE
 from postroad.services.engine import Transformer
 from postroad.services.references import References
@@ -46,6 +47,7 @@ class Workshop:
         self._network = network
         self._transformer = transformer
         self._references = references
+        self._trust = Trust(network.configuration, network.clock)
         self._seats = {kind: asyncio.Semaphore(AT_A_TIME) for kind in CATALOGUE}
 
     async def serve(self, service: Service, delivered: Delivered) -> None:
@@ -92,6 +94,7 @@ class Workshop:
             directory=self._network.directory,
             transformer=self._transformer,
             references=self._references,
+            trust=self._trust,
         )
 
     async def _answer(self, service: Service, delivered: Delivered, returned: Returned) -> None:

@@ -25,6 +25,7 @@ class Hosting(StrEnum):
     LOOKUP = "lookup"
     CROSSREFERENCE = "crossreference"
     FILTER = "filter"
+    PROVISIONING = "provisioning"  # the network's own, made at its first start
 
 
 NEEDS: dict[AssetKind, Hosting] = {

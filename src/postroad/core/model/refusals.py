@@ -32,6 +32,13 @@ REFUSALS: dict[str, Refusal] = {
     "recipient.unknown": Refusal(422, "No such recipient"),
     "recipient.not-allowed": Refusal(422, "This sender may not send to that recipient"),
     "recipient.not-provisioned": Refusal(422, "The recipient is not connected with its provider"),
+    "provisioning.not-offered": Refusal(422, "This service is not provisioned"),
+    "provisioning.active": Refusal(409, "The service is connected already"),
+    "provisioning.invalid": Refusal(403, "No provisioning waits for this confirmation"),
+    "provisioning.expired": Refusal(410, "The provisioning was not confirmed in time"),
+    "provisioning.unknown": Refusal(404, "There is no such provisioning"),
+    "provisioning.return-path": Refusal(422, "The return path leads away from this network"),
+    "cookie.invalid": Refusal(422, "The cookie is not valid"),
     "recipient.suspended": Refusal(422, "The recipient is suspended"),
     "sender.suspended": Refusal(403, "The sender is suspended"),
     "service.suspended": Refusal(403, "The service is suspended"),
@@ -56,6 +63,7 @@ REFUSALS: dict[str, Refusal] = {
     # deliveries
     "token.unknown": Refusal(404, "No such delivery"),
     "delivery.over": Refusal(409, "The delivery has come to its end"),
+    "dead-letter.dealt": Refusal(409, "The dead letter has been dealt with already"),
     "selector.invalid": Refusal(422, "The poll's selector is not valid"),
     # who is asking
     "authentication.required": Refusal(401, "Credentials are missing or wrong"),

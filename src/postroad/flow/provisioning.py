@@ -1,0 +1,279 @@
+"""Provisioning: an enterprise and a provider come to trust each other, and stop to.
+
+A person of the enterprise begins it and is sent to the provider's web site; the provider, once it knows its customer there,
+confirms it by a message of its own; either may revoke it. Kept rules: only the provider that was chosen can confirm, once, in
+time and with the token that its site was shown; whatever is wrong about a confirmation changes nothing; a wrong token and
+somebody else's are refused alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hmac import compare_digest
+from typing import NamedTuple
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Accepts, Role, Service
+from postroad.core.model.ids import GCID, check_name
+from postroad.core.model.message import Cookie
+from postroad.core.model.snapshot import Directory
+from postroad.core.model.trust import (
+    CONFIRM_WITHIN_S,
+    COOKIE_CHARS_MOST,
+    Provisioning,
+    RegisteredCookie,
+    cookie_key,
+    token_hash,
+)
+from postroad.errors import Refused
+from postroad.flow.administration import (
+    Administration,
+    address_claims,
+    not_found,
+    organization_for,
+    removing,
+    service_for,
+    visible_organization,
+    visible_service,
+)
+from postroad.flow.configure import Change, Configuration, saving
+from postroad.ports import Clock
+
+RETURN_PATH = "/provisioned/"  # where on this network people come back to; the enterprise's GCID follows
+
+
+class Begun(NamedTuple):
+    """A provisioning that waits for its confirmation, and where the person goes now."""
+
+    provisioning: Provisioning
+    redirect: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a person wants connected: a service of their organization with a provider's service."""
+
+    organization: str
+    provider: str  # GCID or address
+    service: str  # the name of a new service, or of one that was connected with this provider before
+    return_path: str = ""  # where on this network they go on afterwards
+
+
+async def begin(administration: Administration, caller: Caller, wish: Wish, public_url: str) -> Begun:
+    """Register the service that will stand for the provider's, and say where its person proves to be a customer there."""
+    network = administration.network
+    token, gcid = network.randomness.bytes(8).hex(), administration.new_id()
+    now_us = network.clock.now_us()
+    check_name(wish.service, "The service's")
+    check_return_path(wish.return_path)
+
+    def decide(directory: Directory) -> list[Change]:
+        house = organization_for(caller, directory, wish.organization, Role.DEVELOPER)
+        provider = _offering(caller, directory, wish.provider)
+        service = _standing_for(directory.service(f"{house.name}/{wish.service}"), provider, directory)
+        changes: list[Change] = []
+        if service is None:
+            service = _mapped_service(gcid, house.name, wish.service, provider)
+            changes = [saving(service), *address_claims(None, service)]
+        provisioning = Provisioning(
+            service=service.gcid,
+            provider=provider.gcid,
+            started_by=caller.name,
+            started_at_us=now_us,
+            expires_at_us=now_us + CONFIRM_WITHIN_S * 1_000_000,
+            token_hash=token_hash(token),
+            return_path=wish.return_path,
+        )
+        return [*changes, saving(provisioning)]
+
+    directory = await administration.carry_out(caller.name, decide, "provisioning begun")
+    service = directory.service(f"{wish.organization}/{wish.service}")
+    if service is None:  # removed in this very moment
+        raise not_found()
+    provisioning = directory.provisionings[service.gcid]
+    provider = directory.services[provisioning.provider]
+    return Begun(provisioning, redirect_url(provider.provisioning_url, service.gcid, token, public_url))
+
+
+def _offering(caller: Caller, directory: Directory, named: str) -> Service:
+    provider = visible_service(caller, directory, named)
+    if not provider.provisioning_url:
+        raise Refused(
+            "provisioning.not-offered",
+            f"{provider.address} has no provisioning URL; send to it as it is, or ask its owner how to become a customer",
+        )
+    if directory.is_suspended(provider):
+        raise Refused("recipient.suspended", f"{provider.address} is suspended; try again when it is back")
+    return provider
+
+
+def _standing_for(service: Service | None, provider: Service, directory: Directory) -> Service | None:
+    """The service that is to be connected anew; None when it is to be made."""
+    if service is None:
+        return None
+    before = directory.provisionings.get(service.gcid)
+    if before is None or before.provider != provider.gcid:
+        raise Refused(
+            "name.taken",
+            f"There is a service {service.address} with a purpose of its own; choose another name",
+            pointer="/service",
+        )
+    if before.is_active:
+        raise Refused(
+            "provisioning.active",
+            f"{service.address} is connected with {provider.address}; revoke that first, or choose another name",
+            pointer="/service",
+        )
+    return service
+
+
+def _mapped_service(gcid: str, organization: str, name: str, provider: Service) -> Service:
+    """A service of the enterprise for its account with the provider: private, and for its own house until it says otherwise."""
+    description = f"{organization}'s account with {provider.address}"
+    return Service(gcid=gcid, organization=organization, name=name, description=description, accepts=Accepts.LISTED)
+
+
+def redirect_url(provisioning_url: str, gcid: str, token: str, public_url: str) -> str:
+    """The provider's page, told which service, by which token, and where on this network the person comes back to."""
+    parts = urlsplit(provisioning_url)
+    told = {"serviceID": gcid, "token": token, "returnURL": f"{public_url.rstrip('/')}{RETURN_PATH}{gcid}"}
+    query = "&".join(text for text in (parts.query, urlencode(told)) if text)
+    return urlunsplit(parts._replace(query=query, fragment=""))
+
+
+def check_return_path(path: str) -> None:
+    """Refuse whatever could lead away from this network."""
+    plain = path.isascii() and path.isprintable() and not set(path) & set('\\ "<>')
+    if path and (not plain or not path.startswith("/") or path.startswith("//") or ".." in path):
+        raise Refused(
+            "provisioning.return-path",
+            "A return path leads back to this network alone: begin it with one slash, as in /services",
+            pointer="/returnPath",
+        )
+
+
+# --- what the two parties do afterwards, in messages or in person ------------------------------------------------------
+
+
+class Trust:
+    """Confirms and revokes; decisions hold against whatever else changes meanwhile, by the versions they have seen."""
+
+    def __init__(self, configuration: Configuration, clock: Clock) -> None:
+        self._configuration = configuration
+        self._clock = clock
+
+    async def confirm(self, provider: Service, gcid: str, token: str, cookie: Cookie | None = None) -> None:
+        """The provider says that this service stands for an account of its customer's."""
+        directory, now_us = self._configuration.directory(), self._clock.now_us()
+        found = directory.provisionings.get(gcid)
+        if (
+            found is None
+            or found.provider != provider.gcid
+            or gcid not in directory.services
+            or not compare_digest(found.token_hash.encode(), token_hash(token).encode())
+        ):
+            raise Refused(
+                "provisioning.invalid",
+                "No provisioning waits for this service and token; give both as they came to your provisioning page, once",
+            )
+        if not found.may_be_confirmed(now_us):
+            raise Refused(
+                "provisioning.expired",
+                "The provisioning was begun more than 24 hours ago; ask your customer to begin again",
+            )
+        confirmed = replace(found, token_hash="", confirmed_at_us=now_us, revoked_at_us=0)
+        changes = [_seen(directory, saving(confirmed)), *_cookie_changes(directory, provider.gcid, gcid, cookie)]
+        await self._configuration.change(provider.gcid, changes, "provisioning confirmed")
+
+    async def revoke(self, by: str, gcid: str, parties: Sequence[str]) -> None:
+        """One of these parties, given by GCID, ends it: permissions and cookie are gone at once."""
+        directory = self._configuration.directory()
+        found = directory.provisionings.get(gcid)
+        if found is None or not {found.provider, found.service} & set(parties) or found.revoked_at_us:
+            raise Refused("provisioning.unknown", "There is no provisioning of this service that you could revoke")
+        revoked = replace(found, token_hash="", revoked_at_us=self._clock.now_us())
+        changes = [_seen(directory, saving(revoked)), *_cookie_changes(directory, found.provider, gcid, None)]
+        await self._configuration.change(by, changes, "provisioning revoked")
+
+    async def register_cookie(self, by: str, service: Service, sender: str, cookie: Cookie | None) -> None:
+        """What the service is given from now on with every message from this sender; None: nothing any more."""
+        directory = self._configuration.directory()
+        changes = _cookie_changes(directory, service.gcid, _known(directory, service, sender), cookie)
+        if changes:
+            await self._configuration.change(by, changes, "cookie registered" if cookie else "cookie removed")
+
+
+def _known(directory: Directory, service: Service, sender: str) -> str:
+    """The sender's GCID. One that is given as such is taken as it is, so that nobody finds out which exist."""
+    if GCID.match(sender):
+        return sender
+    found = directory.service(sender)
+    if found is None or not directory.visible(found, service.organization):
+        raise Refused("not-found", f"There is no service {sender[:120]!r} that you may see; name it by its GCID")
+    return found.gcid
+
+
+def _cookie_changes(directory: Directory, service: str, sender: str, cookie: Cookie | None) -> list[Change]:
+    before = directory.cookies.get(cookie_key(service, sender))
+    if cookie is None:
+        return [_seen(directory, removing(before))] if before is not None else []
+    if not cookie.content or len(cookie.content) > COOKIE_CHARS_MOST:
+        raise Refused("cookie.invalid", f"A cookie has 1 to {COOKIE_CHARS_MOST} characters of text or XML")
+    registered = RegisteredCookie(
+        service=service, sender=sender, content=cookie.content, content_type=cookie.content_type
+    )
+    return [_seen(directory, saving(registered))] if registered != before else []
+
+
+def _seen(directory: Directory, change: Change) -> Change:
+    return replace(change, seen_version=directory.object_version(change.kind, change.key))
+
+
+# --- for people ------------------------------------------------------------------------------------------------------
+
+
+async def revoke(administration: Administration, caller: Caller, named: str) -> None:
+    """A person of the enterprise or of the provider ends a provisioning; ``named`` is the enterprise's service."""
+    directory = administration.directory
+    found = directory.provisionings.get(service.gcid) if (service := directory.service(named)) is not None else None
+    parties = [
+        gcid for gcid in ((found.service, found.provider) if found else ()) if _acts_for(caller, gcid, directory)
+    ]
+    if found is None or not parties:
+        raise not_found()
+    network = administration.network
+    await Trust(network.configuration, network.clock).revoke(caller.name, found.service, parties)
+
+
+def _acts_for(caller: Caller, gcid: str, directory: Directory) -> bool:
+    service = directory.services.get(gcid)
+    return service is not None and caller.has_role(service.organization, Role.DEVELOPER)
+
+
+async def register_cookie(
+    administration: Administration, caller: Caller, named: str, sender: str, cookie: Cookie | None
+) -> None:
+    """A person registers, or removes, a cookie of their organization's service."""
+    network = administration.network
+    service = service_for(caller, network.directory, named, Role.DEVELOPER)
+    await Trust(network.configuration, network.clock).register_cookie(caller.name, service, sender, cookie)
+
+
+def cookies_of(caller: Caller, directory: Directory, named: str) -> list[RegisteredCookie]:
+    """The cookies that a service has registered; for its own people, and nobody else, operators included."""
+    service = visible_service(caller, directory, named)
+    if caller.organization.casefold() != service.organization.casefold():
+        raise not_found()
+    return sorted(
+        (item for item in directory.cookies.values() if item.service == service.gcid), key=lambda item: item.sender
+    )
+
+
+def provisionings_of(caller: Caller, directory: Directory, organization: str) -> list[Provisioning]:
+    """All in which the organization takes part, as the enterprise or as the provider."""
+    house = visible_organization(caller, directory, organization)
+    mine = {service.gcid for service in directory.services_of(house.name)}
+    found = [item for item in directory.provisionings.values() if mine & {item.service, item.provider}]
+    return sorted(found, key=lambda item: item.service)

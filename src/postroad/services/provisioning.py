@@ -1,0 +1,62 @@
+"""The network's own service: providers tell it that they know a customer, that they know it no longer, or what to be reminded of.
+
+The topic says what is wanted. Arguments are those of the message:
+
+* ``provisioning.confirm``: ``GCID`` and ``token`` as they came to the provider's page; where a cookie is to be kept, the document
+  that ``cookie`` names by its id (the only document need not be named).
+* ``provisioning.revoke``: ``GCID``.
+* ``cookie.register``: ``GCID`` of a sender, and the document as above; without one the cookie is removed.
+
+An answer without a status reports success. Kept rule: whoever posts acts for itself alone, as the network has authenticated it.
+"""
+
+from __future__ import annotations
+
+from postroad.core.model.directory import Service
+from postroad.core.model.message import Cookie, Delivered
+from postroad.errors import Refused
+from postroad.services.arguments import Arguments
+from postroad.services.service import Returned, Tools
+
+CONFIRM, REVOKE, REGISTER = "provisioning.confirm", "provisioning.revoke", "cookie.register"
+TOPICS = (CONFIRM, REVOKE, REGISTER)
+
+
+class ProvisioningService:
+    async def work(self, message: Delivered, tools: Tools) -> Returned:
+        sender = tools.directory.services.get(message.sender_gcid)
+        if sender is None or message.in_transit:
+            raise Refused("route.invalid", "Post this to the network's own service yourself, as a request")
+        arguments = Arguments(message.arguments)
+        match message.topic:
+            case topic if topic == CONFIRM:
+                token = arguments.needed("token")
+                await tools.trust.confirm(sender, arguments.needed("GCID"), token, _cookie(message, arguments))
+            case topic if topic == REVOKE:
+                await tools.trust.revoke(sender.gcid, arguments.needed("GCID"), (sender.gcid,))
+            case topic if topic == REGISTER:
+                await self._register(sender, message, arguments, tools)
+            case _:
+                known = ", ".join(TOPICS)
+                raise Refused("value.invalid", f"The topic says what is wanted: one of {known}", pointer="/topic")
+        return Returned(parts=())
+
+    async def _register(self, sender: Service, message: Delivered, arguments: Arguments, tools: Tools) -> None:
+        cookie = _cookie(message, arguments)
+        await tools.trust.register_cookie(sender.gcid, sender, arguments.needed("GCID"), cookie)
+
+
+def _cookie(message: Delivered, arguments: Arguments) -> Cookie | None:
+    """The document that is to be the cookie."""
+    named = arguments.get("cookie", "")
+    documents = [part for part in message.parts if not named or part.id == named]
+    if not documents and not named:
+        return None
+    if len(documents) != 1:
+        raise Refused(
+            "value.invalid", "Say in the argument cookie which document is the cookie, by its id", pointer="/documents"
+        )
+    try:
+        return Cookie(documents[0].data.decode(), documents[0].content_type)
+    except UnicodeDecodeError:
+        raise Refused("cookie.invalid", "A cookie is text or XML in UTF-8", pointer="/documents") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import ssl
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +18,12 @@ from postroad.api.messages import MessageEndpoints
 from postroad.api.problem import problem_bytes
 from postroad.bootstrap import RunningNetwork
 from postroad.core.model.snapshot import Directory
+from postroad.errors import Misconfigured
 
 DRAIN_S = 20.0
+RENEWED_EVERY_S = 10.0
+
+log = logging.getLogger(__name__)
 
 
 async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) -> None:
@@ -32,6 +37,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
         public_url=settings.public_url,
         posts_per_s=settings.posts_per_s,
     )
+    front = _tls(running)
     server = HttpServer(
         application(
             running.network,
@@ -44,7 +50,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
         endpoints.routes(),
         HttpLimits(body_bytes=settings.message_bytes),
         problem_bytes,
-        ssl_context=_tls(running),
+        ssl_context=front.context if front is not None else None,
         proxies=TrustedProxies(settings.trusted_proxies),
     )
     port = await server.start(settings.host, settings.port)
@@ -52,7 +58,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
     scheme = "https" if settings.tls_certificate else "http"
     on_listening(settings.public_url or f"{scheme}://{settings.host}:{port}")
     try:
-        await asyncio.Event().wait()
+        await (_renewing(front) if front is not None else asyncio.Event().wait())
     finally:
         endpoints.end_waiting()
         await server.stop(DRAIN_S)
@@ -65,7 +71,18 @@ def _spare_the_collector() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
-def _tls(running: RunningNetwork) -> ssl.SSLContext | None:
+async def _renewing(front: TlsFront) -> None:
+    """Read the server's own certificate again when it was renewed on disk, for as long as we serve."""
+    while True:
+        await asyncio.sleep(RENEWED_EVERY_S)
+        try:
+            if front.reload_if_renewed():
+                log.info("the server's certificate was renewed")
+        except Misconfigured as fault:  # half written perhaps; until it is whole, the old one serves
+            log.warning("the server's certificate cannot be read again: %s", fault)
+
+
+def _tls(running: RunningNetwork) -> TlsFront | None:
     """TLS with the certificates that the directory knows, kept current as they come and go."""
     settings = running.settings
     if not settings.tls_certificate:
@@ -81,4 +98,4 @@ def _tls(running: RunningNetwork) -> ssl.SSLContext | None:
             front.trust([ssl.PEM_cert_to_DER_cert(pem) for pem in sorted(registered)])
 
     running.network.configuration.on_change(follow)
-    return front.context
+    return front

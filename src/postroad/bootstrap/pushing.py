@@ -17,6 +17,11 @@ from postroad.flow.push import PushStage
 SECRETS_FOLDER = "push-secrets"
 
 
+def operators_secrets(settings: Settings) -> OperatorsSecrets:
+    """What profiles may name as proof for pushes."""
+    return OperatorsSecrets(settings.data / SECRETS_FOLDER, os.environ)
+
+
 def push_messages(settings: Settings, network: Network, stack: AsyncExitStack) -> None:
     """Have messages pushed to the services that want it so, until the stack is closed."""
     pusher = HttpPusher(
@@ -27,7 +32,6 @@ def push_messages(settings: Settings, network: Network, stack: AsyncExitStack) -
         answer_bytes=settings.push_answer_bytes,
     )
     stack.push_async_callback(pusher.close)
-    secrets = OperatorsSecrets(settings.data / SECRETS_FOLDER, os.environ)
-    stage = PushStage(network, pusher, secrets, timeout_s=settings.push_timeout_s)
+    stage = PushStage(network, pusher, operators_secrets(settings), timeout_s=settings.push_timeout_s)
     stack.push_async_callback(stage.close)
     stage.start()

@@ -16,6 +16,7 @@ from postroad.bootstrap.settings import Settings
 from postroad.errors import PostroadError
 
 CERTIFICATE_WARNING_DAYS = 30
+TOLD_MOST = 5
 EARLIEST_YEAR = 2026
 
 
@@ -26,7 +27,9 @@ class Finding(NamedTuple):
 
 
 def check_all(settings: Settings) -> list[Finding]:
-    checks: list[Callable[[Settings], Finding]] = [python, sqlite, folder, disk, clock, certificate, port, store]
+    checks: list[Callable[[Settings], Finding]] = [
+        python, sqlite, folder, disk, clock, certificate, port, store, expiring,
+    ]  # fmt: skip
     return [check(settings) for check in checks]
 
 
@@ -117,6 +120,32 @@ def store(settings: Settings) -> Finding:
         return Finding("store", "fault", str(error))
     state: Literal["ok", "fault"] = "ok" if index <= journal else "fault"
     return Finding("store", state, f"journal at entry {journal}, index at {index}")
+
+
+def expiring(settings: Settings) -> Finding:
+    """Certificates and keys, of services, people and for pushes, that end soon."""
+    from postroad.bootstrap.expiry import push_certificates
+    from postroad.bootstrap.pushing import operators_secrets
+    from postroad.cli.stores import stored_directory
+    from postroad.core.identity.expiry import due_warning, expiring_credentials, told
+
+    if settings.index == "memory":
+        return Finding("credentials", "ok", "in memory: there are none before it starts")
+    try:
+        directory = asyncio.run(stored_directory(settings))
+    except (PostroadError, OSError) as error:
+        return Finding("credentials", "fault", str(error))
+    now_us = time.time_ns() // 1_000
+    things = [*expiring_credentials(directory), *push_certificates(directory, operators_secrets(settings))]
+    due = sorted(
+        (thing for thing in things if due_warning(thing.expires_at_us, now_us) is not None), key=lambda one: one[1]
+    )
+    if due:
+        more = f" (and {len(due) - TOLD_MOST} more)" if len(due) > TOLD_MOST else ""
+        return Finding("credentials", "warning", "; ".join(told(one, now_us) for one in due[:TOLD_MOST]) + more)
+    return Finding(
+        "credentials", "ok", f"none of {len(things)} with an end ends within {CERTIFICATE_WARNING_DAYS} days"
+    )
 
 
 async def _heads(settings: Settings) -> tuple[int, int]:

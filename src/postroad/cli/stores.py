@@ -17,9 +17,11 @@ from postroad.adapters.journal.segments import RealFiles, SegmentReader
 from postroad.adapters.journal.segments.catalog import LOCK_NAME
 from postroad.bootstrap.running import INDEX_FILE, JOURNAL_FOLDER
 from postroad.bootstrap.settings import Settings
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured
+from postroad.flow.configure import directory_of_rows
 from postroad.flow.indexing import Source
-from postroad.ports import Head, Index
+from postroad.ports import Head, Index, IndexReader
 
 IN_MEMORY = "index = memory keeps nothing, so there is nothing to look at; choose sqlite or postgres"
 
@@ -98,6 +100,22 @@ async def index_position(settings: Settings) -> Head | None:
         return await reader.position()
     finally:
         await reader.close()
+
+
+async def stored_directory(settings: Settings) -> Directory:
+    """Who takes part, as far as the index has come; nobody when there is none yet."""
+    _refuse_memory(settings)
+    index: IndexReader
+    if settings.index == "postgres":
+        index = await PostgresIndex.open(settings.postgres)
+    elif (settings.data / INDEX_FILE).exists():
+        index = SqliteReader(settings.data / INDEX_FILE, threads=1)
+    else:
+        return Directory()
+    try:
+        return directory_of_rows(await index.query("objects"))
+    finally:
+        await index.close()
 
 
 def _refuse_memory(settings: Settings) -> None:

@@ -49,6 +49,7 @@ async def add_certificate(
     certificate = certificates.read(pem)
     if certificate is None:
         raise Refused("value.invalid", "This is not one certificate in PEM form", pointer="/certificate")
+    certificates.check_current(certificate, administration.network.clock.now_us())
     credential = Credential(
         id=administration.new_id(),
         kind=CredentialKind.CERTIFICATE,
@@ -56,6 +57,7 @@ async def add_certificate(
         service=service.gcid,
         label=label,
         created_at_us=administration.network.clock.now_us(),
+        starts_at_us=certificate.starts_at_us,
         expires_at_us=certificate.expires_at_us,
         certificate=certificate.pem,
     )

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from postroad.core.identity.expiry import INVITATION
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, Person, Role
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration import Administration, not_found, organization_for, removing
-from postroad.flow.administration_accounts import INVITATION, INVITATION_US, has_password
+from postroad.flow.administration_accounts import INVITATION_US, has_password
 from postroad.flow.configure import Change, saving
 
 

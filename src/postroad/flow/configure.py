@@ -60,14 +60,8 @@ class Configuration:
         rows = await self._index.query("objects")
         if not rows:
             return
-        version = max(row[6] for row in rows)
-        if version <= self._directory.version:
-            return
-        changes = [
-            ObjectChange(kind, key, number, msgspec.json.decode(value) if value else None)
-            for kind, key, number, value, *_ in rows
-        ]
-        self._become(Directory().changed(changes, version))
+        if max(row[6] for row in rows) > self._directory.version:
+            self._become(directory_of_rows(rows))
 
     async def change(self, by: str, changes: Sequence[Change], reason: str = "") -> Directory:
         """Carry out all changes at once; raises Refused when one of the objects was changed by somebody else."""
@@ -92,6 +86,15 @@ class Configuration:
             raise _conflict(f"{change.kind} {change.key}")
         value = None if change.value is None else msgspec.to_builtins(change.value)
         return ObjectChange(change.kind, change.key, current + 1, value)
+
+
+def directory_of_rows(rows: Sequence[tuple[Any, ...]]) -> Directory:
+    """The directory that an index has in its table of objects."""
+    changes = [
+        ObjectChange(kind, key, number, msgspec.json.decode(value) if value else None)
+        for kind, key, number, value, *_ in rows
+    ]
+    return Directory().changed(changes, max((row[6] for row in rows), default=0))
 
 
 def _conflict(what: str) -> Refused:

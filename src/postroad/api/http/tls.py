@@ -29,6 +29,7 @@ class TlsFront:
         self._key = key
         self._client_ca = client_ca
         self._clients = tuple(clients_der)
+        self._renewed_at = self._changed_at()
         self.context = self._current = self._build()
         self.context.sni_callback = self._use_current
 
@@ -45,6 +46,19 @@ class TlsFront:
     def reload(self) -> None:
         """Reads the server's own certificate and key again, after they have been renewed on disk."""
         self._current = self._build()
+
+    def reload_if_renewed(self) -> bool:
+        """The same, if either file has changed since; raises Misconfigured, and goes on with the old one, if they do not fit."""
+        changed_at = self._changed_at()
+        if changed_at == self._renewed_at:
+            return False
+        self.reload()
+        self._renewed_at = changed_at
+        return True
+
+    def _changed_at(self) -> tuple[int, ...]:
+        """When the files were last written; 0 for one that is not there just now."""
+        return tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in (self._certificate, self._key))
 
     def _use_current(self, connection: ssl.SSLObject, server_name: str | None, context: ssl.SSLContext) -> None:
         connection.context = self._current

@@ -14,13 +14,12 @@ from postroad.api.resources.guarded import GuardedRoute, OpenRoute, peer_of, pro
 from postroad.api.resources.queries import Paging
 from postroad.core.configuration.shapes import Email, Line, Name, Password, RoleName, Shape, Word
 from postroad.core.identity import api_key
+from postroad.core.identity.expiry import DAY_US, credential_warning, days_left
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Person
 from postroad.errors import Refused
 from postroad.flow import administration_accounts as accounts
 from postroad.flow.authenticate import Proof
-
-DAY_US = 24 * 3_600 * 1_000_000
 
 opened = APIRouter(route_class=OpenRoute, tags=["account"])
 router = APIRouter(route_class=GuardedRoute, tags=["account"])
@@ -66,6 +65,8 @@ class KeyView(Shape):
     label: str
     created_at: str | None
     expires_at: str | None
+    days_left: Annotated[int | None, Field(description="Whole days until it expires; null: it never does")]
+    warning: Annotated[str, Field(description="What needs attention soon; empty when nothing does")]
 
 
 class NewKey(KeyView):
@@ -88,12 +89,14 @@ def account_view(person: Person, version: int) -> dict[str, Any]:
     }
 
 
-def key_view(credential: Credential) -> dict[str, Any]:
+def key_view(credential: Credential, now_us: int) -> dict[str, Any]:
     return {
         "id": credential.id,
         "label": credential.label,
         "createdAt": time_or_none(credential.created_at_us),
         "expiresAt": time_or_none(credential.expires_at_us),
+        "daysLeft": days_left(credential.expires_at_us, now_us),
+        "warning": credential_warning(credential, now_us),
     }
 
 
@@ -109,7 +112,7 @@ async def login(request: Request, api: Api, wish: Login) -> Response:
     """Exchange e-mail and password for a personal key that ends after 12 hours."""
     caller = await _by_password(request, api, wish.email, wish.password)
     key, credential = await accounts.log_in(api.administration, accounts.person_of(caller))
-    return answer(key_view(credential) | {"key": key})
+    return answer(key_view(credential, api.network.clock.now_us()) | {"key": key})
 
 
 @router.post("/v1/logout", status_code=204)
@@ -157,7 +160,8 @@ async def list_keys(request: Request, api: Api, caller: Asking, query: Paging) -
     owned = api.network.directory.credentials_of(person=person.email)
     keys = sorted((item for item in owned if item.kind is CredentialKind.KEY), key=lambda item: item.id)
     page = paged(request, api, caller, query, keys, lambda item: item.id)
-    return page_answer(request, page._replace(items=[key_view(item) for item in page.items]))
+    now_us = api.network.clock.now_us()
+    return page_answer(request, page._replace(items=[key_view(item, now_us) for item in page.items]))
 
 
 @router.post("/v1/account/keys", status_code=201, response_model=NewKey)
@@ -166,7 +170,7 @@ async def make_key(api: Api, caller: Asking, wish: NewPersonalKey) -> Response:
     until_us = api.network.clock.now_us() + wish.expires_in_days * DAY_US
     person = accounts.person_of(caller)
     key, credential = await accounts.make_key(api.administration, person, wish.label, until_us)
-    return answer(key_view(credential) | {"key": key}, 201)
+    return answer(key_view(credential, api.network.clock.now_us()) | {"key": key}, 201)
 
 
 @router.delete("/v1/account/keys/{key_id}", status_code=204)

@@ -7,16 +7,15 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, StrictInt
 
-from postroad.api.resources.accounts import DAY_US, key_view
-from postroad.api.resources.context import Api, Asking, answer, nothing, page_answer, paged
+from postroad.api.resources.accounts import key_view
+from postroad.api.resources.context import Api, Asking, answer, nothing, page_answer, paged, time_or_none
 from postroad.api.resources.guarded import GuardedRoute
 from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.queries import Paging
 from postroad.core.configuration.shapes import Password, Pem, Shape, Word
+from postroad.core.identity.expiry import DAY_US
 from postroad.core.model.directory import Credential, CredentialKind
 from postroad.flow import administration_credentials as proofs
-
-WARN_US = 30 * DAY_US
 
 router = APIRouter(route_class=GuardedRoute, tags=["credentials"])
 
@@ -44,7 +43,9 @@ class CredentialView(Shape):
     kind: CredentialKind
     label: str
     created_at: str | None
+    starts_at: Annotated[str | None, Field(description="Of a certificate: not accepted before")]
     expires_at: str | None
+    days_left: Annotated[int | None, Field(description="Whole days until it expires; null: it never does")]
     warning: Annotated[str, Field(description="What needs attention soon; empty when nothing does")]
     fingerprint: Annotated[str, Field(description="Of a certificate: SHA-256 of its DER form")]
 
@@ -60,16 +61,8 @@ class CredentialPage(Shape):
 
 def credential_view(credential: Credential, now_us: int) -> dict[str, Any]:
     fingerprint = credential.secret if credential.kind is CredentialKind.CERTIFICATE else ""
-    view = key_view(credential) | {"kind": credential.kind.value, "fingerprint": fingerprint}
-    return view | {"warning": expiry_warning(credential.expires_at_us, now_us)}
-
-
-def expiry_warning(expires_at_us: int, now_us: int) -> str:
-    if not expires_at_us or expires_at_us - now_us > WARN_US:
-        return ""
-    if expires_at_us <= now_us:
-        return "It has expired and is no longer accepted; replace it"
-    return f"It expires in {(expires_at_us - now_us) // DAY_US} days; add its successor now and remove this one later"
+    view = key_view(credential, now_us) | {"kind": credential.kind.value, "fingerprint": fingerprint}
+    return view | {"startsAt": time_or_none(credential.starts_at_us)}
 
 
 @router.get(SERVICE + "/credentials", response_model=CredentialPage)

@@ -8,10 +8,13 @@ from typing import NamedTuple
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from postroad.errors import Refused
+
 
 class Certificate(NamedTuple):
     pem: str  # this one certificate and nothing else
     fingerprint: str
+    starts_at_us: int
     expires_at_us: int
     subject: str
 
@@ -25,8 +28,30 @@ def read(pem: str) -> Certificate | None:
         if len(found) != 1:
             return None
         der = found[0].public_bytes(Encoding.DER)
-        expires_at_us = int(found[0].not_valid_after_utc.timestamp() * 1_000_000)
+        starts_at_us, expires_at_us = _validity(found[0])
         subject = found[0].subject.rfc4514_string()
     except (ValueError, TypeError, x509.UnsupportedGeneralNameType):
         return None
-    return Certificate(found[0].public_bytes(Encoding.PEM).decode(), sha256(der).hexdigest(), expires_at_us, subject)
+    own_pem = found[0].public_bytes(Encoding.PEM).decode()
+    return Certificate(own_pem, sha256(der).hexdigest(), starts_at_us, expires_at_us, subject)
+
+
+def check_current(certificate: Certificate, now_us: int) -> None:
+    """Refuse one that is over; one that begins later may be registered ahead of its time."""
+    if certificate.expires_at_us <= now_us:
+        detail = f"The certificate of {certificate.subject} has expired; register its successor"
+        raise Refused("certificate.expired", detail, pointer="/certificate")
+
+
+def chain_expires_at_us(pem: bytes) -> int | None:
+    """When the certificate at the beginning of a PEM file ends; None when there is none. Keys beside it are not looked at."""
+    try:
+        return _validity(x509.load_pem_x509_certificates(pem)[0])[1]
+    except (ValueError, IndexError):
+        return None
+
+
+def _validity(certificate: x509.Certificate) -> tuple[int, int]:
+    ends = (certificate.not_valid_before_utc, certificate.not_valid_after_utc)
+    starts_at_us, expires_at_us = [int(end.timestamp() * 1_000_000) for end in ends]
+    return starts_at_us, expires_at_us

@@ -46,6 +46,9 @@ def _credential(
     unchanged = [item for item in same if item.secret == secret]
     if unchanged:
         return unchanged
+    if certificate is not None and certificate.expires_at_us <= planning.now_us:
+        planning.fault(place + "/certificate", "has expired; register its successor")
+        return None
     key_id = entry.key.split("_")[1] if entry.key else _derived_id(service.gcid, entry)
     other = planning.directory.credentials.get(key_id)
     if other is not None and other.service != service.gcid:
@@ -58,6 +61,7 @@ def _credential(
             secret=secret,
             service=service.gcid,
             label=entry.label,
+            starts_at_us=certificate.starts_at_us if certificate else 0,
             expires_at_us=certificate.expires_at_us if certificate else 0,
             certificate=certificate.pem if certificate else "",
             created_at_us=planning.now_us,

@@ -197,7 +197,7 @@ def _differences(before: Any | None, after: Any) -> tuple[FieldChange, ...]:
     return tuple(changes)
 
 
-IDENTITY = frozenset({"gcid", "id", "createdAtUs", "expiresAtUs", "service", "person", "organization"})
+IDENTITY = frozenset({"gcid", "id", "createdAtUs", "startsAtUs", "expiresAtUs", "service", "person", "organization"})
 USUAL_RULE = {"role": "any", "enabled": True, "description": ""}
 UNITS = {"postsPerS": "postsPerSecond"}
 

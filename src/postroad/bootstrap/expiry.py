@@ -1,0 +1,72 @@
+"""Certificates and keys that come to their end, told in the log before they do: at 30, 14, 7 and 1 days, and when it is over.
+
+Looked at are the credentials of services and people, the server's own certificate, and the client certificates shown in pushes.
+A node says each of them once, and again after a restart only what is due then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+from postroad.bootstrap.settings import Settings
+from postroad.core.configuration.certificates import chain_expires_at_us
+from postroad.core.identity.expiry import Expiring, Warnings, expiring_credentials
+from postroad.core.model.directory import PushAuthentication, Service
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Misconfigured
+from postroad.flow.network import Network
+from postroad.ports import Secrets
+
+EVERY_S = 3_600.0
+FILE_BYTES = 1 << 20
+
+log = logging.getLogger(__name__)
+
+
+async def warn_of_expiry(network: Network, settings: Settings, secrets: Secrets) -> None:
+    """Look once an hour, for as long as we run."""
+    warnings = Warnings()
+    while True:
+        things = await asyncio.to_thread(lambda: list(everything_expiring(network.directory, settings, secrets)))
+        for line in warnings.due(things, network.clock.now_us()):
+            log.warning("%s", line)
+        await asyncio.sleep(EVERY_S)
+
+
+def everything_expiring(directory: Directory, settings: Settings, secrets: Secrets) -> Iterator[Expiring]:
+    yield from expiring_credentials(directory)
+    yield from server_certificate(settings)
+    yield from push_certificates(directory, secrets)
+
+
+def server_certificate(settings: Settings) -> Iterator[Expiring]:
+    if settings.tls_certificate:
+        yield from _file("the server's own certificate", Path(settings.tls_certificate))
+
+
+def push_certificates(directory: Directory, secrets: Secrets) -> Iterator[Expiring]:
+    """The client certificates that the network shows when it pushes."""
+    for service in directory.services.values():
+        if service.push is not None and service.push.authentication is PushAuthentication.CERTIFICATE:
+            yield from _push_certificate(service, service.push.secret_from, secrets)
+
+
+def _push_certificate(service: Service, reference: str, secrets: Secrets) -> Iterator[Expiring]:
+    try:
+        path = secrets.file(service, reference)
+    except Misconfigured:  # pushes fail with that, and say so
+        return
+    yield from _file(f"the certificate {reference} for pushes to {service.address}", Path(path))
+
+
+def _file(what: str, path: Path) -> Iterator[Expiring]:
+    try:
+        with path.open("rb") as file:
+            expires_at_us = chain_expires_at_us(file.read(FILE_BYTES))
+    except OSError:
+        return
+    if expires_at_us is not None:
+        yield Expiring(what, expires_at_us)

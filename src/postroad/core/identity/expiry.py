@@ -1,0 +1,100 @@
+"""What expires, and when to say so: at 30, 14, 7 and 1 days before the end, and when it has come.
+
+Kept rule: what is meant to end by itself (a login, an invitation) is nothing to warn of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from postroad.core.model.directory import Credential
+from postroad.core.model.snapshot import Directory
+
+DAY_US = 24 * 3_600 * 1_000_000
+WARN_DAYS = (30, 14, 7, 1)
+OVER = 0
+
+# Labels of keys that the network makes for people, and that end by themselves.
+LOGIN = "login"
+INVITATION = "invitation"
+
+
+class Expiring(NamedTuple):
+    """Something that ends at a time, named as people know it."""
+
+    what: str
+    expires_at_us: int
+
+
+def days_left(expires_at_us: int, now_us: int) -> int | None:
+    """Whole days until it ends, 0 when it has ended; None when it never does."""
+    return max(0, (expires_at_us - now_us) // DAY_US) if expires_at_us else None
+
+
+def due_warning(expires_at_us: int, now_us: int) -> int | None:
+    """Which of the warnings is due by now, the last one if several are; None while none is."""
+    if not expires_at_us:
+        return None
+    if expires_at_us <= now_us:
+        return OVER
+    return min((days for days in WARN_DAYS if expires_at_us - now_us <= days * DAY_US), default=None)
+
+
+def warning(expires_at_us: int, now_us: int) -> str:
+    """What to do about it, in words; empty when nothing is to be done yet."""
+    match due_warning(expires_at_us, now_us):
+        case None:
+            return ""
+        case 0:
+            return "It has expired and is no longer accepted; replace it"
+    return f"It expires {_in_days(expires_at_us, now_us)}; add its successor now and remove this one later"
+
+
+def credential_warning(credential: Credential, now_us: int) -> str:
+    return "" if _passes_by_itself(credential) else warning(credential.expires_at_us, now_us)
+
+
+def expiring_credentials(directory: Directory) -> Iterator[Expiring]:
+    """Certificates and keys of services and people that have an end."""
+    for credential in directory.credentials.values():
+        if credential.expires_at_us and not _passes_by_itself(credential):
+            service = directory.services.get(credential.service)
+            owner = service.address if service is not None else credential.person
+            what = f"{credential.kind.value} {(credential.label or credential.id)!r} of {owner}"
+            yield Expiring(what, credential.expires_at_us)
+
+
+class Warnings:
+    """Which warnings have been given, so that each is given once."""
+
+    def __init__(self) -> None:
+        self._given: dict[Expiring, int] = {}
+
+    def due(self, things: Iterable[Expiring], now_us: int) -> list[str]:
+        """The lines that have become due since the last time."""
+        lines, given = [], {}
+        for thing in things:
+            days = due_warning(thing.expires_at_us, now_us)
+            if days is None:
+                continue
+            given[thing] = days
+            if self._given.get(thing, WARN_DAYS[0] + 1) > days:
+                lines.append(told(thing, now_us))
+        self._given = given  # what is gone, or was replaced, is forgotten
+        return lines
+
+
+def told(thing: Expiring, now_us: int) -> str:
+    if thing.expires_at_us <= now_us:
+        return f"{thing.what} has expired; replace it"
+    return f"{thing.what} expires {_in_days(thing.expires_at_us, now_us)}; replace it before"
+
+
+def _in_days(expires_at_us: int, now_us: int) -> str:
+    days = days_left(expires_at_us, now_us) or 0
+    return f"in {days} days" if days > 1 else "in 1 day" if days == 1 else "in less than a day"
+
+
+def _passes_by_itself(credential: Credential) -> bool:
+    return bool(credential.person) and credential.label in (LOGIN, INVITATION)

@@ -37,6 +37,8 @@ def _facts(message: Delivered) -> Iterator[tuple[str, str]]:
         yield "property", f"{entry.name} = {entry.value}"
     for stop in message.trace:
         yield "passed", f"{stop.service}  {write_time(stop.at_us)}" + (f"  {stop.status.code}" if stop.status else "")
+    if message.cookie:
+        yield "cookie", _plain(message.cookie.content)
     if message.attempt > 1:
         yield "attempt", str(message.attempt)
 
@@ -50,4 +52,9 @@ def _part_lines(part: Part) -> Iterator[Text]:
         yield Text("    not text; use --json to get it", style="dim")
         return
     for line in text.splitlines():
-        yield Text("    " + "".join(character if character.isprintable() else " " for character in line))
+        yield Text("    " + _plain(line))
+
+
+def _plain(text: str) -> str:
+    """On one line, and without what could move a terminal's cursor."""
+    return "".join(character if character.isprintable() else " " for character in text)

@@ -22,6 +22,7 @@ from postroad.core.codecs.json_parts import (
     write_service,
 )
 from postroad.core.codecs.json_shapes import (
+    JsonCookie,
     JsonDelivered,
     JsonDeliveries,
     JsonParty,
@@ -42,7 +43,16 @@ from postroad.core.codecs.lexical import read_routing, read_text, read_time, wri
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import check_lists
 from postroad.core.codecs.requests import checked_poll, checked_settlement
-from postroad.core.model.message import Delivered, Message, Passed, PostResult, RecipientResult, Reference, Status
+from postroad.core.model.message import (
+    Cookie,
+    Delivered,
+    Message,
+    Passed,
+    PostResult,
+    RecipientResult,
+    Reference,
+    Status,
+)
 from postroad.core.model.polling import PollRequest, Selector, Settled, Settlement, SettlementResult
 from postroad.errors import Refused
 
@@ -242,11 +252,16 @@ def write_delivered(message: Delivered) -> JsonDelivered:
         documents=[write_part(part) for part in message.parts if not part.attachment],
         attachments=[write_part(part) for part in message.parts if part.attachment],
         trace=[_write_passed(one) for one in message.trace] if message.trace else [],
+        cookie=_write_cookie(message.cookie) if message.cookie else None,
     )
 
 
 def _write_passed(passed: Passed) -> JsonPassed:
     return JsonPassed(service=passed.service, at=write_time(passed.at_us), status=_write_status(passed.status))
+
+
+def _write_cookie(cookie: Cookie) -> JsonCookie:
+    return JsonCookie(content=cookie.content, content_type=cookie.content_type)
 
 
 def read_delivered(message: JsonDelivered, limits: WireLimits) -> Delivered:
@@ -274,6 +289,7 @@ def read_delivered(message: JsonDelivered, limits: WireLimits) -> Delivered:
         possible_duplicate=message.possible_duplicate,
         parts=read_parts(message.documents, message.attachments, limits),
         trace=tuple([_read_passed(one, limits) for one in message.trace]),
+        cookie=Cookie(message.cookie.content, message.cookie.content_type) if message.cookie else None,
     )
 
 

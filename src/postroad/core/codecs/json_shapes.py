@@ -78,6 +78,13 @@ class JsonPassed(Shape):
     status: JsonStatus | None = None
 
 
+class JsonCookie(Shape):
+    """What the receiver has registered for messages from this sender; XML travels as text."""
+
+    content: str
+    content_type: str = "text/plain"
+
+
 class JsonDelivered(Shape, kw_only=True):
     session: str
     token: str
@@ -99,6 +106,7 @@ class JsonDelivered(Shape, kw_only=True):
     documents: list[JsonPart] = []
     attachments: list[JsonPart] = []
     trace: list[JsonPassed] = []
+    cookie: JsonCookie | None = None
 
 
 class JsonDeliveries(Struct, rename="camel", forbid_unknown_fields=True):

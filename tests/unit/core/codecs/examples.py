@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from postroad.core.model.message import (
     Argument,
+    Cookie,
     Delivered,
     Message,
     MessageType,
@@ -104,6 +105,7 @@ DELIVERED = Delivered(
         Passed("Transmatics/xslt", NOON - 80_000_000_000),
         Passed("XpandiCo/zipPlus4", NOON - 70_000_000_000, Status("lookup.missing", "No <zip>")),
     ),
+    cookie=Cookie("<account>A & B 4711</account>", "application/xml"),
 )
 RESULT = PostResult(
     session="0191f5a2b3c400112233445566778899",

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from postroad.core.codecs.lexical import LAST_US
 from postroad.core.model.message import (
     Argument,
+    Cookie,
     Delivered,
     Message,
     MessageType,
@@ -124,6 +125,7 @@ DELIVERED = st.builds(
     possible_duplicate=st.booleans(),
     parts=PARTS,
     trace=st.lists(st.builds(Passed, TEXTS, st.integers(1, LAST_US), STATUSES), max_size=3).map(tuple),
+    cookie=st.none() | st.builds(Cookie, TEXTS, NAMES),
 )
 RESULTS = st.builds(
     PostResult,

@@ -12,7 +12,7 @@ from postroad.core.codecs.requests import checked_poll, checked_settlement
 from postroad.core.codecs.soap.parts import read_parts
 from postroad.core.codecs.soap.posting import name_of, read_arguments, read_properties, read_status, read_type
 from postroad.core.codecs.soap.reader import Element
-from postroad.core.model.message import Delivered, Passed, PostResult, RecipientResult, Reference
+from postroad.core.model.message import Cookie, Delivered, Passed, PostResult, RecipientResult, Reference
 from postroad.core.model.polling import (
     EVERYTHING,
     TOKENS_MAX,
@@ -136,6 +136,7 @@ def _delivered(message: Element, limits: WireLimits) -> Delivered:
     header = inside["Header"][0].fields(
         Session=1, Token=1, Transaction=1, From=1, To=1, Type=1, Topic=1, Handle=1, PossibleDuplicate=1, Reference=1,
         Invoker=1, PostedAt=1, Expiration=1, Attempt=1, InTransit=1, Property=limits.properties, Status=1, Trace=1,
+        Cookie=1,
     )  # fmt: skip
     sender, recipient = _service(header, "From", message), _service(header, "To", message)
     return Delivered(
@@ -161,11 +162,16 @@ def _delivered(message: Element, limits: WireLimits) -> Delivered:
         possible_duplicate=_flag(header, "PossibleDuplicate"),
         parts=read_parts(inside["Document"], inside["Attachment"], limits),
         trace=_trace(header["Trace"][0], limits) if header["Trace"] else (),
+        cookie=_cookie(header["Cookie"][0]) if header["Cookie"] else None,
     )
 
 
 def _trace(trace: Element, limits: WireLimits) -> tuple[Passed, ...]:
     return tuple([_passed(stop, limits) for stop in trace.fields(Stop=STOPS_MAX)["Stop"]])
+
+
+def _cookie(cookie: Element) -> Cookie:
+    return Cookie(cookie.text, cookie.only_attributes("contentType").get("contentType", "text/plain"))
 
 
 def _passed(stop: Element, limits: WireLimits) -> Passed:

@@ -14,6 +14,7 @@ from postroad.core.codecs.soap.escape import attribute_value, text_value
 from postroad.core.codecs.soap.parts import write_part
 from postroad.core.model.message import (
     Argument,
+    Cookie,
     Delivered,
     Message,
     MessageType,
@@ -112,7 +113,7 @@ def _delivered(m: Delivered) -> bytes:
         f"{_field('Invoker', m.invoker)}<pr:PostedAt>{write_time(m.posted_at_us)}</pr:PostedAt>"
         f"<pr:Attempt>{m.attempt}</pr:Attempt>{optional}"
         f"{_properties(m.properties) if m.properties else ''}{_status(m.status)}{_trace(m.trace) if m.trace else ''}"
-        "</pr:Header>"
+        f"{_cookie(m.cookie) if m.cookie else ''}</pr:Header>"
     )
     return b"%b%b</pr:Message>" % (header.encode(), _parts(m.parts))
 
@@ -123,6 +124,11 @@ def _trace(trace: Sequence[Passed]) -> str:
         for one in trace
     )
     return f"<pr:Trace>{stops}</pr:Trace>"
+
+
+def _cookie(cookie: Cookie) -> str:
+    kind = attribute_value(cookie.content_type)
+    return f'<pr:Cookie contentType="{kind}">{text_value(cookie.content)}</pr:Cookie>'
 
 
 def _flags(m: Delivered) -> str:

@@ -31,23 +31,26 @@ POST = json.dumps({"to": [SELLER], "documents": [{"text": "order"}]}).encode()
 class Identity:
     """A certificate with its key, as a client loads them."""
 
-    def __init__(self, folder: Path, name: str, authority: trustme.CA | None = None) -> None:
+    def __init__(
+        self, folder: Path, name: str, authority: trustme.CA | None = None, *, from_day: int = -1, to_day: int = 1
+    ) -> None:
         self.certificate, self.key = folder / f"{name}.pem", folder / f"{name}.key"
         if authority is not None:
             leaf = authority.issue_cert(f"{name}.example")
             leaf.cert_chain_pems[0].write_to_path(str(self.certificate))
             leaf.private_key_pem.write_to_path(str(self.key))
         else:
-            self._sign_itself(name)
+            self._sign_itself(name, from_day, to_day)
         self.pem = self.certificate.read_text()
         self.der = ssl.PEM_cert_to_DER_cert(self.pem)
 
-    def _sign_itself(self, name: str) -> None:
+    def _sign_itself(self, name: str, from_day: int, to_day: int) -> None:
         key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         builder = x509.CertificateBuilder().subject_name(subject).issuer_name(subject).public_key(key.public_key())
-        builder = builder.serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=1))
-        signed = builder.not_valid_after(now + datetime.timedelta(days=1)).sign(key, hashes.SHA256())
+        starts, ends = now + datetime.timedelta(days=from_day), now + datetime.timedelta(days=to_day)
+        builder = builder.serial_number(x509.random_serial_number()).not_valid_before(starts)
+        signed = builder.not_valid_after(ends).sign(key, hashes.SHA256())
         pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
         self.certificate.write_bytes(signed.public_bytes(pem))
         self.key.write_bytes(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))

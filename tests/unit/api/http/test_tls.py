@@ -164,6 +164,20 @@ def test_the_servers_own_certificate_is_renewed_without_a_restart(site: Site) ->
         assert ssl.PEM_cert_to_DER_cert(before) != renewed.der
 
 
+@pytest.mark.req("Z1")
+def test_a_certificate_renewed_on_disk_is_noticed_and_a_broken_one_changes_nothing(site: Site) -> None:
+    front = site.front()
+    assert not front.reload_if_renewed()
+    with serving({("GET", "/who"): site.who}, ssl_context=front.context) as served:
+        renewed = issued(site.folder, "localhost", site.authority)
+        assert front.reload_if_renewed()
+        assert not front.reload_if_renewed()
+        renewed.certificate.write_text("half a certif")
+        with pytest.raises(Misconfigured):
+            front.reload_if_renewed()
+        assert ssl.PEM_cert_to_DER_cert(ssl.get_server_certificate(("127.0.0.1", served.port))) == renewed.der
+
+
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1.* is deprecated:DeprecationWarning")
 def test_old_versions_of_tls_are_refused(site: Site) -> None:
     context = site.context()

@@ -109,7 +109,7 @@ async def _contents(network: Network, caller: Caller, session: str) -> list[Cont
     if not isinstance(header, MessagePosted):
         return []
     row = dict(zip(QUERIES["message"][1], rows[0], strict=True))
-    mine = _is_mine(caller, network.directory)
+    mine = is_mine(caller, network.directory)
     if mine(header.sender):
         at = BodyAt(row["body_segment"], row["body_offset"], row["body_length"], row["body_digest"])
         return [Content(visible=header.parts, parts=header.parts, body=at)]
@@ -136,7 +136,7 @@ async def _found(network: Network, caller: Caller, session: str, number: int) ->
     found = await network.desk.find(number)
     if found is None or found.queued.message.session != network.tokens.veil.real_session(session):
         return None
-    queued, mine = found.queued, _is_mine(caller, network.directory)
+    queued, mine = found.queued, is_mine(caller, network.directory)
     sees = _sight(queued, mine, network.directory)
     if sees is None or not _is_known_as(session, queued, mine):
         return None
@@ -183,7 +183,7 @@ async def _body(network: Network, caller: Caller, content: Content, looked_at: s
     return body
 
 
-def _is_mine(caller: Caller, directory: Directory) -> Mine:
+def is_mine(caller: Caller, directory: Directory) -> Mine:
     if caller.service is not None:
         own = caller.service.gcid
         return lambda gcid: gcid == own

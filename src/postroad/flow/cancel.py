@@ -10,8 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from postroad.core.admission.admit import Admitted
-from postroad.core.model.delivery import Found, State, is_followed
-from postroad.core.model.ids import delivery_number
+from postroad.core.model.delivery import Found, State
 from postroad.core.model.journal import DeliveriesEnded, MessagePosted, decode
 from postroad.core.model.message import PostResult, RecipientResult
 from postroad.core.projection.project import answer_key, journey_key
@@ -19,6 +18,7 @@ from postroad.core.projection.queries import JOURNEY, MESSAGE
 from postroad.core.routing.life import Event, may
 from postroad.errors import Refused, Unavailable
 from postroad.flow.commit import committed
+from postroad.flow.rounds import newest_round
 from postroad.ports import Conflict, Desk, IndexReader, Step
 
 TRIES = 5
@@ -66,14 +66,14 @@ class CancelStage:
         )
 
     async def _whereabouts(self, seq: int, message: MessagePosted, ordinal: int) -> Whereabouts:
-        first = delivery_number(seq, ordinal)
-        if not is_followed(message, ordinal):
-            return await self._at(ordinal, first, 0)
-        [row] = await self._index.query("journey", first)
+        begun, journey = await newest_round(self._index, seq, message, ordinal)
+        if not journey:
+            return await self._at(ordinal, begun, 0)
+        [row] = await self._index.query("journey", journey)
         at_number, state = (row[JOURNEY.index(column)] for column in ("at_number", "state"))
         if state:
-            return Whereabouts(ordinal, at_number, first, f"it is {State(state).name.lower()}")
-        return await self._at(ordinal, at_number, first)
+            return Whereabouts(ordinal, at_number, journey, f"it is {State(state).name.lower()}")
+        return await self._at(ordinal, at_number, journey)
 
     async def _at(self, ordinal: int, number: int, journey: int) -> Whereabouts:
         found = await self._desk.find(number)

@@ -36,6 +36,7 @@ from postroad.flow.commit import committed
 from postroad.flow.context import has_context, in_context, with_cookie
 from postroad.flow.patience import Patience
 from postroad.flow.posting import parts_of
+from postroad.flow.rounds import as_resent
 from postroad.flow.settle import acknowledge
 from postroad.flow.trail import TrailStage
 from postroad.ports import Clock, Desk, Step
@@ -163,7 +164,9 @@ class DeliverStage:
         )
         if has_context(queued):
             delivered = in_context(delivered, queued, directory, self._tokens.veil)
-        return with_cookie(delivered, directory) if directory.cookies else delivered
+        if directory.cookies:
+            delivered = with_cookie(delivered, directory)
+        return as_resent(delivered, queued, self._tokens.veil) if queued.origin else delivered
 
 
 def _over(token: str) -> Settled:

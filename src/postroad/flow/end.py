@@ -17,7 +17,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.projection.project import answer_key, journey_key
 from postroad.flow.commit import committed
 from postroad.flow.due import DueTimes
-from postroad.flow.posting import posted_at
+from postroad.flow.rounds import traveller
 from postroad.ports import Clock, Committed, Desk, Journal, Randomness, Step
 
 BY_NETWORK = "network"
@@ -59,10 +59,10 @@ class EndStage:
 
         ``status`` goes on record; a requester is told the same, or ``told`` where somebody keeps that from it.
         """
-        seq, ordinal = ids.delivery_origin(journey)
-        message = await posted_at(self._journal, seq)
-        if message is None:
+        found = await traveller(self._journal, journey)
+        if found is None:
             return False
+        message, ordinal = found
         reason = f"{status.code}: {status.text}"[:REASON_MOST]
         keys = (journey_key(journey), answer_key(delivery))
         requester = self._directory().services.get(message.sender)

@@ -27,6 +27,7 @@ from postroad.flow.allow import AllowStage
 from postroad.flow.answer import AnswerStage
 from postroad.flow.cancel import CancelStage
 from postroad.flow.configure import Configuration
+from postroad.flow.dead_letters import DeadLetterStage
 from postroad.flow.deliver import DeliverStage
 from postroad.flow.due import DueTimes
 from postroad.flow.end import EndStage
@@ -66,6 +67,7 @@ class Network:
         cancelling = CancelStage(desk, index, indexed)
         self.tokens = tokens = Tokens(token_key)
         answers = AnswerStage(desk, journal, randomness, tokens, ending, cancelling)
+        self.dead_letters = DeadLetterStage(desk, directory, clock, due)
         self.expiry = ExpireStage(desk, index, clock, ending, due, indexed)
         self.allowances = AllowStage(index, directory, clock, indexed, limits or OrganizationLimits())
         self._accept = AcceptStage(desk, journal, directory, clock, randomness, answers, self.allowances, due.note)

@@ -16,6 +16,7 @@ from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.delivery.pushing import PushRequest
 from postroad.core.identity import webhook
 from postroad.core.model import ids
+from postroad.core.model.delivery import Resent
 from postroad.core.model.directory import Push, PushAuthentication, Service
 from postroad.core.model.message import Delivered
 from postroad.errors import Misconfigured
@@ -25,8 +26,9 @@ FORMS: dict[str, Codec] = {"json": JSON_FORM, "soap11": SOAP11, "soap12": SOAP12
 
 
 def webhook_id(delivered: Delivered) -> str:
-    """Names the delivery: another one for each receiver and each stop, the same one over all attempts."""
-    named = f"{ids.token_number(delivered.token)}.{delivered.session}.{delivered.recipient_gcid}"
+    """Names the delivery: another one for each receiver and each stop, the same one over all attempts and rounds."""
+    number = delivered.origin if isinstance(delivered, Resent) else ids.token_number(delivered.token)
+    named = f"{number}.{delivered.session}.{delivered.recipient_gcid}"
     return f"msg_{sha256(named.encode()).hexdigest()[:32]}"
 
 

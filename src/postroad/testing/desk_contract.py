@@ -26,9 +26,10 @@ from postroad.ports import Committed, Conflict, Outcome, Step
 from postroad.testing.desk_handing_out import HandingOut
 from postroad.testing.desk_journeys import Journeys
 from postroad.testing.desk_network import BUYER, CARRIER, LEASE_S, SELLER, Network, numbers
+from postroad.testing.desk_rounds import Rounds
 
 
-class DeskContract(HandingOut, Journeys):
+class DeskContract(HandingOut, Journeys, Rounds):
     """The whole suite."""
 
     # --- writing -------------------------------------------------------------------------------------------------

@@ -16,8 +16,10 @@ from postroad.core.model.journal import (
     Answers,
     Copy,
     DeliveriesAcknowledged,
+    DeliveriesDropped,
     DeliveriesEnded,
     DeliveriesReturned,
+    DeliveryResent,
     Ending,
     Entry,
     Hop,
@@ -174,6 +176,30 @@ class Network:
             returned=returned,
         )
         return await self.submit(Step(entry, body, tuple(unique_keys(entry))))
+
+    def resent(self, dead: Queued, content_seq: int = 0, expires_in_s: float = 0) -> DeliveryResent:
+        """A dead letter as the flow would have it delivered once more."""
+        return DeliveryResent(
+            at_us=self.clock.now_us(),
+            by="ada@buyer.example",
+            reason="for a test",
+            delivery=dead.number,
+            origin=dead.origin or dead.number,
+            session=dead.message.session,
+            transaction=dead.message.transaction,
+            sender=dead.message.sender,
+            message=dead.message_seq,
+            copy=dead.copy,
+            hop=dead.hop,
+            content=content_seq or dead.message_seq,
+            next=dead.recipient,
+            expires_at_us=self.clock.now_us() + int(expires_in_s * 1_000_000) if expires_in_s else 0,
+            followed=dead.journey > 0,
+            answer=dead.message.answers is not None,
+        )
+
+    def dropped(self, *dead: int) -> DeliveriesDropped:
+        return DeliveriesDropped(self.clock.now_us(), "ada@buyer.example", "for a test", dead)
 
     async def state(self, number: int) -> State:
         found = await self.desk.find(number)

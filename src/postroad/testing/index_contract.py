@@ -190,7 +190,7 @@ class IndexContract:
         assert await told.position() == EMPTY
         assert await tables(told) == {table: [] for table in TABLES}
         await apply(told, as_records(STORY))
-        assert await told.query("mailboxes") == [(BANK, 3), (BUYER, 2)]
+        assert await told.query("mailboxes") == [(BANK, 4), (BUYER, 2)]
 
     # ---- rules
 
@@ -287,6 +287,7 @@ async def _parameters(name: str, memory: MemoryIndex) -> list[tuple[Any, ...]]:
         "key": [row[0] for row in await memory.rows("seen")] + [0],
         "number": [row[0] for row in await memory.rows("delivery")] + [1],
         "seq": [row[0] for row in await memory.rows("message")] + [0],
+        "message_seq": [row[0] for row in await memory.rows("message")] + [0],
         "session": [row[1] for table in ("message", "refused") for row in await memory.rows(table)] + ["none"],
         "transaction_id": [row[1] for row in await memory.rows("message")] + ["none"],
         "recipient": [*SERVICES, "none"],

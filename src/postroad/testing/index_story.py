@@ -20,10 +20,12 @@ from postroad.core.model.journal import (
     CrossReferenceChanged,
     CrossReferenceRecord,
     DeliveriesAcknowledged,
+    DeliveriesDropped,
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveriesReturned,
     DeliveryAttempted,
+    DeliveryResent,
     Ending,
     Entry,
     Hop,
@@ -37,7 +39,7 @@ from postroad.core.model.journal import (
     encode,
 )
 from postroad.core.model.message import MessageType, Property, Status
-from postroad.core.projection.project import answer_key, handle_key, journey_key, pack_pairs, version_key
+from postroad.core.projection.project import answer_key, dealt_key, handle_key, journey_key, pack_pairs, version_key
 from postroad.core.projection.queries import QUERIES
 
 BUYER, SELLER, STAMPER, BANK = "b" * 16, "5" * 16, "57a3" * 4, "ba" * 8
@@ -64,6 +66,8 @@ STAMPED, ANSWER, EXPIRED, WAITING = (delivery_number(seq, 0) for seq in (4, 7, 9
 # says so; one that expires with nothing waiting; and three that are still on their way.
 ROUND_TRIP, GIVEN_UP = delivery_number(15, 0), delivery_number(15, 1)
 ROUTED, RESPONSE, ERROR, SILENT, ANNOUNCED, ASKED = (delivery_number(seq, 0) for seq in (16, 17, 19, 20, 23, 24))
+# And the end: a dead letter that lies there, one that was dropped, and one that was resent.
+LOST, SPOILT, AGAIN = (delivery_number(seq, 0) for seq in (31, 33, 36))
 SELLERS, BUYERS, BANKS, NOBODYS = (
     Key(gcid, "no", value) for gcid, value in ((SELLER, "3489"), (BUYER, "BX0045012"), (BANK, "7"), (STAMPER, "?"))
 )
@@ -106,6 +110,13 @@ STORY: list[Entry] = [
     CrossReferenceChanged(28_000, SELLER, STAMPER, "CUSTOMERS", (CrossReferenceRecord(SELLERS, (("tone", "curt"),)),)),
     CrossReferenceChanged(29_000, SELLER, BANK, "customers", (CrossReferenceRecord(SELLERS),), ((BANKS, BUYERS),)),
     DeliveryAttempted(30_000, BANK, (ANNOUNCED,), 503, 12, "HTTP 503", 5.0),
+    _post(31, STAMPER, _to(SELLER), type=MessageType.NOTIFICATION),
+    DeliveriesEnded(32_000, "network", "failed", "handed out 20 times", (LOST,)),
+    _post(33, STAMPER, _to(SELLER), type=MessageType.NOTIFICATION),
+    DeliveriesEnded(34_000, "network", "failed", "gone", (SPOILT,)),
+    DeliveriesDropped(35_000, "ada", "too old", (SPOILT,)),
+    DeliveryResent(36_000, "ada", "mended", GIVEN_UP, GIVEN_UP, "session 15", "session 15", BUYER, 15, 1, 0, 15, BANK, 95_000,
+                   followed=True),
 ]  # fmt: skip
 PASSED_ON = delivery_number(25, 0)
 
@@ -133,14 +144,17 @@ QUESTIONS = [
     Question("objects", (), "kind key version value seq", [("rule", "z", 1, b"{}", 1), ("service", "a", 2, b"", 12)]),
     Question("object_versions", ("service", "a"), "version value reason", [(2, b"", "gone"), (1, b'{"name":"A"}', "new")]),
     Question("object_versions", ("service", "b"), "version", []),
-    Question("mailboxes", (), "recipient waiting", [(BANK, 3), (BUYER, 2)]),
+    Question("mailboxes", (), "recipient waiting", [(BANK, 4), (BUYER, 2)]),
     Question("mailbox", (BANK, 0, 10), "number sender content_facts",
-             [(WAITING, BUYER, None), (ANNOUNCED, BUYER, None), (PASSED_ON, STAMPER, encode(STORY[24]))]),
+             [(WAITING, BUYER, None), (ANNOUNCED, BUYER, None), (PASSED_ON, STAMPER, encode(STORY[24])),
+              (AGAIN, BUYER, None)]),
     Question("mailbox", (BANK, WAITING, 1), "number", [(ANNOUNCED,)]),
-    Question("mailbox", (BANK, PASSED_ON, 10), "number", []),
+    Question("mailbox", (BANK, PASSED_ON, 10), "number message_seq copy content_seq journey origin",
+             [(AGAIN, 15, 1, 15, AGAIN, GIVEN_UP)]),
+    Question("mailbox", (BANK, AGAIN, 10), "number", []),
     Question("mailbox", (BANK, 0, 0), "number", []),
     Question("mailbox", ("unknown", 0, 10), "number", []),
-    Question("held", (), "sender queued_messages stored_bytes", [(BANK, 2, 19), (BUYER, 3, 30)]),
+    Question("held", (), "sender queued_messages stored_bytes", [(BUYER, 4, 40)]),
     Question("oldest_queued", (), "content_seq", [(7,)]),
     Question("delivery", (AT_BANK,), _LIFE, [(AT_BANK, BANK, State.DELIVERED, 2, 6000, 0, 7000, "answered", 6, 7)]),
     Question("delivery", (STAMPED,), _LIFE, [(STAMPED, SELLER, State.DELIVERED, 0, 0, 0, 8000, "acknowledged", 0, 8)]),
@@ -157,11 +171,11 @@ QUESTIONS = [
     Question("sent_by", (BUYER, 15, 2), "seq topic", [(14, "ä ☃"), (9, "orders")]),
     Question("sent_by", (BUYER, 9, 2), "seq handle", [(2, "h1")]),
     Question("received_by", (BANK, LATER, 3), "number state",
-             [(PASSED_ON, State.QUEUED), (ANNOUNCED, State.QUEUED), (GIVEN_UP, State.FAILED)]),
+             [(AGAIN, State.QUEUED), (PASSED_ON, State.QUEUED), (ANNOUNCED, State.QUEUED)]),
     Question("received_by", (BANK, GIVEN_UP, 10), "number state",
              [(WAITING, State.QUEUED), (EXPIRED, State.EXPIRED), (AT_BANK, State.DELIVERED)]),
     Question("received_by", (BANK, WAITING, 1), "number", [(EXPIRED,)]),
-    Question("all_messages", (LATER, 3), "seq", [(24,), (23,), (20,)]),
+    Question("all_messages", (LATER, 3), "seq", [(33,), (31,), (24,)]),
     Question("all_messages", (7, 3), "seq", [(2,)]),
     Question("refused", ("session 11",), "seq code detail handle", [(11, "topic.unknown", "no such topic", "h2")]),
     Question("refused_by", (BUYER, LATER, 5), "seq size form", [(11, 7, "soap12")]),
@@ -174,7 +188,9 @@ QUESTIONS = [
     Question("seen", (journey_key(SILENT),), "session seq", [("", 22)]),
     Question("seen", (journey_key(ASKED),), "seq", []),
     Question("recent_keys", (3,), "key",
-             [(answer_key(ASKED),), (journey_key(SILENT),), *sorted([(answer_key(GIVEN_UP),), (journey_key(GIVEN_UP),)])[:1]]),
+             [(dealt_key(GIVEN_UP),), (dealt_key(SPOILT),), (answer_key(ASKED),)]),
+    Question("seen", (dealt_key(GIVEN_UP),), "seq", [(36,)]),
+    Question("seen", (dealt_key(LOST),), "seq", []),
     Question("transaction_messages", ("session 2",), "seq", [(2,), (7,)]),
     Question("transaction_messages", ("session 7",), "seq", []),
     Question("transaction_contents", ("session 2",), "seq session body_length", [(4, "session 4", 9)]),
@@ -184,10 +200,26 @@ QUESTIONS = [
     Question("transaction_contents", ("session 15",), "seq session facts", [(16, "session 16", encode(STORY[15]))]),
     Question("transaction_deliveries", ("session 15",), "number state reason",
              [(ROUND_TRIP, State.DELIVERED, "answered"), (GIVEN_UP, State.FAILED, "no answer"),
-              (ROUTED, State.DELIVERED, "answered"), (RESPONSE, State.DELIVERED, "acknowledged"), (ERROR, State.QUEUED, "")]),
+              (ROUTED, State.DELIVERED, "answered"), (RESPONSE, State.DELIVERED, "acknowledged"), (ERROR, State.QUEUED, ""),
+              (AGAIN, State.QUEUED, "")]),
+    Question("transaction_trail", ("session 15",), "seq", [(16,), (17,), (18,), (19,), (36,)]),
+    Question("transaction_trail", ("session 33",), "seq", [(34,), (35,)]),
     Question("transaction_journeys", ("session 15",), _WAY,
              [(ROUND_TRIP, RESPONSE, Leg.BACK, State.DELIVERED, 90_000, 18_000, "acknowledged", 17, 18),
-              (GIVEN_UP, GIVEN_UP, Leg.OUT, State.FAILED, 90_000, 19_000, "no answer", 0, 19)]),
+              (GIVEN_UP, GIVEN_UP, Leg.OUT, State.FAILED, 90_000, 19_000, "no answer", 0, 19),
+              (AGAIN, AGAIN, Leg.OUT, State.QUEUED, 95_000, 0, "", 0, 0)]),
+    Question("message_rounds", (15,), "seq transaction_id copy journey dead", [(36, "session 15", 1, AGAIN, GIVEN_UP)]),
+    Question("message_rounds", (31,), "seq", []),
+    Question("dead_letters", (0, 10), "failed_at_us failure dealt_seq number recipient sender header",
+             [(32_000, "handed out 20 times", 0, LOST, SELLER, STAMPER, encode(STORY[30]))]),
+    Question("dead_letters", (LOST, 10), "number", []),
+    Question("dead_letters_at", (SELLER, 0, 10), "number", [(LOST,)]),
+    Question("dead_letters_at", (BANK, 0, 10), "number", []),
+    Question("dead_letters_of", (STAMPER, 0, 10), "number", [(LOST,)]),
+    Question("dead_letters_of", (BUYER, 0, 10), "number", []),
+    Question("dead_letter", (GIVEN_UP,), "dealt_seq failure state", [(36, "no answer", State.FAILED)]),
+    Question("dead_letter", (SPOILT,), "dealt_seq", [(35,)]),
+    Question("dead_letter", (AGAIN,), "number", []),
     Question("transaction_journeys", ("session 2",), _WAY,
              [(AT_STAMPER, STAMPED, Leg.OUT, State.QUEUED, 0, 0, "", 4, 0),
               (AT_BANK, AT_BANK, Leg.OUT, State.DELIVERED, 0, 7000, "answered", 0, 7)]),
@@ -213,5 +245,5 @@ QUESTIONS = [
     Question("related", (BANK, "customers", *astuple(BUYERS)), "service", []),
     Question("related", (STAMPER, "suppliers", *astuple(SELLERS)), "service", []),
     Question("states", (), "state deliveries",
-             [(State.QUEUED, 5), (State.DELIVERED, 8), (State.FAILED, 1), (State.EXPIRED, 1)]),
+             [(State.QUEUED, 6), (State.DELIVERED, 8), (State.FAILED, 3), (State.EXPIRED, 1)]),
 ]  # fmt: skip

@@ -7,7 +7,7 @@ answer belongs to the message it answers, a journey comes to one end, and a rout
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -20,10 +20,12 @@ from postroad.core.model.journal import (
     ConfigurationChanged,
     Copy,
     DeliveriesAcknowledged,
+    DeliveriesDropped,
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveriesReturned,
     DeliveryAttempted,
+    DeliveryResent,
     Ending,
     Entry,
     Hop,
@@ -60,7 +62,9 @@ class Waiting:
     copy: int
     hop: int
     route: tuple[Hop, ...]  # as it is now
+    content_seq: int
     journey: int = 0
+    origin: int = 0  # of a later round
 
 
 @dataclass(slots=True)
@@ -69,6 +73,7 @@ class Story:
 
     entries: list[Entry] = field(default_factory=list)
     waiting: list[Waiting] = field(default_factory=list)
+    dead: list[Waiting] = field(default_factory=list)  # dead letters that nobody has dealt with
     journeys: dict[int, int] = field(default_factory=dict)  # those that have not ended, and at which delivery they are
     versions: dict[tuple[str, str], int] = field(default_factory=dict)
 
@@ -84,7 +89,9 @@ class Story:
         chosen = draw(st.lists(st.sampled_from(self.waiting), min_size=1, max_size=4, unique_by=lambda one: one.number))
         return tuple(one.number for one in chosen)
 
-    def forget(self, numbers: Sequence[int]) -> None:
+    def forget(self, numbers: Sequence[int], state: str = "") -> None:
+        if state == "failed":
+            self.dead += [one for one in self.waiting if one.number in numbers]
         self.waiting = [one for one in self.waiting if one.number not in numbers]
 
     def end_journeys_at(self, draw: Draw, numbers: Sequence[int]) -> tuple[int, ...]:
@@ -104,7 +111,8 @@ class Story:
                 continue
             number = delivery_number(self.next_seq, ordinal)
             journey = entry.answers.journey if entry.answers else number if is_followed(entry, ordinal) else 0
-            self.waiting.append(Waiting(number, self.next_seq, entry, ordinal, 0, copy.hops, journey))
+            seq = self.next_seq
+            self.waiting.append(Waiting(number, seq, entry, ordinal, 0, copy.hops, seq, journey))
             if journey == number:
                 self.journeys[journey] = number
 
@@ -146,7 +154,7 @@ def _give_up(draw: Draw, story: Story) -> Entry | None:
     answers = Answers(at.number, at.message.session, journey=journey) if at and draw(st.booleans()) else None
     entry = _message(draw, story, at, type=MessageType.RESPONSE, answers=answers, ends=ends)
     story.end_journeys([journey])
-    story.forget([ends.delivery])
+    story.forget([ends.delivery], ends.state)
     story.queue(entry)
     return entry
 
@@ -167,7 +175,8 @@ def _return_invocation(draw: Draw, story: Story) -> Entry | None:
     number = delivery_number(story.next_seq, 0)
     journey = one.journey if draw(st.integers(0, 4)) else 0
     story.forget([one.number])
-    story.waiting.append(Waiting(number, one.message_seq, one.message, one.copy, one.hop + 1, route, journey))
+    onward = Waiting(number, one.message_seq, one.message, one.copy, one.hop + 1, route, story.next_seq, journey)
+    story.waiting.append(onward)
     if journey in story.journeys:
         story.journeys[journey] = number
     return InvocationReturned(
@@ -214,8 +223,35 @@ def _end(draw: Draw, story: Story) -> Entry | None:
     ended = story.end_journeys_at(draw, numbers or tuple(story.journeys.values()))
     if not numbers and not ended:
         return None
-    story.forget(numbers)
-    return DeliveriesEnded(draw(times), "network", draw(st.sampled_from(ENDINGS)), draw(words), numbers, ended)
+    state = draw(st.sampled_from(ENDINGS))
+    story.forget(numbers, state)
+    return DeliveriesEnded(draw(times), "network", state, draw(words), numbers, ended)
+
+
+def _resend(draw: Draw, story: Story) -> Entry | None:
+    if not story.dead:
+        return None
+    dead = story.dead.pop(draw(st.integers(0, len(story.dead) - 1)))
+    number, followed = delivery_number(story.next_seq, 0), draw(st.booleans())
+    again = replace(dead, number=number, origin=dead.origin or dead.number, journey=number if followed else 0)
+    story.waiting.append(again)
+    if followed:
+        story.journeys[number] = number
+    message = dead.message
+    return DeliveryResent(
+        at_us=draw(times), by=draw(words), reason=draw(words), delivery=dead.number, origin=again.origin,
+        session=message.session, transaction=message.transaction, sender=draw(st.sampled_from(SERVICES)),
+        message=dead.message_seq, copy=dead.copy, hop=dead.hop, content=dead.content_seq,
+        next=dead.route[dead.hop].service, expires_at_us=draw(an_expiry), followed=followed,
+        answer=message.answers is not None,
+    )  # fmt: skip
+
+
+def _drop(draw: Draw, story: Story) -> Entry | None:
+    if not story.dead:
+        return None
+    dropped = tuple(story.dead.pop().number for _ in range(draw(st.integers(1, len(story.dead)))))
+    return DeliveriesDropped(draw(times), draw(words), draw(words), dropped)
 
 
 def _refuse(draw: Draw, story: Story) -> Entry:
@@ -256,6 +292,9 @@ EVENTS: tuple[Callable[[Draw, Story], Entry | None], ...] = (
     _attempt,
     _acknowledge,
     _end,
+    _end,
+    _resend,
+    _drop,
     _refuse,
     _configure,
     _access,

@@ -20,9 +20,11 @@ from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     ConfigurationChanged,
     DeliveriesAcknowledged,
+    DeliveriesDropped,
     DeliveriesEnded,
     DeliveriesReturned,
     DeliveryAttempted,
+    DeliveryResent,
     Entry,
     InvocationReturned,
     MessagePosted,
@@ -57,7 +59,9 @@ class HotState:
             DeliveryAttempted: self._apply_give_back,
             DeliveriesAcknowledged: self._apply_acknowledgement,
             DeliveriesEnded: self._apply_end,
-            ConfigurationChanged: self._apply_configuration,
+            ConfigurationChanged: self._apply_keys,
+            DeliveryResent: self._apply_resend,
+            DeliveriesDropped: self._apply_keys,
         }
         self._loads = 0
         self._closed_while_loading: set[int] = set()
@@ -184,8 +188,7 @@ class HotState:
         found = self.find(entry.delivery)
         self._close(entry.delivery, State.DELIVERED)
         if found is None:  # answered long after it was handed out: the next hop will be read from the index
-            self.mailbox(entry.next).spilled_to = delivery_number(seq, 0)
-            self.wake(entry.next)
+            self._spill(entry.next, seq)
             return
         queued = Queued(
             number=delivery_number(seq, 0),
@@ -196,8 +199,30 @@ class HotState:
             recipient=entry.next,
             content=returned_content(entry, body),
             expires_at_us=entry.expires_at_us,
+            round=entry.journey,
         )
         self._offer(queued, data)
+
+    def _apply_resend(self, entry: DeliveryResent, seq: int, *_: object) -> None:
+        self.keys.remember(unique_keys(entry), seq)
+        found = self.find(entry.delivery)
+        if found is None:  # it failed long ago: it will be read from the index
+            self._spill(entry.next, seq)
+            return
+        number = delivery_number(seq, 0)
+        queued = Queued(
+            number=number,
+            message_seq=entry.message,
+            message=found.queued.message,
+            copy=entry.copy,
+            hop=entry.hop,
+            recipient=entry.next,
+            content=found.queued.content,
+            expires_at_us=entry.expires_at_us,
+            round=number if entry.followed else 0,
+            origin=entry.origin,
+        )
+        self._offer(queued, None)
 
     def _apply_acknowledgement(self, entry: DeliveriesAcknowledged, seq: int, *_: object) -> None:
         if entry.journeys:
@@ -211,7 +236,7 @@ class HotState:
         for number in entry.deliveries:
             self._close(number, FINAL[entry.state])
 
-    def _apply_configuration(self, entry: ConfigurationChanged, seq: int, *_: object) -> None:
+    def _apply_keys(self, entry: ConfigurationChanged | DeliveriesDropped, seq: int, *_: object) -> None:
         self.keys.remember(unique_keys(entry), seq)
 
     def _apply_give_back(self, entry: DeliveriesReturned | DeliveryAttempted, *_: object) -> None:
@@ -220,6 +245,11 @@ class HotState:
             if (box := self._open.get(number)) is not None:
                 box.give_back(number, available_at)
         self.wake(entry.by)
+
+    def _spill(self, recipient: str, seq: int) -> None:
+        """What this entry queues is left to the index."""
+        self.mailbox(recipient).spilled_to = delivery_number(seq, 0)
+        self.wake(recipient)
 
     def _offer(self, queued: Queued, data: bytes | None) -> None:
         box = self.mailbox(queued.recipient)

@@ -149,7 +149,7 @@ class SharedDesk:
         now, now_us = self._clock.monotonic(), self._clock.now_us()
         rows = await self._connections.fetch(SQL["waiting"], number)
         if rows:
-            available_at = now + max(0, rows[0][14] - now_us) / 1_000_000
+            available_at = now + max(0, rows[0][17] - now_us) / 1_000_000
             return Found(queued_from_row(rows[0], available_at), State.QUEUED)
         await self._indexed((await self._journal.head()).seq)
         found = await self._index.query("delivery", number)

@@ -20,7 +20,7 @@ from postroad.adapters.desk.shared_effects import (
     without,
 )
 from postroad.adapters.journal.postgres_group import Packed, Place, pack
-from postroad.core.model.journal import DeliveriesLeased, Entry, InvocationReturned, MessagePosted
+from postroad.core.model.journal import DeliveriesLeased, DeliveryResent, Entry, InvocationReturned, MessagePosted
 from postroad.core.model.journal import encode as encode_entry
 from postroad.core.projection.project import unique_keys
 from postroad.ports import NewRecord, Step
@@ -99,6 +99,7 @@ class GroupPlan:
             *self._posted(packed),
             *self._returned(packed),
             self._woken(),
+            *self._resent(),
         )
 
     def _judge(self, step: Step) -> Verdict:
@@ -174,13 +175,23 @@ class GroupPlan:
         ]  # fmt: skip
         return _columns(rows, 11)
 
+    def _resent(self) -> tuple[list[Any], ...]:
+        """The same for dead letters that wait once more, whose facts and body the database finds."""
+        rows = [
+            (record, entry.next, entry.message, entry.copy, entry.hop, entry.content, entry.expires_at_us, entry.followed,
+             entry.origin)
+            for record, entry in enumerate(self._entries)
+            if isinstance(entry, DeliveryResent)
+        ]  # fmt: skip
+        return _columns(rows, 9)
+
     def _woken(self) -> str:
         """The mailboxes in which something may be available once the group is committed."""
         woken: set[str] = set()
         for entry in self._entries:
             if isinstance(entry, MessagePosted):
                 woken.update(mailbox for _, mailbox in queued_copies(entry))
-            elif isinstance(entry, InvocationReturned):
+            elif isinstance(entry, InvocationReturned | DeliveryResent):
                 woken.add(entry.next)
             elif isinstance(entry, RETURNING):
                 woken.add(entry.by)

@@ -13,15 +13,20 @@ from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_group import group_records
 from postroad.adapters.journal.segments.frame import Group
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import Entry, InvocationReturned, MessagePosted, decode
+from postroad.core.model.journal import DeliveryResent, Entry, InvocationReturned, MessagePosted, decode
 from postroad.core.projection.project import unique_keys
 
 ATTEMPTS, AVAILABLE = 6, 7  # columns of desk_queue
 FactsPlace = tuple[int, int, int]  # group, offset, length
+FIRST_ROUND = (None, None, None)  # content_seq, journey and origin, which only a later round has
+NOWHERE = (0, 0, 0)  # until the database has looked where it lies
 
 
 class Replay:
-    """The rows of ``desk_seen`` and ``desk_queue`` after the groups that were given to it."""
+    """The rows of ``desk_seen`` and ``desk_queue`` after the groups that were given to it.
+
+    Of what was resent it does not know where message and content lie: it would have to remember that of every message there was.
+    """
 
     def __init__(self) -> None:
         self.seen: dict[int, int] = {}
@@ -39,13 +44,18 @@ class Replay:
         if isinstance(entry, MessagePosted):
             for ordinal, mailbox in queued_copies(entry):
                 row = [delivery_number(seq, ordinal), mailbox, seq, ordinal, 0, entry.expires_at_us, 0, 0]
-                self.queue[delivery_number(seq, ordinal)] = [*row, *place, *place, *body]
+                self.queue[delivery_number(seq, ordinal)] = [*row, *place, *place, *body, *FIRST_ROUND]
             if any(len(copy.hops) > 1 for copy in entry.copies):
                 self._itinerant[seq] = place
         elif isinstance(entry, InvocationReturned):
             number = delivery_number(seq, 0)
             row = [number, entry.next, entry.message, entry.copy, entry.hop, entry.expires_at_us, 0, 0]
-            self.queue[number] = [*row, *self._itinerant[entry.message], *place, *body]
+            self.queue[number] = [*row, *self._itinerant[entry.message], *place, *body, *FIRST_ROUND]
+        elif isinstance(entry, DeliveryResent):
+            number = delivery_number(seq, 0)
+            row = [number, entry.next, entry.message, entry.copy, entry.hop, entry.expires_at_us, 0, 0]
+            journey = number if entry.followed else None
+            self.queue[number] = [*row, *NOWHERE, *NOWHERE, None, 0, entry.content, journey, entry.origin]
         elif isinstance(entry, ABOUT_DELIVERIES):
             self._apply_to_waiting(entry)
         self._remember(seq, entry)
@@ -77,3 +87,4 @@ async def rebuild_desk(journal: PostgresJournal) -> None:
         await connection.execute("TRUNCATE desk_seen, desk_queue")
         await connection.copy_records_to_table("desk_seen", records=replay.seen.items())
         await connection.copy_records_to_table("desk_queue", records=replay.queue.values())
+        await connection.execute("SELECT desk_locate_resent()")

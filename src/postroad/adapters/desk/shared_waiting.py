@@ -13,7 +13,7 @@ from postroad.core.model.journal import InvocationReturned, MessagePosted, decod
 def queued_from_row(row: Sequence[Any], available_at: float) -> Queued:
     """The delivery that a row of the statements ``reserve`` or ``waiting`` describes."""
     number, message_seq, copy, hop, mailbox, expires_at_us, attempts, group, body_at, body_bytes = row[:10]
-    header, replaced, digest, data = row[10:14]
+    header, replaced, digest, data, content_seq, journey, origin = row[10:17]
     message = decode(header)
     returned = decode(replaced) if replaced is not None else None
     if not isinstance(message, MessagePosted) or not isinstance(returned, InvocationReturned | None):
@@ -31,4 +31,6 @@ def queued_from_row(row: Sequence[Any], available_at: float) -> Queued:
         attempt=attempts,
         available_at=available_at,
         data=data,
+        round=journey or (returned.journey if returned is not None and content_seq is None else 0),
+        origin=origin or 0,
     )

@@ -27,7 +27,12 @@ STORED_CHANGED_DELIVERY = (
     *STORED_DELIVERY, "state", "attempts", "leased_at_us", "available_at_us", "settled_at_us", "reason",
     "lease_seq", "settle_seq",
 )  # fmt: skip
-_RECIPIENT_PLACES = {"insert_delivery": 1, "insert_onward_delivery": 5, "insert_changed_delivery": 5}
+_RECIPIENT_PLACES = {
+    "insert_delivery": 1,
+    "insert_onward_delivery": 5,
+    "insert_resent_delivery": 5,
+    "insert_changed_delivery": 5,
+}
 
 
 class ServiceNumbers(dict[str, int]):
@@ -94,7 +99,7 @@ def _changed_deliveries(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
         (number, numbers[recipient], expires_at_us, state, attempts, leased_at_us, available_at_us, settled_at_us, reason,
          lease_seq, settle_seq)
         for (number, _, _, _, _, recipient, _, state, attempts, _, leased_at_us, available_at_us, settled_at_us,
-             expires_at_us, reason, lease_seq, settle_seq) in rows
+             expires_at_us, reason, lease_seq, settle_seq, *_) in rows
     ]  # fmt: skip
 
 
@@ -112,5 +117,6 @@ _LAYOUTS: dict[str, Callable[[list[Row], ServiceNumbers], list[Row]]] = {
     "insert_delivery": _deliveries,
     "insert_changed_delivery": _changed_deliveries,
     "insert_onward_delivery": _onward_deliveries,
+    "insert_resent_delivery": _onward_deliveries,
     "insert_seen": _keys,
 }

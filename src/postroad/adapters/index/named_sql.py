@@ -55,9 +55,8 @@ def whole_table(table: str, order: tuple[str, ...]) -> str:
 
 
 def _columns(name: str, in_full: bool) -> str:
-    if name == "waiting":
-        parts = (("delivery", TABLES["delivery"]), ("message", ("header", *_BODY)), ("content", ("facts", *_BODY)))
-        return ", ".join(value_of(table, column) for table, columns in parts for column in columns)
+    if name in _JOINED:
+        return ", ".join(value_of(table, column) for table, columns in _JOINED[name] for column in columns)
     if name in _PIECES:
         return _PIECES[name]
     return ", ".join(value_of(name, column) if in_full else column for column in TABLES[name])
@@ -85,6 +84,10 @@ _VALUES = {
     ("delivery", "sender"): _gcid("coalesce(delivery.sender, message.sender)", "sender"),
     ("delivery", "recipient"): _gcid("delivery.recipient", "recipient"),
     ("delivery", "queued_at_us"): "coalesce(delivery.queued_at_us, message.at_us) AS queued_at_us",
+    ("delivery", "journey"): "coalesce(delivery.journey, 0) AS journey",
+    ("delivery", "origin"): "coalesce(delivery.origin, 0) AS origin",
+    ("dead_letter", "recipient"): _gcid("dead_letter.recipient", "recipient"),
+    ("dead_letter", "sender"): _gcid("dead_letter.sender", "sender"),
     ("seen", "session"): "coalesce(message.session, content.session, '') AS session",
 }
 
@@ -94,10 +97,15 @@ _SOURCES = {
     "seen": "seen LEFT JOIN message ON message.seq = seen.seq LEFT JOIN content ON content.seq = seen.seq",
 }
 
+# Columns of several tables: a delivery with its message and the content that replaced it, and a dead letter with its delivery.
+_WAITING = (("delivery", TABLES["delivery"]), ("message", ("header", *_BODY)), ("content", ("facts", *_BODY)))
+_JOINED = {"waiting": _WAITING, "letter": (("dead_letter", ("at_us", "reason", "dealt_seq")), *_WAITING)}
+
 # The entries of a transaction that cause deliveries; the first two lines are transaction_messages' two ways to find messages.
 _TRANSACTION_ORIGINS = """
   SELECT message.seq FROM message WHERE session = $1 AND transaction_id IS NULL
   UNION ALL SELECT message.seq FROM message WHERE transaction_id = $1
   UNION ALL SELECT content.seq FROM content WHERE transaction_id = $1
+  UNION ALL SELECT round.seq FROM round WHERE transaction_id = $1
 """
 _PIECES = {"transaction_origins": _TRANSACTION_ORIGINS, "its_message": _ITS_MESSAGE}

@@ -31,7 +31,7 @@ from postroad.adapters.index.named_sql import named, whole_table
 from postroad.adapters.index.postgres_bulk import Bulk, rounds, without_nul
 from postroad.adapters.journal.postgres_connections import Connections
 from postroad.core.model.ids import delivery_origin
-from postroad.core.projection.tables import FIRST_JOURNEY, ONWARD_DELIVERY, TABLES, Changes
+from postroad.core.projection.tables import FIRST_JOURNEY, ONWARD_DELIVERY, RESENT_DELIVERY, TABLES, Changes
 from postroad.ports import Head
 
 POOL_SIZE = 4
@@ -45,6 +45,8 @@ _COPIED = {
     "insert_delivery": ("delivery", STORED_DELIVERY),
     "insert_changed_delivery": ("delivery", STORED_CHANGED_DELIVERY),
     "insert_onward_delivery": ("delivery", ONWARD_DELIVERY),
+    "insert_resent_delivery": ("delivery", RESENT_DELIVERY),
+    "insert_round": ("round", TABLES["round"]),
     "insert_content": ("content", TABLES["content"]),
     "insert_journey": ("journey", FIRST_JOURNEY),
     "insert_refused": ("refused", TABLES["refused"]),

@@ -28,7 +28,7 @@ def bulk_form(statement: str, types: list[str]) -> str:
     if found := _FROM_TABLE.search(statement):
         before, condition = statement[: found.start()], statement[found.end() :]
         table = found[0].removesuffix("\nWHERE")
-        return f"{before}{table}, {rows.removeprefix('FROM ')} WHERE{_over_rows(condition)}"
+        return f"{_over_rows(before)}{table}, {rows.removeprefix('FROM ')} WHERE{_over_rows(condition)}"
     values = _VALUES.search(statement)
     if values is None:
         raise ValueError(f"no bulk form for: {statement}")

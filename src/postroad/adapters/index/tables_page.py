@@ -18,12 +18,17 @@ from postroad.core.projection.tables import STATEMENTS, TABLES
 TABLE_TEXTS = {
     "message": "One row per accepted post.",
     "delivery": "One row per copy of a message and service on its way: waiting there, or done with it.",
+    "dead_letter": "One row per delivery at which a copy failed for good, whether somebody has dealt with it or not.",
+    "round": "One row per dead letter that was resent: a round of its copy after the first.",
     "content": "One row per answer of an in-transit service: the message's content from there on.",
     "journey": (
         "One row per copy that outlasts its first delivery, because services are passed on the way or a response is "
         "expected: where it is and how it ended."
     ),
-    "seen": "One row per handle, Idempotency-Key, answer, end of a journey or object version ever used, by hash.",
+    "seen": (
+        "One row per handle, Idempotency-Key, answer, end of a journey, dead letter dealt with or object version ever used, "
+        "by hash."
+    ),
     "trail": "Entries that leased a delivery, or gave it back, before the last one that did; that one is in `delivery`.",
     "refused": "One row per rejected post.",
     "object": "Configuration objects as they are now.",
@@ -45,12 +50,15 @@ COLUMN_TEXTS = {
     "code": "stable code of the refusal",
     "content_seq": "the entry whose content is delivered: the message's own, or that of a row in `content`",
     "copy": "which recipient of the message, counted from 0",
+    "dead": "the dead letter that was resent",
+    "dealt_seq": "the entry by which it was resent or dropped; 0 = nobody has dealt with it",
     "detail": "in words",
     "expires_at_us": "when it expires; 0 = never",
     "form": "wire form: json, soap11, soap12, envelope",
     "handle": "the sender's own name for the message",
     "header": "the entry as the journal has it (MessagePack)",
     "hop": "which service of the copy's route, counted from 0",
+    "journey": "of a later round, where its copy is followed: its journey; 0 otherwise",
     "key": "64-bit hash of what must not be used twice; of an object, its name",
     "kind": "kind of object",
     "lease_seq": "the last entry that leased it or gave it back; 0 = none",
@@ -58,13 +66,14 @@ COLUMN_TEXTS = {
     "message_seq": "the message's entry",
     "number": "the delivery's number: the causing entry's number times 65 536, plus a counter",
     "facts": "the entry as the journal has it (MessagePack)",
-    "id": "the number of the copy's first delivery",
+    "id": "the number of the copy's first delivery, or of the one that a later round began with",
     "at_number": "the delivery at which it is now",
     "key_name": "the name of a record's key",
     "key_value": "its value",
     "leg": "0 on its way out, 1 its response is on the way back",
     "map": "the cross-reference map",
     "move_seq": "the entry that last moved it; 0 = none",
+    "origin": "of a dead letter that was resent: the first round's delivery; 0 otherwise",
     "other_name": "the name of the related record's key",
     "other_service": "GCID of the service whose record is related",
     "other_value": "the value of the related record's key",
@@ -96,8 +105,8 @@ INTRODUCTION = """# Tables of the index
 An index is made from the journal and nothing else: `postroad index rebuild` makes it anew. It holds no bodies, only where
 they lie. The tables below are what the projection makes and what every index shows, in memory, SQLite and PostgreSQL alike.
 
-In the databases five things are stored in less space and shown as described here: a GCID in `message` and `delivery` is the
-number of a row in `service`; the `transaction_id` of a message that begins its own transaction is NULL; the `type`, `topic`,
+In the databases five things are stored in less space and shown as described here: a GCID in `message`, `delivery` and
+`dead_letter` is the number of a row in `service`; the `transaction_id` of a message that begins its own transaction is NULL; the `type`, `topic`,
 `handle` and `size` of a message are only in its header; a delivery at the
 first service of its copy has NULL for what its number tells (`message_seq`, `copy`, `hop` 0, `content_seq`) and for what is
 its message's (`sender`, `queued_at_us`); and `seen` is divided

@@ -16,7 +16,15 @@ from postroad.adapters.index.gaps import require_no_gap
 from postroad.adapters.index.keys import KEYS, SPAN_BITS
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import delivery_origin
-from postroad.core.projection.tables import STATEMENTS, TABLES, Changes, first_delivery, first_journey, onward_delivery
+from postroad.core.projection.tables import (
+    STATEMENTS,
+    TABLES,
+    Changes,
+    first_delivery,
+    first_journey,
+    onward_delivery,
+    resent_delivery,
+)
 from postroad.ports import Head
 
 Row = tuple[Any, ...]
@@ -70,6 +78,9 @@ class MemoryIndex:
         others: dict[str, Callable[[Row], None]] = {
             "insert_delivery": lambda row: self._insert("delivery", row[0], tuple(first_delivery(row))),
             "insert_onward_delivery": lambda row: self._insert("delivery", row[0], tuple(onward_delivery(row))),
+            "insert_resent_delivery": lambda row: self._insert("delivery", row[0], tuple(resent_delivery(row))),
+            "keep_dead_letter": self._keep_dead_letter,
+            "deal_with": self._deal_with,
             "save_object": self._save_object,
             "hand_out": self._hand_out,
             "settle": partial(self._change, settle),
@@ -92,6 +103,21 @@ class MemoryIndex:
         old = self._tables["object"].get((kind, key))
         if old is None or (seq, version) > (old[-1], old[2]):
             self._tables["object"][kind, key] = row
+
+    def _keep_dead_letter(self, change: Row) -> None:
+        at_us, reason, seq, number = change
+        delivery = self._tables["delivery"].get(number)
+        if delivery is not None:
+            sender = self._tables["message"][delivery[DELIVERY["message_seq"]]][MESSAGE["sender"]]
+            self._insert(
+                "dead_letter", number, (number, delivery[DELIVERY["recipient"]], sender, at_us, reason, seq, 0)
+            )
+
+    def _deal_with(self, change: Row) -> None:
+        seq, number = change
+        letter = self._tables["dead_letter"].get(number)
+        if letter is not None and not letter[-1]:
+            self._tables["dead_letter"][number] = (*letter[:-1], seq)
 
     def _save_reference(self, row: Row) -> None:
         old = self._tables["reference"].get(row[:5])
@@ -179,6 +205,19 @@ def _oldest_queued(index: MemoryIndex) -> list[Row]:
     return [(min((row[DELIVERY["content_seq"]] for row in waiting), default=None),)]
 
 
+def _held(index: MemoryIndex) -> list[Row]:
+    deliveries = Counter(row[DELIVERY["message_seq"]] for row in index.all("delivery", state=State.QUEUED))
+    held: dict[str, tuple[int, int]] = {}
+    for seq, count in deliveries.items():
+        for row in index.all("message", seq=seq):
+            if row[MESSAGE["transaction_id"]] != row[MESSAGE["session"]]:
+                continue
+            sender = row[MESSAGE["sender"]]
+            before = held.get(sender, (0, 0))
+            held[sender] = before[0] + count, before[1] + row[MESSAGE["body_length"]]
+    return [(sender, *amounts) for sender, amounts in sorted(held.items())]
+
+
 def _mailboxes(index: MemoryIndex) -> Iterator[Row]:
     counts: dict[str, int] = {}
     for row in index.all("delivery", state=State.QUEUED):
@@ -203,19 +242,6 @@ def _refused_by(index: MemoryIndex, sender: str, before_seq: int, limit: int) ->
     return _newest(index.all("refused", sender=sender), before_seq, limit)
 
 
-def _held(index: MemoryIndex) -> list[Row]:
-    deliveries = Counter(row[DELIVERY["message_seq"]] for row in index.all("delivery", state=State.QUEUED))
-    held: dict[str, tuple[int, int]] = {}
-    for seq, count in deliveries.items():
-        for row in index.all("message", seq=seq):
-            if row[MESSAGE["transaction_id"]] != row[MESSAGE["session"]]:
-                continue
-            sender = row[MESSAGE["sender"]]
-            before = held.get(sender, (0, 0))
-            held[sender] = before[0] + count, before[1] + row[MESSAGE["body_length"]]
-    return [(sender, *amounts) for sender, amounts in sorted(held.items())]
-
-
 def _transaction_deliveries(index: MemoryIndex, transaction_id: str) -> Iterator[Row]:
     origins = index.origins(transaction_id)
     return (row for row in index.all("delivery") if delivery_origin(row[0])[0] in origins)
@@ -226,6 +252,7 @@ def _transaction_trail(index: MemoryIndex, transaction_id: str) -> list[Row]:
     numbers = {row[0] for row in changed}
     seqs = {row[DELIVERY[column]] for row in changed for column in ("lease_seq", "settle_seq")}
     seqs |= {seq for number, seq in index.all("trail") if number in numbers}
+    seqs |= {row[-1] for row in index.all("dead_letter") if row[0] in numbers}
     return [(seq,) for seq in sorted(seqs - {0})]
 
 
@@ -278,6 +305,7 @@ ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
     "objects": lambda index: index.all("object"),
     "object_versions": lambda index, kind, key: reversed(index.all("object_version", kind=kind, key=key)),
     "mailboxes": _mailboxes,
+    "held": _held,
     "oldest_queued": _oldest_queued,
     "mailbox": _mailbox,
     "delivery": lambda index, number: index.waiting(index.all("delivery", number=number)),
@@ -295,6 +323,11 @@ ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
     "transaction_deliveries": _transaction_deliveries,
     "transaction_trail": _transaction_trail,
     "transaction_journeys": _transaction_journeys,
+    "message_rounds": lambda index, message_seq: index.all("round", message_seq=message_seq),
+    "dead_letters": lambda index, after, limit: index.letters(after, limit, dealt_seq=0),
+    "dead_letters_at": lambda index, gcid, after, limit: index.letters(after, limit, recipient=gcid, dealt_seq=0),
+    "dead_letters_of": lambda index, gcid, after, limit: index.letters(after, limit, sender=gcid, dealt_seq=0),
+    "dead_letter": lambda index, number: index.letters(number=number),
     "journey": lambda index, id_: index.all("journey", id=id_),
     "due_journeys": lambda index, until_us, limit: _due(index, "journey", until_us, limit),
     "due_deliveries": _due_deliveries,
@@ -302,4 +335,3 @@ ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
     "related": _related,
     "states": _states,
 }
-    "held": _held,

@@ -18,10 +18,12 @@ from postroad.core.model.delivery import FINAL, State, is_followed
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     DeliveriesAcknowledged,
+    DeliveriesDropped,
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveriesReturned,
     DeliveryAttempted,
+    DeliveryResent,
     Entry,
     Hop,
     InvocationReturned,
@@ -31,6 +33,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explanation import OF_ANOTHER
 
 UNDER_WAY = "under way"
+A_PARTY = "another party"
 
 
 def tell(
@@ -75,6 +78,12 @@ class _Teller:
                 for number in entry.deliveries:
                     self._note(number, seq, entry.at_us, entry.state, entry.by, entry.reason, FINAL[entry.state])
                 self._journeys_ended(entry.journeys, FINAL[entry.state])
+            case DeliveryResent():
+                self._resent(seq, entry)
+            case DeliveriesDropped():
+                by, why = self._dealt_by(entry)
+                for number in entry.deliveries:
+                    self._note(number, seq, entry.at_us, "dropped", by, why)
 
     def history(self, asked: str, veil: Veil) -> History | None:
         faces = Faces(veil)
@@ -132,6 +141,35 @@ class _Teller:
                 story = self._messages[entry.message][1].copies[entry.copy]
                 story.route = [self._address(hop.service) for hop in entry.hops]
         self._stop(entry.message, entry.copy, entry.hop, delivery_number(seq, 0), entry.size)
+
+    def _resent(self, seq: int, entry: DeliveryResent) -> None:
+        """A new round: the copy is at the service again at which it failed, and under way where it is followed."""
+        number = delivery_number(seq, 0)
+        by, why = self._dealt_by(entry)
+        self._note(entry.delivery, seq, entry.at_us, "resent", by, why)
+        dead = self._stops.get(entry.delivery)
+        self._stop(entry.message, entry.copy, entry.hop, number, dead.size if dead is not None else 0)
+        followed = self._followed_by(entry)
+        if followed is not None:
+            self._journeys[number] = followed
+            followed.state = UNDER_WAY
+
+    def _followed_by(self, entry: DeliveryResent) -> CopyHistory | None:
+        """The copy whose journey the round is: its own, or where it is a response, that of its request."""
+        posted = self._messages.get(entry.message)
+        if posted is None or not entry.followed:
+            return None
+        message, story = posted
+        if message.answers is not None:
+            return self._journeys.get(message.answers.journey)
+        return story.copies[entry.copy]
+
+    def _dealt_by(self, entry: DeliveryResent | DeliveriesDropped) -> tuple[str, str]:
+        """Who resent or dropped a dead letter, and why: for their own organization to know, not for the other parties."""
+        person = self._directory.person(entry.by)
+        if self._viewer is None or (person is not None and person.organization.casefold() == self._viewer):
+            return entry.by, entry.reason
+        return A_PARTY, ""
 
     def _journeys_ended(self, journeys: tuple[int, ...], state: State) -> None:
         for journey in journeys:

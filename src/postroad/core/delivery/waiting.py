@@ -17,6 +17,7 @@ def found_from_row(row: tuple[Any, ...], *, now: float, now_us: int) -> Found:
     if not isinstance(message, MessagePosted):
         raise TypeError(f"delivery {row[0]} does not belong to a posted message")
     available_at_us = row[COLUMN["available_at_us"]]
+    returned = _returned(row)
     queued = Queued(
         number=row[COLUMN["number"]],
         message_seq=row[COLUMN["message_seq"]],
@@ -24,22 +25,37 @@ def found_from_row(row: tuple[Any, ...], *, now: float, now_us: int) -> Found:
         copy=row[COLUMN["copy"]],
         hop=row[COLUMN["hop"]],
         recipient=row[COLUMN["recipient"]],
-        content=_content(row, message),
+        content=_content(row, message, returned),
         expires_at_us=row[COLUMN["expires_at_us"]],
         attempt=row[COLUMN["attempts"]],
         available_at=now + max(0, available_at_us - now_us) / 1_000_000 if available_at_us else 0.0,
+        round=row[COLUMN["journey"]] or _journey_onward(row, returned),
+        origin=row[COLUMN["origin"]],
     )
     return Found(queued, State(row[COLUMN["state"]]))
 
 
-def _content(row: tuple[Any, ...], message: MessagePosted) -> Content:
-    """The message's own content, or what an in-transit service made of it."""
+def _returned(row: tuple[Any, ...]) -> InvocationReturned | None:
+    """What an in-transit service made of the message, where the delivery carries that."""
     if row[COLUMN["content_seq"]] == row[COLUMN["message_seq"]]:
-        return Content(message.parts, _body(row, "body_segment"))
+        return None
     returned = decode(row[COLUMN["content_facts"]])
     if not isinstance(returned, InvocationReturned):
         raise TypeError(f"delivery {row[0]} does not carry what an in-transit service returned")
+    return returned
+
+
+def _content(row: tuple[Any, ...], message: MessagePosted, returned: InvocationReturned | None) -> Content:
+    """The message's own content, or what an in-transit service made of it."""
+    if returned is None:
+        return Content(message.parts, _body(row, "body_segment"))
     return returned_content(returned, _body(row, "content_segment"))
+
+
+def _journey_onward(row: tuple[Any, ...], returned: InvocationReturned | None) -> int:
+    """The journey that a service handed on together with the message; a dead letter's content may be of an earlier round."""
+    is_its_own = returned is not None and row[COLUMN["content_seq"]] == row[COLUMN["number"]] >> 16
+    return returned.journey if returned is not None and is_its_own else 0
 
 
 def returned_content(entry: InvocationReturned, body: tuple[int, int, int, bytes] | None) -> Content:

@@ -20,10 +20,12 @@ from postroad.core.model.journal import (
     ConfigurationChanged,
     CrossReferenceChanged,
     DeliveriesAcknowledged,
+    DeliveriesDropped,
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveriesReturned,
     DeliveryAttempted,
+    DeliveryResent,
     Ending,
     Entry,
     InvocationReturned,
@@ -60,6 +62,10 @@ def unique_keys(entry: Entry) -> list[int]:
         return [journey_key(journey) for journey in entry.journeys]
     if isinstance(entry, DeliveriesEnded):
         return _keys_of_end(entry) if entry.journeys else []
+    if isinstance(entry, DeliveryResent):
+        return [dealt_key(entry.delivery)]
+    if isinstance(entry, DeliveriesDropped):
+        return [dealt_key(number) for number in entry.deliveries]
     if isinstance(entry, ConfigurationChanged):
         return [version_key(change.kind, change.key, change.version) for change in entry.objects]
     return []
@@ -97,6 +103,11 @@ def settled_by_post(entry: MessagePosted) -> tuple[int, ...]:
     answered = (entry.answers.delivery,) if entry.answers is not None else ()
     ended = (entry.ends.delivery,) if entry.ends is not None and entry.ends.delivery else ()
     return answered + ended
+
+
+def dealt_key(delivery: int) -> int:
+    """A dead letter is resent or dropped once."""
+    return key_hash("dealt", f"{delivery:x}")
 
 
 def handle_key(sender: str, handle: str) -> int:
@@ -157,6 +168,7 @@ def _end_journey(changes: Changes, seq: int, at_us: int, ends: Ending) -> None:
     state = FINAL[ends.state]
     if ends.delivery:
         _settle(changes, seq, at_us, (ends.delivery,), state, ends.reason)
+        _keep_failed(changes, seq, at_us, (ends.delivery,), state, ends.reason)
     changes["settle_journey"].append((state.value, at_us, ends.reason, seq, ends.journey))
 
 
@@ -200,8 +212,37 @@ def _acknowledged(changes: Changes, seq: int, entry: DeliveriesAcknowledged, fac
 
 def _ended(changes: Changes, seq: int, entry: DeliveriesEnded, facts: bytes, body: BodyAt) -> None:
     _settle(changes, seq, entry.at_us, entry.deliveries, FINAL[entry.state], entry.reason)
+    _keep_failed(changes, seq, entry.at_us, entry.deliveries, FINAL[entry.state], entry.reason)
     if entry.journeys:
         _settle_journeys(changes, seq, entry, FINAL[entry.state], entry.reason)
+
+
+def _resent(changes: Changes, seq: int, entry: DeliveryResent, facts: bytes, body: BodyAt) -> None:
+    number = delivery_number(seq, 0)
+    journey = number if entry.followed else 0
+    _dealt_with(changes, seq, entry, entry.session, (entry.delivery,))
+    changes["insert_round"].append((seq, entry.transaction, entry.message, entry.copy, journey, entry.delivery))
+    changes["insert_resent_delivery"].append(
+        (number, entry.message, entry.copy, entry.hop, entry.content, entry.next, entry.sender, entry.at_us,
+         entry.expires_at_us, journey, entry.origin)
+    )  # fmt: skip
+    if entry.followed:
+        changes["insert_journey"].append((journey, number, entry.expires_at_us))
+        if entry.answer:
+            changes["move_journey"].append((number, Leg.BACK.value, seq, journey))
+
+
+def _dropped(changes: Changes, seq: int, entry: DeliveriesDropped, facts: bytes, body: BodyAt) -> None:
+    _dealt_with(changes, seq, entry, "", entry.deliveries)
+
+
+def _dealt_with(
+    changes: Changes, seq: int, entry: DeliveryResent | DeliveriesDropped, session: str, deliveries: tuple[int, ...]
+) -> None:
+    for key in unique_keys(entry):
+        changes["insert_seen"].append((key, session, seq))
+    for number in deliveries:
+        changes["deal_with"].append((seq, number))
 
 
 def _configuration(changes: Changes, seq: int, entry: ConfigurationChanged, facts: bytes, body: BodyAt) -> None:
@@ -237,6 +278,15 @@ def _settle_journeys(
         changes["settle_journey"].append((state.value, entry.at_us, reason, seq, journey))
 
 
+def _keep_failed(
+    changes: Changes, seq: int, at_us: int, deliveries: tuple[int, ...], state: State, reason: str
+) -> None:
+    """Where a copy has failed, its delivery is a dead letter, be it that its receiver had acknowledged it before."""
+    if state is State.FAILED:
+        for number in deliveries:
+            changes["keep_dead_letter"].append((at_us, reason, seq, number))
+
+
 def _settle(changes: Changes, seq: int, at_us: int, deliveries: tuple[int, ...], state: State, reason: str) -> None:
     settle, value = changes["settle"], state.value
     for number in deliveries:
@@ -255,4 +305,6 @@ PROJECTORS: dict[type, Callable[[Changes, int, Any, bytes, BodyAt], None]] = {
     ConfigurationChanged: _configuration,
     AccessRecorded: _access,
     CrossReferenceChanged: _cross_reference,
+    DeliveryResent: _resent,
+    DeliveriesDropped: _dropped,
 }

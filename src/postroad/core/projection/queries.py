@@ -20,6 +20,9 @@ WAITING = (
     "content_facts", "content_segment", "content_offset", "content_length", "content_digest",
 )  # fmt: skip
 
+# A dead letter: when and why it failed, the entry by which it was dealt with (0: nobody has), and the delivery.
+LETTER = ("failed_at_us", "failure", "dealt_seq", *WAITING)
+
 QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     # configuration
     "objects": (
@@ -31,9 +34,6 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mailboxes": ((), ("recipient", "waiting")),  # every service with queued deliveries
     "mailbox": (("recipient", "after_number", "limit"), WAITING),  # queued ones, oldest first
     "delivery": (("number",), WAITING),
-    "oldest_queued": (
-        (),
-        ("content_seq",),
     "held": (
         (),
         ("sender", "queued_messages", "stored_bytes"),
@@ -58,6 +58,12 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "transaction_deliveries": (("transaction_id",), DELIVERY),  # by number
     "transaction_trail": (("transaction_id",), ("seq",)),  # distinct entries that changed its deliveries, oldest first
     "transaction_journeys": (("transaction_id",), JOURNEY),  # by id
+    "message_rounds": (("message_seq",), TABLES["round"]),  # oldest first
+    # dead letters that nobody has dealt with, oldest first: all, those at a service, and those of a sender's messages
+    "dead_letters": (("after_number", "limit"), LETTER),
+    "dead_letters_at": (("recipient", "after_number", "limit"), LETTER),
+    "dead_letters_of": (("sender", "after_number", "limit"), LETTER),
+    "dead_letter": (("number",), LETTER),  # dealt with or not
     # due times
     "journey": (("id",), JOURNEY),
     "due_journeys": (("until_us", "limit"), JOURNEY),  # open ones that expire by then, the first to expire first

@@ -20,8 +20,13 @@ TABLES: dict[str, tuple[str, ...]] = {
     # one row per copy and hop: a message waiting at, or done with, one service
     "delivery": (
         "number", "message_seq", "copy", "hop", "content_seq", "recipient", "sender", "state", "attempts", "queued_at_us",
-        "leased_at_us", "available_at_us", "settled_at_us", "expires_at_us", "reason", "lease_seq", "settle_seq",
+        "leased_at_us", "available_at_us", "settled_at_us", "expires_at_us", "reason", "lease_seq", "settle_seq", "journey",
+        "origin",
     ),
+    # one row per delivery that failed for good, and the entry by which somebody dealt with it
+    "dead_letter": ("number", "recipient", "sender", "at_us", "reason", "seq", "dealt_seq"),
+    # one row per dead letter that was resent: a round of its copy after the first
+    "round": ("seq", "transaction_id", "message_seq", "copy", "journey", "dead"),
     # one row per answer of an in-transit service: the message's content from there on, as the journal's entry describes it
     "content": ("seq", "transaction_id", "session", "facts", "body_segment", "body_offset", "body_length", "body_digest"),
     # one row per copy that outlasts its first delivery: at which delivery it is, out or back, and how it ended
@@ -54,18 +59,22 @@ FIRST_DELIVERY = ("number", "recipient", "sender", "queued_at_us", "expires_at_u
 ONWARD_DELIVERY = (
     "number", "message_seq", "copy", "hop", "content_seq", "recipient", "sender", "queued_at_us", "expires_at_us",
 )  # fmt: skip
+RESENT_DELIVERY = (*ONWARD_DELIVERY, "journey", "origin")
 FIRST_JOURNEY = ("id", "at_number", "expires_at_us")
-_FILLED_OTHERWISE = ("delivery", "trail", "object", "journey", "reference")
+_FILLED_OTHERWISE = ("delivery", "dead_letter", "trail", "object", "journey", "reference")
 
 # Order matters: rows are inserted before they are changed.
 STATEMENTS: dict[str, tuple[str, ...]] = {
     **{f"insert_{table}": columns for table, columns in TABLES.items() if table not in _FILLED_OTHERWISE},
     "insert_delivery": FIRST_DELIVERY,
     "insert_onward_delivery": ONWARD_DELIVERY,
+    "insert_resent_delivery": RESENT_DELIVERY,
     "save_object": TABLES["object"],  # replaces an older version of the same object
     # attempts is added; the entry that is no longer the delivery's lease_seq goes to its trail
     "hand_out": ("attempts", "leased_at_us", "available_at_us", "reason", "seq", "number"),
     "settle": ("state", "settled_at_us", "reason", "seq", "number"),
+    "keep_dead_letter": ("at_us", "reason", "seq", "number"),  # its recipient, and the sender of its message, are known
+    "deal_with": ("seq", "number"),
     "insert_journey": FIRST_JOURNEY,
     "move_journey": ("at_number", "leg", "seq", "id"),  # leg NULL: as before
     "settle_journey": ("state", "settled_at_us", "reason", "seq", "id"),
@@ -78,14 +87,21 @@ def first_delivery(row: tuple[Any, ...]) -> list[Any]:
     number, recipient, sender, queued_at_us, expires_at_us = row
     seq = number >> 16
     return [
-        number, seq, number & 0xFFFF, 0, seq, recipient, sender, 0, 0, queued_at_us, 0, 0, 0, expires_at_us, "", 0, 0,
+        number, seq, number & 0xFFFF, 0, seq, recipient, sender, 0, 0, queued_at_us, 0, 0, 0, expires_at_us, "", 0, 0, 0,
+        0,
     ]  # fmt: skip
 
 
 def onward_delivery(row: tuple[Any, ...]) -> list[Any]:
     """The whole row of a delivery that waits further on."""
     *place, queued_at_us, expires_at_us = row
-    return [*place, 0, 0, queued_at_us, 0, 0, 0, expires_at_us, "", 0, 0]
+    return [*place, 0, 0, queued_at_us, 0, 0, 0, expires_at_us, "", 0, 0, 0, 0]
+
+
+def resent_delivery(row: tuple[Any, ...]) -> list[Any]:
+    """The whole row of a delivery that waits once more."""
+    *onward, journey, origin = row
+    return [*onward_delivery(tuple(onward))[:-2], journey, origin]
 
 
 def first_journey(row: tuple[Any, ...]) -> list[Any]:

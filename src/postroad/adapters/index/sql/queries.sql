@@ -129,16 +129,51 @@ changed (lease_seq, settle_seq) AS (
 )
 SELECT lease_seq AS seq FROM changed WHERE lease_seq > 0
 UNION SELECT settle_seq FROM changed WHERE settle_seq > 0
+UNION SELECT dead_letter.dealt_seq FROM origin
+  JOIN dead_letter ON dead_letter.number >= origin.seq * 65536 AND dead_letter.number < (origin.seq + 1) * 65536
+  WHERE dead_letter.dealt_seq > 0
 UNION SELECT trail.seq FROM origin
   JOIN trail ON trail.number >= origin.seq * 65536 AND trail.number < (origin.seq + 1) * 65536
 ORDER BY seq
 
--- A journey's id begins with the number of its message's entry.
+-- A journey's id begins with the number of its message's entry, or of the entry by which a dead letter was resent.
 -- name: transaction_journeys
 WITH origin (seq) AS ({transaction_origins})
 SELECT {journey} FROM origin
 JOIN journey ON journey.id >= origin.seq * 65536 AND journey.id < (origin.seq + 1) * 65536
 ORDER BY journey.id
+
+-- name: message_rounds
+SELECT {round} FROM round WHERE message_seq = $1 ORDER BY seq
+
+-- name: dead_letters
+SELECT {letter}
+FROM dead_letter JOIN delivery ON delivery.number = dead_letter.number
+{its_message} LEFT JOIN content ON content.seq = delivery.content_seq
+WHERE dead_letter.dealt_seq = 0 AND dead_letter.number > $1
+ORDER BY dead_letter.number LIMIT $2
+
+-- name: dead_letters_at
+SELECT {letter}
+FROM dead_letter JOIN delivery ON delivery.number = dead_letter.number
+{its_message} LEFT JOIN content ON content.seq = delivery.content_seq
+WHERE dead_letter.recipient = (SELECT service.number FROM service WHERE service.gcid = $1)
+  AND dead_letter.dealt_seq = 0 AND dead_letter.number > $2
+ORDER BY dead_letter.number LIMIT $3
+
+-- name: dead_letters_of
+SELECT {letter}
+FROM dead_letter JOIN delivery ON delivery.number = dead_letter.number
+{its_message} LEFT JOIN content ON content.seq = delivery.content_seq
+WHERE dead_letter.sender = (SELECT service.number FROM service WHERE service.gcid = $1)
+  AND dead_letter.dealt_seq = 0 AND dead_letter.number > $2
+ORDER BY dead_letter.number LIMIT $3
+
+-- name: dead_letter
+SELECT {letter}
+FROM dead_letter JOIN delivery ON delivery.number = dead_letter.number
+{its_message} LEFT JOIN content ON content.seq = delivery.content_seq
+WHERE dead_letter.number = $1
 
 -- name: journey
 SELECT {journey} FROM journey WHERE id = $1

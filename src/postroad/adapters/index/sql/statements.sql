@@ -24,6 +24,13 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING
 INSERT INTO delivery (number, message_seq, copy, hop, content_seq, recipient, sender, queued_at_us, expires_at_us)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING
 
+-- name: insert_resent_delivery
+INSERT INTO delivery (number, message_seq, copy, hop, content_seq, recipient, sender, queued_at_us, expires_at_us, journey, origin)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING
+
+-- name: insert_round
+INSERT INTO round ({round}) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
+
 -- name: insert_content
 INSERT INTO content ({content}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING
 
@@ -73,6 +80,18 @@ WHERE delivery.number = $6 AND delivery.lease_seq = 0
 -- name: settle
 UPDATE delivery SET state = $1, settled_at_us = $2, reason = $3, settle_seq = $4
 WHERE delivery.number = $5 AND delivery.settle_seq = 0
+
+-- After the delivery itself is there; who sent its message is in the message.
+-- name: keep_dead_letter
+INSERT INTO dead_letter (number, recipient, sender, at_us, reason, seq)
+SELECT delivery.number, delivery.recipient,
+  (SELECT message.sender FROM message WHERE message.seq = coalesce(delivery.message_seq, delivery.number >> 16)), $1, $2, $3
+FROM delivery
+WHERE delivery.number = $4 ON CONFLICT DO NOTHING
+
+-- name: deal_with
+UPDATE dead_letter SET dealt_seq = $1
+WHERE dead_letter.number = $2 AND dead_letter.dealt_seq = 0
 
 -- name: insert_journey
 INSERT INTO journey (id, at_number, expires_at_us) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING

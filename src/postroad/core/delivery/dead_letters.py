@@ -1,0 +1,150 @@
+"""Dead letters: deliveries at which a copy failed for good, and what they have in common.
+
+Kept rule: a cause is read from the reason that the journal has, so letters of any age fall into the same groups; one that is not
+known is called ``other`` and shown with its reason, never left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple, Protocol
+
+from postroad.core.model.delivery import Queued
+
+
+class Cause(StrEnum):
+    """Why deliveries fail, by what their owner can do about it."""
+
+    REFUSED = "refused"  # the receiver's server said 4xx
+    SERVER_ERROR = "server-error"  # it said 5xx, or asked for patience too often
+    REDIRECTED = "redirected"
+    NO_ANSWER = "no-answer"  # in time, or at all
+    BAD_ANSWER = "bad-answer"  # it cannot be read, or what it carries cannot be accepted
+    UNREACHABLE = "unreachable"
+    TLS = "tls"
+    ADDRESS_NOT_ALLOWED = "address-not-allowed"
+    PUSH_SETTINGS = "push-settings"  # the profile lacks what it takes
+    NOT_ACKNOWLEDGED = "not-acknowledged"  # polled again and again
+    IN_TRANSIT = "failed-in-transit"  # a service on the way answered with an error
+    MISROUTED = "misrouted"  # there was no valid way on, or back
+    KEPT_BACK = "kept-back"  # at a service that somebody keeps to itself
+    OTHER = "other"
+
+
+MEANING: dict[Cause, str] = {
+    Cause.REFUSED: "the receiver refuses it (4xx); see its address, its authentication, and what it thinks of the message",
+    Cause.SERVER_ERROR: "the receiver fails (5xx); resend when it is well again",
+    Cause.REDIRECTED: "the receiver redirects; set the push address that it leads to",
+    Cause.NO_ANSWER: "the receiver does not answer in time; it may have taken the message all the same",
+    Cause.BAD_ANSWER: "the receiver's answer cannot be used; it may have taken the message all the same",
+    Cause.UNREACHABLE: "the receiver cannot be reached; check its name and port",
+    Cause.TLS: "the receiver's certificate, or ours, is not accepted",
+    Cause.ADDRESS_NOT_ALLOWED: "pushes to that address are not allowed",
+    Cause.PUSH_SETTINGS: "the service's push settings lack something",
+    Cause.NOT_ACKNOWLEDGED: "the service takes it and never acknowledges it",
+    Cause.IN_TRANSIT: "a service on the way answered with an error",
+    Cause.MISROUTED: "rules gave it no valid way on, or back",
+    Cause.KEPT_BACK: "it failed at a service that somebody keeps to itself; ask whom you sent it to",
+    Cause.OTHER: "see the reason of each",
+}
+
+_CODE = re.compile(r"route\.failed: ")
+_CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
+    (re.compile(pattern), cause)
+    for pattern, cause in (
+        (r"handed out \d+ times", Cause.NOT_ACKNOWLEDGED),
+        (r"the receiver refused it with \d", Cause.REFUSED),
+        (r"the receiver answered (3\d\d|410)\b", Cause.REDIRECTED),
+        (r"the receiver answered \d", Cause.SERVER_ERROR),
+        (r"The response had no valid way back", Cause.MISROUTED),
+        (r"(route|policy|recipient|rule)\.[\w-]+: ", Cause.MISROUTED),
+        (
+            r"(the response in the answer was refused|what it answered|its answer |the head of its answer)",
+            Cause.BAD_ANSWER,
+        ),
+        (r"it answered by switching", Cause.BAD_ANSWER),
+        (r"(.*: )?(its certificate was not accepted|TLS failed|the network's client certificate)", Cause.TLS),
+        (r"(.*: )?(nothing listens|it cannot be reached|there is no such host|its name servers)", Cause.UNREACHABLE),
+        (r"(.*: )?it (did not|closed|broke)", Cause.NO_ANSWER),
+        (r"there was no answer", Cause.NO_ANSWER),
+        (r"(\S+ (leads to an address|may not be pushed to)|The push URL)", Cause.ADDRESS_NOT_ALLOWED),
+        (r"(The secret|The format|The service's profile|.*push\.|.*secretFrom|the header )", Cause.PUSH_SETTINGS),
+        (r".+/.+ answered ", Cause.IN_TRANSIT),
+    )
+)
+
+
+def cause_of(reason: str) -> Cause:
+    """The cause behind a reason, as the journal has it."""
+    text = _CODE.sub("", reason, count=1) if reason.startswith("route.failed: ") else reason
+    return next((cause for pattern, cause in _CAUSES if pattern.match(text)), Cause.OTHER)
+
+
+class DeadLetter(NamedTuple):
+    """A delivery that failed, as the index has it."""
+
+    queued: Queued
+    sender: str  # GCID of the service that it came from: the message's sender, or the in-transit service before
+    content_seq: int
+    failed_at_us: int
+    reason: str
+    dealt_seq: int  # the entry by which somebody dealt with it; 0: nobody has
+
+
+class Grouped(Protocol):
+    """What a letter must tell to be put into a group."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def service(self) -> str: ...
+    @property
+    def cause(self) -> Cause: ...
+    @property
+    def failed_at_us(self) -> int: ...
+    @property
+    def reason(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Dead letters at one service with one cause; the example is the newest."""
+
+    service: str
+    cause: Cause
+    count: int
+    oldest_us: int
+    newest_us: int
+    example: int
+    reason: str
+
+
+def grouped(letters: Iterable[Grouped]) -> list[Group]:
+    """The letters by service and cause, the largest group first."""
+    members: dict[tuple[str, Cause], list[Grouped]] = {}
+    for letter in letters:
+        members.setdefault((letter.service, letter.cause), []).append(letter)
+    groups = [_group(*key, found) for key, found in members.items()]
+    return sorted(groups, key=lambda group: (-group.count, group.service, group.cause))
+
+
+def _group(service: str, cause: Cause, letters: list[Grouped]) -> Group:
+    newest = max(letters, key=lambda letter: letter.failed_at_us)
+    return Group(
+        service=service,
+        cause=cause,
+        count=len(letters),
+        oldest_us=min(letter.failed_at_us for letter in letters),
+        newest_us=newest.failed_at_us,
+        example=newest.id,
+        reason=newest.reason,
+    )
+
+
+def expiry_of_round(letter: DeadLetter, now_us: int) -> int:
+    """A round lasts as long as the message was meant to from the start; 0: for ever."""
+    message = letter.queued.message
+    return now_us + message.expires_at_us - message.at_us if message.expires_at_us else 0

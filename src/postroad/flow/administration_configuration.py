@@ -19,7 +19,7 @@ from postroad.core.configuration.owned_assets import asset_entries
 from postroad.core.configuration.plan import Plan, plan
 from postroad.core.configuration.sections import export
 from postroad.core.identity import api_key
-from postroad.core.model.asset import Asset, AssetKind
+from postroad.core.model.asset import Asset, AssetKind, Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import CredentialKind, Organization, Role
 from postroad.core.model.snapshot import Directory
@@ -43,7 +43,11 @@ def exported(caller: Caller, directory: Directory) -> dict[str, Any]:
     if caller.person is None:
         raise denied("The configuration is read by people, not by services")
     if caller.operator:
-        return export(directory, sorted(item.name for item in directory.organizations.values()))
+        own = {
+            service.organization for service in directory.services.values() if service.hosted is Hosting.PROVISIONING
+        }
+        names = {item.name for item in directory.organizations.values()} - own  # which the network makes itself
+        return export(directory, sorted(names))
     return export(directory, [caller.organization])
 
 

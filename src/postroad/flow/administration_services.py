@@ -69,7 +69,7 @@ async def replace_service(
 
 
 async def remove(administration: Administration, caller: Caller, named: str, seen_version: int | None) -> None:
-    """The service goes, and its credentials, rules and assets with it."""
+    """The service goes, and its credentials, rules, assets, provisionings and cookies with it."""
 
     def decide(directory: Directory) -> list[Change]:
         service = service_for(caller, directory, named, Role.DEVELOPER)
@@ -79,6 +79,7 @@ async def remove(administration: Administration, caller: Caller, named: str, see
             *directory.credentials_of(service=service.gcid),
             *directory.rules_of(service.gcid),
             *directory.assets_of(service.gcid),
+            *directory.trust_of(service.gcid),
         )
         return [removing(service, seen_version), *map(removing, owned), *address_claims(service, None)]
 

@@ -126,7 +126,7 @@ class ExplainStage:
             session=message.session,
             sender=_shown_sender(message, directory, reader),
             directory=message.directory,
-            services=await self._services(tried, reader),
+            services=await self._services(_told_of(message, tried, reader), reader),
             copies=tuple([_as_told(message, copy, directory, reader) for copy in copies]),
             forgotten=forgotten,
         )
@@ -186,7 +186,18 @@ def _shown_sender(message: MessagePosted, directory: Directory, reader: Reader) 
 
 def _as_told(message: MessagePosted, copy: Copy, directory: Directory, reader: Reader) -> ExplainedCopy:
     """A copy's way; a response to somebody who is kept from its sender goes to whoever stands between them."""
-    shown = message.answers.shown_requester if message.answers is not None else ""
-    if not shown or reader.owns(shown) or not reader.owns(message.sender):
+    shown = _unknown_requester(message, reader)
+    if not shown:
         return explained_copy(copy, directory, reader)
     return explained_copy(Copy(shown, (Hop(shown, (), message.sender),)), directory, reader)
+
+
+def _told_of(message: MessagePosted, tried: tuple[ServiceTried, ...], reader: Reader) -> tuple[ServiceTried, ...]:
+    """The services whose rules were tried, without those of a side that the reader does not know."""
+    return tuple([one for one in tried if reader.owns(one.service)]) if _unknown_requester(message, reader) else tried
+
+
+def _unknown_requester(message: MessagePosted, reader: Reader) -> str:
+    """Who stands in the place of the requester for the sender of this response; empty where the requester is known."""
+    shown = message.answers.shown_requester if message.answers is not None else ""
+    return shown if shown and reader.owns(message.sender) and not reader.owns(shown) else ""

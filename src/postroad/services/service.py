@@ -8,15 +8,15 @@ message.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import Service
-from postroad.core.model.message import Delivered, Part, Property, Status
+from postroad.core.model.message import Cookie, Delivered, Part, Property, Status
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
-from postroad.flow.provisioning import Trust
 from postroad.services.engine import Transformer
 from postroad.services.references import References
 
@@ -30,6 +30,16 @@ class Returned:
     status: Status | None = None
 
 
+class KeepsTrust(Protocol):
+    """What the network's own service asks of the network; services are named by GCID."""
+
+    async def confirm(self, provider: Service, gcid: str, token: str, cookie: Cookie | None = None) -> None: ...
+
+    async def revoke(self, by: str, gcid: str, parties: Sequence[str]) -> None: ...
+
+    async def register_cookie(self, by: str, service: Service, sender: str, cookie: Cookie | None) -> None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
     """What a service works with: who takes part, its own assets, and those who do the heavy work."""
@@ -38,7 +48,7 @@ class Tools:
     directory: Directory
     transformer: Transformer
     references: References
-    trust: Trust
+    trust: KeepsTrust
 
     def asset(self, kind: AssetKind, name: str) -> Asset:
         """The service's asset of that name; where it has only one of the kind, the name may be left out."""

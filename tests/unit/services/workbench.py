@@ -10,7 +10,7 @@ import msgspec
 from postroad.core.model.asset import Asset, AssetKind, Hosting
 from postroad.core.model.directory import Organization, Service, Visibility
 from postroad.core.model.journal import CrossReferenceRecord, Key, ObjectChange
-from postroad.core.model.message import Argument, Delivered, MessageType, Part, Property, Reference, Status
+from postroad.core.model.message import Argument, Cookie, Delivered, MessageType, Part, Property, Reference, Status
 from postroad.core.model.snapshot import Directory, object_key
 from postroad.errors import Refused
 from postroad.services.references import Cause, Related
@@ -74,6 +74,24 @@ class RememberedReferences:
         return [self.records[owner, name, one] for one in reached if (owner, name, one) in self.records]
 
 
+class RememberedTrust:
+    """Notes what providers ask for; the token ``wrong`` is."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str | Cookie | None, ...]] = []
+
+    async def confirm(self, provider: Service, gcid: str, token: str, cookie: Cookie | None = None) -> None:
+        if token == "wrong":
+            raise Refused("provisioning.invalid", "No provisioning waits for this")
+        self.asked.append(("confirm", provider.gcid, gcid, token, cookie))
+
+    async def revoke(self, by: str, gcid: str, parties: Sequence[str]) -> None:
+        self.asked.append(("revoke", by, gcid, *parties))
+
+    async def register_cookie(self, by: str, service: Service, sender: str, cookie: Cookie | None) -> None:
+        self.asked.append(("cookie", by, service.gcid, sender, cookie))
+
+
 def directory_with(host: Service, *assets: Asset) -> Directory:
     organizations = [Organization(name=service.organization) for service in (host, *PARTIES)]
     items = [*organizations, host, *PARTIES, *assets]
@@ -91,6 +109,7 @@ def tools(*assets: Asset, hosted: Hosting = Hosting.XSLT, operations: tuple[str,
         directory=directory_with(host, *assets),
         transformer=UpperCase(),
         references=RememberedReferences(),
+        trust=RememberedTrust(),
     )
 
 

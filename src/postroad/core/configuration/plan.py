@@ -28,6 +28,7 @@ from postroad.core.model.directory import Credential, Organization, Organization
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.rule import Rule
 from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.trust import Provisioning, RegisteredCookie
 
 
 class Action(StrEnum):
@@ -245,7 +246,16 @@ def name_of(item: Any, directory: Directory) -> str:
             return f"{directory.services[item.service].address}: {item.name}"
         case Asset():
             return f"{directory.services[item.service].address}: {item.kind.value} {item.name}"
+        case Provisioning():
+            return f"{_known(item.service, directory)}: provisioned with {_known(item.provider, directory)}"
+        case RegisteredCookie():
+            return f"{_known(item.service, directory)}: cookie for {_known(item.sender, directory)}"
     raise TypeError(f"{type(item).__name__} is not a configuration object")
+
+
+def _known(gcid: str, directory: Directory) -> str:
+    service = directory.services.get(gcid)
+    return service.address if service is not None else gcid
 
 
 def _twice(document: NetworkDocument) -> list[Fault]:

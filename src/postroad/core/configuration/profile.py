@@ -188,6 +188,12 @@ class ServiceProfile(Shape):
             )
         return self
 
+    @model_validator(mode="after")
+    def is_not_the_networks_own(self) -> Self:
+        if self.hosted is Hosting.PROVISIONING:
+            raise ValueError("the network makes its own provisioning service; leave hosted out")
+        return self
+
     def service(self, *, gcid: str, organization: str, name: str, suspended: str = "") -> Service:
         """The directory's object for this profile."""
         fields = self.model_dump(include=set(ServiceProfile.model_fields))

@@ -112,6 +112,8 @@ class Services:
             wish = moved.get(service.gcid) or wishes.get(service.name.casefold())
             if wish is None or wish.credentials is not None:
                 found += directory.credentials_of(service=service.gcid)
+            if wish is None:
+                found += directory.trust_of(service.gcid)
             found += prunable_assets(service, wish, directory)
             found += prunable_rules(service, wish, directory)
         return found

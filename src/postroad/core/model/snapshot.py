@@ -136,6 +136,13 @@ class Directory:
         found = self.provisionings.get(service)
         return found is not None and found.is_active and found.provider == provider
 
+    def trust_of(self, service: str) -> list[Provisioning | RegisteredCookie]:
+        """Everything that would speak of the service if it went: its provisionings, and cookies of its own or about it."""
+        found: list[Provisioning | RegisteredCookie] = []
+        found += [one for one in self.provisionings.values() if service in (one.service, one.provider)]
+        found += [one for one in self.cookies.values() if service in (one.service, one.sender)]
+        return found
+
     def trusts(self, recipient: Service, sender: Service) -> bool:
         """Whether a provisioning lets this sender write to that recipient.
 

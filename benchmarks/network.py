@@ -6,15 +6,15 @@ key, duplicate check. Only the log is down to warnings, as it is for the peer.
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-
-import yaml
 
 from benchmarks.certificates import Certificate
 from benchmarks.payload import RECEIVER, SENDER
@@ -26,14 +26,24 @@ PROGRAM = Path(sys.executable).with_name("postroad")
 
 
 class NetworkServer:
-    """A network in a fresh folder, with a service that posts and one that receives."""
+    """A network in a fresh folder, with a service that posts and one that receives; others and settings may be added."""
 
-    def __init__(self, folder: Path, *, shared: bool, certificate: Certificate | None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        shared: bool = False,
+        certificate: Certificate | None = None,
+        settings: Mapping[str, str] | None = None,
+        organizations: Mapping[str, object] | None = None,
+    ) -> None:
         folder.mkdir(parents=True)
         self.sender_key, self.receiver_key = (api_key.make(os.urandom(api_key.RANDOM_BYTES)).text for _ in range(2))
         self._folder = folder
         self._data = folder / "data"
         self._log = folder / "postroad.log"
+        self._settings = dict(settings or {})
+        self._more_organizations = dict(organizations or {})
         self._shared = shared
         self._certificate = certificate
         self._opened = ExitStack()
@@ -76,7 +86,7 @@ class NetworkServer:
 
     def _environment(self) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("POSTROAD_")}
-        settings = {"DATA": str(self._data), "PORT": "0", "LOG_LEVEL": "warning"}
+        settings = {"DATA": str(self._data), "PORT": "0", "LOG_LEVEL": "warning", **self._settings}
         if self._certificate is not None:
             settings |= {"TLS_CERTIFICATE": str(self._certificate.chain), "TLS_KEY": str(self._certificate.key)}
             inherited |= {"SSL_CERT_FILE": str(self._certificate.authority)}
@@ -95,7 +105,9 @@ class NetworkServer:
 
     def _configure(self, environment: dict[str, str]) -> None:
         document = self._folder / "network.yaml"
-        document.write_text(yaml.safe_dump({"postroad": 1, "organizations": dict(self._organizations())}))
+        document.write_text(
+            json.dumps({"postroad": 1, "organizations": dict(self._organizations())})
+        )  # JSON is YAML too
         done = subprocess.run(
             [str(PROGRAM), "apply", "--yes", str(document)],
             env=environment,
@@ -108,7 +120,7 @@ class NetworkServer:
             raise RuntimeError(f"the network could not be configured: {done.stdout}{done.stderr}")
 
     def _organizations(self) -> list[tuple[str, object]]:
-        organizations: list[tuple[str, object]] = []
+        organizations: list[tuple[str, object]] = list(self._more_organizations.items())
         for address, key in ((SENDER, self.sender_key), (RECEIVER, self.receiver_key)):
             organization, _, service = address.partition("/")
             file = self._folder / f"{service}.key"

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
 from postroad.adapters.desk.hot_state import HotState, ended_by, is_plain_post
+from postroad.adapters.desk.known_messages import KnownMessages
+from postroad.adapters.desk.pages import PageSize
 from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox, Taken
 from postroad.core.delivery.waiting import found_from_row
 from postroad.core.model.delivery import Found, Queued
@@ -34,7 +36,6 @@ from postroad.ports import (
 )
 
 ATTEMPTS_MOST = 20
-REFILL = 2_000
 
 
 class Terms(NamedTuple):
@@ -66,6 +67,8 @@ class LocalDesk:
         self._hot = HotState(clock, head_most=head_most)
         self._group = GroupCommit(self._commit)
         self._refilling: dict[str, asyncio.Lock] = {}
+        self._known = KnownMessages()
+        self._pages = PageSize()
         self._end_journey: EndJourney | None = None
 
     async def open(self) -> None:
@@ -258,12 +261,14 @@ class LocalDesk:
             reach = self._hot.applied_seq
             with self._hot.loading():
                 await self._indexed(reach)
-                rows = await self._index.query("mailbox", mailbox, box.loaded_to, REFILL)
+                most = self._pages.rows
+                rows = await self._index.query("mailbox", mailbox, box.loaded_to, most)
+                self._pages.seen(rows)
                 now, now_us = self._clock.monotonic(), self._clock.now_us()
                 for row in rows:
-                    self._hot.load(box, found_from_row(row, now=now, now_us=now_us).queued)
+                    self._hot.load(box, self._found(row, now, now_us).queued)
                     box.loaded_to = max(box.loaded_to, row[0])
-            if len(rows) < REFILL and box.spilled_to >> 16 <= reach:
+            if len(rows) < most and box.spilled_to >> 16 <= reach:
                 box.spilled_to = 0
 
     async def _take_from_index(self, mailbox: str, box: Mailbox, terms: Terms, most: int) -> list[Queued]:
@@ -272,7 +277,10 @@ class LocalDesk:
         after = box.loaded_to
         with self._hot.loading():
             await self._indexed(self._hot.applied_seq)
-            while len(taken.leased) < most and (rows := await self._index.query("mailbox", mailbox, after, REFILL)):
+            while len(taken.leased) < most and (
+                rows := await self._index.query("mailbox", mailbox, after, self._pages.rows)
+            ):
+                self._pages.seen(rows)
                 after = rows[-1][0]
                 self._sort_rows(rows, box, terms, most, taken)
         await self._end_taken(box, terms, taken)
@@ -281,7 +289,7 @@ class LocalDesk:
     def _sort_rows(self, rows: list[Any], box: Mailbox, terms: Terms, most: int, taken: Taken) -> None:
         now, now_us = self._clock.monotonic(), self._clock.now_us()
         for row in rows:
-            queued = found_from_row(row, now=now, now_us=now_us).queued
+            queued = self._found(row, now, now_us).queued
             if len(taken.leased) == most:
                 return
             if queued.available_at <= now and terms.selector.matches(queued.message, queued.shown_sender):
@@ -295,7 +303,10 @@ class LocalDesk:
             return found
         await self._indexed(self._hot.applied_seq)
         rows = await self._index.query("delivery", number)
-        return found_from_row(rows[0], now=self._clock.monotonic(), now_us=self._clock.now_us()) if rows else None
+        return self._found(rows[0], self._clock.monotonic(), self._clock.now_us()) if rows else None
+
+    def _found(self, row: tuple[Any, ...], now: float, now_us: int) -> Found:
+        return found_from_row(row, now=now, now_us=now_us, message_of=self._known.message)
 
     async def seen(self, key: int) -> tuple[int, str] | None:
         seq = await self._hot.keys.find(key, self._index)

@@ -10,7 +10,7 @@ from postroad.core.model.message import Message, MessageType
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 
-RECIPIENTS_MOST = 1_000
+RECIPIENTS_MOST = 10_000
 HANDLE_MOST = 255
 ADDRESSED = frozenset({MessageType.REQUEST, MessageType.NOTIFICATION})
 

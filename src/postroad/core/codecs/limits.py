@@ -23,7 +23,7 @@ class WireLimits:
     parts: int = 100
     properties: int = 200
     arguments: int = 100
-    recipients: int = 1000
+    recipients: int = 10_000
     bulk_messages: int = 10_000
     part_header_bytes: int = 16 << 10  # the MIME header of one part of a multipart body
 

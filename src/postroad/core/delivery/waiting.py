@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from postroad.core.model.delivery import Content, Found, Queued, State
@@ -11,11 +12,15 @@ from postroad.core.projection.queries import WAITING
 COLUMN = {name: place for place, name in enumerate(WAITING)}
 
 
-def found_from_row(row: tuple[Any, ...], *, now: float, now_us: int) -> Found:
+def found_from_row(
+    row: tuple[Any, ...],
+    *,
+    now: float,
+    now_us: int,
+    message_of: Callable[[tuple[Any, ...]], MessagePosted] | None = None,
+) -> Found:
     """The delivery that a row of the queries ``mailbox``, ``delivery`` or ``received_by`` describes."""
-    message = decode(row[COLUMN["header"]])
-    if not isinstance(message, MessagePosted):
-        raise TypeError(f"delivery {row[0]} does not belong to a posted message")
+    message = (message_of or message_from_row)(row)
     available_at_us = row[COLUMN["available_at_us"]]
     returned = _returned(row)
     queued = Queued(
@@ -33,6 +38,14 @@ def found_from_row(row: tuple[Any, ...], *, now: float, now_us: int) -> Found:
         origin=row[COLUMN["origin"]],
     )
     return Found(queued, State(row[COLUMN["state"]]))
+
+
+def message_from_row(row: tuple[Any, ...]) -> MessagePosted:
+    """The message that the delivery belongs to, with all of its recipients."""
+    message = decode(row[COLUMN["header"]])
+    if not isinstance(message, MessagePosted):
+        raise TypeError(f"delivery {row[0]} does not belong to a posted message")
+    return message
 
 
 def _returned(row: tuple[Any, ...]) -> InvocationReturned | None:

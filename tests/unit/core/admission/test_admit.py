@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.admission.admit import admit
+from postroad.core.admission.admit import RECIPIENTS_MOST, admit
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, Person, Service
 from postroad.core.model.message import Message, MessageType, Recipient
@@ -53,7 +53,7 @@ def test_people_do_not_post() -> None:
     ("message", "code"),
     [
         (Message(type=MessageType.REQUEST), "recipient.missing"),
-        (notification(to=tuple(Recipient(f"X/{n}") for n in range(1001))), "recipient.too-many"),
+        (notification(to=tuple(Recipient(f"X/{n}") for n in range(RECIPIENTS_MOST + 1))), "recipient.too-many"),
         (notification(reference="1.ff"), "message.unexpected-field"),
         (notification(expires_at_us=NOW), "message.expired"),
         (notification(handle="x" * 256), "value.invalid"),

@@ -120,7 +120,7 @@ JSON_ATTACKS: dict[str, tuple[bytes, str]] = {
     "bad Base64": (b'{"documents":[{"base64":"YQ=!"}]}', "wire.malformed"),
     "an id twice": (b'{"documents":[{"id":"2","text":"a"},{"text":"b"}]}', "wire.malformed"),
     "101 parts": (b'{"documents":[' + b",".join([b'{"text":""}'] * 101) + b"]}", "wire.too-complex"),
-    "1001 recipients": (b'{"to":[' + b",".join([b'"a"'] * 1001) + b"]}", "wire.too-complex"),
+    "10001 recipients": (b'{"to":[' + b",".join([b'"a"'] * 10_001) + b"]}", "wire.too-complex"),
     "no zone": (b'{"expiration":"2026-11-15T10:00:00"}', "wire.malformed"),
     "no such day": (b'{"expiration":"2026-02-30T10:00:00Z"}', "wire.malformed"),
     "week date": (b'{"expiration":"2026-W46-2T10:00:00Z"}', "wire.malformed"),

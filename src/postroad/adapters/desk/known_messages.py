@@ -1,0 +1,47 @@
+"""Messages read back from the index, shared by all deliveries of theirs that are in memory.
+
+Kept rule: a long header is decoded once, however many deliveries it has. Every row of a queue carries the whole header, which
+names every recipient: if each delivery kept its own, ten thousand of one message would need a hundred million recipients.
+Entries are invisible to Python's garbage collector, which forbids weak references; so those that nobody else refers to are let
+go from time to time, by their count of references.
+"""
+
+from __future__ import annotations
+
+from sys import getrefcount
+from typing import Any
+
+from postroad.core.delivery.waiting import COLUMN, message_from_row
+from postroad.core.model.journal import MessagePosted
+
+LONG_BYTES = 4 << 10  # a shorter header is quicker decoded than looked for
+GATHERED_BYTES = 8 << 20  # of headers, after which those that nobody needs are let go
+OURS = 2  # references to a message that nobody else knows: the table's, and the question's own
+
+
+class KnownMessages:
+    def __init__(self) -> None:
+        self._by_seq: dict[int, MessagePosted] = {}
+        self._gathered_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._by_seq)
+
+    def message(self, row: tuple[Any, ...]) -> MessagePosted:
+        """The message of a row of one of the queries that ``found_from_row`` reads."""
+        header_bytes, seq = len(row[COLUMN["header"]]), row[COLUMN["message_seq"]]
+        if header_bytes < LONG_BYTES:
+            return message_from_row(row)
+        known = self._by_seq.get(seq)
+        if known is None:
+            self._make_room(header_bytes)
+            known = self._by_seq[seq] = message_from_row(row)
+        return known
+
+    def _make_room(self, header_bytes: int) -> None:
+        self._gathered_bytes += header_bytes
+        if self._gathered_bytes > GATHERED_BYTES:
+            for seq in tuple(self._by_seq):
+                if getrefcount(self._by_seq[seq]) <= OURS:
+                    del self._by_seq[seq]
+            self._gathered_bytes = header_bytes

@@ -21,6 +21,7 @@ from postroad.core.configuration.rules import RuleEntry, rule_of
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import CredentialKind
 from postroad.core.model.message import Message, Part, Recipient
+from postroad.core.model.trust import Provisioning, RegisteredCookie
 from postroad.errors import Refused
 from postroad.flow.authenticate import Proof
 from postroad.flow.configure import saving
@@ -56,6 +57,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/services/{service}/rules"): {"name": "fresh", "when": "always", "then": STOPPING},
     ("PUT", "/v1/services/{service}/rules/{name}"): {"name": "{name}", "when": "always", "then": STOPPING},
     ("PATCH", "/v1/services/{service}/rules/{name}"): {"enabled": False},
+    ("PUT", "/v1/services/{service}/cookies/{sender}"): {"content": "customer 4711"},
+    ("POST", "/v1/organizations/{organization}/provisionings"): {"provider": "{address}", "service": "Account"},
     ("POST", "/v1/explain"): {"from": "{address}", "to": ["{address}"]},
     ("POST", "/v1/try"): {
         "service": "{address}",
@@ -93,6 +96,7 @@ class Objects:
     credential: str
     kind: str = "schema"
     name: str
+    sender: str
 
     def values(self) -> dict[str, str]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -119,6 +123,7 @@ ABSENT = Objects(
     key_id="0123456789abcdef",
     credential="0123456789abcdef",
     name="absent-thing",
+    sender="fedcba9876543210",
 )
 
 
@@ -139,7 +144,13 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
     schema = Asset(service=service.gcid, kind=AssetKind.SCHEMA, name=name, content="<xs:schema/>")
     entry = RuleEntry.model_validate({"name": name, "when": "always", "then": STOPPING})
     rule = rule_of(entry, service.gcid, 0)
-    await asked.running.network.configuration.change("test", [saving(schema), saving(rule)])
+    public = asked.gcid(f"{house}/Public")
+    cookie = RegisteredCookie(service=service.gcid, sender=public, content=f"cookie of {house}")
+    trust = Provisioning(
+        service=service.gcid, provider=public, started_by="test", started_at_us=1, expires_at_us=2, confirmed_at_us=1
+    )
+    saved = [saving(item) for item in (schema, rule, cookie, trust)]
+    await asked.running.network.configuration.change("test", saved)
     posted = await asked.running.network.post(sender, Message(to=(Recipient(f"{house}/Public"),), parts=(part,)))
     person = f"owner@{house.casefold()}.example"
     history = await asked.running.network.trace(posted.session, house)
@@ -155,6 +166,7 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
         key_id=directory.credentials_of(person=person)[0].id,
         credential=directory.credentials_of(service=service.gcid)[0].id,
         name=name,
+        sender=public,
     )
 
 
@@ -186,6 +198,8 @@ def state(asked: Asked) -> Any:
         directory.credentials,
         directory.rules,
         directory.assets,
+        directory.provisionings,
+        directory.cookies,
     )
 
 
@@ -240,7 +254,8 @@ async def test_filters_find_nothing_of_others_either(asked: Asked, who: str, que
 @pytest.mark.parametrize("who", INSIDERS)
 async def test_lists_hold_nothing_private_of_others(asked: Asked, who: str) -> None:
     foreign = await objects_of(asked, "Birch", "service of B")
-    hidden = [foreign.service, foreign.session, foreign.email, foreign.key_id, foreign.credential, "payload of Birch"]
+    hidden = [foreign.service, foreign.session, foreign.email, foreign.key_id, foreign.credential, "payload of Birch",
+              "cookie of Birch"]  # fmt: skip
     for method, path in GUARDED:
         if method == "GET" and "{" not in path:
             response = await asked.ask(who, method, path)
@@ -307,7 +322,7 @@ async def test_a_developer_changes_services_and_nothing_else(asked: Asked) -> No
         if method == "GET" or OWN_ACCOUNT.match(path) or path in HARMLESS:
             continue
         response = await put(asked, "developer of A", method, path, own)
-        is_theirs = path.startswith("/v1/services") and "suspension" not in path
+        is_theirs = (path.startswith("/v1/services") and "suspension" not in path) or "provisionings" in path
         assert (response.status_code != 403) is is_theirs, (method, path, response.text)
 
 

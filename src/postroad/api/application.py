@@ -15,17 +15,21 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
+from postroad.api.own_address import OwnAddress
+from postroad.api.pages import PAGES
 from postroad.api.pagination import Cursors
 from postroad.api.problem import CONTENT_TYPE, HttpProblem, of_error, problem
 from postroad.api.resources import (
     accounts,
     assets,
     configuration,
+    cookies,
     credentials,
     explanations,
     members,
     messages,
     organizations,
+    provisionings,
     rules,
     services,
     status,
@@ -50,7 +54,7 @@ from postroad.ports import Passwords
 REQUESTS_PER_S = 100  # for each organization; messages have a limit of their own
 ROUTERS = (
     accounts.opened, accounts.router, organizations.router, members.router, credentials.router, services.router,
-    assets.router, assets.contents, rules.router, rules.switching,
+    assets.router, assets.contents, rules.router, rules.switching, cookies.router, provisionings.router,
     explanations.asking, explanations.router, trying.router,
     messages.router, messages.payloads, stops.router, stops.payloads,
     configuration.opened, configuration.router, status.router, status.health,
@@ -69,6 +73,7 @@ def application(
     requests_per_s: int = REQUESTS_PER_S,
     asset_faults: AssetCheck = nothing_to_check,
     transform: Transform | None = None,
+    own_address: OwnAddress | None = None,
 ) -> FastAPI:
     """The application for a running network."""
     app = FastAPI(
@@ -80,11 +85,12 @@ def application(
         administration=Administration(network, passwords, asset_faults),
         cursors=Cursors(_cursor_key(network, settings)),
         limiter=RateLimiter(requests_per_s),
+        own_address=own_address or OwnAddress(settings),
         posts_per_s=settings.posts_per_s,
         message_bytes=settings.message_bytes,
         transform=transform,
     )
-    app.router.routes.extend(ROUTES)
+    app.router.routes.extend((*ROUTES, *PAGES))
     _serve_document(app)
     _answer_errors(app)
     app.add_middleware(Finishing)

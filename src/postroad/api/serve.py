@@ -15,6 +15,7 @@ from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.server import HttpServer
 from postroad.api.http.tls import TlsFront
 from postroad.api.messages import MessageEndpoints
+from postroad.api.own_address import OwnAddress
 from postroad.api.problem import problem_bytes
 from postroad.bootstrap import RunningNetwork
 from postroad.core.model.snapshot import Directory
@@ -38,6 +39,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
         posts_per_s=settings.posts_per_s,
     )
     front = _tls(running)
+    own_address = OwnAddress(settings)
     server = HttpServer(
         application(
             running.network,
@@ -46,6 +48,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
             settings,
             asset_faults=running.asset_faults,
             transform=running.transformer.transform,
+            own_address=own_address,
         ),
         endpoints.routes(),
         HttpLimits(body_bytes=settings.message_bytes),
@@ -55,8 +58,8 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
     )
     port = await server.start(settings.host, settings.port)
     _spare_the_collector()
-    scheme = "https" if settings.tls_certificate else "http"
-    on_listening(settings.public_url or f"{scheme}://{settings.host}:{port}")
+    own_address.listens_on(port)
+    on_listening(own_address.url)
     try:
         await (_renewing(front) if front is not None else asyncio.Event().wait())
     finally:

@@ -22,9 +22,9 @@ from postroad.core.identity import api_key
 from postroad.core.model.asset import Asset, AssetKind, Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import CredentialKind, Organization, Role
-from postroad.core.model.snapshot import Directory
+from postroad.core.model.snapshot import Directory, object_key
 from postroad.errors import Refused
-from postroad.flow.administration import Administration, Contradictory, address_claims, denied
+from postroad.flow.administration import Administration, Contradictory, address_claims, denied, removing
 from postroad.flow.administration_assets import located
 from postroad.flow.configure import Change
 
@@ -48,7 +48,7 @@ def exported(caller: Caller, directory: Directory) -> dict[str, Any]:
         }
         names = {item.name for item in directory.organizations.values()} - own  # which the network makes itself
         return export(directory, sorted(names))
-    return export(directory, [caller.organization])
+    return export(directory, [caller.organization], for_members=True)
 
 
 async def planned(administration: Administration, caller: Caller, content: dict[str, Any], *, prune: bool) -> Plan:
@@ -83,7 +83,15 @@ def _changes(carried_out: Plan, directory: Directory) -> list[Change]:
         changes.append(Change(kind=step.kind, key=step.key, value=step.value, seen_version=step.seen_version))
         if step.kind == "service":
             changes += address_claims(directory.services.get(step.key), step.value)
-    return changes
+    return changes + _forgotten(carried_out, directory)
+
+
+def _forgotten(carried_out: Plan, directory: Directory) -> list[Change]:
+    """Provisionings and cookies that go with a service; in no plan, because some are other organizations' own."""
+    gone = [step.key for step in carried_out.steps if step.kind == "service" and step.value is None]
+    trust = {object_key(item): item for gcid in gone for item in directory.trust_of(gcid)}
+    planned = {(step.kind, step.key) for step in carried_out.steps}
+    return [removing(item) for key, item in trust.items() if key not in planned]
 
 
 def _readable(caller: Caller, directory: Directory, content: dict[str, Any]) -> NetworkDocument:

@@ -8,12 +8,14 @@ somebody else's are refused alike.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hmac import compare_digest
 from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
+from postroad.core.configuration.cookies import cookie_fault
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Accepts, Role, Service
 from postroad.core.model.ids import GCID, check_name
@@ -21,7 +23,6 @@ from postroad.core.model.message import Cookie
 from postroad.core.model.snapshot import Directory
 from postroad.core.model.trust import (
     CONFIRM_WITHIN_S,
-    COOKIE_CHARS_MOST,
     Provisioning,
     RegisteredCookie,
     cookie_key,
@@ -41,6 +42,8 @@ from postroad.flow.administration import (
 from postroad.flow.configure import Change, Configuration, saving
 from postroad.ports import Clock
 
+# A path and a query in plain characters; nothing encoded that, decoded, would be a slash, a dot, a percent sign or a control.
+RETURNABLE = re.compile(r"/(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%(?!2[EeFf5]|5[Cc]|[01]|7[Ff])[0-9A-Fa-f]{2})*", re.ASCII)
 RETURN_PATH = "/provisioned/"  # where on this network people come back to; the enterprise's GCID follows
 
 
@@ -71,7 +74,7 @@ async def begin(administration: Administration, caller: Caller, wish: Wish, publ
 
     def decide(directory: Directory) -> list[Change]:
         house = organization_for(caller, directory, wish.organization, Role.DEVELOPER)
-        provider = _offering(caller, directory, wish.provider)
+        provider = offering(caller, directory, wish.provider)
         service = _standing_for(directory.service(f"{house.name}/{wish.service}"), provider, directory)
         changes: list[Change] = []
         if service is None:
@@ -97,7 +100,8 @@ async def begin(administration: Administration, caller: Caller, wish: Wish, publ
     return Begun(provisioning, redirect_url(provider.provisioning_url, service.gcid, token, public_url))
 
 
-def _offering(caller: Caller, directory: Directory, named: str) -> Service:
+def offering(caller: Caller, directory: Directory, named: str) -> Service:
+    """The provider's service of that name, when its customers can be provisioned."""
     provider = visible_service(caller, directory, named)
     if not provider.provisioning_url:
         raise Refused(
@@ -144,9 +148,8 @@ def redirect_url(provisioning_url: str, gcid: str, token: str, public_url: str) 
 
 
 def check_return_path(path: str) -> None:
-    """Refuse whatever could lead away from this network."""
-    plain = path.isascii() and path.isprintable() and not set(path) & set('\\ "<>')
-    if path and (not plain or not path.startswith("/") or path.startswith("//") or ".." in path):
+    """Refuse whatever could lead away from this network, also after somebody has decoded it once or twice."""
+    if path and (not RETURNABLE.fullmatch(path) or "//" in path or ".." in path):
         raise Refused(
             "provisioning.return-path",
             "A return path leads back to this network alone: begin it with one slash, as in /services",
@@ -197,12 +200,17 @@ class Trust:
         changes = [_seen(directory, saving(revoked)), *_cookie_changes(directory, found.provider, gcid, None)]
         await self._configuration.change(by, changes, "provisioning revoked")
 
-    async def register_cookie(self, by: str, service: Service, sender: str, cookie: Cookie | None) -> None:
-        """What the service is given from now on with every message from this sender; None: nothing any more."""
+    async def register_cookie(self, by: str, service: Service, sender: str, cookie: Cookie | None) -> str:
+        """What the service is given from now on with every message from this sender, whose GCID is returned.
+
+        None: nothing any more.
+        """
         directory = self._configuration.directory()
-        changes = _cookie_changes(directory, service.gcid, _known(directory, service, sender), cookie)
+        known = _known(directory, service, sender)
+        changes = _cookie_changes(directory, service.gcid, known, cookie)
         if changes:
             await self._configuration.change(by, changes, "cookie registered" if cookie else "cookie removed")
+        return known
 
 
 def _known(directory: Directory, service: Service, sender: str) -> str:
@@ -219,8 +227,8 @@ def _cookie_changes(directory: Directory, service: str, sender: str, cookie: Coo
     before = directory.cookies.get(cookie_key(service, sender))
     if cookie is None:
         return [_seen(directory, removing(before))] if before is not None else []
-    if not cookie.content or len(cookie.content) > COOKIE_CHARS_MOST:
-        raise Refused("cookie.invalid", f"A cookie has 1 to {COOKIE_CHARS_MOST} characters of text or XML")
+    if fault := cookie_fault(cookie.content, cookie.content_type):
+        raise Refused("cookie.invalid", fault[0].upper() + fault[1:])
     registered = RegisteredCookie(
         service=service, sender=sender, content=cookie.content, content_type=cookie.content_type
     )
@@ -237,7 +245,10 @@ def _seen(directory: Directory, change: Change) -> Change:
 async def revoke(administration: Administration, caller: Caller, named: str) -> None:
     """A person of the enterprise or of the provider ends a provisioning; ``named`` is the enterprise's service."""
     directory = administration.directory
-    found = directory.provisionings.get(service.gcid) if (service := directory.service(named)) is not None else None
+    service = directory.service(named)
+    if service is not None and service.organization.casefold() == caller.organization.casefold():
+        service_for(caller, directory, named, Role.DEVELOPER)
+    found = directory.provisionings.get(service.gcid) if service is not None else None
     parties = [
         gcid for gcid in ((found.service, found.provider) if found else ()) if _acts_for(caller, gcid, directory)
     ]
@@ -254,11 +265,11 @@ def _acts_for(caller: Caller, gcid: str, directory: Directory) -> bool:
 
 async def register_cookie(
     administration: Administration, caller: Caller, named: str, sender: str, cookie: Cookie | None
-) -> None:
-    """A person registers, or removes, a cookie of their organization's service."""
+) -> str:
+    """A person registers, or removes, a cookie of their organization's service; returns the sender's GCID."""
     network = administration.network
     service = service_for(caller, network.directory, named, Role.DEVELOPER)
-    await Trust(network.configuration, network.clock).register_cookie(caller.name, service, sender, cookie)
+    return await Trust(network.configuration, network.clock).register_cookie(caller.name, service, sender, cookie)
 
 
 def cookies_of(caller: Caller, directory: Directory, named: str) -> list[RegisteredCookie]:
@@ -266,14 +277,29 @@ def cookies_of(caller: Caller, directory: Directory, named: str) -> list[Registe
     service = visible_service(caller, directory, named)
     if caller.organization.casefold() != service.organization.casefold():
         raise not_found()
-    return sorted(
-        (item for item in directory.cookies.values() if item.service == service.gcid), key=lambda item: item.sender
-    )
+    return directory.cookies_of(service.gcid)
 
 
 def provisionings_of(caller: Caller, directory: Directory, organization: str) -> list[Provisioning]:
-    """All in which the organization takes part, as the enterprise or as the provider."""
+    """All that the organization has begun, and those that it has confirmed as the provider.
+
+    What was never confirmed is between the enterprise and the network: its service is private, and its person
+    may never have come.
+    """
     house = visible_organization(caller, directory, organization)
     mine = {service.gcid for service in directory.services_of(house.name)}
-    found = [item for item in directory.provisionings.values() if mine & {item.service, item.provider}]
+    found = [
+        item
+        for item in directory.provisionings.values()
+        if item.service in mine or (item.confirmed_at_us and item.provider in mine)
+    ]
     return sorted(found, key=lambda item: item.service)
+
+
+def provisioning_of(caller: Caller, directory: Directory, organization: str, named: str) -> Provisioning:
+    """One of the organization's provisionings; ``named`` is the enterprise's service, by GCID or address."""
+    service = directory.service(named)
+    for found in provisionings_of(caller, directory, organization):
+        if service is not None and found.service == service.gcid:
+            return found
+    raise not_found()

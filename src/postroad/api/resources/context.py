@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from fastapi import Depends, Request, Response
 
+from postroad.api.own_address import OwnAddress
 from postroad.api.pagination import Cursors, Page, PageQuery, asked_by, link_to_next
 from postroad.core.admission.rate import RateLimiter
 from postroad.core.codecs.lexical import write_time
@@ -27,6 +28,7 @@ class ApiContext:
     administration: Administration
     cursors: Cursors
     limiter: RateLimiter
+    own_address: OwnAddress
     posts_per_s: int = 0  # what an organization may post, where nothing else was agreed; 0 = no limit
     message_bytes: int = 0  # of the largest message
     transform: Transform | None = None  # runs a stylesheet on a document with these parameters

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import Field, StrictBool, ValidationError, model_validator
 
 from postroad.core.configuration.assets import AssetSections
+from postroad.core.configuration.cookies import CookieEntry
 from postroad.core.configuration.profile import ServiceProfile
 from postroad.core.configuration.rules import RuleEntry
 from postroad.core.configuration.shapes import (
@@ -79,6 +80,9 @@ class ServiceEntry(ServiceProfile, AssetSections):
     gcid: Annotated[Gcid | None, Field(description="Drawn by the network; written by an export")] = None
     credentials: Annotated[tuple[CredentialEntry, ...] | None, Field(max_length=100)] = None
     rules: Annotated[tuple[RuleEntry, ...] | None, Field(max_length=1_000, description="In their order")] = None
+    cookies: Annotated[
+        tuple[CookieEntry, ...] | None, Field(max_length=10_000, description="What it is told with a sender's messages")
+    ] = None
 
 
 class PersonEntry(Shape):

@@ -28,7 +28,7 @@ from postroad.core.model.directory import Credential, Organization, Organization
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.rule import Rule
 from postroad.core.model.snapshot import Directory, object_key
-from postroad.core.model.trust import Provisioning, RegisteredCookie
+from postroad.core.model.trust import RegisteredCookie
 
 
 class Action(StrEnum):
@@ -211,6 +211,8 @@ def written(value: Any) -> dict[str, Any]:
         return {"place": value.place} | USUAL_RULE | entry_of(value)
     if isinstance(value, Asset):
         return asset_summary(value)
+    if isinstance(value, RegisteredCookie):
+        return {"contentType": value.content_type, "secret": value.content}
     camel = {to_camel(name): field for name, field in msgspec.to_builtins(value).items()}
     if isinstance(value, Organization):
         camel["limits"] = limits_written(value.limits)
@@ -246,16 +248,9 @@ def name_of(item: Any, directory: Directory) -> str:
             return f"{directory.services[item.service].address}: {item.name}"
         case Asset():
             return f"{directory.services[item.service].address}: {item.kind.value} {item.name}"
-        case Provisioning():
-            return f"{_known(item.service, directory)}: provisioned with {_known(item.provider, directory)}"
-        case RegisteredCookie():
-            return f"{_known(item.service, directory)}: cookie for {_known(item.sender, directory)}"
+        case RegisteredCookie():  # by its GCID: whoever is private to others stays so
+            return f"{directory.services[item.service].address}: cookie for {item.sender}"
     raise TypeError(f"{type(item).__name__} is not a configuration object")
-
-
-def _known(gcid: str, directory: Directory) -> str:
-    service = directory.services.get(gcid)
-    return service.address if service is not None else gcid
 
 
 def _twice(document: NetworkDocument) -> list[Fault]:

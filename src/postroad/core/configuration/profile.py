@@ -13,7 +13,18 @@ import msgspec
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, StringConstraints, model_validator
 
 from postroad.core.admission.policy import is_https, pushed_level
-from postroad.core.configuration.shapes import Count, Line, Prose, Seconds, SecretFrom, Shape, Url, Word, unique
+from postroad.core.configuration.shapes import (
+    Count,
+    Line,
+    PageUrl,
+    Prose,
+    Seconds,
+    SecretFrom,
+    Shape,
+    Url,
+    Word,
+    unique,
+)
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import STRENGTH
 from postroad.core.model.directory import (
@@ -155,7 +166,7 @@ class ServiceProfile(Shape):
     format: Annotated[Word, Field(max_length=100)] = "json"
     documentation_url: Url = ""
     arguments: Annotated[tuple[ArgumentProfile, ...], Field(max_length=200)] = ()
-    provisioning_url: Url = ""
+    provisioning_url: PageUrl = ""
     policy: PolicyProfile = PolicyProfile()
     logical_only: StrictBool = False
     default_expiration_s: Annotated[StrictInt, Field(alias="defaultExpirationSeconds", ge=1, le=31_536_000)] = 172_800

@@ -14,6 +14,7 @@ from pydantic.alias_generators import to_camel
 from postroad.core.configuration.credentials import wanted_credentials
 from postroad.core.configuration.document import OrganizationEntry, ServiceEntry, pointer
 from postroad.core.configuration.owned_assets import exported_assets, prunable_assets, wanted_assets
+from postroad.core.configuration.owned_cookies import exported_cookies, prunable_cookies, wanted_cookies
 from postroad.core.configuration.owned_rules import exported_rules, prunable_rules, wanted_rules
 from postroad.core.configuration.planning import Planning, Wanted
 from postroad.core.configuration.profile import ServiceProfile, profile_of
@@ -34,8 +35,8 @@ class Section(Protocol):
         """The objects that exist now and that pruning removes when the document does not ask for them."""
         ...
 
-    def exported(self, organization: str, directory: Directory) -> dict[str, Any]:
-        """The section as a document would have it to change nothing."""
+    def exported(self, organization: str, directory: Directory, *, for_members: bool) -> dict[str, Any]:
+        """The section as a document would have it to change nothing; some things are written for members alone."""
         ...
 
 
@@ -61,7 +62,7 @@ class People:
         gone = [person for person in people if person.email.casefold() not in listed]
         return people + [key for person in gone for key in directory.credentials_of(person=person.email)]
 
-    def exported(self, organization: str, directory: Directory) -> dict[str, Any]:
+    def exported(self, organization: str, directory: Directory, *, for_members: bool) -> dict[str, Any]:
         people = sorted(directory.people_of(organization), key=lambda person: person.email)
         return {
             person.email: _without_empty({"name": person.name, "role": person.role.value})
@@ -80,7 +81,7 @@ class Services:
             service = self._service(organization, name, wish, here, planning)
             if service is not None:
                 found.append(Wanted(here, service, service.address))
-                for wanted_of in (wanted_credentials, wanted_assets, wanted_rules):
+                for wanted_of in (wanted_credentials, wanted_assets, wanted_rules, wanted_cookies):
                     found += wanted_of(service, wish, here, planning)
         return found
 
@@ -112,23 +113,23 @@ class Services:
             wish = moved.get(service.gcid) or wishes.get(service.name.casefold())
             if wish is None or wish.credentials is not None:
                 found += directory.credentials_of(service=service.gcid)
-            if wish is None:
-                found += directory.trust_of(service.gcid)
             found += prunable_assets(service, wish, directory)
             found += prunable_rules(service, wish, directory)
+            found += prunable_cookies(service, wish, directory)
         return found
 
-    def exported(self, organization: str, directory: Directory) -> dict[str, Any]:
+    def exported(self, organization: str, directory: Directory, *, for_members: bool) -> dict[str, Any]:
         services = sorted(directory.services_of(organization), key=lambda service: service.name)
-        return {service.name: _exported_service(service, directory) for service in services}
+        return {service.name: _exported_service(service, directory, for_members) for service in services}
 
 
-def _exported_service(service: Service, directory: Directory) -> dict[str, Any]:
+def _exported_service(service: Service, directory: Directory, for_members: bool) -> dict[str, Any]:
     """The profile without what is as usual; credentials without their secrets."""
     profile = {name: value for name, value in profile_of(service).items() if value != USUAL[name]}
     credentials = sorted(directory.credentials_of(service=service.gcid), key=lambda item: (item.label, item.id))
     kept = [{"label": item.label or item.id, "kind": item.kind.value, "kept": True} for item in credentials]
     owned = exported_assets(service, directory) | exported_rules(service, directory)
+    owned |= exported_cookies(service, directory) if for_members else {}
     return {"gcid": service.gcid, **profile, "credentials": kept, **owned}
 
 
@@ -144,8 +145,11 @@ def limits_written(limits: OrganizationLimits) -> dict[str, int]:
 SECTIONS: tuple[Section, ...] = (People(), Services())
 
 
-def export(directory: Directory, organizations: list[str]) -> dict[str, Any]:
-    """The document that describes these organizations as they are; applying it changes nothing."""
+def export(directory: Directory, organizations: list[str], *, for_members: bool = False) -> dict[str, Any]:
+    """The document that describes these organizations as they are; applying it changes nothing.
+
+    Written for their own members, it holds what nobody else may read, operators included.
+    """
     exported = {}
     for name in organizations:
         organization = directory.organization(name)
@@ -159,6 +163,6 @@ def export(directory: Directory, organizations: list[str]) -> dict[str, Any]:
         if limits := limits_written(organization.limits):
             entry["limits"] = limits
         for section in SECTIONS:
-            entry[section.name] = section.exported(name, directory)
+            entry[section.name] = section.exported(name, directory, for_members=for_members)
         exported[organization.name] = entry
     return {"postroad": 1, "organizations": exported}

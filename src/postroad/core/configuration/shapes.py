@@ -7,6 +7,7 @@ FastAPI can document the very same types.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -19,6 +20,12 @@ NAME = r"^[^\W_]([\w .&()+-]{0,62}[\w.)])?$"
 EMAIL = r"^[^@\s:/\x00-\x1f\x7f]{1,64}@[^@\s:/\x00-\x1f\x7f]{1,189}$"
 GCID = r"^[0-9a-f]{16}$"
 URL_MOST = 2_000
+# Only what RFC 3986 allows, and a host of letters, digits, dots and hyphens (or an IPv6 address in brackets).
+PAGE_URL = re.compile(
+    r"https?://(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
+    r"(?:[/?#](?:[A-Za-z0-9._~:/?#@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)?",
+    re.ASCII,
+)
 
 
 class Shape(BaseModel):
@@ -43,6 +50,15 @@ def check_url(text: str) -> str:
     return text
 
 
+def check_page_url(text: str) -> str:
+    """An address that people are sent to: written so that no browser reads another host in it than we do."""
+    if text and not PAGE_URL.fullmatch(check_url(text)):
+        raise ValueError(
+            "must be a plain https address, such as https://example.com/provisioning; encode other characters"
+        )
+    return text
+
+
 def unique(items: tuple[Any, ...]) -> tuple[Any, ...]:
     if len(set(items)) != len(items):
         raise ValueError("must not name anything twice")
@@ -56,6 +72,7 @@ Name = Annotated[StrictStr, StringConstraints(min_length=1, max_length=64, patte
 Email = Annotated[StrictStr, StringConstraints(min_length=3, max_length=254, pattern=EMAIL)]
 Gcid = Annotated[StrictStr, StringConstraints(pattern=GCID)]
 Url = Annotated[StrictStr, Field(max_length=URL_MOST), AfterValidator(check_url)]
+PageUrl = Annotated[StrictStr, Field(max_length=URL_MOST), AfterValidator(check_page_url)]
 SecretFrom = Annotated[
     StrictStr, StringConstraints(max_length=500, pattern=r"^((env:[A-Za-z_][A-Za-z0-9_]*)|(file:[^\x00-\x1f\x7f]+))$")
 ]

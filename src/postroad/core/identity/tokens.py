@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from hmac import compare_digest
 
+from postroad.core.identity.form_proof import FormProofs
 from postroad.core.identity.veil import Veil
 from postroad.core.model import ids
 
@@ -16,6 +17,7 @@ class Tokens:
     def __init__(self, key: bytes) -> None:
         self._key = key
         self.veil = Veil(key)
+        self.forms = FormProofs(key)
 
     def token(self, number: int, session: str, recipient: str, *, hidden: bool = False) -> str:
         """The token for a delivery; ``hidden`` from whoever is kept from the wider route."""

@@ -143,6 +143,11 @@ class Directory:
         found += [one for one in self.cookies.values() if service in (one.service, one.sender)]
         return found
 
+    def cookies_of(self, service: str) -> list[RegisteredCookie]:
+        """The cookies that the service has registered, by sender."""
+        mine = [one for one in self.cookies.values() if one.service == service]
+        return sorted(mine, key=lambda one: one.sender)
+
     def trusts(self, recipient: Service, sender: Service) -> bool:
         """Whether a provisioning lets this sender write to that recipient.
 

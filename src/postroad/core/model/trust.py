@@ -9,10 +9,18 @@ configuration objects, so trust exists as of any moment; of the token only a has
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from hashlib import sha256
 
 CONFIRM_WITHIN_S = 24 * 3_600
 COOKIE_CHARS_MOST = 16_384
+
+
+class ProvisioningState(StrEnum):
+    PENDING = "pending"  # the provider may confirm it
+    EXPIRED = "expired"  # it was not confirmed in time; nobody is told
+    ACTIVE = "active"
+    REVOKED = "revoked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +40,13 @@ class Provisioning:
     @property
     def is_active(self) -> bool:
         return bool(self.confirmed_at_us) and not self.revoked_at_us
+
+    def state(self, now_us: int) -> ProvisioningState:
+        if self.revoked_at_us:
+            return ProvisioningState.REVOKED
+        if self.confirmed_at_us:
+            return ProvisioningState.ACTIVE
+        return ProvisioningState.PENDING if now_us <= self.expires_at_us else ProvisioningState.EXPIRED
 
     def may_be_confirmed(self, now_us: int) -> bool:
         return bool(self.token_hash) and now_us <= self.expires_at_us

@@ -1,0 +1,52 @@
+"""Where people come back to from a provider's site: whether they are connected, for those whose concern it is.
+
+Whoever else opens the address, with whatever id, reads the same words. The confirmation comes from the provider by a message, so
+it may be there before or after the person; nothing that this page is given can confirm anything.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from postroad.api.pages.page import page, person_asking
+from postroad.core.model.snapshot import Directory
+from postroad.core.model.trust import Provisioning, ProvisioningState
+from postroad.errors import Refused
+
+NEUTRAL = "<p>You can close this window. Members of the organization see after logging in whether the provider has confirmed.</p>"
+WORDS = {
+    ProvisioningState.PENDING: ("Not confirmed yet", "has not confirmed yet. Load this page again in a moment"),
+    ProvisioningState.EXPIRED: ("Not confirmed in time", "did not confirm within 24 hours. Begin again"),
+    ProvisioningState.ACTIVE: ("Connected", "has confirmed. Messages can go both ways"),
+    ProvisioningState.REVOKED: ("Not connected any more", "is not connected with you any more"),
+}
+
+
+async def show_state(request: Request) -> Response:
+    network = request.app.state.api.network
+    found = await _concerning(request, network.directory)
+    if found is None:
+        return page("Welcome back", NEUTRAL)
+    title, words = WORDS[found.state(network.clock.now_us())]
+    provider = network.directory.services.get(found.provider)
+    body = f"<p>{escape(provider.address if provider is not None else 'The provider')} {words}.</p>"
+    if found.return_path:
+        body += f'<p><a href="{escape(found.return_path)}">Go on</a></p>'
+    return page(title, body)
+
+
+async def _concerning(request: Request, directory: Directory) -> Provisioning | None:
+    """The provisioning, when a member of its enterprise asks."""
+    try:
+        caller = await person_asking(request)
+    except Refused as refusal:
+        if refusal.code not in ("authentication.required", "permission.denied"):
+            raise
+        return None
+    found = directory.provisionings.get(request.path_params["gcid"])
+    service = directory.services.get(found.service) if found is not None else None
+    is_member = service is not None and service.organization.casefold() == caller.organization.casefold()
+    return found if is_member else None

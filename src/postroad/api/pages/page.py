@@ -1,0 +1,84 @@
+"""What every page has: one frame, a policy for the browser, a person behind it, and refusals in words instead of JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from html import escape
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from postroad.api.problem import of_error
+from postroad.api.resources.guarded import check_body, limit, peer_of, proof_of
+from postroad.core.model.caller import Caller
+from postroad.core.model.refusals import REFUSALS
+from postroad.errors import Refused, Unavailable
+from postroad.flow.authenticate import REQUIRED
+
+FORM = "application/x-www-form-urlencoded"
+FORM_BYTES = 16 << 10
+FIELDS_MOST = 20
+POLICY = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
+
+Shown = Callable[[Request], Awaitable[Response]]
+
+
+def page(title: str, body: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A page; ``body`` is HTML in which every text of others is escaped already."""
+    text = (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title></head><body><main><h1>{escape(title)}</h1>{body}</main></body></html>"
+    )
+    given = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"} | dict(headers or {})
+    return Response(text, status, given, media_type="text/html; charset=utf-8")
+
+
+def served(show: Shown) -> Shown:
+    """The page, or why there is none."""
+
+    async def shown(request: Request) -> Response:
+        try:
+            limit(request, f"peer {peer_of(request)}")
+            return await show(request)
+        except (Refused, Unavailable) as error:
+            found = of_error(error)
+            title = REFUSALS[error.code].title if error.code in REFUSALS else "Not now"
+            return page(title, f"<p>{escape(error.detail)}.</p>", found.status, found.headers)
+
+    return shown
+
+
+async def person_asking(request: Request) -> Caller:
+    """The person behind the browser, which asks for name and password when it is told to."""
+    proof = proof_of(request)
+    if not proof.authorization:
+        raise Refused("authentication.required", REQUIRED)
+    caller: Caller = await request.app.state.api.authenticator.authenticate(proof, peer_of(request))
+    if caller.person is None:
+        raise Refused("permission.denied", "Only a person can do this; log in with your e-mail address and password")
+    return caller
+
+
+def query_of(request: Request, *known: str) -> dict[str, str]:
+    return _fields(request.query_params.multi_items(), known)
+
+
+async def form_of(request: Request, *known: str) -> dict[str, str]:
+    """The fields of a form that was sent."""
+    await check_body(request, FORM_BYTES, (FORM,))
+    try:
+        text = (await request.body()).decode("ascii")
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=FIELDS_MOST, errors="strict")
+    except ValueError:  # not UTF-8, or too many
+        raise Refused("request.malformed", "The form could not be read; open the page again and send it anew") from None
+    return _fields(pairs, known)
+
+
+def _fields(pairs: list[tuple[str, str]], known: tuple[str, ...]) -> dict[str, str]:
+    """Each known field at most once; others are refused, an address to return to among them."""
+    found = dict(pairs)
+    if len(found) < len(pairs) or not found.keys() <= set(known):
+        raise Refused("value.invalid", f"Give {', '.join(known)} here, each once, and nothing else")
+    return found

@@ -1,0 +1,82 @@
+"""Where a provisioning begins in a browser: a provider's own site links here, its future customer agrees and is sent back there.
+
+The person proves who they are to this network first; what the form says is bound to them and to the provider they have read
+about. The address they are sent to afterwards is the one that the provider has registered.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from postroad.api.pages.page import POLICY, form_of, page, person_asking, query_of
+from postroad.api.resources.context import ApiContext
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Role, Service
+from postroad.errors import Refused
+from postroad.flow import provisioning as trusting
+from postroad.flow.administration import organization_for
+
+ORIGIN = re.compile(r"https?://[a-z0-9.:\[\]-]+", re.ASCII)
+
+
+async def show_form(request: Request) -> Response:
+    """Who would be connected with whom, and what that means; nothing happens before the person agrees."""
+    api: ApiContext = request.app.state.api
+    caller = await person_asking(request)
+    asked = query_of(request, "provider", "organization", "service")
+    provider = trusting.offering(caller, api.network.directory, asked.get("provider", ""))
+    named = asked.get("organization") or caller.organization
+    house = organization_for(caller, api.network.directory, named, Role.DEVELOPER)
+    proof = api.network.tokens.forms.make(caller.name, provider.gcid, api.network.clock.now_us())
+    body = _form(provider, house.name, asked.get("service") or provider.name, proof)
+    policy = " ".join(text for text in (POLICY, origin(provider.provisioning_url)) if text)
+    return page(f"Connect {house.name} with {provider.address}", body, headers={"Content-Security-Policy": policy})
+
+
+def _form(provider: Service, organization: str, service: str, proof: str) -> str:
+    house, address = escape(organization), escape(provider.address)
+    description = f"<p>{escape(provider.description)}</p>" if provider.description else ""
+    return (
+        f"{description}<p>You will be sent to <b>{escape(urlsplit(provider.provisioning_url).netloc)}</b>, to log in there as a "
+        f"customer. Once {address} has confirmed you, a new service of {house} stands for your account there; {address} may then "
+        f"send messages to every service of {house}, until one of you revokes it.</p>"
+        '<form method="post" action="/provision">'
+        f"{_hidden('provider', provider.gcid)}{_hidden('organization', organization)}{_hidden('proof', proof)}"
+        '<p><label for="service">Name of the new service</label> '
+        f'<input id="service" name="service" value="{escape(service)}" required maxlength="64"></p>'
+        '<p><button type="submit">Agree and go on</button></p></form>'
+    )
+
+
+def _hidden(name: str, value: str) -> str:
+    return f'<input type="hidden" name="{name}" value="{escape(value)}">'
+
+
+def origin(url: str) -> str:
+    """What the browser must know of the provider's address to go there from a form; empty where it could be mistaken."""
+    parts = urlsplit(url)
+    text = f"{parts.scheme}://{parts.netloc}".lower()
+    return text if ORIGIN.fullmatch(text) else ""
+
+
+async def provision(request: Request) -> Response:
+    """Begin it, and send the person to the provider's page."""
+    api: ApiContext = request.app.state.api
+    caller = await person_asking(request)
+    form = await form_of(request, "provider", "organization", "service", "proof")
+    wish = trusting.Wish(
+        organization=form.get("organization", ""), provider=form.get("provider", ""), service=form.get("service", "")
+    )
+    _check_shown(api, caller, wish.provider, form.get("proof", ""))
+    begun = await trusting.begin(api.administration, caller, wish, api.own_address.url)
+    return Response(status_code=303, headers={"Location": begun.redirect, "Referrer-Policy": "no-referrer"})
+
+
+def _check_shown(api: ApiContext, caller: Caller, provider: str, proof: str) -> None:
+    if not api.network.tokens.forms.holds(proof, caller.name, provider, api.network.clock.now_us()):
+        raise Refused("permission.denied", "This form was not shown to you, or a while ago; open the page again")

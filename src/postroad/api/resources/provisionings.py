@@ -1,0 +1,110 @@
+"""Provisionings: a person connects a service of their organization with a provider's, and either party ends that.
+
+The confirmation is no resource: it is a message of the provider's to the network's own service. Kept rule: the token is in the
+answer to the one who begins, inside the address of the provider's page, and nowhere else ever.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field, StrictStr
+
+from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged, time_or_none
+from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.queries import Paging
+from postroad.core.configuration.shapes import Name, Shape, Word
+from postroad.core.model.snapshot import Directory
+from postroad.core.model.trust import Provisioning, ProvisioningState
+from postroad.flow import provisioning as trusting
+
+router = APIRouter(route_class=GuardedRoute, tags=["provisioning"])
+
+PROVISIONINGS = "/v1/organizations/{organization}/provisionings"
+PROVISIONING = PROVISIONINGS + "/{service:service}"
+REVOKED = "/v1/provisionings/{service:service}"
+
+
+class NewProvisioning(Shape):
+    provider: Annotated[Word, Field(description="The provider's service, by GCID or address")]
+    service: Annotated[Name, Field(description="Name of the service that is to stand for your account there")]
+    return_path: Annotated[
+        StrictStr, Field(max_length=500, description="Where on this network the person goes on afterwards")
+    ] = ""
+
+
+class ProvisioningView(Shape):
+    service: str
+    gcid: str
+    provider: str
+    provider_gcid: str
+    state: ProvisioningState
+    started_at: str | None
+    expires_at: Annotated[str | None, Field(description="Until when the provider may confirm")]
+    confirmed_at: str | None
+    revoked_at: str | None
+
+
+class BegunProvisioning(ProvisioningView):
+    redirect: Annotated[str, Field(description="Where the person goes now; it holds the token, and is shown once")]
+
+
+class ProvisioningPage(Shape):
+    items: list[ProvisioningView]
+    next: str | None = None
+
+
+def provisioning_view(api: ApiContext, found: Provisioning) -> dict[str, Any]:
+    directory = api.network.directory
+    return {
+        "service": _address(found.service, directory),
+        "gcid": found.service,
+        "provider": _address(found.provider, directory),
+        "providerGcid": found.provider,
+        "state": found.state(api.network.clock.now_us()),
+        "startedAt": time_or_none(found.started_at_us),
+        "expiresAt": time_or_none(found.expires_at_us),
+        "confirmedAt": time_or_none(found.confirmed_at_us),
+        "revokedAt": time_or_none(found.revoked_at_us),
+    }
+
+
+def _address(gcid: str, directory: Directory) -> str:
+    service = directory.services.get(gcid)
+    return service.address if service is not None else gcid
+
+
+@router.post(PROVISIONINGS, status_code=201, response_model=BegunProvisioning)
+async def begin_provisioning(api: Api, caller: Asking, organization: str, wish: NewProvisioning) -> Response:
+    """Connect a service of yours with a provider's: register it, and learn where to log in as the provider's customer."""
+    wanted = trusting.Wish(
+        organization=organization, provider=wish.provider, service=wish.service, return_path=wish.return_path
+    )
+    begun = await trusting.begin(api.administration, caller, wanted, api.own_address.url)
+    view = provisioning_view(api, begun.provisioning) | {"redirect": begun.redirect}
+    place = f"/v1/organizations/{organization}/provisionings/{begun.provisioning.service}"
+    return answer(view, 201, headers={"Location": place})
+
+
+@router.get(PROVISIONINGS, response_model=ProvisioningPage)
+async def list_provisionings(request: Request, api: Api, caller: Asking, organization: str, query: Paging) -> Response:
+    """Those that the organization has begun, and those that it has confirmed as a provider."""
+    found = trusting.provisionings_of(caller, api.network.directory, organization)
+    page = paged(request, api, caller, query, found, lambda item: item.service)
+    return page_answer(request, page._replace(items=[provisioning_view(api, item) for item in page.items]))
+
+
+@router.get(PROVISIONING, response_model=ProvisioningView)
+async def read_provisioning(api: Api, caller: Asking, organization: str, service: str) -> Response:
+    """One provisioning, named by the service of the enterprise."""
+    return answer(
+        provisioning_view(api, trusting.provisioning_of(caller, api.network.directory, organization, service))
+    )
+
+
+@router.delete(REVOKED, status_code=204)
+async def revoke_provisioning(api: Api, caller: Asking, service: str) -> Response:
+    """End a provisioning, as the enterprise or as the provider: permissions and cookie are gone at once."""
+    await trusting.revoke(api.administration, caller, service)
+    return nothing()

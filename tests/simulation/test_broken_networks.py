@@ -9,7 +9,7 @@ import pytest
 
 from postroad.adapters.desk.group_commit import Done
 from postroad.adapters.desk.local import LocalDesk
-from postroad.core.model.journal import DeliveriesAcknowledged, MessagePosted
+from postroad.core.model.journal import DeliveriesAcknowledged, DeliveryResent, MessagePosted
 from postroad.ports import Clock, Committed, Outcome, Step
 from postroad.testing.simulation.network import Build
 from postroad.testing.simulation.scenario import simulate
@@ -41,6 +41,13 @@ class ForgetsKeys(LocalDesk):
 
     def _conflicts(self, steps: Sequence[Step]) -> list[Outcome | None]:
         return [None] * len(steps)
+
+
+class ResendsTwice(LocalDesk):
+    """Does not look whether somebody else is dealing with a dead letter at the same time."""
+
+    def submit(self, step: Step, done: Done) -> None:
+        super().submit(Step(step.entry) if isinstance(step.entry, DeliveryResent) else step, done)
 
 
 class ForgetsQueues(LocalDesk):
@@ -84,3 +91,8 @@ class NeverExpires(LocalDesk):
 def test_a_broken_network_is_found_out(build: Build, promise: str) -> None:
     report = simulate(3, days=0.3, posts=150, crashes=30, build=build)
     assert any(fault.startswith(f"{promise}: ") for fault in report.broken), str(report)
+
+
+def test_a_dead_letter_that_is_dealt_with_twice_is_found_out() -> None:
+    report = simulate(15, days=0.5, posts=120, services=7, dealings=25, build=Build(desk=ResendsTwice, attempts_most=3))
+    assert any(fault.startswith("a_dead_letter_is_dealt_with_once: ") for fault in report.broken), str(report)

@@ -49,6 +49,25 @@ def test_the_promises_hold_for_seeds_nobody_has_seen(place: int) -> None:
     assert not report.broken, str(report)
 
 
+@pytest.mark.req("D7", "M9", "M10")
+@pytest.mark.parametrize("place", range(SIMULATIONS))
+def test_the_promises_hold_while_people_resend_and_drop_dead_letters(place: int) -> None:
+    """Every round of a copy has one end, and a dead letter begins one round at most; over crashes and lost indexes."""
+    seed = SEED + place
+    print(f"seed {seed}: repeat with POSTROAD_TEST_SEED={seed}")
+    report = simulate(seed, days=0.5, posts=120, services=7, dealings=25)
+    assert not report.broken, str(report)
+
+
+@pytest.mark.req("D7")
+def test_dead_letters_of_a_seed_are_resent_dropped_and_fought_over() -> None:
+    report = simulate(15, days=0.5, posts=120, services=7, dealings=20)
+    assert not report.broken, str(report)
+    assert report.events["dead letters resent"] > 50, str(report)
+    assert report.events["dead letters dropped"] > 10, str(report)
+    assert report.refusals["dead-letter.dealt"] > 5, str(report)
+
+
 def test_a_busy_hour_keeps_them_too() -> None:
     report = simulate(11, days=1 / 24, posts=400, services=12, crashes=20)
     assert not report.broken, str(report)

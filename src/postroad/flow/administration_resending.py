@@ -66,7 +66,7 @@ async def drop_many(network: Network, caller: Caller, wish: Wish, reason: str) -
 async def _page(network: Network, caller: Caller, wish: Wish) -> tuple[Page, int]:
     """A page of letters that were there when the first page was asked for."""
     await network.indexed()
-    newest = ((await network.index.position()).seq + 1) << 16
+    newest = (((await network.index.position()).seq + 1) << 16) - 1
     upto = min(wish.upto, newest)
     return await browse(network, caller, replace(wish, upto=upto)), upto
 

@@ -8,6 +8,7 @@ import pytest
 
 from postroad.core.model.delivery import Queued, State
 from postroad.core.model.ids import delivery_number, delivery_origin
+from postroad.core.model.journal import Entry
 from postroad.core.model.message import MessageType
 from postroad.core.projection.project import dealt_key
 from postroad.ports import Committed, Conflict
@@ -60,7 +61,7 @@ class Rounds(DeskUnderTest):
     @pytest.mark.req("D7")
     async def test_a_dead_letter_is_dealt_with_once(self, network: Network) -> None:
         dead = await self._failed(network)
-        twice = [network.resent(dead), network.dropped(dead.number), network.resent(dead)]
+        twice: list[Entry] = [network.resent(dead), network.dropped(dead.number), network.resent(dead)]
         outcomes = await asyncio.gather(*(network.write(entry) for entry in twice))
         [winner] = [outcome for outcome in outcomes if isinstance(outcome, Committed)]
         conflicts = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
@@ -137,7 +138,9 @@ class Rounds(DeskUnderTest):
 
     async def test_a_response_that_failed_on_its_way_back_is_resent(self, network: Network) -> None:
         request = delivery_number(await network.post(network.message()), 0)
-        response = network.message(sender=SELLER, to=(BUYER,), answers=request, journey=request, kind=MessageType.RESPONSE)
+        response = network.message(
+            sender=SELLER, to=(BUYER,), answers=request, journey=request, kind=MessageType.RESPONSE
+        )
         await network.post(response)
         [dead] = await network.poll(BUYER)
         assert isinstance(await network.write(network.ended("failed", (dead.number,), (request,))), Committed)

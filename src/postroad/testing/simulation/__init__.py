@@ -8,6 +8,7 @@
     behaviour      how services receive: promptly, slowly, not at all, or against every rule
     rules          services and rules drawn at random
     sending        how services send
+    clerks         how people deal with dead letters
     bookkeeping    what a journal says happened, told by the plainest reading of it
     histories      the histories that the network tells of it
     rehearsal      a restart, tried on a copy at any moment

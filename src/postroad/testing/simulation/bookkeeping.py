@@ -14,10 +14,12 @@ from postroad.core.model.delivery import FINAL, State
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     DeliveriesAcknowledged,
+    DeliveriesDropped,
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveriesReturned,
     DeliveryAttempted,
+    DeliveryResent,
     Entry,
     Hop,
     InvocationReturned,
@@ -63,11 +65,14 @@ class Leg:
     available_at_us: int = 0  # of what was given back for later
     in_hand: bool = False  # handed out last, rather than given back
     answers: list[int] = field(default_factory=list)  # entries
+    round: int = 0  # the delivery that its round began with; 0 in the first
+    dealt: list[tuple[str, int]] = field(default_factory=list)  # how somebody dealt with it, and the entry
 
 
 @dataclass(slots=True, kw_only=True)
 class Journey:
-    """One copy that is followed beyond its first delivery: a request until its response has arrived, others to the recipient."""
+    """One round of a copy that is followed beyond its first delivery: a request until its response has arrived, others to the
+    recipient."""
 
     id: int
     message_seq: int
@@ -86,22 +91,25 @@ class Books:
         self.posted: dict[int, MessagePosted] = {}
         self.entries = 0
         self._routes: dict[tuple[int, int], tuple[Hop, ...]] = {}  # of each copy, as it is now
+        self._newest: dict[tuple[int, int], int] = {}  # the delivery that each copy's last round began with
         for record in records:
             self._enter(record.seq, decode(record.facts))
             self.entries += 1
 
     def ended(self, number: int) -> State:
-        """How the copy ended whose first delivery this is."""
+        """How the last round ended of the copy whose first delivery this is."""
+        leg = self.legs[number]
+        number = self._newest.get((leg.message_seq, leg.copy), number)
         journey = self.journeys.get(number)
         if journey is None:
             return self.legs[number].state
         return journey.ends[0].state if journey.ends else State.QUEUED
 
-    def copies(self) -> dict[tuple[int, int], list[Leg]]:
-        """The legs of each copy, in the order in which they were begun."""
-        copies: defaultdict[tuple[int, int], list[Leg]] = defaultdict(list)
+    def copies(self) -> dict[tuple[int, int, int], list[Leg]]:
+        """The legs of each copy and round, in the order in which they were begun."""
+        copies: defaultdict[tuple[int, int, int], list[Leg]] = defaultdict(list)
         for leg in self.legs.values():
-            copies[leg.message_seq, leg.copy].append(leg)
+            copies[leg.message_seq, leg.copy, leg.round].append(leg)
         return copies
 
     def _enter(self, seq: int, entry: Entry) -> None:
@@ -114,6 +122,7 @@ class Books:
                 if entry.hops:
                     self._routes[entry.message, entry.copy] = entry.hops
                 self._begin(delivery_number(seq, 0), entry.message, entry.copy, entry.hop, entry)
+                self.legs[delivery_number(seq, 0)].round = self.legs[entry.delivery].round
             case DeliveriesAcknowledged():
                 self._finish(End(seq, entry.at_us, State.DELIVERED, bool(entry.journeys)), entry)
             case DeliveriesEnded():
@@ -124,6 +133,11 @@ class Books:
                 for number in entry.deliveries:
                     self.legs[number].available_at_us = entry.at_us + int(entry.delay_s * 1_000_000)
                     self.legs[number].in_hand = False
+            case DeliveryResent():
+                self._resend(seq, entry)
+            case DeliveriesDropped():
+                for number in entry.deliveries:
+                    self.legs[number].dealt.append(("dropped", seq))
 
     def _lease(self, seq: int, entry: DeliveriesLeased) -> None:
         for number in entry.deliveries:
@@ -157,13 +171,36 @@ class Books:
                 id=number, message_seq=seq, copy=copy, is_request=is_request, expires_at_us=entry.expires_at_us
             )
 
+    def _resend(self, seq: int, entry: DeliveryResent) -> None:
+        """A new round begins where the last one failed."""
+        number, post = delivery_number(seq, 0), self.posted[entry.message]
+        self.legs[entry.delivery].dealt.append(("resent", seq))
+        self._begin(number, entry.message, entry.copy, entry.hop, entry)
+        self.legs[number].round = number
+        self._newest[entry.message, entry.copy] = number
+        if entry.followed:
+            is_response = post.answers is not None
+            self.journeys[number] = Journey(
+                id=number,
+                message_seq=entry.message,
+                copy=entry.copy,
+                is_request=is_response or post.type is MessageType.REQUEST,
+                expires_at_us=entry.expires_at_us,
+                responses=[entry.message] if is_response else [],
+            )
+
     def _finish(self, end: End, entry: DeliveriesAcknowledged | DeliveriesEnded) -> None:
         self._end(end, entry.deliveries)
         for journey in entry.journeys:
             self.journeys[journey].ends.append(end)
 
     def _begin(
-        self, number: int, message_seq: int, copy: int, hop: int, entry: MessagePosted | InvocationReturned
+        self,
+        number: int,
+        message_seq: int,
+        copy: int,
+        hop: int,
+        entry: MessagePosted | InvocationReturned | DeliveryResent,
     ) -> None:
         hops = self._routes[message_seq, copy]
         self.legs[number] = Leg(

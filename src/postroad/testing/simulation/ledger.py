@@ -40,6 +40,8 @@ class Ledger:
     withdrawn: list[tuple[str, str, tuple[str, ...]]] = field(
         default_factory=list
     )  # session, by whom, code per recipient
+    resent: dict[int, int] = field(default_factory=dict)  # dead letter → the delivery it is now
+    dropped: list[int] = field(default_factory=list)
     refusals: Counter[str] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
     wrongs: list[str] = field(default_factory=list)  # what a service was told and should not have been

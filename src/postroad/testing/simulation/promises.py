@@ -70,7 +70,7 @@ def _is_over_later(leg: Leg, end: End) -> bool:
 
 
 def every_copy_goes_one_way(outcome: Outcome) -> Iterator[str]:
-    """Promise 2: a copy is at one service at a time, and what has ended on the way does not go on."""
+    """Promise 2: in each round a copy is at one service at a time, and what has ended on the way does not go on."""
     for legs in outcome.books.copies().values():
         hops = [leg.hop for leg in legs]
         if any(later <= earlier for earlier, later in pairwise(hops)):
@@ -78,6 +78,21 @@ def every_copy_goes_one_way(outcome: Outcome) -> Iterator[str]:
         for leg in legs[:-1]:
             if leg.state is not State.DELIVERED:
                 yield f"{_named(leg, outcome)} ended {leg.state.name.lower()}, and its copy went on"
+
+
+def a_dead_letter_is_dealt_with_once(outcome: Outcome) -> Iterator[str]:
+    """And only where a copy failed; whoever was told so finds it in the journal."""
+    for leg in outcome.books.legs.values():
+        if len(leg.dealt) > 1:
+            yield f"{_named(leg, outcome)} was dealt with {len(leg.dealt)} times: {leg.dealt}"
+        if leg.dealt and not any(end.state is State.FAILED for end in leg.ends):
+            yield f"{_named(leg, outcome)} was {leg.dealt[0][0]}, and had not failed"
+    for number, delivery in outcome.ledger.resent.items():
+        if outcome.books.legs[number].dealt != [("resent", delivery >> 16)] or delivery not in outcome.books.legs:
+            yield f"dead letter {number:x} was resent as {delivery:x}, which the journal does not know"
+    for number in outcome.ledger.dropped:
+        if [how for how, _ in outcome.books.legs[number].dealt] != ["dropped"]:
+            yield f"dead letter {number:x} was dropped, which the journal does not know"
 
 
 def ends_are_not_late(outcome: Outcome) -> Iterator[str]:
@@ -210,6 +225,7 @@ PROMISES: tuple[Callable[[Outcome], Iterator[str]], ...] = (
     nothing_accepted_is_lost,
     every_delivery_ends_once,
     every_copy_goes_one_way,
+    a_dead_letter_is_dealt_with_once,
     ends_are_not_late,
     every_journey_ends_once,
     every_request_is_answered_once,

@@ -22,6 +22,7 @@ from postroad.flow.configure import saving
 from postroad.flow.network import Network
 from postroad.testing.simulation.behaviour import TEMPERS, receive
 from postroad.testing.simulation.bookkeeping import Books, read_all
+from postroad.testing.simulation.clerks import deal_now_and_then
 from postroad.testing.simulation.histories import histories_that_differ
 from postroad.testing.simulation.ledger import Ledger
 from postroad.testing.simulation.network import Build, ConnectionLost, SimulatedNetwork
@@ -62,13 +63,20 @@ class Report:
 
 
 def simulate(
-    seed: int, *, days: float = 2.0, services: int = 8, posts: int = 400, crashes: int = 6, build: Build | None = None
+    seed: int,
+    *,
+    days: float = 2.0,
+    services: int = 8,
+    posts: int = 400,
+    crashes: int = 6,
+    dealings: int = 0,
+    build: Build | None = None,
 ) -> Report:
-    """Run it; ``posts`` and ``crashes`` are the numbers to expect."""
+    """Run it; ``posts``, ``crashes`` and ``dealings`` with dead letters are the numbers to expect."""
     loop = virtual_loop(drawn_from(seed, "order"))
     scenario = Scenario(seed, loop, build)
     with Complaints() as complaints:
-        loop.run_until_complete(scenario.run(days * DAY_S, services, posts, crashes))
+        loop.run_until_complete(scenario.run(days * DAY_S, services, posts, crashes, dealings))
     return scenario.report(loop.time(), [*loop.failures, *complaints.lines])
 
 
@@ -106,7 +114,7 @@ class Scenario:
         self._chain = b""
         self._chores: list[asyncio.Task[None]] = []
 
-    async def run(self, traffic_s: float, services: int, posts: int, crashes: int) -> None:
+    async def run(self, traffic_s: float, services: int, posts: int, crashes: int, dealings: int) -> None:
         await self.running.start()
         parties = await self._register(services)
         end_us = self.running.clock.now_us() + round(traffic_s * 1_000_000)
@@ -117,6 +125,8 @@ class Scenario:
         self._do(self._crash_now_and_then(crashes, traffic_s))
         self._do(self._rehearse_now_and_then(REHEARSALS, traffic_s))
         self._do(self._change_rules_now_and_then(RULE_CHANGES, traffic_s))
+        clerks = drawn_from(self.seed, "clerks")
+        self._do(deal_now_and_then(self.running, self.ledger, clerks, dealings, traffic_s))
         await asyncio.sleep(traffic_s + max(DEFAULT_EXPIRATIONS_S))
         for party in parties:
             party.leave()

@@ -189,16 +189,23 @@ class LocalDesk:
     async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int = 0) -> list[Queued]:
         box = self._hot.mailbox(mailbox)
         terms = Terms(selector, self._clock.monotonic() + lease_s, max(self._attempts_most, tries))
-        leased = await self._take(box, terms, most)
-        if box.spilled_to and len(leased) < most and not selector.selects_all:
-            leased += await self._take_from_index(mailbox, box, terms, most - len(leased))
-        while box.spilled_to and len(leased) < most and selector.selects_all:
-            await self._refill(mailbox, box)
-            leased += await self._take(box, terms, most - len(leased))
-        # While we waited for something to be ended or read, one of these may have been settled with an older token.
-        leased = [queued for queued in leased if box.get(queued.number) is queued]
+        taken = await self._leased(mailbox, box, terms, most)
+        # While we waited for something to be ended or read, one of these may have been settled with an older token: then
+        # there is room for another, or whoever asked would think that nothing more was there.
+        while len(leased := [queued for queued in taken if box.get(queued.number) is queued]) < len(taken):
+            taken = leased + await self._leased(mailbox, box, terms, most - len(leased))
         if leased:
             self._record_lease(mailbox, leased, lease_s)
+        return leased
+
+    async def _leased(self, mailbox: str, box: Mailbox, terms: Terms, most: int) -> list[Queued]:
+        """Lease up to ``most`` that wait, in memory or in the index."""
+        leased = await self._take(box, terms, most)
+        if box.spilled_to and len(leased) < most and not terms.selector.selects_all:
+            leased += await self._take_from_index(mailbox, box, terms, most - len(leased))
+        while box.spilled_to and len(leased) < most and terms.selector.selects_all:
+            await self._refill(mailbox, box)
+            leased += await self._take(box, terms, most - len(leased))
         return leased
 
     async def arrival(self, mailbox: str, timeout_s: float) -> None:

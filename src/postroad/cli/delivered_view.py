@@ -38,7 +38,7 @@ def _facts(message: Delivered) -> Iterator[tuple[str, str]]:
     for stop in message.trace:
         yield "passed", f"{stop.service}  {write_time(stop.at_us)}" + (f"  {stop.status.code}" if stop.status else "")
     if message.cookie:
-        yield "cookie", _plain(message.cookie.content)
+        yield "cookie", plain(message.cookie.content)
     if message.attempt > 1:
         yield "attempt", str(message.attempt)
 
@@ -52,9 +52,9 @@ def _part_lines(part: Part) -> Iterator[Text]:
         yield Text("    not text; use --json to get it", style="dim")
         return
     for line in text.splitlines():
-        yield Text("    " + _plain(line))
+        yield Text("    " + plain(line))
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """On one line, and without what could move a terminal's cursor."""
     return "".join(character if character.isprintable() else " " for character in text)

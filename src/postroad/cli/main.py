@@ -24,6 +24,8 @@ ENTRIES = {
     "services": Entry(COMMANDS + "services", "Look at services."),
     "rules": Entry(COMMANDS + "rules", "Look after the rules of services."),
     "assets": Entry(COMMANDS + "assets", "Look after stylesheets, tables, lists, maps and schemas."),
+    "provision": Entry(COMMANDS + "provision", "Connect services with those of providers."),
+    "cookies": Entry(COMMANDS + "cookies", "Look after what services are told of their senders."),
     "try": Entry(COMMANDS + "trying", "Try a rule, a condition or a stylesheet before it is switched on."),
     "keys": Entry(COMMANDS + "keys", "Make API keys."),
     "limits": Entry(COMMANDS + "limits", "Look after what organizations may take up."),

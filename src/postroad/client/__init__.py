@@ -19,7 +19,8 @@ from postroad.client.documents import json_of, text_of
 from postroad.client.nonblocking import AsyncClient
 from postroad.client.received import Received
 from postroad.client.retrying import Retrying
-from postroad.core.model.message import Delivered, Message, MessageType, Part, PostResult, Status
+from postroad.client.trusting import ProvisioningVisit
+from postroad.core.model.message import Cookie, Delivered, Message, MessageType, Part, PostResult, Status
 from postroad.core.model.polling import Selector
 from postroad.errors import PostroadError, Refused, Unavailable
 
@@ -27,12 +28,14 @@ __all__ = [
     "Access",
     "AsyncClient",
     "Client",
+    "Cookie",
     "Delivered",
     "Message",
     "MessageType",
     "Part",
     "PostResult",
     "PostroadError",
+    "ProvisioningVisit",
     "Received",
     "Refused",
     "Reply",

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, Unpack
 
 import httpx2
 
-from postroad.client import configuration, contents, requests, responses, routing
+from postroad.client import configuration, contents, requests, responses, routing, trusting
 from postroad.client.access import Access
 from postroad.client.chunk_posting import Answer
 from postroad.client.compose import Fields, message
@@ -239,6 +239,50 @@ class Client:
     def try_out(self, **wish: Any) -> Any:
         """What a rule, condition or stylesheet would do with a message; nothing is stored or sent."""
         return self._run(self._talks.value(routing.trial(wish)))
+
+    # ---- trust
+
+    def confirm_provisioning(self, gcid: str, token: str, cookie: Any = None) -> None:
+        """As a provider: this service stands for a customer's account. The cookie comes with its messages from now on."""
+        self._run(trusting.said(self._talks, trusting.confirmation(gcid, token, cookie), gcid=gcid, then="active"))
+
+    def revoke_provisioning(self, gcid: str) -> None:
+        """As a provider, or as the service that stands for an account: it does so no longer, at once."""
+        self._run(trusting.said(self._talks, trusting.revocation(gcid), gcid=gcid, then="revoked"))
+
+    def register_cookie(self, sender: str, cookie: Any) -> None:
+        """As a service: tell me this again with every message from the sender. None: not any more."""
+        self._run(trusting.said(self._talks, trusting.registration(sender, cookie)))
+
+    def begin_provisioning(
+        self, organization: str, provider: str, service: str, *, return_path: str = ""
+    ) -> dict[str, Any]:
+        """As a person: have a service stand for your account with a provider; ``redirect`` says where to log in."""
+        wish = {"provider": provider, "service": service, "returnPath": return_path}
+        begun: dict[str, Any] = self.change("POST", trusting.provisionings_path(organization), wish)
+        return begun
+
+    def provisionings(self, organization: str) -> list[dict[str, Any]]:
+        """Those that the organization has begun, and those that it has confirmed as a provider."""
+        return self.every(trusting.provisionings_path(organization))
+
+    def end_provisioning(self, service: str) -> None:
+        """As a person of either party: revoke it, at once."""
+        self.change("DELETE", trusting.provisioning_path(service))
+
+    def cookies(self, service: str) -> list[dict[str, Any]]:
+        """The cookies that a service of your organization has registered."""
+        return self.every(routing.service_path(service, "cookies"))
+
+    def set_cookie(
+        self, service: str, sender: str, content: str, *, content_type: str = "text/plain"
+    ) -> dict[str, Any]:
+        wish = {"content": content, "contentType": content_type}
+        saved: dict[str, Any] = self.change("PUT", trusting.cookie_path(service, sender), wish)
+        return saved
+
+    def remove_cookie(self, service: str, sender: str) -> None:
+        self.change("DELETE", trusting.cookie_path(service, sender))
 
     # ---- carrying it out
 

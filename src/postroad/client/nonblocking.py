@@ -14,7 +14,7 @@ from typing import Any, TypeVar, Unpack
 
 import httpx2
 
-from postroad.client import configuration, contents, requests, responses, routing
+from postroad.client import configuration, contents, requests, responses, routing, trusting
 from postroad.client.access import Access
 from postroad.client.blocking import TIMEOUT_S, tokens_of
 from postroad.client.chunk_posting import Answer
@@ -217,6 +217,45 @@ class AsyncClient:
     async def try_out(self, **wish: Any) -> Any:
         """What a rule, condition or stylesheet would do with a message; nothing is stored or sent."""
         return await self._run(self._talks.value(routing.trial(wish)))
+
+    # ---- trust
+
+    async def confirm_provisioning(self, gcid: str, token: str, cookie: Any = None) -> None:
+        await self._run(
+            trusting.said(self._talks, trusting.confirmation(gcid, token, cookie), gcid=gcid, then="active")
+        )
+
+    async def revoke_provisioning(self, gcid: str) -> None:
+        await self._run(trusting.said(self._talks, trusting.revocation(gcid), gcid=gcid, then="revoked"))
+
+    async def register_cookie(self, sender: str, cookie: Any) -> None:
+        await self._run(trusting.said(self._talks, trusting.registration(sender, cookie)))
+
+    async def begin_provisioning(
+        self, organization: str, provider: str, service: str, *, return_path: str = ""
+    ) -> dict[str, Any]:
+        wish = {"provider": provider, "service": service, "returnPath": return_path}
+        begun: dict[str, Any] = await self.change("POST", trusting.provisionings_path(organization), wish)
+        return begun
+
+    async def provisionings(self, organization: str) -> list[dict[str, Any]]:
+        return await self.every(trusting.provisionings_path(organization))
+
+    async def end_provisioning(self, service: str) -> None:
+        await self.change("DELETE", trusting.provisioning_path(service))
+
+    async def cookies(self, service: str) -> list[dict[str, Any]]:
+        return await self.every(routing.service_path(service, "cookies"))
+
+    async def set_cookie(
+        self, service: str, sender: str, content: str, *, content_type: str = "text/plain"
+    ) -> dict[str, Any]:
+        wish = {"content": content, "contentType": content_type}
+        saved: dict[str, Any] = await self.change("PUT", trusting.cookie_path(service, sender), wish)
+        return saved
+
+    async def remove_cookie(self, service: str, sender: str) -> None:
+        await self.change("DELETE", trusting.cookie_path(service, sender))
 
     # ---- carrying it out
 

@@ -287,19 +287,20 @@ def provisionings_of(caller: Caller, directory: Directory, organization: str) ->
     may never have come.
     """
     house = visible_organization(caller, directory, organization)
-    mine = {service.gcid for service in directory.services_of(house.name)}
-    found = [
-        item
-        for item in directory.provisionings.values()
-        if item.service in mine or (item.confirmed_at_us and item.provider in mine)
-    ]
+    found = [item for item in directory.provisionings.values() if _concerns(item, house.name, directory)]
     return sorted(found, key=lambda item: item.service)
 
 
-def provisioning_of(caller: Caller, directory: Directory, organization: str, named: str) -> Provisioning:
-    """One of the organization's provisionings; ``named`` is the enterprise's service, by GCID or address."""
+def provisioning_of(caller: Caller, directory: Directory, named: str) -> Provisioning:
+    """A provisioning that the caller may see; ``named`` is the enterprise's service, by GCID or address."""
     service = directory.service(named)
-    for found in provisionings_of(caller, directory, organization):
-        if service is not None and found.service == service.gcid:
-            return found
-    raise not_found()
+    found = directory.provisionings.get(service.gcid) if service is not None else None
+    if found is None or not (caller.operator or _concerns(found, caller.organization, directory)):
+        raise not_found()
+    return found
+
+
+def _concerns(found: Provisioning, organization: str, directory: Directory) -> bool:
+    parties = (found.service, found.provider) if found.confirmed_at_us else (found.service,)
+    services = [directory.services[gcid] for gcid in parties if gcid in directory.services]
+    return organization.casefold() in [service.organization.casefold() for service in services]

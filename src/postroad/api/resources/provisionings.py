@@ -22,8 +22,7 @@ from postroad.flow import provisioning as trusting
 router = APIRouter(route_class=GuardedRoute, tags=["provisioning"])
 
 PROVISIONINGS = "/v1/organizations/{organization}/provisionings"
-PROVISIONING = PROVISIONINGS + "/{service:service}"
-REVOKED = "/v1/provisionings/{service:service}"
+PROVISIONING = "/v1/provisionings/{service:service}"
 
 
 class NewProvisioning(Shape):
@@ -83,8 +82,7 @@ async def begin_provisioning(api: Api, caller: Asking, organization: str, wish: 
     )
     begun = await trusting.begin(api.administration, caller, wanted, api.own_address.url)
     view = provisioning_view(api, begun.provisioning) | {"redirect": begun.redirect}
-    place = f"/v1/organizations/{organization}/provisionings/{begun.provisioning.service}"
-    return answer(view, 201, headers={"Location": place})
+    return answer(view, 201, headers={"Location": f"/v1/provisionings/{begun.provisioning.service}"})
 
 
 @router.get(PROVISIONINGS, response_model=ProvisioningPage)
@@ -96,14 +94,12 @@ async def list_provisionings(request: Request, api: Api, caller: Asking, organiz
 
 
 @router.get(PROVISIONING, response_model=ProvisioningView)
-async def read_provisioning(api: Api, caller: Asking, organization: str, service: str) -> Response:
+async def read_provisioning(api: Api, caller: Asking, service: str) -> Response:
     """One provisioning, named by the service of the enterprise."""
-    return answer(
-        provisioning_view(api, trusting.provisioning_of(caller, api.network.directory, organization, service))
-    )
+    return answer(provisioning_view(api, trusting.provisioning_of(caller, api.network.directory, service)))
 
 
-@router.delete(REVOKED, status_code=204)
+@router.delete(PROVISIONING, status_code=204)
 async def revoke_provisioning(api: Api, caller: Asking, service: str) -> Response:
     """End a provisioning, as the enterprise or as the provider: permissions and cookie are gone at once."""
     await trusting.revoke(api.administration, caller, service)

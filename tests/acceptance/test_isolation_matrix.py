@@ -65,6 +65,10 @@ BODIES: dict[tuple[str, str], Any] = {
         "condition": {"exists": {"header": "from"}},
         "message": {"from": "{address}"},
     },
+    ("POST", "/v1/dead-letters/resend"): {"all": True, "dryRun": True},
+    ("POST", "/v1/dead-letters/drop"): {"all": True, "reason": "old"},
+    ("POST", "/v1/dead-letters/{delivery}/resend"): {"reason": "mended"},
+    ("POST", "/v1/dead-letters/{delivery}/drop"): {"reason": "old"},
     ("POST", "/v1/configuration/plan"): {"document": {"postroad": 1, "organizations": {"{organization}": {}}}},
     ("POST", "/v1/configuration/apply"): {
         "document": {"postroad": 1, "organizations": {"{organization}": {}}},
@@ -322,7 +326,9 @@ async def test_a_developer_changes_services_and_nothing_else(asked: Asked) -> No
         if method == "GET" or OWN_ACCOUNT.match(path) or path in HARMLESS:
             continue
         response = await put(asked, "developer of A", method, path, own)
-        is_theirs = (path.startswith("/v1/services") and "suspension" not in path) or "provisionings" in path
+        is_theirs = (path.startswith("/v1/services") and "suspension" not in path) or any(
+            word in path for word in ("provisionings", "dead-letters")
+        )
         assert (response.status_code != 403) is is_theirs, (method, path, response.text)
 
 

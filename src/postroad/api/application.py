@@ -25,6 +25,7 @@ from postroad.api.resources import (
     configuration,
     cookies,
     credentials,
+    dead_letters,
     explanations,
     members,
     messages,
@@ -57,6 +58,7 @@ ROUTERS = (
     assets.router, assets.contents, rules.router, rules.switching, cookies.router, provisionings.router,
     explanations.asking, explanations.router, trying.router,
     messages.router, messages.payloads, stops.router, stops.payloads,
+    dead_letters.router,
     configuration.opened, configuration.router, status.router, status.health,
 )  # fmt: skip
 

@@ -69,6 +69,8 @@ def _complete(operation: dict[str, Any], method: str, route: APIRoute) -> None:
         statuses |= {412, 428}
     if route.path.endswith(("/login", "/password")):
         statuses |= {401}
+    if route.path.endswith("/resend"):
+        statuses |= {410}
     if route.path.endswith("/apply"):
         statuses |= {412}
     if method == "get" and isinstance(route, GuardedRoute):

@@ -1,0 +1,237 @@
+"""What is asked and answered about dead letters."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, model_validator
+
+from postroad.api.pagination import PageQuery
+from postroad.core.audit.letters import Letter
+from postroad.core.audit.story import Event
+from postroad.core.codecs.lexical import read_time, write_time
+from postroad.core.configuration.shapes import Line, Seconds, Shape, Word
+from postroad.core.delivery.dead_letters import MEANING, Cause, Group
+from postroad.core.model.journal import PartFacts
+from postroad.errors import Refused
+from postroad.flow.administration_dead_letters import Wish
+from postroad.flow.administration_resending import Dealt
+
+PAGE_MOST = 100  # letters that are dealt with in one call
+
+
+def _check_time(text: str) -> str:
+    try:
+        return text and write_time(read_time(text, ""))
+    except Refused as refusal:
+        raise ValueError(refusal.detail) from None
+
+
+Time = Annotated[StrictStr, Field(max_length=40), AfterValidator(_check_time)]
+
+
+class Filters(Shape):
+    """Which letters are meant, by what you may know of them."""
+
+    service: Annotated[Line, Field(description="GCID or address of the service at which it failed")] = ""
+    sender: Annotated[Line, Field(description="GCID or address of the service that sent the message")] = ""
+    cause: Cause | Literal[""] = ""
+    topic: Line = ""
+    session: Annotated[Line, Field(description="Of the message")] = ""
+    since: Annotated[Time, Field(description="Failed at this time or later, as 2026-11-15T10:00:00Z")] = ""
+    until: Annotated[Time, Field(description="Failed before this time")] = ""
+
+    @property
+    def are_given(self) -> bool:
+        return any(getattr(self, name) for name in Filters.model_fields)
+
+    def wish(self, after: int, upto: int, limit: int) -> Wish:
+        return Wish(
+            service=self.service,
+            sender=self.sender,
+            cause=self.cause,
+            topic=self.topic,
+            session=self.session,
+            since_us=read_time(self.since, "") if self.since else 0,
+            until_us=read_time(self.until, "") if self.until else 0,
+            after=after,
+            upto=upto,
+            limit=limit,
+        )
+
+
+class LetterQuery(Filters, PageQuery):
+    pass
+
+
+class GroupQuery(Filters):
+    pass
+
+
+class ManyLetters(Filters):
+    """Letters to deal with, a page at a time: the cursor of the answer leads on to the next."""
+
+    all: Annotated[StrictBool, Field(description="Without any filter: all of your dead letters")] = False
+    dry_run: Annotated[StrictBool, Field(description="Only say how many are meant, and show some")] = False
+    limit: Annotated[StrictInt, Field(ge=1, le=PAGE_MOST)] = PAGE_MOST
+    cursor: Annotated[StrictStr, Field(max_length=500)] = ""
+
+    @model_validator(mode="after")
+    def says_which(self) -> Self:
+        if self.are_given == self.all:
+            raise ValueError("say which dead letters are meant by at least one filter, or all of them by all, not both")
+        return self
+
+
+class ResendWish(Shape):
+    reason: Annotated[Line, Field(description="Goes on record")] = ""
+    expires_in_s: Annotated[Seconds, Field(description="Of the new round; 0: as long as the message at first")] = 0
+
+
+class DropWish(Shape):
+    reason: Annotated[Word, Field(description="Goes on record")]
+
+
+class ResendMany(ManyLetters, ResendWish):
+    pass
+
+
+class DropMany(ManyLetters, DropWish):
+    pass
+
+
+class LetterView(Shape):
+    delivery: Annotated[int, Field(description="Number of the delivery, which names the letter")]
+    session: str
+    failed_at: str
+    posted_at: str
+    service: Annotated[str, Field(description="At which it failed")]
+    gcid: str
+    sender: str = Field(alias="from")
+    type: str
+    topic: str
+    handle: str
+    size: int
+    attempts: int
+    cause: Cause
+    reason: str
+    resent: Annotated[bool, Field(description="A later round of it failed, not the first")]
+    open: Annotated[bool, Field(description="Nobody has resent or dropped it")]
+
+
+class LetterPage(Shape):
+    items: list[LetterView]
+    next: str | None = None
+
+
+class GroupView(Shape):
+    service: str
+    cause: Cause
+    meaning: str
+    count: int
+    oldest: str
+    newest: str
+    example: Annotated[int, Field(description="The newest of them")]
+    reason: str
+
+
+class GroupList(Shape):
+    items: list[GroupView]
+    complete: Annotated[bool, Field(description="False when there are more letters than were looked at")]
+
+
+class LetterEvent(Shape):
+    at: str
+    what: str
+    by: str
+    detail: str
+
+
+class LetterPart(Shape):
+    id: str
+    content_type: str
+    size: int
+    attachment: bool
+
+
+class LetterDetails(LetterView):
+    events: list[LetterEvent]
+    parts: Annotated[
+        list[LetterPart], Field(description="Read one under /v1/messages/{session}/stops/{delivery}/parts")
+    ]
+
+
+class Counted(Shape):
+    """The answer to a dry run."""
+
+    matches: int
+    complete: Annotated[bool, Field(description="False when there are more letters than were looked at")]
+    sample: list[LetterView]
+
+
+class DealtView(Shape):
+    letter: Annotated[int, Field(description="The dead letter")]
+    delivery: Annotated[int, Field(description="What it is now, where it was resent")] = 0
+    code: Annotated[str, Field(description="Why it was refused; empty when it was not")] = ""
+    detail: str = ""
+
+
+class DealtPage(Shape):
+    items: list[DealtView]
+    next: str | None = None
+
+
+class ResentView(Shape):
+    delivery: Annotated[int, Field(description="The new delivery")]
+
+
+def letter_view(letter: Letter) -> dict[str, Any]:
+    return {
+        "delivery": letter.id,
+        "session": letter.session,
+        "failedAt": write_time(letter.failed_at_us),
+        "postedAt": write_time(letter.posted_at_us),
+        "service": letter.service,
+        "gcid": letter.gcid,
+        "from": letter.sender,
+        "type": letter.type,
+        "topic": letter.topic,
+        "handle": letter.handle,
+        "size": letter.size,
+        "attempts": letter.attempts,
+        "cause": letter.cause.value,
+        "reason": letter.reason,
+        "resent": letter.resent,
+        "open": letter.is_open,
+    }
+
+
+def group_view(group: Group) -> dict[str, Any]:
+    return {
+        "service": group.service,
+        "cause": group.cause.value,
+        "meaning": MEANING[group.cause],
+        "count": group.count,
+        "oldest": write_time(group.oldest_us),
+        "newest": write_time(group.newest_us),
+        "example": group.example,
+        "reason": group.reason,
+    }
+
+
+def event_view(event: Event) -> dict[str, Any]:
+    return {"at": write_time(event.at_us), "what": event.what, "by": event.by, "detail": event.detail}
+
+
+def part_view(part: PartFacts) -> dict[str, Any]:
+    return {"id": part.id, "contentType": part.content_type, "size": part.size, "attachment": part.attachment}
+
+
+def dealt_view(dealt: Dealt) -> dict[str, Any]:
+    refusal = dealt.refusal
+    return {
+        "letter": dealt.letter.id,
+        "delivery": dealt.delivery,
+        "code": refusal.code if refusal is not None else "",
+        "detail": refusal.detail if refusal is not None else "",
+    }

@@ -21,6 +21,7 @@ ENTRIES = {
     "trace": Entry(COMMANDS + "trace", "Show the whole history of a message's transaction."),
     "explain": Entry(COMMANDS + "explain", "Say which way a message goes, and why."),
     "cancel": Entry(COMMANDS + "cancel", "Withdraw what has not been delivered yet of a message."),
+    "dead-letters": Entry(COMMANDS + "dead_letters", "Deal with messages that failed for good."),
     "services": Entry(COMMANDS + "services", "Look at services."),
     "rules": Entry(COMMANDS + "rules", "Look after the rules of services."),
     "assets": Entry(COMMANDS + "assets", "Look after stylesheets, tables, lists, maps and schemas."),

@@ -21,6 +21,7 @@ from postroad.client.chunk_posting import Answer
 from postroad.client.compose import Fields, message
 from postroad.client.consuming import answer_to, consume
 from postroad.client.conversations import Conversations, Progress
+from postroad.client.dead_letters import AsyncDeadLetters
 from postroad.client.exchange import (
     Call,
     Came,
@@ -217,6 +218,13 @@ class AsyncClient:
     async def try_out(self, **wish: Any) -> Any:
         """What a rule, condition or stylesheet would do with a message; nothing is stored or sent."""
         return await self._run(self._talks.value(routing.trial(wish)))
+
+    # ---- what failed
+
+    @property
+    def dead_letters(self) -> AsyncDeadLetters:
+        """Messages that failed for good: look at them, resend or drop them."""
+        return AsyncDeadLetters(self._talks, self._run)
 
     # ---- trust
 

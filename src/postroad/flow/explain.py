@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import msgspec
+from msgspec.structs import replace
 
 from postroad.core.admission.admit import ADDRESSED, admit
 from postroad.core.identity.veil import Veil
@@ -187,14 +188,22 @@ def _shown_sender(message: MessagePosted, directory: Directory, reader: Reader) 
 def _as_told(message: MessagePosted, copy: Copy, directory: Directory, reader: Reader) -> ExplainedCopy:
     """A copy's way; a response to somebody who is kept from its sender goes to whoever stands between them."""
     shown = _unknown_requester(message, reader)
-    if not shown:
-        return explained_copy(copy, directory, reader)
-    return explained_copy(Copy(shown, (Hop(shown, (), message.sender),)), directory, reader)
+    if shown:
+        return explained_copy(Copy(shown, (Hop(shown, (), message.sender),)), directory, reader)
+    if message.answers is not None and message.answers.shown_requester and copy.hops:  # named as its sender knows it
+        copy = Copy(copy.hops[-1].service, copy.hops, logical=copy.logical)
+    return explained_copy(copy, directory, reader)
 
 
 def _told_of(message: MessagePosted, tried: tuple[ServiceTried, ...], reader: Reader) -> tuple[ServiceTried, ...]:
-    """The services whose rules were tried, without those of a side that the reader does not know."""
-    return tuple([one for one in tried if reader.owns(one.service)]) if _unknown_requester(message, reader) else tried
+    """The services whose rules were tried, without anyone of a side that the reader does not know."""
+    if _unknown_requester(message, reader):
+        return tuple([one for one in tried if reader.owns(one.service)])
+    if not message.shown_sender or reader.owns(message.sender):
+        return tried
+    return tuple(
+        [replace(one, invoker=message.shown_sender) if one.invoker == message.sender else one for one in tried]
+    )
 
 
 def _unknown_requester(message: MessagePosted, reader: Reader) -> str:

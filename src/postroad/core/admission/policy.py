@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import STRENGTH, Caller
 from postroad.core.model.directory import (
     AuthenticationLevel,
@@ -78,8 +79,8 @@ def check_promises(sender: Service, others: tuple[Service, ...], kept: Collectio
         if not asks_for_tls and not least:
             continue
         for other in others:
-            if is_excepted(other, policy):
-                continue
+            if other.hosted is not Hosting.NONE or is_excepted(other, policy):
+                continue  # what the network runs itself is reached by no connection at all
             if asks_for_tls and other.policy.transport is not Transport.TLS:
                 raise _unsafe("policy.transport", "for TLS on its messages' whole way", one, other, kept)
             if least and STRENGTH[promised_level(other)] < least:

@@ -8,6 +8,7 @@ import pytest
 
 from postroad.core.admission.permission import permitted
 from postroad.core.admission.policy import check_policies
+from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import (
     Accepts,
@@ -112,3 +113,12 @@ def test_everyone_on_the_way_meets_every_policy(
 ) -> None:
     caller = Caller(service=BUYER, secure=secure, level=AuthenticationLevel(level))
     assert policy_outcome(caller, sender, recipient) == expected
+
+
+@pytest.mark.req("Z1")
+def test_what_the_network_hosts_itself_falls_short_of_nobodys_policy() -> None:
+    strict = Policy(transport=Transport.TLS, authentication=AuthenticationLevel.CERTIFICATE)
+    caller = Caller(service=BUYER, secure=True, level=AuthenticationLevel.CERTIFICATE)
+    check_policies(caller, replace(BUYER, policy=strict), (replace(SUPPLY, hosted=Hosting.XSLT),))
+    with pytest.raises(Refused, match=r"policy\.transport"):
+        check_policies(caller, replace(BUYER, policy=strict), (SUPPLY,))

@@ -63,7 +63,9 @@ def speaking_for(gcid: str, directory: Directory) -> Caller:
 async def everyone_works(network: Network, answers: list[Delivered]) -> bool:
     """Everyone does what is asked of them; what is an answer to its receiver's own request is put with the answers."""
     busy = False
-    for gcid in network.directory.services:
+    for gcid, service in network.directory.services.items():
+        if network.directory.is_suspended(service):
+            continue  # it may not even look
         caller = speaking_for(gcid, network.directory)
         for delivered in await network.poll(caller, PollRequest(max=100)):
             busy = True

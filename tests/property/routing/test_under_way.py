@@ -118,12 +118,13 @@ async def walked(posted: Posted, routing: str, *, changes: bool = False) -> Walk
         everything = (*known.organizations.values(), *known.services.values(), *known.rules.values())
         await network.configuration.change("test", [saving(each) for each in everything])
         callers = [Caller(service=each, level=AuthenticationLevel.KEY) for each in network.directory.services.values()]
+        working = [each for each in callers if each.service and not network.directory.is_suspended(each.service)]
         try:
             result = await network.post(callers[0], message)
         except Refused:
             return Walk(ways=[NOWHERE] * len(message.to))
         walk = Walk(ways=[])
-        while await pass_on(network, callers, walk.delivered, message if changes else None):
+        while await pass_on(network, working, walk.delivered, message if changes else None):
             pass
         history = await network.trace(result.session, None)
         assert history is not None

@@ -199,6 +199,46 @@ async def test_ends_of_journeys_are_known_after_the_tables_were_rebuilt(postgres
     await node.stop()
 
 
+@pytest.mark.req("D7")
+async def test_rounds_are_known_after_the_tables_were_rebuilt(postgres_database: str) -> None:
+    """Also where message, content and body of what was resent lie, in groups of several entries."""
+    clock = VirtualClock()
+    node = await Node.start(postgres_database, clock)
+    network = Network(node.desk, clock)
+    await asyncio.gather(*(network.post(network.message(via=CARRIER), f"body {n}".encode()) for n in range(5)))
+    first, second, *others = await network.poll(CARRIER)
+    passed = await asyncio.gather(*(network.pass_on(one, f"carried {one.number}".encode()) for one in others))
+    dead = [first, second, *await network.poll()]
+    contents = [0, 0, *(outcome.seq for outcome in passed if isinstance(outcome, Committed))]
+    for one in dead:
+        await network.write(network.ended("failed", (one.number,), (one.journey,)))
+    again = [network.resent(one, seq) for one, seq in zip(dead, contents, strict=True)]
+    await asyncio.gather(*(network.write(entry) for entry in again))
+    await network.write(network.dropped(first.number))  # too late
+    live = await tables(postgres_database)
+    await rebuild_desk(node.journal)
+    assert await tables(postgres_database) == live
+    bodies = [await node.desk.body(one) for one in [*await network.poll(CARRIER), *await network.poll()]]
+    assert sorted(map(str, bodies)) == sorted([str(await node.desk.body(one)) for one in dead])
+    await node.stop()
+
+
+@pytest.mark.req("D7")
+async def test_two_nodes_that_resend_one_letter_begin_one_round(postgres_database: str) -> None:
+    clock = VirtualClock()
+    nodes = [await Node.start(postgres_database, clock) for _ in range(2)]
+    networks = [Network(node.desk, clock) for node in nodes]
+    for _ in range(10):
+        await networks[0].post(networks[0].message())
+    for dead in await networks[0].poll():
+        await networks[0].write(networks[0].ended("failed", (dead.number,), (dead.journey,)))
+        outcomes = await asyncio.gather(*(network.write(network.resent(dead)) for network in networks))
+        assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Committed", "Conflict"]
+    assert len(await networks[1].poll()) == 10
+    for node in nodes:
+        await node.stop()
+
+
 async def test_the_journal_of_a_desk_is_the_same_whoever_reads_it(postgres_database: str) -> None:
     clock = VirtualClock()
     node = await Node.start(postgres_database, clock)

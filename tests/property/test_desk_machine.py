@@ -1,4 +1,5 @@
-"""Any order of posts, polls, acknowledgements, returns, answers, ends, time and restarts: a desk does what a plain model does."""
+"""Any order of posts, polls, acknowledgements, returns, answers, ends, resends, time and restarts: a desk does what a plain model
+does."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import Entry, MessagePosted
 from postroad.core.model.message import MessageType
 from postroad.core.model.selector import EVERYTHING, Selector
-from postroad.core.projection.project import answer_key, unique_keys
+from postroad.core.projection.project import answer_key, dealt_key, unique_keys
 from postroad.ports import Committed, Conflict, Desk, Outcome, Step
 from postroad.testing.desk_network import BUYER, CARRIER, SELLER, Network, VirtualClock, catch_up
 from postroad.testing.postgres import PostgresServer
@@ -49,6 +50,10 @@ class Expected:
     message: MessagePosted
     hop: int
     body: bytes
+    journey: int
+    content_seq: int
+    expires_at_us: int
+    origin: int = 0  # of a later round
     state: State = State.QUEUED
     attempts: int = 0
     available_at: float = 0.0
@@ -56,7 +61,7 @@ class Expected:
     queued: Queued | None = None
 
     def is_expired(self, now_us: int) -> bool:
-        return 0 < self.message.expires_at_us <= now_us
+        return 0 < self.expires_at_us <= now_us
 
 
 class DeskMachine(RuleBasedStateMachine):
@@ -127,6 +132,7 @@ class DeskMachine(RuleBasedStateMachine):
         assert [queued.number for queued in got] == [one.number for one in expected]
         for one, queued in zip(expected, got, strict=True):
             assert (queued.attempt, queued.message, queued.hop) == (one.attempts, one.message, one.hop)
+            assert (queued.journey, queued.origin) == (one.journey, one.origin)
             assert self.run(self.network.desk.body(queued)) == one.body
             one.queued = queued
 
@@ -167,8 +173,25 @@ class DeskMachine(RuleBasedStateMachine):
         self.journeys[one.queued.journey] = delivery_number(outcome.seq, 0) if goes_on else 0
         if goes_on:
             next_service = one.queued.hops[one.hop + 1].service
-            self._expect(outcome.seq, 0, next_service, one.message, one.hop + 1, b"changed")
+            onward = self._expect(outcome.seq, 0, next_service, one.message, one.hop + 1, b"changed")
+            onward.journey, onward.expires_at_us = one.journey, one.expires_at_us
         self._settle(one.number, State.DELIVERED)
+
+    @rule(data=st.data(), resends=st.booleans())
+    @precondition(lambda self: self._failed())
+    def deal_with_dead_letter(self, data: st.DataObject, resends: bool) -> None:
+        """Resend one or drop it; or try to, when somebody has dealt with it before."""
+        one = self.deliveries[data.draw(st.sampled_from(self._failed()))]
+        found = self.run(self.network.desk.find(one.number))
+        assert found is not None
+        entry = self.network.resent(found.queued, one.content_seq) if resends else self.network.dropped(one.number)
+        outcome = self.run(self.network.write(entry))
+        if not self._takes([dealt_key(one.number)], outcome) or not resends:
+            return
+        assert isinstance(outcome, Committed)
+        again = self._expect(outcome.seq, 0, one.mailbox, one.message, one.hop, one.body)
+        again.origin, again.content_seq, again.expires_at_us = one.origin or one.number, one.content_seq, 0
+        self.journeys[again.journey] = again.number
 
     @rule(data=st.data(), how=st.sampled_from(["acknowledged", "cancelled", "expired", "error response"]))
     @precondition(lambda self: self.journeys)
@@ -200,6 +223,7 @@ class DeskMachine(RuleBasedStateMachine):
         found = self.run(self.network.desk.find(one.number))
         assert found is not None
         assert (found.state, found.queued.attempt, found.queued.message) == (one.state, one.attempts, one.message)
+        assert (found.queued.journey, found.queued.origin) == (one.journey, one.origin)
 
     # --- how users do it ---------------------------------------------------------------------------------------
 
@@ -229,6 +253,9 @@ class DeskMachine(RuleBasedStateMachine):
     def _waiting(self) -> list[int]:
         return [number for number, one in self.deliveries.items() if one.state == State.QUEUED]
 
+    def _failed(self) -> list[int]:
+        return [number for number, one in self.deliveries.items() if one.state == State.FAILED]
+
     def _leased(self) -> list[int]:
         now = self.clock.monotonic()
         return [number for number in self._waiting() if self.deliveries[number].available_at > now]
@@ -253,9 +280,11 @@ class DeskMachine(RuleBasedStateMachine):
                 self._expect(seq, ordinal, copy.hops[0].service, message, 0, body)
                 self.journeys[delivery_number(seq, ordinal)] = delivery_number(seq, ordinal)
 
-    def _expect(self, seq: int, ordinal: int, mailbox: str, message: MessagePosted, hop: int, body: bytes) -> None:
+    def _expect(self, seq: int, ordinal: int, mailbox: str, message: MessagePosted, hop: int, body: bytes) -> Expected:
         number = delivery_number(seq, ordinal)
-        self.deliveries[number] = Expected(number, mailbox, message, hop, body)
+        one = Expected(number, mailbox, message, hop, body, number, seq, message.expires_at_us)
+        self.deliveries[number] = one
+        return one
 
     def _settle(self, number: int, state: State) -> None:
         one = self.deliveries[number]

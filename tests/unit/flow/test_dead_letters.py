@@ -12,10 +12,11 @@ import pytest
 from postroad.core.delivery.dead_letters import Cause
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import State
-from postroad.core.model.directory import Accepts, Role, Visibility
+from postroad.core.model.directory import Accepts, Person, Role, Visibility
 from postroad.core.model.journal import DeliveriesEnded
-from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient
+from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient, Status
 from postroad.core.model.polling import PollRequest, Settlement
+from postroad.core.model.rule import Action, ActionKind, Rule, RuleRole
 from postroad.errors import Refused
 from postroad.flow import administration_dead_letters as letters
 from postroad.flow import administration_resending as resending
@@ -25,7 +26,8 @@ from postroad.flow.configure import Change, saving
 from postroad.flow.network import Network
 from postroad.ports import Step
 from postroad.testing.network import MemoryNetwork, memory_network
-from tests.acceptance.routing_cases.town import Hourglass
+from tests.acceptance.routing_cases.town import ALWAYS, Hourglass, Town, add, open_town
+from tests.unit.flow.pushing_bench import BUSY, OK, Bench, in_virtual_time, url_of
 
 REASON = "the receiver answered 503; tried 9 times"
 
@@ -352,3 +354,98 @@ async def test_what_retention_has_dropped_is_not_resent(house: House) -> None:
     with pytest.raises(Refused) as refused:
         await resending.resend(house.network, house.people["buyer"], number, "")
     assert refused.value.code == "body.dropped"
+
+
+@pytest.mark.req("D7", "D3")
+def test_a_resent_push_comes_with_the_id_of_the_first_round() -> None:
+    async def work(at: Bench) -> None:
+        await at.pushed_to("Acme/Supply", push={"tries": 1}, accepts=Accepts.ANYONE)
+        url, clerk = url_of("Acme/Supply"), await at.running.enroll("ops@network.example", operator=True)
+        at.receivers.answer(url, BUSY, BUSY, OK)
+        await at.post("Acme/Supply")
+        for _ in range(2):
+            await asyncio.sleep(60)
+            [found] = (await letters.browse(at.running.network, clerk, Wish())).found
+            assert found.letter.cause is Cause.SERVER_ERROR
+            await resending.resend(at.running.network, clerk, found.letter.id, "mended")
+        await asyncio.sleep(120)
+        ids = [seen.request.headers["webhook-id"] for seen in at.receivers.at(url)]
+        assert len(ids) == 3
+        assert len(set(ids)) == 1
+        assert (await letters.browse(at.running.network, clerk, Wish())).found == []
+
+    in_virtual_time(work)
+
+
+# --- parties that are kept from each other ---------------------------------------------------------------------------
+
+
+@pytest.mark.req("D7", "R12", "Z5", "N7")
+async def test_a_sender_learns_nothing_of_an_isolated_service_at_which_its_message_failed() -> None:
+    async with open_town() as town:
+        await town.rule("End", add("Guard", isolates=True))
+        sender = await town.stranger("Far/Sender")
+        far = Caller(person=Person(email="dev@far.example", organization="Far", role=Role.DEVELOPER))
+        near = Caller(person=Person(email="dev@town.example", organization="Town", role=Role.DEVELOPER))
+        posted = await town.network.post(sender, Message(to=(Recipient("Town/End"),), type=MessageType.REQUEST))
+        await town.answer(await town.next("Guard"), status=Status("broken", "Guard says no"))
+        [own] = [found.letter for found in (await letters.browse(town.network, near, Wish())).found]
+        [told] = [found.letter for found in (await letters.browse(town.network, far, Wish())).found]
+        assert (own.service, own.cause) == ("Town/Guard", Cause.IN_TRANSIT)
+        assert (told.session, told.cause, told.gcid, told.attempts) == (posted.session, Cause.KEPT_BACK, "", 0)
+        assert "Guard" not in repr(replace(told, number=0))
+        assert told.id != own.id == own.number
+        guard = town.network.directory.service("Town/Guard")
+        assert guard is not None
+        for wish in (Wish(service="Town/Guard"), Wish(service=guard.gcid), Wish(cause="failed-in-transit")):
+            assert (await letters.browse(town.network, far, wish)).found == []
+        for shown in (own.id, told.id + 1):
+            with pytest.raises(Refused) as refused:
+                await letters.inspect(town.network, far, shown)
+            assert refused.value.code == "not-found"
+        seen = await letters.inspect(town.network, far, told.id)
+        assert (seen.events, seen.parts) == ([], ())
+        await town.remove("Guard")
+        with pytest.raises(Refused) as refused:
+            await resending.resend(town.network, far, told.id, "")
+        assert (refused.value.code, "Guard" in refused.value.detail) == ("recipient.unknown", False)
+
+
+def rule_at(town: Town, owner: str, *then: Action) -> Rule:
+    service = town.network.directory.service(f"Town/{owner}")
+    assert service is not None
+    return Rule(service=service.gcid, name="includes", place=1, role=RuleRole.ANY, when=ALWAYS, then=then)
+
+
+@pytest.mark.req("D7", "N7", "Z5")
+async def test_an_isolated_service_learns_nothing_of_the_sender_whose_message_failed_at_it() -> None:
+    async with open_town() as town:
+        hidden = await town.stranger("Provider/Depot", visibility=Visibility.PUBLIC, accepts=Accepts.ANYONE)
+        include = Action(kind=ActionKind.ADD_SERVICE, service="Provider/Depot", isolates=True)
+        await town.service("End")
+        await town.network.configuration.change("test", [saving(rule_at(town, "End", include))])
+        sender = await town.stranger("Far/Sender")
+        provider = Caller(person=Person(email="dev@provider.example", organization="Provider", role=Role.DEVELOPER))
+        message = Message(to=(Recipient("Town/End"),), type=MessageType.REQUEST, handle="secret-handle")
+        posted = await town.network.post(sender, message)
+        [delivered] = await town.waiting_for(hidden)
+        refusal = Message(type=MessageType.RESPONSE, reference=delivered.token, status=Status("broken", "no"))
+        await town.network.post(hidden, refusal)
+        [found] = (await letters.browse(town.network, provider, Wish())).found
+        told = found.letter
+        assert (told.sender, told.handle, told.service) == ("Town/End", "", "Provider/Depot")
+        assert told.session == delivered.session != posted.session
+        assert told.id != told.number
+        assert told.failed_at_us % 1_000_000 == told.posted_at_us % 1_000_000 == 0
+        assert (await letters.browse(town.network, provider, Wish(sender="Far/Sender"))).found == []
+        assert (await letters.browse(town.network, provider, Wish(session=posted.session))).found == []
+        seen = await letters.inspect(town.network, provider, told.id)
+        assert [event.what for event in seen.events] == ["handed out", "failed"]
+        far = Caller(person=Person(email="dev@far.example", organization="Far", role=Role.DEVELOPER))
+        [own] = [one.letter for one in (await letters.browse(town.network, far, Wish())).found]
+        dealt = await resending.resend(town.network, far, own.id, "Far wants it")
+        [again] = await town.waiting_for(hidden)
+        assert (again.session, again.sender) == (delivered.session, "Town/End")
+        seen = await letters.inspect(town.network, provider, told.id)
+        assert "Far" not in repr([(event.by, event.detail) for event in seen.events])
+        assert town.network.tokens.number(again.token) == town.network.tokens.veil.real_number(dealt.delivery)

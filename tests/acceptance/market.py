@@ -68,13 +68,14 @@ class Market:
 
     async def furnish(self) -> None:
         provider = {"visibility": Visibility.PUBLIC, "accepts": Accepts.PROVISIONED}
-        for address, profile in {
+        profiles: dict[str, dict[str, Any]] = {
             "MyBiz/Office": {},
             "Books/Ledger": provider | {"provisioning_url": BOOKS_PAGE},
             "Parcels/Dispatch": provider | {"provisioning_url": PARCELS_PAGE},
             "Parcels/Other": {"visibility": Visibility.PUBLIC},
             "Stranger/Out": {"visibility": Visibility.PUBLIC},
-        }.items():
+        }
+        for address, profile in profiles.items():
             self.callers[address] = await self.made.register(address, **profile)
         for name, house, role in (
             ("owner@mybiz", "MyBiz", Role.OWNER), ("developer@mybiz", "MyBiz", Role.DEVELOPER),

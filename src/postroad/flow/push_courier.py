@@ -22,6 +22,7 @@ from postroad.errors import Refused, Unavailable
 from postroad.flow.network import Network
 from postroad.flow.patience import Patience
 from postroad.flow.push_attempt import Attempts, caller_for
+from postroad.flow.push_failing import Failing
 from postroad.flow.push_slots import Lanes, Slots
 
 LEASE_BEYOND_S = 45.0  # the time of a push, for writing down what came of it
@@ -54,7 +55,7 @@ class Courier:
         self._lanes = lanes
         self._breaker = Breaker()
         self._pace = Pace()
-        self._failing_since: float | None = None
+        self._failing = Failing(network, service)
         self._patience = Patience()
         self._slots_taken = 0
         self._under_way: dict[asyncio.Task[None], UnderWay] = {}
@@ -157,12 +158,11 @@ class Courier:
         if is_well:
             self._breaker.succeeded(now)
             self._pace.succeeded(now - begun)
-            self._failing_since = None
+            self._failing.ended()
             return
         self._breaker.failed(now)
         self._pace.failed()
-        self._failing_since = now if self._failing_since is None else self._failing_since
-        if now - self._failing_since > FAILING_MOST_S:
+        if await self._failing.for_s(now) > FAILING_MOST_S:
             await self._attempts.switch_off(self.service, "no push has succeeded for five days")
 
     def _done(self, task: asyncio.Task[None]) -> None:

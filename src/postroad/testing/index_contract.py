@@ -297,6 +297,7 @@ async def _parameters(name: str, memory: MemoryIndex) -> list[tuple[Any, ...]]:
         "limit": [3, 1000],
         "after_number": [0, delivery_number(5, 0)],
         "before_number": [2**62, delivery_number(5, 0)],
+        "after_seq": [0, 5],
         "before_seq": [2**62, 5],
     }
     found: list[tuple[Any, ...]] = [()]

@@ -14,7 +14,14 @@ from postroad.adapters.memory.journal import MemoryJournal
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.core.delivery.pushing import PushAnswer, PushRequest
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import DeliveryMode, Push, PushAuthentication, Service, Visibility
+from postroad.core.model.directory import (
+    AuthenticationLevel,
+    DeliveryMode,
+    Push,
+    PushAuthentication,
+    Service,
+    Visibility,
+)
 from postroad.core.model.journal import Entry, decode
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.errors import Misconfigured
@@ -26,6 +33,7 @@ from postroad.testing.network import CHEAP, MemoryNetwork
 from postroad.testing.simulation.network import IndexKeeper
 from postroad.testing.simulation.virtual_time import SeededRandomness, VirtualClock, drawn_from, virtual_loop
 
+BUYER = "MyBiz/Purchasing"
 OK = PushAnswer(status=200)
 BUSY = PushAnswer(status=503)
 SECRET = "whsec_" + "c2VjcmV0" * 6
@@ -133,10 +141,20 @@ def url_of(address: str) -> str:
     return f"https://{address.lower().replace('/', '.')}.example/"
 
 
+@dataclass
+class Stores:
+    """What outlives a network, and how many there have been."""
+
+    journal: MemoryJournal = field(default_factory=MemoryJournal)
+    index: MemoryIndex = field(default_factory=MemoryIndex)
+    lives: int = 0
+
+
 @asynccontextmanager
-async def virtual_network(clock: VirtualClock) -> AsyncIterator[MemoryNetwork]:
+async def virtual_network(clock: VirtualClock, stores: Stores) -> AsyncIterator[MemoryNetwork]:
     """A network in memory whose index is kept without looking again for no reason, so that days pass quickly."""
-    journal, index = MemoryJournal(), MemoryIndex()
+    journal, index = stores.journal, stores.index
+    stores.lives += 1
     keeper = IndexKeeper(journal, index)
     following = asyncio.get_running_loop().create_task(keeper.run())
     desk = LocalDesk(journal, index, clock, indexed=keeper.wait_for, on_committed=keeper.notify)
@@ -150,36 +168,49 @@ async def virtual_network(clock: VirtualClock) -> AsyncIterator[MemoryNetwork]:
         journal=journal,
         index=index,
         clock=clock,
-        randomness=SeededRandomness(drawn_from(1, "pushes")),
+        randomness=SeededRandomness(drawn_from(stores.lives, "pushes")),
         token_key=b"only for tests, never in service",
         indexed=indexed,
     )
+    await network.configuration.load()
     passwords = Argon2Passwords(**CHEAP)
     expiring = asyncio.get_running_loop().create_task(network.expiry.run())
     authenticator = Authenticator(network.configuration.directory, passwords, clock)
     yield MemoryNetwork(network=network, authenticator=authenticator, passwords=passwords)
     expiring.cancel()
     await desk.close()
+    await indexed()
     following.cancel()
 
 
 @asynccontextmanager
-async def bench(clock: VirtualClock, lanes: Lanes | None = None) -> AsyncIterator[Bench]:
-    async with virtual_network(clock) as running:
+async def bench(clock: VirtualClock, stores: Stores, lanes: Lanes | None = None) -> AsyncIterator[Bench]:
+    async with virtual_network(clock, stores) as running:
         receivers, secrets = PlayedReceivers(clock), KeptSecrets()
         stage = PushStage(running.network, receivers, secrets, lanes=lanes)
         stage.start()
-        yield Bench(running, clock, receivers, secrets, await running.register("MyBiz/Purchasing"))
+        yield Bench(running, clock, receivers, secrets, await _buyer(running))
         await stage.close()
 
 
-def in_virtual_time(work: Callable[[Bench], Coroutine[Any, Any, None]], lanes: Lanes | None = None) -> None:
-    """Run a test in a time in which nobody waits."""
-    loop = virtual_loop()
+async def _buyer(running: MemoryNetwork) -> Caller:
+    known = running.network.directory.service(BUYER)
+    if known is None:
+        return await running.register(BUYER)
+    return Caller(service=known, level=AuthenticationLevel.KEY)
+
+
+Work = Callable[[Bench], Coroutine[Any, Any, None]]
+
+
+def in_virtual_time(*lives: Work, lanes: Lanes | None = None) -> None:
+    """Run a test in a time in which nobody waits; between one life and the next the network is started anew."""
+    loop, stores = virtual_loop(), Stores()
 
     async def run() -> None:
-        async with bench(VirtualClock(loop), lanes) as at:
-            await work(at)
+        for work in lives:
+            async with bench(VirtualClock(loop), stores, lanes) as at:
+                await work(at)
 
     loop.run_until_complete(run())
     assert loop.failures == []

@@ -381,7 +381,7 @@ def test_however_many_hang_the_quick_do_not_wait_for_them(known: bool) -> None:
         assert len(pushed) == 10
         assert pushed[-1].at_us - begun_us < SECOND_US // 10
 
-    in_virtual_time(work, Lanes(quick=Slots(overall=8, of_one=4), slow=Slots(overall=8, of_one=4)))
+    in_virtual_time(work, lanes=Lanes(quick=Slots(overall=8, of_one=4), slow=Slots(overall=8, of_one=4)))
 
 
 async def well_known(at: Bench, *names: str) -> None:
@@ -410,7 +410,7 @@ def test_organizations_have_their_turn_when_places_are_scarce() -> None:
         assert len(order) == 21
         assert order.index(url_of("Few/One")) <= 4
 
-    in_virtual_time(work, Lanes(quick=Slots(overall=2, of_one=2), slow=Slots(overall=2, of_one=2)))
+    in_virtual_time(work, lanes=Lanes(quick=Slots(overall=2, of_one=2), slow=Slots(overall=2, of_one=2)))
 
 
 @pytest.mark.req("D3")
@@ -463,6 +463,66 @@ def test_a_receiver_that_fails_for_days_is_pushed_to_no_more() -> None:
         assert len(at.receivers.seen) < 6 * 24
 
     in_virtual_time(work)
+
+
+async def failing_for(at: Bench, days: float) -> None:
+    """A message an hour, and none of them taken."""
+    at.receivers.answer(URL, BUSY)
+    for _ in range(round(24 * days)):
+        await at.post(ACME)
+        await asyncio.sleep(HOUR_S)
+
+
+def mode_of(at: Bench) -> DeliveryMode:
+    acme = at.running.network.directory.service(ACME)
+    assert acme is not None
+    return acme.delivery
+
+
+@pytest.mark.parametrize("tries", [1, 50])
+@pytest.mark.parametrize("type_", [MessageType.NOTIFICATION, MessageType.REQUEST])
+def test_days_of_failing_count_over_a_restart(tries: int, type_: MessageType) -> None:
+    async def four_days(at: Bench) -> None:
+        await at.pushed_to(ACME, push={"tries": tries})
+        await at.post(ACME, type_=type_)
+        await asyncio.sleep(HOUR_S)
+        at.receivers.answer(URL, BUSY)
+        for _ in range(4 * 24):
+            await at.post(ACME, type_=type_)
+            await asyncio.sleep(HOUR_S)
+        assert mode_of(at) is DeliveryMode.PUSH
+
+    async def another_day(at: Bench) -> None:
+        await failing_for(at, 0.5)
+        assert mode_of(at) is DeliveryMode.PUSH
+        await failing_for(at, 1)
+        assert mode_of(at) is DeliveryMode.POLL
+
+    in_virtual_time(four_days, another_day)
+
+
+@pytest.mark.parametrize("between", ["a success", "a change of the profile"])
+def test_what_may_have_mended_it_begins_the_days_of_failing_anew(between: str) -> None:
+    async def four_days(at: Bench) -> None:
+        await at.pushed_to(ACME)
+        await failing_for(at, 4)
+        if between == "a success":
+            at.receivers.answer(URL, OK)
+            await asyncio.sleep(2 * HOUR_S)
+        else:
+            acme = at.running.network.directory.service(ACME)
+            assert acme is not None
+            await at.running.network.configuration.change(
+                "test", [saving(dataclasses.replace(acme, description="mended"))]
+            )
+
+    async def four_more(at: Bench) -> None:
+        await failing_for(at, 4)
+        assert mode_of(at) is DeliveryMode.PUSH
+        await failing_for(at, 2)
+        assert mode_of(at) is DeliveryMode.POLL
+
+    in_virtual_time(four_days, four_more)
 
 
 @pytest.mark.parametrize("suspended", ["service", "organization"])

@@ -234,6 +234,20 @@ def _received_by(index: MemoryIndex, recipient: str, before_number: int, limit: 
     return index.waiting(_newest(index.all("delivery", recipient=recipient), before_number, limit))
 
 
+def _taken_by(index: MemoryIndex, recipient: str, limit: int) -> list[Row]:
+    taken = index.all("delivery", recipient=recipient, state=State.DELIVERED)
+    return [(row[0], row[DELIVERY["settle_seq"]]) for row in reversed(taken)][:limit]
+
+
+def _tried_at(index: MemoryIndex, recipient: str, after_number: int, after_seq: int, limit: int) -> list[Row]:
+    tried = [row for row in index.all("delivery", recipient=recipient) if row[0] > after_number]
+    tried = [row for row in tried if row[DELIVERY["state"]] != State.DELIVERED]
+    numbers = {row[0] for row in tried}
+    seqs = {row[DELIVERY[column]] for row in tried for column in ("lease_seq", "settle_seq")}
+    seqs |= {seq for number, seq in index.all("trail") if number in numbers}
+    return [(seq,) for seq in sorted(seqs) if seq > after_seq][:limit]
+
+
 def _sent_by(index: MemoryIndex, sender: str, before_seq: int, limit: int) -> list[Row]:
     return _newest(index.all("message", sender=sender), before_seq, limit)
 
@@ -313,6 +327,8 @@ ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
     "message_at": lambda index, seq: index.all("message", seq=seq),
     "sent_by": _sent_by,
     "received_by": _received_by,
+    "taken_by": _taken_by,
+    "tried_at": _tried_at,
     "all_messages": lambda index, before_seq, limit: _newest(index.all("message"), before_seq, limit),
     "refused": lambda index, session: index.all("refused", session=session),
     "refused_by": _refused_by,

@@ -47,6 +47,11 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "message_at": (("seq",), MESSAGE),
     "sent_by": (("sender", "before_seq", "limit"), MESSAGE),  # newest first
     "received_by": (("recipient", "before_number", "limit"), WAITING),  # newest first, every state
+    "taken_by": (("recipient", "limit"), ("number", "settle_seq")),  # delivered ones, newest first
+    "tried_at": (
+        ("recipient", "after_number", "after_seq", "limit"),
+        ("seq",),
+    ),  # entries after that which handed out, gave back or ended undelivered ones, oldest first
     "all_messages": (("before_seq", "limit"), MESSAGE),  # newest first
     "refused": (("session",), TABLES["refused"]),
     "refused_by": (("sender", "before_seq", "limit"), TABLES["refused"]),  # newest first

@@ -81,6 +81,7 @@ async def test_a_missing_file_is_said_plainly(tmp_path: Path) -> None:
     [
         ("mailbox", ("a", 0, 10), "delivery_waiting"),
         ("received_by", ("a", 9, 10), "activity"),
+        ("taken_by", ("a", 10), "activity"),
         ("sent_by", ("a", 9, 10), "activity"),
         ("message", ("s",), "message_session"),
         ("transaction_messages", ("s",), "message_transaction"),
@@ -107,7 +108,10 @@ def test_a_question_is_answered_through_its_index(
 
 @pytest.mark.parametrize(
     "name",
-    ["transaction_deliveries", "transaction_trail", "transaction_journeys", "delivery", "seen", "next_due", "related"],
+    [
+        *("transaction_deliveries", "transaction_trail", "transaction_journeys"),
+        *("tried_at", "delivery", "seen", "next_due", "related"),
+    ],
 )
 def test_no_question_about_one_thing_scans_a_table(name: str, tmp_path: Path) -> None:
     plan = plan_of(name, tmp_path)

@@ -81,6 +81,29 @@ WHERE activity.service = (SELECT service.number FROM service WHERE service.gcid 
   AND delivery.recipient = activity.service AND delivery.number < $2
 ORDER BY activity.span DESC, delivery.number DESC LIMIT $3
 
+-- name: taken_by
+SELECT delivery.number, delivery.settle_seq
+FROM activity CROSS JOIN delivery
+WHERE activity.service = (SELECT service.number FROM service WHERE service.gcid = $1) AND activity.part = 1
+  AND delivery.number >= activity.span * 268435456 AND delivery.number < (activity.span + 1) * 268435456
+  AND delivery.recipient = activity.service AND delivery.state = 1
+ORDER BY activity.span DESC, delivery.number DESC LIMIT $2
+
+-- name: tried_at
+WITH tried (number, lease_seq, settle_seq) AS (
+  SELECT delivery.number, delivery.lease_seq, delivery.settle_seq
+  FROM activity CROSS JOIN delivery
+  WHERE activity.service = (SELECT service.number FROM service WHERE service.gcid = $1) AND activity.part = 1
+    AND activity.span >= CAST($2 AS bigint) / 268435456
+    AND delivery.number >= activity.span * 268435456 AND delivery.number < (activity.span + 1) * 268435456
+    AND delivery.recipient = activity.service AND delivery.number > $2 AND delivery.state <> 1
+    AND (delivery.lease_seq > $3 OR delivery.settle_seq > $3)
+)
+SELECT lease_seq AS seq FROM tried WHERE lease_seq > $3
+UNION SELECT settle_seq FROM tried WHERE settle_seq > $3
+UNION SELECT trail.seq FROM tried JOIN trail ON trail.number = tried.number WHERE trail.seq > $3
+ORDER BY seq LIMIT $4
+
 -- name: all_messages
 SELECT {message} FROM message WHERE seq < $1 ORDER BY seq DESC LIMIT $2
 

@@ -1,0 +1,77 @@
+"""Since when a receiver has failed, as it is written down: a restart does not begin the count anew.
+
+Kept rule: whatever is uncertain counts in the receiver's favour. The count begins with the first try that failed after the last
+delivery that the service took, by whichever way, and after the last change of its profile, which may have mended it.
+"""
+
+from __future__ import annotations
+
+from postroad.core.model.directory import Service
+from postroad.core.model.journal import DeliveriesEnded, DeliveryAttempted, Entry, MessagePosted, decode
+from postroad.core.projection.queries import QUERIES
+from postroad.errors import Unavailable
+from postroad.flow.network import Network
+
+TAKEN_LOOKED_AT = 100  # the newest that were delivered: an older one may have been delivered after a newer one
+TRIES_LOOKED_AT = 200
+CHANGED_SEQ = QUERIES["object_versions"][1].index("seq")
+FAILED = "failed"
+
+
+class Failing:
+    """For how long nothing has succeeded; the first failure asks what is written down, all others are counted from it."""
+
+    def __init__(self, network: Network, service: Service) -> None:
+        self._network = network
+        self._service = service
+        self._since: float | None = None  # monotonic
+        self._is_known = False  # whether all that came before us is in it
+
+    def ended(self) -> None:
+        """A push has succeeded."""
+        self._since, self._is_known = None, True
+
+    async def for_s(self, now: float) -> float:
+        """How long it has been failing, with the failure that has come now."""
+        if self._since is None:
+            self._since = now
+            if not self._is_known:
+                self._is_known = True
+                known_s = await self._known_s()
+                if self._since == now:  # nothing has succeeded meanwhile
+                    self._since = now - known_s
+        return self._passed_s(now)
+
+    def _passed_s(self, now: float) -> float:
+        return 0.0 if self._since is None else now - self._since
+
+    async def _known_s(self) -> float:
+        try:
+            since_us = await failing_since_us(self._network, self._service)
+        except Unavailable:  # then the count begins with this failure
+            return 0.0
+        return max(0.0, (self._network.clock.now_us() - since_us) / 1_000_000) if since_us else 0.0
+
+
+async def failing_since_us(network: Network, service: Service) -> int:
+    """When the first of the tries failed that have failed since anything succeeded; 0 when none is known."""
+    await network.indexed()
+    changes = await network.index.query("object_versions", "service", service.gcid)
+    taken = await network.index.query("taken_by", service.gcid, TAKEN_LOOKED_AT)
+    after_seq = max([changes[0][CHANGED_SEQ] if changes else 0, *(settle_seq for _, settle_seq in taken)])
+    after_number = taken[-1][0] if len(taken) == TAKEN_LOOKED_AT else 0
+    for (seq,) in await network.index.query("tried_at", service.gcid, after_number, after_seq, TRIES_LOOKED_AT):
+        batch = await network.journal.read(seq - 1, 1)
+        entry = decode(batch.records[0].facts)
+        if _is_failure(entry):
+            return entry.at_us
+    return 0
+
+
+def _is_failure(entry: Entry) -> bool:
+    """A push that failed, or the last of them: a dead letter, or word to whoever waited for a response."""
+    if isinstance(entry, DeliveriesEnded):
+        return entry.state == FAILED
+    if isinstance(entry, MessagePosted):
+        return entry.ends is not None and entry.ends.state == FAILED
+    return isinstance(entry, DeliveryAttempted)

@@ -206,6 +206,21 @@ async def test_a_service_keeps_its_gcid_when_it_is_renamed(asked: Asked) -> None
     assert asked.running.network.directory.service("Aster/Private") is None
 
 
+@pytest.mark.req("Z6", "N11")
+async def test_limits_and_suspension_are_out_of_owners_hands(asked: Asked) -> None:
+    document = await export(asked, "owner of A")
+    for field, value in (("postsPerSecond", 9), ("limits", {"storedBytes": 9})):
+        wish = {**document, "organizations": {"Aster": house(document) | {field: value}}}
+        refused = await asked.ask("owner of A", "POST", PLAN, {"document": wish})
+        assert [fault["pointer"] for fault in refused.json()["errors"]] == [f"/organizations/Aster/{field}"]
+    wish = {**document, "organizations": {"Aster": house(document) | {"suspended": ""}}}
+    assert (await asked.ask("owner of A", "POST", PLAN, {"document": wish})).status_code == 422
+    set_by_operator = {"postroad": 1, "organizations": {"Aster": {"limits": {"storedBytes": 9}}}}
+    assert (await apply(asked, "operator", set_by_operator)).json()["change"] == 1
+    assert (await apply(asked, "owner of A", document)).json()["steps"] == []
+    assert house(await export(asked, "owner of A"))["limits"] == {"storedBytes": 9}
+
+
 async def test_a_new_organization_is_an_operators_doing(asked: Asked) -> None:
     document = {
         "postroad": 1,

@@ -66,7 +66,7 @@ def certificate(days: int) -> str:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "orders.aster.example")])
     now = datetime.now(UTC)
     builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-    builder = builder.serial_number(x509.random_serial_number()).not_valid_before(now - timedelta(days=1))
+    builder = builder.serial_number(x509.random_serial_number()).not_valid_before(now - timedelta(days=5))
     made = builder.not_valid_after(now + timedelta(days=days)).sign(key, hashes.SHA256())
     return made.public_bytes(serialization.Encoding.PEM).decode()
 
@@ -269,6 +269,46 @@ async def test_an_operator_suspends_and_lets_go_again(asked: Asked) -> None:
     assert kept.json()["suspended"] == "abuse", "an owner's change does not end a suspension"
     assert (await asked.ask("operator", "DELETE", f"{path}/suspension")).status_code == 204
     assert (await asked.ask("owner of A", "GET", path)).json()["suspended"] == ""
+
+
+@pytest.mark.req("Z6")
+async def test_limits_are_set_by_operators_and_seen_by_members(asked: Asked) -> None:
+    path = "/v1/organizations/Aster"
+    limits = {"messageBytes": 1_000, "storedBytes": 5_000, "queuedMessages": 7}
+    wish = {"limits": limits}
+    assert (await asked.ask("owner of A", "PUT", path, wish, match="*")).status_code == 403
+    assert (await asked.ask("operator", "PUT", path, wish, match="*")).json()["limits"] == limits
+    kept = await asked.ask("owner of A", "PUT", path, {"description": "Flowers"}, match="*")
+    assert kept.json()["limits"] == limits
+    usage = await asked.ask("viewer of A", "GET", f"{path}/usage")
+    assert usage.json() == {
+        "organization": "Aster",
+        "postsPerSecond": 0,
+        "messageBytes": 1_000,
+        "storedBytes": {"used": 0, "limit": 5_000},
+        "queuedMessages": {"used": 0, "limit": 7},
+    }
+    assert (await asked.ask("owner of B", "GET", f"{path}/usage")).status_code == 404
+
+
+@pytest.mark.req("Z1")
+async def test_a_certificate_must_not_be_over(asked: Asked) -> None:
+    wish = {"kind": "certificate", "label": "old", "certificate": certificate(days=-1)}
+    response = await asked.ask("owner of A", "POST", "/v1/services/Aster/Public/credentials", wish)
+    assert (response.status_code, response.json()["code"]) == (422, "certificate.expired")
+    credential = {"label": "old", "certificate": wish["certificate"]}
+    document = {
+        "postroad": 1,
+        "organizations": {
+            "Aster": {
+                "people": {"owner@aster.example": {"role": "owner"}},
+                "services": {"Public": {"credentials": [credential]}},
+            }
+        },
+    }
+    refused = await asked.ask("owner of A", "POST", "/v1/configuration/plan", {"document": document})
+    [fault] = refused.json()["errors"]
+    assert fault["pointer"] == "/organizations/Aster/services/Public/credentials/0/certificate"
 
 
 async def test_rates_are_limited_by_operators_alone(asked: Asked) -> None:

@@ -118,7 +118,7 @@ def _operators_fields(entry: OrganizationEntry, current: Organization | None) ->
     """What the entry would change of an organization that is not its owner's to change."""
     if current is None:
         return
-    if entry.posts_per_s != current.posts_per_s:
+    if entry.posts_per_s not in (None, current.posts_per_s):
         yield "postsPerSecond"
     if entry.limits is not None and entry.limits.limits() != current.limits:
         yield "limits"

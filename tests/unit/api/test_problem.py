@@ -11,6 +11,7 @@ import pytest
 from postroad.api.problem import of_error, problem, problem_bytes
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused, Unavailable
+from postroad.flow.throttle import throttled
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "errors.md"
 
@@ -48,6 +49,11 @@ def test_the_fronts_own_refusals(status: int, code: str, expected: str) -> None:
 
 
 @pytest.mark.docs
+@pytest.mark.req("Z6")
+def test_a_refusal_may_say_when_to_come_again() -> None:
+    assert of_error(throttled(4.2)).headers["Retry-After"] == "5"
+
+
 def test_every_code_has_its_section_and_no_section_is_left_over() -> None:
     text = PAGE.read_text()
     sections = re.findall(r"^### ([a-z.-]+)$", text, re.MULTILINE)

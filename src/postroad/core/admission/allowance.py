@@ -43,8 +43,8 @@ UNLIMITED = Allowance(0, 0, 0, 0)
 
 
 def allowance_of(sender: Service, directory: Directory, usual: OrganizationLimits) -> Allowance:
-    """What the sender may take up; remembered in the snapshot."""
-    key = ("allowance", sender.gcid, usual)
+    """What the sender may take up; remembered in the snapshot, for which the usual limits are always the same."""
+    key = ("allowance", sender.gcid)
     known: Allowance | None = directory.cache.get(key)
     if known is None:
         known = directory.cache[key] = _allowance_of(sender, directory, usual)

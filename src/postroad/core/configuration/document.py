@@ -104,7 +104,7 @@ class OrganizationLimitsProfile(Shape):
 
 class OrganizationEntry(Shape):
     description: Prose = ""
-    posts_per_s: Annotated[Rate, Field(alias="postsPerSecond")] = 0
+    posts_per_s: Annotated[Rate | None, Field(alias="postsPerSecond", description="Left out: as it is")] = None
     limits: Annotated[OrganizationLimitsProfile | None, Field(description="Left out: as they are")] = None
     people: Annotated[dict[Email, PersonEntry], Field(max_length=10_000, default_factory=dict)]
     services: Annotated[dict[Name, ServiceEntry], Field(max_length=10_000, default_factory=dict)]

@@ -104,7 +104,7 @@ def plan(
         wanted = Organization(
             name=existing.name if existing else name,
             description=entry.description,
-            posts_per_s=entry.posts_per_s,
+            posts_per_s=_rate(entry, existing),
             suspended=existing.suspended if existing else "",
             limits=_limits(entry, existing),
         )
@@ -121,6 +121,13 @@ def plan(
             steps += removals
     planning.faults += _twice(document) + _ownerless(document, directory, steps) + _wrong(rules, directory, steps)
     return Plan(steps=tuple(steps), faults=tuple(planning.faults))
+
+
+def _rate(entry: OrganizationEntry, existing: Organization | None) -> int:
+    """As the document says, or as it is."""
+    if entry.posts_per_s is not None:
+        return entry.posts_per_s
+    return existing.posts_per_s if existing else 0
 
 
 def _limits(entry: OrganizationEntry, existing: Organization | None) -> OrganizationLimits:

@@ -117,6 +117,34 @@ def test_suspension_is_not_configuration() -> None:
     assert planned(content, suspended).steps == ()
 
 
+@pytest.mark.req("N11")
+def test_a_suspended_service_is_pruned_by_operators_alone() -> None:
+    content: dict[str, Any] = {"postroad": 1, "organizations": {"House": {"services": {"In": {}}}}}
+    directory = applied(planned(content, Directory()), Directory())
+    service = directory.service("House/In")
+    assert service is not None
+    value = msgspec.to_builtins(service) | {"suspended": "unpaid"}
+    suspended = directory.changed([ObjectChange("service", service.gcid, 2, value)], 9)
+    del content["organizations"]["House"]["services"]["In"]
+    faults = planned(content, suspended, prune=True).faults
+    assert [fault.pointer for fault in faults] == ["/organizations/House/services/In"]
+    assert planned(content, suspended, prune=True, may_choose_ids=True).faults == ()
+
+
+@pytest.mark.req("Z6")
+def test_what_operators_set_stays_where_a_document_does_not_speak_of_it() -> None:
+    limits = {"storedBytes": 5, "queuedMessages": 0}
+    content = {"postroad": 1, "organizations": {"House": {"postsPerSecond": 9, "limits": limits}}}
+    directory = applied(planned(content, Directory()), Directory())
+    house = directory.organizations["house"]
+    assert (house.posts_per_s, house.limits.stored_bytes) == (9, 5)
+    assert planned({"postroad": 1, "organizations": {"House": {}}}, directory).steps == ()
+    exported = export(directory, ["House"])["organizations"]["House"]
+    assert (exported["postsPerSecond"], exported["limits"]) == (9, {"storedBytes": 5})
+    [step] = planned({"postroad": 1, "organizations": {"House": {"limits": {}}}}, directory).steps
+    assert [(change.field, change.before, change.after) for change in step.fields] == [("limits", {"storedBytes": 5}, {})]
+
+
 def test_credentials_left_out_stay_even_when_pruning() -> None:
     place = "/organizations/House/services/In/credentials/0"
     content: dict[str, Any] = {

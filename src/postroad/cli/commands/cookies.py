@@ -29,6 +29,7 @@ def list_(out: Output, service: str, connection: Connection) -> None:
         out.value(cookie)
     if not found:
         out.say("No cookies.")
+        return
     rows = [[one["sender"], one["contentType"], plain(one["content"])[:SHOWN_MOST]] for one in found]
     out.table(["SENDER", "TYPE", "CONTENT"], rows)
 

@@ -56,6 +56,7 @@ def list_(out: Output, organization: str, connection: Connection) -> None:
         out.value(one)
     if not found:
         out.say("No provisionings.")
+        return
     rows = [[one["state"], one["service"], one["gcid"], one["provider"], one["expiresAt"] or ""] for one in found]
     out.table(["STATE", "SERVICE", "GCID", "PROVIDER", "CONFIRM UNTIL"], rows)
 

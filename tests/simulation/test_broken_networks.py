@@ -96,3 +96,19 @@ def test_a_broken_network_is_found_out(build: Build, promise: str) -> None:
 def test_a_dead_letter_that_is_dealt_with_twice_is_found_out() -> None:
     report = simulate(15, days=0.5, posts=120, services=7, dealings=25, build=Build(desk=ResendsTwice, attempts_most=3))
     assert any(fault.startswith("a_dead_letter_is_dealt_with_once: ") for fault in report.broken), str(report)
+
+
+@pytest.mark.parametrize(
+    ("overlooking", "fault"),
+    [
+        ("postroad.flow.deliver._check_standing", "was handed to"),
+        ("postroad.core.model.snapshot.Directory.is_suspended", "was posted by"),
+        ("postroad.core.model.snapshot.Directory.is_suspended", "was routed through"),
+    ],
+)
+def test_a_suspension_that_is_overlooked_is_found_out(
+    overlooking: str, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overlooking, lambda *_: False)
+    report = simulate(15, days=0.5, posts=200, services=7, suspensions=12)
+    assert any(found.startswith("nothing_passes_a_suspended_service") and fault in found for found in report.broken)

@@ -68,6 +68,25 @@ def test_dead_letters_of_a_seed_are_resent_dropped_and_fought_over() -> None:
     assert report.refusals["dead-letter.dealt"] > 5, str(report)
 
 
+@pytest.mark.req("N11")
+@pytest.mark.parametrize("place", range(SIMULATIONS))
+def test_the_promises_hold_while_services_are_suspended_and_resumed(place: int) -> None:
+    """Nothing passes them, nothing of theirs is lost, and everything ends in time; over crashes and lost indexes."""
+    seed = SEED + place
+    print(f"seed {seed}: repeat with POSTROAD_TEST_SEED={seed}")
+    report = simulate(seed, days=0.5, posts=120, services=7, suspensions=6)
+    assert not report.broken, str(report)
+
+
+@pytest.mark.req("N11")
+def test_suspensions_of_a_seed_are_felt() -> None:
+    report = simulate(15, days=0.5, posts=200, services=7, suspensions=12)
+    assert not report.broken, str(report)
+    assert report.events["suspensions"] >= 3, str(report)
+    for code in ("service.suspended", "sender.suspended", "recipient.suspended"):
+        assert report.refusals[code], str(report)
+
+
 def test_a_busy_hour_keeps_them_too() -> None:
     report = simulate(11, days=1 / 24, posts=400, services=12, crashes=20)
     assert not report.broken, str(report)

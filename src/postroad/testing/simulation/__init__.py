@@ -9,6 +9,7 @@
     rules          services and rules drawn at random
     sending        how services send
     clerks         how people deal with dead letters
+    operators      how operators suspend services
     bookkeeping    what a journal says happened, told by the plainest reading of it
     histories      the histories that the network tells of it
     rehearsal      a restart, tried on a copy at any moment

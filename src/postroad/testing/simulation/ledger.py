@@ -30,6 +30,14 @@ class Emptied(NamedTuple):
     at_us: int
 
 
+class Suspended(NamedTuple):
+    """A service was suspended for certain between these moments."""
+
+    service: str  # GCID
+    from_us: int
+    until_us: int
+
+
 @dataclass(slots=True)
 class Ledger:
     accepted: dict[str, str] = field(default_factory=dict)  # session → handle of the posts answered with success
@@ -42,6 +50,7 @@ class Ledger:
     )  # session, by whom, code per recipient
     resent: dict[int, int] = field(default_factory=dict)  # dead letter → the delivery it is now
     dropped: list[int] = field(default_factory=list)
+    suspended: list[Suspended] = field(default_factory=list)
     refusals: Counter[str] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
     wrongs: list[str] = field(default_factory=list)  # what a service was told and should not have been

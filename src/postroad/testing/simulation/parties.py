@@ -77,6 +77,10 @@ class Party:
         except (ConnectionLost, Unavailable):
             await self.pause()
             return []
+        except Refused as refusal:  # suspended, and not even allowed to look
+            self.ledger.refusals[refusal.code] += 1
+            await self.pause()
+            return []
 
     async def post(self, message: Message) -> str:
         """The session under which the message was accepted, or an empty text when it was refused."""

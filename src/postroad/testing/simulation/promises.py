@@ -217,6 +217,22 @@ def what_is_in_hand_is_not_withdrawn(outcome: Outcome) -> Iterator[str]:
                 yield f"{_named(leg, outcome)} was withdrawn by entry {end.seq}, handed out by entry {lease.seq}"
 
 
+def nothing_passes_a_suspended_service(outcome: Outcome) -> Iterator[str]:
+    """It is handed nothing, posts nothing, and is on the route of nothing new."""
+    for service, from_us, until_us in outcome.ledger.suspended:
+        certain = range(from_us + CROSSING_US, until_us)
+        for hand_out in outcome.ledger.handed_out:
+            if hand_out.receiver == service and hand_out.at_us in certain:
+                yield f"delivery {hand_out.number:x} was handed to {service}, which was suspended"
+        for post in outcome.books.posted.values():
+            if post.at_us not in certain or post.ends is not None:
+                continue  # what the network answers in a recipient's place is not posted by it
+            if post.sender == service:
+                yield f"{post.session} was posted by {service}, which was suspended"
+            if post.answers is None and any(hop.service == service for copy in post.copies for hop in copy.hops):
+                yield f"{post.session} was routed through {service}, which was suspended"
+
+
 def nobody_was_told_nonsense(outcome: Outcome) -> Iterator[str]:
     yield from outcome.ledger.wrongs
 
@@ -237,6 +253,7 @@ PROMISES: tuple[Callable[[Outcome], Iterator[str]], ...] = (
     a_delivery_is_answered_once,
     what_was_withdrawn_is_cancelled,
     what_is_in_hand_is_not_withdrawn,
+    nothing_passes_a_suspended_service,
     nobody_was_told_nonsense,
 )
 

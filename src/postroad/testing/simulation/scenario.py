@@ -26,6 +26,7 @@ from postroad.testing.simulation.clerks import deal_now_and_then
 from postroad.testing.simulation.histories import histories_that_differ
 from postroad.testing.simulation.ledger import Ledger
 from postroad.testing.simulation.network import Build, ConnectionLost, SimulatedNetwork
+from postroad.testing.simulation.operators import suspend_now_and_then
 from postroad.testing.simulation.parties import Party
 from postroad.testing.simulation.promises import Outcome, broken
 from postroad.testing.simulation.rehearsal import rehearse
@@ -70,13 +71,14 @@ def simulate(
     posts: int = 400,
     crashes: int = 6,
     dealings: int = 0,
+    suspensions: int = 0,
     build: Build | None = None,
 ) -> Report:
-    """Run it; ``posts``, ``crashes`` and ``dealings`` with dead letters are the numbers to expect."""
+    """Run it; ``posts``, ``crashes``, ``dealings`` with dead letters and ``suspensions`` are the numbers to expect."""
     loop = virtual_loop(drawn_from(seed, "order"))
     scenario = Scenario(seed, loop, build)
     with Complaints() as complaints:
-        loop.run_until_complete(scenario.run(days * DAY_S, services, posts, crashes, dealings))
+        loop.run_until_complete(scenario.run(days * DAY_S, services, posts, crashes, dealings, suspensions))
     return scenario.report(loop.time(), [*loop.failures, *complaints.lines])
 
 
@@ -114,7 +116,9 @@ class Scenario:
         self._chain = b""
         self._chores: list[asyncio.Task[None]] = []
 
-    async def run(self, traffic_s: float, services: int, posts: int, crashes: int, dealings: int) -> None:
+    async def run(
+        self, traffic_s: float, services: int, posts: int, crashes: int, dealings: int, suspensions: int
+    ) -> None:
         await self.running.start()
         parties = await self._register(services)
         end_us = self.running.clock.now_us() + round(traffic_s * 1_000_000)
@@ -127,6 +131,9 @@ class Scenario:
         self._do(self._change_rules_now_and_then(RULE_CHANGES, traffic_s))
         clerks = drawn_from(self.seed, "clerks")
         self._do(deal_now_and_then(self.running, self.ledger, clerks, dealings, traffic_s))
+        gcids = [party.gcid for party in parties]
+        operators = drawn_from(self.seed, "operators")
+        self._do(suspend_now_and_then(self.running, self.ledger, operators, gcids, suspensions, traffic_s))
         await asyncio.sleep(traffic_s + max(DEFAULT_EXPIRATIONS_S))
         for party in parties:
             party.leave()

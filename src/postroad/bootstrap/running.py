@@ -103,6 +103,7 @@ async def open_network(
         )
         await network.configuration.load()
         await network.allowances.open()
+        stack.push_async_callback(network.allowances.close)
         operator_key = await ensure_operator(network, settings.data)
         await ensure_own_service(network)
         _keep_house(settings, network, store, stack)

@@ -87,6 +87,7 @@ class AcceptStage:
         now_us = self._clock.now_us()
         steps: list[Step] = []
         places: list[int] = []
+        limited = caller.service is not None and self._allowances.allowance(caller.service) != UNLIMITED
         for place, posting in enumerate(postings):
             if not _is_plain(posting):
                 self.post(caller, posting, partial(answered, place))
@@ -94,7 +95,7 @@ class AcceptStage:
             try:
                 admitted = admit(posting.message, caller, directory, now_us)
                 step = self._step(admitted, posting, directory)
-                if self._allowances.allowance(admitted.sender) != UNLIMITED:
+                if limited:
                     self._accept_allowed(step, admitted, posting, partial(answered, place))
                     continue
                 steps.append(step)

@@ -19,6 +19,7 @@ from postroad.errors import Refused, Unavailable
 from postroad.flow.posting import Answer, Answered
 from postroad.ports import Clock, IndexReader
 
+LOOK_EVERY_S = 5.0  # while a limit matters: other nodes accept posts too, and what was fetched is to be forgotten
 IDLE_SHARE = 10  # a look that takes 10 ms is followed by 100 without one …
 IDLE_MOST_S = 1.0  # … but nobody waits for longer than this
 WAITING_MOST = 100  # posts of one organization that wait for a look
@@ -40,6 +41,7 @@ class AllowStage:
         self._usual = usual
         self._account = Account()
         self._looking: asyncio.Task[None] | None = None
+        self._looked_at = float("-inf")
         self._rests_until = 0.0
         self._waiting: Counter[str] = Counter()
 
@@ -50,6 +52,12 @@ class AllowStage:
         limits = [self._usual, *(house.limits for house in directory.organizations.values())]
         if any(one != none for one in limits) or any(one.limits.queued_messages for one in directory.services.values()):
             await self.look()
+
+    async def close(self) -> None:
+        """Look no more."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
 
     def allowance(self, sender: Service) -> Allowance:
         return allowance_of(sender, self._directory(), self._usual)
@@ -65,6 +73,8 @@ class AllowStage:
 
     def take(self, charge: Charge, allowance: Allowance) -> bool:
         """Take up what the charge says, if it fits as far as we know."""
+        if self._clock.monotonic() - self._looked_at > LOOK_EVERY_S:
+            self._begin_look()
         fits = not self._account.excess(charge, allowance)
         if fits:
             self._account.begin(charge)
@@ -97,9 +107,12 @@ class AllowStage:
 
     async def look(self) -> None:
         """Bring the account up to date; whoever asks meanwhile waits for the same look."""
+        await asyncio.shield(self._begin_look())
+
+    def _begin_look(self) -> asyncio.Task[None]:
         if self._looking is None:
             self._looking = asyncio.get_running_loop().create_task(self._look())
-        await asyncio.shield(self._looking)
+        return self._looking
 
     async def _look(self) -> None:
         if (rest_s := self._rests_until - self._clock.monotonic()) > 0:
@@ -119,6 +132,6 @@ class AllowStage:
             pass
         finally:
             self._account.end_look(charges)
-            ended = self._clock.monotonic()
+            ended = self._looked_at = self._clock.monotonic()
             self._rests_until = ended + min(IDLE_MOST_S, IDLE_SHARE * (ended - started))
             self._looking = None

@@ -188,7 +188,7 @@ def _receiver(caller: Caller) -> Service:
 
 def _check_standing(service: Service, directory: Directory) -> None:
     """Refuse to hand anything out to who is suspended, also when that happened while it waited; settling goes on."""
-    if directory.is_suspended(directory.services.get(service.gcid, service)):
+    if directory.is_suspended(service):
         raise Refused(
             "service.suspended",
             f"{service.address} is suspended; its messages wait until they expire, please contact the network's operator",

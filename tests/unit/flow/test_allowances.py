@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from postroad.core.admission.allowance import Amount, Charge
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import OrganizationLimits, ServiceLimits, Visibility
 from postroad.core.model.message import Message, MessageType, Part, Recipient
@@ -188,6 +189,24 @@ async def test_a_flood_does_not_wait_for_looks(trade: Trade, monkeypatch: pytest
     done, waiting = await asyncio.wait(posts, timeout=0.1)
     assert (len(done), len(waiting)) == (7, 3)
     assert {(await post).code for post in posts} == {"limit.storage"}
+
+
+@pytest.mark.req("Z6")
+async def test_what_other_nodes_accept_is_noticed_soon(trade: Trade, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allow, "LOOK_EVERY_S", 0.0)
+    network = trade.network
+    await trade.limit(queued_messages=3)
+    elsewhere = allow.AllowStage(
+        network.index, network.configuration.directory, network.clock, network.indexed, OrganizationLimits()
+    )
+    assert trade.buyer.service is not None
+    allowance = elsewhere.allowance(trade.buyer.service)
+    charge = Charge("mybiz", trade.buyer.service.gcid, Amount(1, 1))
+    for _ in range(3):
+        await trade.post()
+    elsewhere.take(charge, allowance)  # it has not looked yet, and begins to
+    await asyncio.sleep(0.2)
+    assert not elsewhere.take(charge, allowance)
 
 
 async def test_without_limits_nobody_looks(trade: Trade, monkeypatch: pytest.MonkeyPatch) -> None:

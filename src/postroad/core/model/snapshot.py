@@ -88,9 +88,10 @@ class Directory:
         return service.visibility is Visibility.PUBLIC or service.organization.casefold() == organization.casefold()
 
     def is_suspended(self, service: Service) -> bool:
-        """Whether an operator has suspended the service or its organization."""
+        """Whether an operator has suspended the service or its organization; asked of the service as it is now."""
         organization = self.organization(service.organization)
-        return bool(service.suspended or (organization is not None and organization.suspended))
+        now = self.services.get(service.gcid, service)
+        return bool(now.suspended or (organization is not None and organization.suspended))
 
     def services_of(self, organization: str) -> list[Service]:
         wanted = organization.casefold()

@@ -19,9 +19,12 @@ from postroad.errors import Refused, Unavailable
 from postroad.flow.posting import Answer, Answered
 from postroad.ports import Clock, IndexReader
 
-LOOK_EVERY_S = 5.0  # while a limit matters: other nodes accept posts too, and what was fetched is to be forgotten
-IDLE_SHARE = 10  # a look that takes 10 ms is followed by 100 without one …
-IDLE_MOST_S = 1.0  # … but nobody waits for longer than this
+# A look takes about 3 s for a million deliveries that wait. While a limit matters there is one every few seconds, since other
+# nodes accept posts too; but never more than a twentieth of the time, unless somebody is at the limit.
+LOOK_EVERY_S = 5.0
+LOOKING_SHARE = 20
+IDLE_SHARE = 10  # at the limit, a look that takes 10 ms is followed by 100 without one …
+IDLE_MOST_S = 5.0  # … but nobody waits for longer than this
 WAITING_MOST = 100  # posts of one organization that wait for a look
 
 
@@ -41,7 +44,7 @@ class AllowStage:
         self._usual = usual
         self._account = Account()
         self._looking: asyncio.Task[None] | None = None
-        self._looked_at = float("-inf")
+        self._looks_again_at = float("-inf")
         self._rests_until = 0.0
         self._waiting: Counter[str] = Counter()
 
@@ -73,7 +76,7 @@ class AllowStage:
 
     def take(self, charge: Charge, allowance: Allowance) -> bool:
         """Take up what the charge says, if it fits as far as we know."""
-        if self._clock.monotonic() - self._looked_at > LOOK_EVERY_S:
+        if self._clock.monotonic() >= self._looks_again_at:
             self._begin_look()
         fits = not self._account.excess(charge, allowance)
         if fits:
@@ -132,6 +135,7 @@ class AllowStage:
             pass
         finally:
             self._account.end_look(charges)
-            ended = self._looked_at = self._clock.monotonic()
+            ended = self._clock.monotonic()
             self._rests_until = ended + min(IDLE_MOST_S, IDLE_SHARE * (ended - started))
+            self._looks_again_at = ended + max(LOOK_EVERY_S, LOOKING_SHARE * (ended - started))
             self._looking = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroad.core.model.delivery import MOVES, State
+from postroad.core.model.delivery import DEALT_WITH, MOVES, State
 
 WIDTH, ROW, BOX_WIDTH, BOX_HEIGHT = 640, 70, 150, 40
 LEFT, RIGHT = 60, WIDTH - BOX_WIDTH - 20
@@ -26,9 +26,23 @@ def render() -> str:
     for number, state in enumerate(others):
         y = 10 + ROW * (number + 0.5)
         boxes += [_box(state, RIGHT, y), _arrow(_moves(start, state), middle, y)]
+        if state is State.FAILED:
+            boxes.append(_new_round(y, start))
     label = f"A delivery begins {start.name.lower()} and ends " + ", ".join(state.name.lower() for state in others)
     head = HEAD.format(width=WIDTH, height=height, label=label, line=LINE, paper=PAPER, ink=INK)
     return head + "".join(boxes) + "</g>\n</svg>\n"
+
+
+def _new_round(y: float, start: State) -> str:
+    """What may be done about a delivery that failed: a dashed line to a new delivery, or nothing more."""
+    again = ", ".join(what for what, leads_to in DEALT_WITH.items() if leads_to is start)
+    aside = ", ".join(what for what, leads_to in DEALT_WITH.items() if leads_to is not start)
+    low, begin, end = y + 14, RIGHT, LEFT + BOX_WIDTH + 2
+    line = (
+        f'<path d="M{begin} {low:g}H{end}" fill="none" stroke="{LINE}" stroke-dasharray="5 4" marker-end="url(#tip)"/>'
+    )
+    label = f'<text x="{(begin + end) / 2 + 40:g}" y="{low + 14:g}" font-size="12">{again}: a new delivery; or {aside}</text>\n'
+    return line + label
 
 
 def _moves(start: State, end: State) -> str:

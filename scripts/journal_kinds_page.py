@@ -37,6 +37,7 @@ MEANINGS = {
     "expires_at_us": "when it expires; 0 = never",
     "form": "wire form: json, soap11, soap12, envelope, bulk",
     "handle": "the sender's own name for the message",
+    "hop": "which service of the copy's route, counted from 0",
     "hops": "the services to pass, the recipient last",
     "id": "id of the part",
     "invoker": "GCID of the service that brought it in",

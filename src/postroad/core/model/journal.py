@@ -87,7 +87,7 @@ class Answers(Struct, gc=False, frozen=True, array_like=True):
     session: str
     handle: str = ""
     journey: int = 0  # the request's copy whose journey this ends once the requester has it
-    shown_requester: str = ""  # GCID that the responder takes for the requester, from whom it is kept; empty: the real one
+    shown_requester: str = ""  # GCID that the responder takes for the requester, who is hidden; empty: the real one
 
 
 class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.posted"):

@@ -53,7 +53,8 @@ class IdleConnections:
         if len(self._resting) > self._in_all:
             self._drop(next(iter(self._resting)))
 
-    def close(self) -> None:
+    def shed(self) -> None:
+        """Let go of all of them."""
         for connection in list(self._resting):
             self._drop(connection)
 

@@ -7,6 +7,7 @@ while Host and TLS keep the name. Everything together has one deadline. Nothing 
 from __future__ import annotations
 
 import asyncio
+import errno
 import ssl
 from collections.abc import Hashable
 from ipaddress import ip_address
@@ -25,6 +26,8 @@ from postroad.ports import Clock, Resolver
 
 CONNECT_S = 5.0  # for each address
 ADDRESSES_TRIED = 3
+OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE})
+SHEDDING_S = 0.01  # the loop closes what is dropped in its next turns
 ANSWER_BYTES = 64 << 10
 
 
@@ -58,7 +61,7 @@ class HttpPusher:
             return PushAnswer(status=None, fault=str(error))
 
     async def close(self) -> None:
-        self._idle.close()
+        self._idle.shed()
         self._resolver.close()
 
     async def _exchange(self, request: PushRequest, deadline: float) -> Answer:
@@ -92,10 +95,23 @@ class HttpPusher:
         fault: Exception = TimeoutError()
         for address in (await self._checked(destination, deadline))[:ADDRESSES_TRIED]:
             try:
-                return await _connect(address, destination, tls, deadline)
+                return await self._opened(address, destination, tls, deadline)
             except (OSError, ValueError) as error:  # ValueError: a name that TLS cannot ask for
                 fault = error
         raise NoAnswer(f"{destination.host}: {in_words(fault)}") from fault
+
+    async def _opened(
+        self, address: Address, destination: Destination, tls: ssl.SSLContext | None, deadline: float
+    ) -> Connection:
+        """A new connection; when there are no more files to be had, those that only wait make room for it."""
+        try:
+            return await _connect(address, destination, tls, deadline)
+        except OSError as error:
+            if error.errno not in OUT_OF_FILES or not len(self._idle):
+                raise
+        self._idle.shed()
+        await asyncio.sleep(SHEDDING_S)
+        return await _connect(address, destination, tls, deadline)
 
     async def _checked(self, destination: Destination, deadline: float) -> list[Address]:
         addresses = await self._resolved(destination, deadline)

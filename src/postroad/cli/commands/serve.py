@@ -34,7 +34,9 @@ def serve(out: Output, settings: Settings, port: int | None) -> None:
 async def _run(out: Output, settings: Settings) -> None:
     from postroad.api.serve import serve as serve_http
     from postroad.bootstrap import open_network
+    from postroad.bootstrap.open_files import allow_open_files
 
+    allow_open_files()
     async with open_network(settings) as running:
         with address_left_in(settings.data) as leave_address:
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+from typing import Any
 
+import pytest
+
+from postroad.adapters.transport import push
 from postroad.adapters.transport.connection import Connection
 from postroad.adapters.transport.idle import IdleConnections
+from tests.unit.adapters.transport.receivers import answering, pusher, receiving, to
 
 
 class Stub(asyncio.Transport):
@@ -42,7 +48,7 @@ def test_the_oldest_give_way() -> None:
         for place, each in zip("aaabb", kept, strict=True):
             idle.keep(place, each)
         assert [each.open for each in kept] == [False, False, True, True, True]
-        idle.close()
+        idle.shed()
         assert not any(each.open for each in kept)
         assert len(idle) == 0
 
@@ -61,5 +67,43 @@ def test_none_rests_for_long() -> None:
         idle.keep("here", first)
         await asyncio.sleep(0.05)
         assert (first.open, len(idle)) == (False, 0)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.req("D8")
+def test_when_files_run_out_those_that_only_wait_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = push._connect
+
+    async def scenario() -> None:
+        idle = IdleConnections()
+        first = connection()
+        idle.keep("elsewhere", first)
+
+        async def out_of_files(*arguments: Any) -> Connection:
+            if first.open:
+                raise OSError(errno.EMFILE, "Too many open files")
+            return await connect(*arguments)
+
+        monkeypatch.setattr(push, "_connect", out_of_files)
+        async with receiving(answering(b"HTTP/1.1 204 No Content\r\n\r\n")) as receiver:
+            sender = pusher(idle=idle)
+            assert (await sender.push(to(receiver))).status == 204
+            await sender.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.req("D8")
+def test_when_files_run_out_and_nobody_waits_the_push_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def out_of_files(*arguments: Any) -> Connection:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    async def scenario() -> None:
+        monkeypatch.setattr(push, "_connect", out_of_files)
+        async with receiving(answering(b"")) as receiver:
+            answer = await pusher().push(to(receiver))
+            assert answer.status is None
+            assert "Too many open files" in answer.fault
 
     asyncio.run(scenario())

@@ -1,0 +1,18 @@
+"""As many open files as the system lets this process have: every push under way and every client needs one.
+
+Kept rule: what the operator has set as the most (the hard limit) stays. Only what a shell hands out by default, often 1,024, is
+too little for a node that pushes to hundreds of servers at a time.
+"""
+
+from __future__ import annotations
+
+import resource
+
+
+def allow_open_files() -> None:
+    """Raise this process's limit to the most that it may have."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    except (ValueError, OSError):  # some systems name a most that they do not grant; then what is there must do
+        return

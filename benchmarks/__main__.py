@@ -4,8 +4,8 @@
     python -m benchmarks list
     python -m benchmarks profile NAME [--native]
 
-Without names every scenario runs, then the small benchmarks of codecs, index, transforms and routing. Results go to the screen
-and to benchmarks/results/latest.json; a full run with the peer, or --publish, also rewrites the tables in
+Without names every scenario runs, then the small benchmarks of codecs, index, transforms, routing and isolation. Results go to
+the screen and to benchmarks/results/latest.json; a full run with the peer, or --publish, also rewrites the tables in
 docs/explanation/performance.md.
 The exit code is 1 when a floor is missed or a scenario failed, 2 when something needed is missing.
 """
@@ -34,6 +34,7 @@ SMALL = {
     "indexing": "Index",
     "transforming": "Transforms",
     "routing": "Rules and routes",
+    "isolation": "Slow receivers and many recipients",
 }  # benchmarks of single parts, each a module of its own
 PROFILE_S = 8
 
@@ -45,6 +46,7 @@ def run_all(names: Sequence[str], pace: Pace) -> report.Run:
     compared = (
         compare_all(scenarios, pace) if scenarios else Comparison(machine=description(report.ROOT, with_peer=False))
     )
+    texts, failed = small_benchmarks([name for name in SMALL if name in names])
     return report.Run(
         command=shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]]),
         date=f"{datetime.now(UTC):%Y-%m-%d}",
@@ -52,16 +54,22 @@ def run_all(names: Sequence[str], pace: Pace) -> report.Run:
         rounds=pace.rounds,
         seconds_a_round=pace.seconds,
         rows=compared.rows,
-        failures=compared.failures,
-        texts={title: small_benchmark(name) for name, title in SMALL.items() if name in names},
+        failures=compared.failures | failed,
+        texts=texts,
     )
 
 
-def small_benchmark(name: str) -> str:
-    progress.print(f"{name} …")
-    command = [sys.executable, "-m", f"benchmarks.{name}"]
-    done = subprocess.run(command, cwd=report.ROOT, capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode == 0 else f"failed: {done.stderr.strip()[-500:]}"
+def small_benchmarks(names: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """What each printed, by its title; and why some failed: what they are to reach was missed, or they broke off."""
+    texts, failed = {}, {}
+    for name in names:
+        progress.print(f"{name} …")
+        command = [sys.executable, "-m", f"benchmarks.{name}"]
+        done = subprocess.run(command, cwd=report.ROOT, capture_output=True, text=True, check=False)
+        texts[SMALL[name]] = done.stdout
+        if done.returncode:
+            failed[name] = done.stderr.strip()[-500:]
+    return texts, failed
 
 
 def profile_scenario(name: str, *, native: bool) -> None:

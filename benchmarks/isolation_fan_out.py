@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.isolation_load import posting
 from benchmarks.isolation_network import Members, Receivers, network, receivers
+from benchmarks.network import NetworkServer
 
 RECIPIENTS = 10_000
 OF_EACH = 10  # services of one organization
@@ -54,25 +57,40 @@ def open_files(process_id: int) -> int:
     return sum(1 for _ in Path(f"/proc/{process_id}/fd").iterdir())
 
 
-async def fan_out(folder: Path, recipients: int, body_bytes: int) -> FanOut:
-    """Post once to everybody, on a network of its own, and wait until everybody has it."""
+class Everybody(NamedTuple):
+    """A running network, and all of its push services with the process that plays them."""
+
+    server: NetworkServer
+    receiving: Receivers
+    addresses: list[str]
+
+
+@contextmanager
+def everybody(folder: Path, recipients: int) -> Iterator[Everybody]:
     with receivers() as receiving:
         members = Members(receiving)
-        everybody = [
+        names = [f"s{number}" for number in range(OF_EACH)]
+        addresses = [
             address
-            for number in range(0, recipients, OF_EACH)
-            for address in members.pushed_to(f"Member{number}", [f"s{one}" for one in range(OF_EACH)], "good")
+            for number in range(recipients // OF_EACH)
+            for address in members.pushed_to(f"Member{number}", names, "good")
         ]
         with network(folder, members) as server:
-            async with posting(server.port, server.sender_key) as poster:
-                process_id = server.server_process_id
-                forget_the_most(process_id)
-                before, begun = Memory.of(process_id), time.monotonic()
-                await poster.post(everybody, body_bytes)
-                post_s, after_post = time.monotonic() - begun, Memory.of(process_id)
-                files_most = await all_arrived(receiving, process_id, recipients)
-                all_s = time.monotonic() - begun
-                return FanOut(body_bytes, before, after_post, Memory.of(process_id), post_s, all_s, files_most)
+            yield Everybody(server, receiving, addresses)
+
+
+async def fan_out(all_of_them: Everybody, body_bytes: int) -> FanOut:
+    """Post once to everybody, and wait until everybody has it."""
+    server, receiving, addresses = all_of_them
+    process_id = server.server_process_id
+    async with posting(server.port, server.sender_key) as poster:
+        forget_the_most(process_id)
+        before, begun = Memory.of(process_id), time.monotonic()
+        await poster.post(addresses, body_bytes)
+        post_s, after_post = time.monotonic() - begun, Memory.of(process_id)
+    files_most = await all_arrived(receiving, process_id, len(addresses))
+    all_s = time.monotonic() - begun
+    return FanOut(body_bytes, before, after_post, Memory.of(process_id), post_s, all_s, files_most)
 
 
 async def all_arrived(receiving: Receivers, process_id: int, count: int) -> int:
@@ -87,14 +105,17 @@ async def all_arrived(receiving: Receivers, process_id: int, count: int) -> int:
 
 
 async def fan_out_table(folder: Path, recipients: int = RECIPIENTS) -> str:
-    lines = [
-        f"one message to {recipients:,} push services of {recipients // OF_EACH:,} organizations",
-        "body        post, s   all pushed, s   RSS before, MiB   after the post   most   open files, most",
-    ]
-    for size in SIZES:
-        found = await fan_out(folder / f"fan-out-{size}", recipients, size)
-        lines.append(
-            f"{size >> 10:4} KiB {found.post_s:11.2f} {found.all_s:15.1f} {found.before.now / MIB:17.0f} "
-            f"{found.after_post.now / MIB:16.0f} {found.at_the_end.most / MIB:6.0f} {found.files_most:18}"
-        )
-    return "\n".join(lines)
+    with everybody(folder / "fan-out", recipients) as all_of_them:
+        found = [await fan_out(all_of_them, size) for size in SIZES]
+    return "\n".join(
+        [
+            f"one message to {recipients:,} push services of {recipients // OF_EACH:,} organizations",
+            "body        post, s   all pushed, s   RSS before, MiB   after the post   most   open files, most",
+            *map(line_of, found),
+        ]
+    )
+
+
+def line_of(found: FanOut) -> str:
+    memory = f"{found.before.now / MIB:17.0f} {found.after_post.now / MIB:16.0f} {found.at_the_end.most / MIB:6.0f}"
+    return f"{found.body_bytes >> 10:4} KiB {found.post_s:11.2f} {found.all_s:15.1f} {memory} {found.files_most:18}"

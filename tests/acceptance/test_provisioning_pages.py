@@ -237,3 +237,17 @@ def test_plain_addresses_are_taken() -> None:
         assert checked.validate_python(url) == url
     with pytest.raises(ValidationError):
         checked.validate_python("https://provider.example/" + "x" * 2_000)
+
+
+@pytest.mark.req("Z5", "N1")
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+async def test_another_site_cannot_use_a_browsers_password(place: Market, site: str) -> None:
+    """Having logged in for the page, a browser sends the password with whatever others make it ask of this network."""
+    form = fields(await browse(place, "owner@mybiz", PAGE)) | {"service": "Shipping"}
+    assert (await send(place, "owner@mybiz", form, **{"Sec-Fetch-Site": site})).status_code == 403
+    password = basic("owner@mybiz", place.keys["owner@mybiz"])
+    for method, path in (("POST", "/v1/logout"), ("POST", MINE), ("DELETE", "/v1/services/MyBiz/Office")):
+        answer = await place.client.request(method, path, headers=password | {"Sec-Fetch-Site": site, "If-Match": "*"})
+        assert (answer.status_code, answer.json()["code"]) == (403, "permission.denied")
+    assert (await place.client.get(MINE, headers=password | {"Sec-Fetch-Site": site})).status_code == 200
+    assert (await send(place, "owner@mybiz", form, **{"Sec-Fetch-Site": "same-origin"})).status_code == 303

@@ -1,163 +1,26 @@
-"""Provisioning: an enterprise and a provider come to trust each other, and stop to.
+"""What the two parties of a provisioning say: the provider confirms, either revokes, and services register cookies.
 
-A person of the enterprise begins it and is sent to the provider's web site; the provider, once it knows its customer there,
-confirms it by a message of its own; either may revoke it. Kept rules: only the provider that was chosen can confirm, once, in
-time and with the token that its site was shown; whatever is wrong about a confirmation changes nothing; a wrong token and
-somebody else's are refused alike.
+Kept rules: only the provider that was chosen can confirm, once, in time and with the token that its site was shown; whatever is
+wrong about a confirmation changes nothing; a wrong token and somebody else's are refused alike. How a person begins is in
+``administration_trust.py``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hmac import compare_digest
-from typing import NamedTuple
-from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from postroad.core.configuration.cookies import cookie_fault
-from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Accepts, Role, Service
-from postroad.core.model.ids import GCID, check_name
+from postroad.core.model.directory import Service
+from postroad.core.model.ids import GCID
 from postroad.core.model.message import Cookie
 from postroad.core.model.snapshot import Directory
-from postroad.core.model.trust import (
-    CONFIRM_WITHIN_S,
-    Provisioning,
-    RegisteredCookie,
-    cookie_key,
-    token_hash,
-)
+from postroad.core.model.trust import RegisteredCookie, cookie_key, token_hash
 from postroad.errors import Refused
-from postroad.flow.administration import (
-    Administration,
-    address_claims,
-    not_found,
-    organization_for,
-    removing,
-    service_for,
-    visible_organization,
-    visible_service,
-)
+from postroad.flow.administration import removing
 from postroad.flow.configure import Change, Configuration, saving
 from postroad.ports import Clock
-
-# A path and a query in plain characters; nothing encoded that, decoded, would be a slash, a dot, a percent sign or a control.
-RETURNABLE = re.compile(r"/(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%(?!2[EeFf5]|5[Cc]|[01]|7[Ff])[0-9A-Fa-f]{2})*", re.ASCII)
-RETURN_PATH = "/provisioned/"  # where on this network people come back to; the enterprise's GCID follows
-
-
-class Begun(NamedTuple):
-    """A provisioning that waits for its confirmation, and where the person goes now."""
-
-    provisioning: Provisioning
-    redirect: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """What a person wants connected: a service of their organization with a provider's service."""
-
-    organization: str
-    provider: str  # GCID or address
-    service: str  # the name of a new service, or of one that was connected with this provider before
-    return_path: str = ""  # where on this network they go on afterwards
-
-
-async def begin(administration: Administration, caller: Caller, wish: Wish, public_url: str) -> Begun:
-    """Register the service that will stand for the provider's, and say where its person proves to be a customer there."""
-    network = administration.network
-    token, gcid = network.randomness.bytes(8).hex(), administration.new_id()
-    now_us = network.clock.now_us()
-    check_name(wish.service, "The service's")
-    check_return_path(wish.return_path)
-
-    def decide(directory: Directory) -> list[Change]:
-        house = organization_for(caller, directory, wish.organization, Role.DEVELOPER)
-        provider = offering(caller, directory, wish.provider)
-        service = _standing_for(directory.service(f"{house.name}/{wish.service}"), provider, directory)
-        changes: list[Change] = []
-        if service is None:
-            service = _mapped_service(gcid, house.name, wish.service, provider)
-            changes = [saving(service), *address_claims(None, service)]
-        provisioning = Provisioning(
-            service=service.gcid,
-            provider=provider.gcid,
-            started_by=caller.name,
-            started_at_us=now_us,
-            expires_at_us=now_us + CONFIRM_WITHIN_S * 1_000_000,
-            token_hash=token_hash(token),
-            return_path=wish.return_path,
-        )
-        return [*changes, saving(provisioning)]
-
-    directory = await administration.carry_out(caller.name, decide, "provisioning begun")
-    service = directory.service(f"{wish.organization}/{wish.service}")
-    if service is None:  # removed in this very moment
-        raise not_found()
-    provisioning = directory.provisionings[service.gcid]
-    provider = directory.services[provisioning.provider]
-    return Begun(provisioning, redirect_url(provider.provisioning_url, service.gcid, token, public_url))
-
-
-def offering(caller: Caller, directory: Directory, named: str) -> Service:
-    """The provider's service of that name, when its customers can be provisioned."""
-    provider = visible_service(caller, directory, named)
-    if not provider.provisioning_url:
-        raise Refused(
-            "provisioning.not-offered",
-            f"{provider.address} has no provisioning URL; send to it as it is, or ask its owner how to become a customer",
-        )
-    if directory.is_suspended(provider):
-        raise Refused("recipient.suspended", f"{provider.address} is suspended; try again when it is back")
-    return provider
-
-
-def _standing_for(service: Service | None, provider: Service, directory: Directory) -> Service | None:
-    """The service that is to be connected anew; None when it is to be made."""
-    if service is None:
-        return None
-    before = directory.provisionings.get(service.gcid)
-    if before is None or before.provider != provider.gcid:
-        raise Refused(
-            "name.taken",
-            f"There is a service {service.address} with a purpose of its own; choose another name",
-            pointer="/service",
-        )
-    if before.is_active:
-        raise Refused(
-            "provisioning.active",
-            f"{service.address} is connected with {provider.address}; revoke that first, or choose another name",
-            pointer="/service",
-        )
-    return service
-
-
-def _mapped_service(gcid: str, organization: str, name: str, provider: Service) -> Service:
-    """A service of the enterprise for its account with the provider: private, and for its own house until it says otherwise."""
-    description = f"{organization}'s account with {provider.address}"
-    return Service(gcid=gcid, organization=organization, name=name, description=description, accepts=Accepts.LISTED)
-
-
-def redirect_url(provisioning_url: str, gcid: str, token: str, public_url: str) -> str:
-    """The provider's page, told which service, by which token, and where on this network the person comes back to."""
-    parts = urlsplit(provisioning_url)
-    told = {"serviceID": gcid, "token": token, "returnURL": f"{public_url.rstrip('/')}{RETURN_PATH}{gcid}"}
-    query = "&".join(text for text in (parts.query, urlencode(told)) if text)
-    return urlunsplit(parts._replace(query=query, fragment=""))
-
-
-def check_return_path(path: str) -> None:
-    """Refuse whatever could lead away from this network, also after somebody has decoded it once or twice."""
-    if path and (not RETURNABLE.fullmatch(path) or "//" in path or ".." in path):
-        raise Refused(
-            "provisioning.return-path",
-            "A return path leads back to this network alone: begin it with one slash, as in /services",
-            pointer="/returnPath",
-        )
-
-
-# --- what the two parties do afterwards, in messages or in person ------------------------------------------------------
 
 
 class Trust:
@@ -237,70 +100,3 @@ def _cookie_changes(directory: Directory, service: str, sender: str, cookie: Coo
 
 def _seen(directory: Directory, change: Change) -> Change:
     return replace(change, seen_version=directory.object_version(change.kind, change.key))
-
-
-# --- for people ------------------------------------------------------------------------------------------------------
-
-
-async def revoke(administration: Administration, caller: Caller, named: str) -> None:
-    """A person of the enterprise or of the provider ends a provisioning; ``named`` is the enterprise's service."""
-    directory = administration.directory
-    service = directory.service(named)
-    if service is not None and service.organization.casefold() == caller.organization.casefold():
-        service_for(caller, directory, named, Role.DEVELOPER)
-    found = directory.provisionings.get(service.gcid) if service is not None else None
-    parties = [
-        gcid for gcid in ((found.service, found.provider) if found else ()) if _acts_for(caller, gcid, directory)
-    ]
-    if found is None or not parties:
-        raise not_found()
-    network = administration.network
-    await Trust(network.configuration, network.clock).revoke(caller.name, found.service, parties)
-
-
-def _acts_for(caller: Caller, gcid: str, directory: Directory) -> bool:
-    service = directory.services.get(gcid)
-    return service is not None and caller.has_role(service.organization, Role.DEVELOPER)
-
-
-async def register_cookie(
-    administration: Administration, caller: Caller, named: str, sender: str, cookie: Cookie | None
-) -> str:
-    """A person registers, or removes, a cookie of their organization's service; returns the sender's GCID."""
-    network = administration.network
-    service = service_for(caller, network.directory, named, Role.DEVELOPER)
-    return await Trust(network.configuration, network.clock).register_cookie(caller.name, service, sender, cookie)
-
-
-def cookies_of(caller: Caller, directory: Directory, named: str) -> list[RegisteredCookie]:
-    """The cookies that a service has registered; for its own people, and nobody else, operators included."""
-    service = visible_service(caller, directory, named)
-    if caller.organization.casefold() != service.organization.casefold():
-        raise not_found()
-    return directory.cookies_of(service.gcid)
-
-
-def provisionings_of(caller: Caller, directory: Directory, organization: str) -> list[Provisioning]:
-    """All that the organization has begun, and those that it has confirmed as the provider.
-
-    What was never confirmed is between the enterprise and the network: its service is private, and its person
-    may never have come.
-    """
-    house = visible_organization(caller, directory, organization)
-    found = [item for item in directory.provisionings.values() if _concerns(item, house.name, directory)]
-    return sorted(found, key=lambda item: item.service)
-
-
-def provisioning_of(caller: Caller, directory: Directory, named: str) -> Provisioning:
-    """A provisioning that the caller may see; ``named`` is the enterprise's service, by GCID or address."""
-    service = directory.service(named)
-    found = directory.provisionings.get(service.gcid) if service is not None else None
-    if found is None or not (caller.operator or _concerns(found, caller.organization, directory)):
-        raise not_found()
-    return found
-
-
-def _concerns(found: Provisioning, organization: str, directory: Directory) -> bool:
-    parties = (found.service, found.provider) if found.confirmed_at_us else (found.service,)
-    services = [directory.services[gcid] for gcid in parties if gcid in directory.services]
-    return organization.casefold() in [service.organization.casefold() for service in services]

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from postroad.api.problem import of_error
-from postroad.api.resources.guarded import check_body, limit, peer_of, proof_of
+from postroad.api.resources.guarded import check_body, check_site, limit, peer_of, proof_of
 from postroad.core.model.caller import Caller
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused, Unavailable
@@ -56,6 +56,7 @@ async def person_asking(request: Request) -> Caller:
     if not proof.authorization:
         raise Refused("authentication.required", REQUIRED)
     caller: Caller = await request.app.state.api.authenticator.authenticate(proof, peer_of(request))
+    check_site(request)
     if caller.person is None:
         raise Refused("permission.denied", "Only a person can do this; log in with your e-mail address and password")
     return caller

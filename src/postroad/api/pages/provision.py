@@ -18,7 +18,7 @@ from postroad.api.resources.context import ApiContext
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Service
 from postroad.errors import Refused
-from postroad.flow import provisioning as trusting
+from postroad.flow import administration_trust as trusting
 from postroad.flow.administration import organization_for
 
 ORIGIN = re.compile(r"https?://[a-z0-9.:\[\]-]+", re.ASCII)

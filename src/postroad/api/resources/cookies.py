@@ -14,7 +14,7 @@ from postroad.api.resources.queries import Paging
 from postroad.core.configuration.shapes import Shape
 from postroad.core.model.message import Cookie
 from postroad.core.model.trust import COOKIE_CHARS_MOST, RegisteredCookie
-from postroad.flow import provisioning as trusting
+from postroad.flow import administration_trust as trusting
 from postroad.flow.administration import not_found
 
 router = APIRouter(route_class=GuardedRoute, tags=["cookies"])

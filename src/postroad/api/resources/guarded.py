@@ -25,6 +25,7 @@ DOCUMENT_BYTES = 8 << 20  # configuration documents
 JSON, XML, TEXT, SVG = "application/json", "application/xml", "text/plain", "image/svg+xml"
 ASSET_TYPES = ("application/xslt+xml", XML, "text/xml", "text/csv", JSON, "text/plain")
 NEVER = re.compile(r"q=0(\.0*)?")
+READING = frozenset({"GET", "HEAD"})
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 Served = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -75,6 +76,7 @@ class GuardedRoute(OpenRoute):
         if not proof.authorization and proof.certificate_der is None:
             raise Refused("authentication.required", REQUIRED)  # nothing was guessed, so nobody is slowed down for it
         caller = await api.authenticator.authenticate(proof, peer_of(request))
+        check_site(request)
         request.state.caller = caller
         limit(request, caller.organization.casefold() or caller.name)
 
@@ -141,6 +143,12 @@ def proof_of(request: Request) -> Proof:
 
 def peer_of(request: Request) -> str:
     return request.client.host if request.client else ""
+
+
+def check_site(request: Request) -> None:
+    """Refuse what another site makes a browser send: it adds the person's password, and the person knows nothing of it."""
+    if request.method not in READING and request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        raise Refused("permission.denied", "Another site has made your browser send this; nothing was changed")
 
 
 def limit(request: Request, who: str) -> None:

@@ -17,7 +17,7 @@ from postroad.api.resources.queries import Paging
 from postroad.core.configuration.shapes import Name, Shape, Word
 from postroad.core.model.snapshot import Directory
 from postroad.core.model.trust import Provisioning, ProvisioningState
-from postroad.flow import provisioning as trusting
+from postroad.flow import administration_trust as trusting
 
 router = APIRouter(route_class=GuardedRoute, tags=["provisioning"])
 

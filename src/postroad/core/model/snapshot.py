@@ -146,8 +146,7 @@ class Directory:
 
     def cookies_of(self, service: str) -> list[RegisteredCookie]:
         """The cookies that the service has registered, by sender."""
-        mine = [one for one in self.cookies.values() if one.service == service]
-        return sorted(mine, key=lambda one: one.sender)
+        return list(self._owned("cookies", self.cookies).get(service, ()))
 
     def trusts(self, recipient: Service, sender: Service) -> bool:
         """Whether a provisioning lets this sender write to that recipient.
@@ -196,7 +195,7 @@ class Directory:
         return found
 
     def _owned(self, name: str, table: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-        """Rules or assets by the service they belong to; sorted when first asked for, then handed on by ``changed``."""
+        """Rules, assets or cookies by the service they belong to; sorted when first asked for; ``changed`` hands some on."""
         owned: dict[str, tuple[Any, ...]] | None = self.cache.get(name)
         if owned is None:
             by_service: dict[str, list[Any]] = {}
@@ -265,8 +264,13 @@ class Directory:
         return {}
 
 
-def _order(item: Rule | Asset) -> tuple[int, str, str]:
-    return (item.place, "", item.name) if isinstance(item, Rule) else (0, item.kind.value, item.name)
+def _order(item: Rule | Asset | RegisteredCookie) -> tuple[int, str, str]:
+    match item:
+        case Rule():
+            return item.place, "", item.name
+        case Asset():
+            return 0, item.kind.value, item.name
+    return 0, "", item.sender
 
 
 def _owned_after(

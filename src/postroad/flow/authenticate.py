@@ -83,16 +83,19 @@ class Authenticator:
             return caller
         if not proof.authorization and proof.certificate_der is None:
             raise Refused("authentication.required", REQUIRED)  # nobody guessed anything
-        peer = neighbourhood(peer)
-        if not _takes_long(proof):
-            return await self._authenticate(proof, peer)
-        async with self._turns.of(peer):  # so that nobody guesses many at once, or keeps others from logging in
-            return self.remembered(proof) or await self._authenticate(proof, peer)
-
-    async def _authenticate(self, proof: Proof, peer: str) -> Caller:
-        account = self._account(proof)
+        peer, account = neighbourhood(peer), self._account(proof)
         if (wait_s := self._throttle.wait_s(peer, account)) > 0:
             await asyncio.sleep(wait_s)
+        if not _takes_long(proof):
+            return await self._authenticate(proof, peer, account)
+        async with self._turns.of(peer):  # so that nobody guesses many at once, or keeps others from logging in
+            caller = self.remembered(proof)
+            if caller is None:
+                self._throttle.wait_s(peer, account)  # its own other guesses may have failed meanwhile
+                caller = await self._authenticate(proof, peer, account)
+            return caller
+
+    async def _authenticate(self, proof: Proof, peer: str, account: str) -> Caller:
         version = self._directory().version
         found = await self._check(proof)
         if found is None:

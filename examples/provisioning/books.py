@@ -18,7 +18,7 @@ class Books:
 
     def open(self, network: str, key: str) -> None:
         self.client = Client(network, key)
-        self.site.open(network, self.accept)
+        self.site.open(network, self.client.inspect_provisioning, self.accept)
 
     def accept(self, visit: ProvisioningVisit, account: str) -> None:
         self.client.confirm_provisioning(visit.gcid, visit.token)

@@ -1,7 +1,8 @@
 """A provider's web site, in short: its own customers with their passwords, and the page to which the network sends them.
 
-``accepted`` is called once a customer has logged in there, with the visit and the customer's account; it is where a provider
-confirms. Somebody with a wrong password is told so on the page, and the network hears nothing.
+The page says who wants to be connected, since anybody could have sent a customer there. ``accepted`` is called once the customer
+has logged in, with the visit and the customer's account; it is where a provider confirms. Somebody with a wrong password is told so
+on the page, and the network hears nothing.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from collections.abc import Callable, Mapping
 from hmac import compare_digest
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 from postroad.client import ProvisioningVisit, Refused
 
 Accepted = Callable[[ProvisioningVisit, str], None]
+Inspect = Callable[[str, str], dict[str, Any]]  # who wants to be known to us
 Customers = Mapping[str, tuple[str, str]]  # by name: password and account
 
 
@@ -26,11 +29,12 @@ class CustomerSite:
         self.customers = customers
         self.network = ""  # known once the network runs
         self.accepted: Accepted = lambda visit, account: None
+        self.inspect: Inspect = lambda gcid, token: {}
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _pages_of(self))
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
-    def open(self, network: str, accepted: Accepted) -> None:
-        self.network, self.accepted = network, accepted
+    def open(self, network: str, inspect: Inspect, accepted: Accepted) -> None:
+        self.network, self.inspect, self.accepted = network, inspect, accepted
         threading.Thread(target=self._server.serve_forever, name=self.name, daemon=True).start()
 
     def close(self) -> None:
@@ -49,9 +53,13 @@ class CustomerSite:
     def login(self, query: str) -> str:
         """The page that the network sends customers to; what it was given goes back with the form."""
         visit = ProvisioningVisit.from_query(query, self.network)
+        service = self.inspect(visit.gcid, visit.token)[
+            "service"
+        ]  # or customers could be made to log in for a stranger
         given = {"serviceID": visit.gcid, "token": visit.token, "returnURL": visit.return_url}
         hidden = "".join(f'<input type="hidden" name="{name}" value="{escape(text)}">' for name, text in given.items())
         return (
+            f"<p>{escape(service)} wants to use your account with us.</p>"
             f'<form method="post" action="/provisioning">{hidden}<input name="customer"><input name="password" type="password">'
             f"<button>Log in to {escape(self.name)}</button></form>"
         )

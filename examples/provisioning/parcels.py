@@ -20,7 +20,7 @@ class Parcels:
 
     def open(self, network: str, key: str) -> None:
         self.client, self.worker = Client(network, key), Client(network, key)
-        self.site.open(network, self.accept)
+        self.site.open(network, self.client.inspect_provisioning, self.accept)
         self._thread = threading.Thread(target=self._work, name="Parcels at work")
         self._thread.start()
 

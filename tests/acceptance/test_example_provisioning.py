@@ -76,6 +76,7 @@ def test_a_browser_goes_the_whole_way_and_the_parties_stay_hidden(town: Town) ->
     assert browser.page.fields["service"] == "Dispatch"
     browser.submit(service="Shipping")
     assert town.states() == {"MyBiz/Shipping": "pending"}
+    assert "MyBiz/Shipping wants to use your account" in browser.text
     visited = urlsplit(browser.visited[-1])
     assert f"http://{visited.netloc}" == town.parcels.site.url
     told = {name: values[0] for name, values in parse_qs(visited.query).items()}
@@ -120,3 +121,5 @@ def test_a_providers_page_sends_nobody_to_an_address_that_a_stranger_gives(town:
         query = {"serviceID": "0" * 16, "token": "1" * 16, "returnURL": address}
         assert httpx2.get(page, params=query).status_code == 400
         assert httpx2.post(page, data=query | login).status_code == 400
+    unknown = {"serviceID": "0" * 16, "token": "1" * 16, "returnURL": f"{town.url}/provisioned/{'0' * 16}"}
+    assert httpx2.get(page, params=unknown).status_code == 400

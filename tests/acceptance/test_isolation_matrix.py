@@ -32,7 +32,7 @@ pytestmark = pytest.mark.req("Z5", "N3", "N1")
 INSIDERS = ("service of A", "viewer of A", "developer of A", "owner of A")
 EVERYBODY = (*INSIDERS, "service of B", "owner of B", "operator")
 OWN_ACCOUNT = re.compile(r"^/v1/(account|logout)")  # what everybody may change: themselves
-HARMLESS = ("/v1/explain", "/v1/try")  # they only say what would be
+HARMLESS = ("/v1/explain", "/v1/try", "/v1/provisionings/{service}/inspection")  # they only say what would be
 PASSWORD = "seven quiet herons wading"
 
 STOPPING = [{"stopRuleEvaluation": True}]
@@ -59,6 +59,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PATCH", "/v1/services/{service}/rules/{name}"): {"enabled": False},
     ("PUT", "/v1/services/{service}/cookies/{sender}"): {"content": "customer 4711"},
     ("POST", "/v1/organizations/{organization}/provisionings"): {"provider": "{address}", "service": "Account"},
+    ("POST", "/v1/provisionings/{service}/inspection"): {"token": "0123456789abcdef"},
     ("POST", "/v1/explain"): {"from": "{address}", "to": ["{address}"]},
     ("POST", "/v1/try"): {
         "service": "{address}",

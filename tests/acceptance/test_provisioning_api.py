@@ -231,3 +231,19 @@ async def test_a_pruned_service_takes_trust_along_and_the_plan_names_nobody_else
     applied = await place.ask("owner@mybiz", "POST", "/v1/configuration/apply", wish | {"version": planned["version"]})
     assert applied.status_code == 200
     assert place.trust() == ({}, {})
+
+
+@pytest.mark.req("N8", "N3", "Z5")
+async def test_a_providers_page_can_say_who_wants_to_be_known(place: Market) -> None:
+    begun = await place.begin()
+    here, shown = f"/v1/provisionings/{begun.gcid}/inspection", {"token": begun.token}
+    for who in (DISPATCH, "owner@parcels"):
+        found = await place.ask(who, "POST", here, shown)
+        assert (found.status_code, found.json()["service"], found.json()["state"]) == (200, SHIPPING, "pending")
+    strangers = ("owner@mybiz", "owner@books", LEDGER, "owner@stranger", "operator")
+    refused = [await place.ask(who, "POST", here, shown) for who in strangers]
+    refused.append(await place.ask(DISPATCH, "POST", here, {"token": "0" * 16}))
+    refused.append(await place.ask(DISPATCH, "POST", f"/v1/provisionings/{'0' * 16}/inspection", shown))
+    assert await place.confirm(DISPATCH, begun.gcid, begun.token) == ""
+    refused.append(await place.ask(DISPATCH, "POST", here, shown))
+    assert {(answer.status_code, answer.text) for answer in refused} == {(404, refused[0].text)}

@@ -254,6 +254,11 @@ class Client:
         """As a provider: this service stands for a customer's account. The cookie comes with its messages from now on."""
         self._run(trusting.said(self._talks, trusting.confirmation(gcid, token, cookie), gcid=gcid, then="active"))
 
+    def inspect_provisioning(self, gcid: str, token: str) -> dict[str, Any]:
+        """As a provider: who wants to be connected; show it on the page, so that nobody logs in for somebody else's sake."""
+        found: dict[str, Any] = self.change("POST", trusting.inspection_path(gcid), {"token": token})
+        return found
+
     def revoke_provisioning(self, gcid: str) -> None:
         """As a provider, or as the service that stands for an account: it does so no longer, at once."""
         self._run(trusting.said(self._talks, trusting.revocation(gcid), gcid=gcid, then="revoked"))

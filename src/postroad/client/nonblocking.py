@@ -233,6 +233,10 @@ class AsyncClient:
             trusting.said(self._talks, trusting.confirmation(gcid, token, cookie), gcid=gcid, then="active")
         )
 
+    async def inspect_provisioning(self, gcid: str, token: str) -> dict[str, Any]:
+        found: dict[str, Any] = await self.change("POST", trusting.inspection_path(gcid), {"token": token})
+        return found
+
     async def revoke_provisioning(self, gcid: str) -> None:
         await self._run(trusting.said(self._talks, trusting.revocation(gcid), gcid=gcid, then="revoked"))
 

@@ -128,6 +128,10 @@ def provisioning_path(service: str) -> str:
     return f"/v1/provisionings/{quote(service)}"
 
 
+def inspection_path(gcid: str) -> str:
+    return f"{provisioning_path(gcid)}/inspection"
+
+
 def provisionings_path(organization: str) -> str:
     return f"/v1/organizations/{quote(organization, safe='')}/provisionings"
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from hmac import compare_digest
 from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
@@ -204,6 +205,22 @@ def provisioning_of(caller: Caller, directory: Directory, named: str) -> Provisi
     service = directory.service(named)
     found = directory.provisionings.get(service.gcid) if service is not None else None
     if found is None or not (caller.operator or _concerns(found, caller.organization, directory)):
+        raise not_found()
+    return found
+
+
+def visiting(administration: Administration, caller: Caller, gcid: str, token: str) -> Provisioning:
+    """What waits for the provider to confirm, for whoever was shown its token: so that its page can say who wants to be known."""
+    directory, now_us = administration.directory, administration.network.clock.now_us()
+    found = directory.provisionings.get(gcid)
+    provider = directory.services.get(found.provider) if found is not None else None
+    if (
+        found is None
+        or provider is None
+        or provider.organization.casefold() != caller.organization.casefold()
+        or not compare_digest(found.token_hash.encode(), token_hash(token).encode())
+        or not found.may_be_confirmed(now_us)
+    ):
         raise not_found()
     return found
 

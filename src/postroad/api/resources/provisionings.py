@@ -33,6 +33,10 @@ class NewProvisioning(Shape):
     ] = ""
 
 
+class Visit(Shape):
+    token: Annotated[StrictStr, Field(max_length=64, description="As it came to the provider's page")]
+
+
 class ProvisioningView(Shape):
     service: str
     gcid: str
@@ -97,6 +101,12 @@ async def list_provisionings(request: Request, api: Api, caller: Asking, organiz
 async def read_provisioning(api: Api, caller: Asking, service: str) -> Response:
     """One provisioning, named by the service of the enterprise."""
     return answer(provisioning_view(api, trusting.provisioning_of(caller, api.network.directory, service)))
+
+
+@router.post(PROVISIONING + "/inspection", response_model=ProvisioningView)
+async def inspect_provisioning(api: Api, caller: Asking, service: str, visit: Visit) -> Response:
+    """As the provider, with GCID and token of a visit: who wants to be connected. Changes nothing."""
+    return answer(provisioning_view(api, trusting.visiting(api.administration, caller, service, visit.token)))
 
 
 @router.delete(PROVISIONING, status_code=204)

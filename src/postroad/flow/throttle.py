@@ -108,8 +108,7 @@ class Throttle:
     @property
     def remembered(self) -> int:
         """How many things it knows."""
-        known = (self._peers, self._accounts, self._failed_there, self._succeeded_there)
-        return sum(map(len, known))
+        return len(self._peers) + len(self._accounts) + len(self._failed_there) + len(self._succeeded_there)
 
 
 def throttled(left_s: float) -> Refused:

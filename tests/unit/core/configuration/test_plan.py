@@ -142,7 +142,9 @@ def test_what_operators_set_stays_where_a_document_does_not_speak_of_it() -> Non
     exported = export(directory, ["House"])["organizations"]["House"]
     assert (exported["postsPerSecond"], exported["limits"]) == (9, {"storedBytes": 5})
     [step] = planned({"postroad": 1, "organizations": {"House": {"limits": {}}}}, directory).steps
-    assert [(change.field, change.before, change.after) for change in step.fields] == [("limits", {"storedBytes": 5}, {})]
+    assert [(change.field, change.before, change.after) for change in step.fields] == [
+        ("limits", {"storedBytes": 5}, {})
+    ]
 
 
 def test_credentials_left_out_stay_even_when_pruning() -> None:

@@ -106,13 +106,13 @@ An index is made from the journal and nothing else: `postroad index rebuild` mak
 they lie. The tables below are what the projection makes and what every index shows, in memory, SQLite and PostgreSQL alike.
 
 In the databases five things are stored in less space and shown as described here: a GCID in `message`, `delivery` and
-`dead_letter` is the number of a row in `service`; the `transaction_id` of a message that begins its own transaction is NULL; the `type`, `topic`,
-`handle` and `size` of a message are only in its header; a delivery at the
-first service of its copy has NULL for what its number tells (`message_seq`, `copy`, `hop` 0, `content_seq`) and for what is
-its message's (`sender`, `queued_at_us`); and `seen` is divided
-into spans of 16 384 entries, without the session, which is that of the entry's own row. `activity` says in
-which spans of 4096 entries a service sent (part 0) or was sent (part 1) something. `position` has one row: the last entry
-applied and the journal's chain after it. `schema_version` lists the migrations that were applied.
+`dead_letter` is the number of a row in `service`; the `transaction_id` of a message that begins its own transaction is NULL; the
+`type`, `topic`, `handle` and `size` of a message are only in its header; a delivery has NULL for `journey` and `origin` 0, and
+at the first service of its copy also for what its number tells (`message_seq`, `copy`, `hop` 0, `content_seq`) and for what is
+its message's (`sender`, `queued_at_us`); and `seen` is divided into spans of 16 384 entries, without the session, which is that
+of the entry's own row. `activity` says in which spans of 4096 entries a service sent (part 0) or was sent (part 1) something.
+`position` has one row: the last entry applied and the journal's chain after it. `schema_version` lists the migrations that were
+applied.
 """
 
 

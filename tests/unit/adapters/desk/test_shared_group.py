@@ -18,6 +18,7 @@ from postroad.core.model.journal import (
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveriesReturned,
+    DeliveryResent,
     Ending,
     Entry,
 )
@@ -31,6 +32,8 @@ NAMES = (
     "records", "ordinals", "mailboxes", "expires", "at", "bytes", "body_at", "body_bytes",
     "returned", "deliveries", "returned_mailboxes", "messages", "copies", "hops", "returned_expires",
     "returned_at", "returned_bytes", "returned_body_at", "returned_body_bytes", "woken",
+    "resent", "resent_mailboxes", "resent_messages", "resent_copies", "resent_hops", "resent_contents", "resent_expires",
+    "resent_followed", "resent_origins",
 )  # fmt: skip
 
 
@@ -129,6 +132,7 @@ class Tables:
         self.seq = 0
         self.seen: dict[int, int] = {}
         self.queue: dict[int, list[Any]] = {}
+        self.places: dict[int, list[int]] = {}  # of messages
 
     def commit(self, given: dict[str, Any]) -> None:
         first = self.seq + 1
@@ -137,8 +141,8 @@ class Tables:
         for row in zip(*(given[name] for name in NAMES[19:30]), strict=True):
             record, delivery, mailbox, message, copy, hop, expires, *place = row
             number = delivery_number(first + record, 0)
-            message_place = self.queue[delivery][8:11]
-            where = [*message_place, first, place[0], place[1], place[2], place[3]]
+            assert delivery in self.queue
+            where = [*self.places[message], first, place[0], place[1], place[2], place[3], None, None, None]
             self.queue[number] = [number, mailbox, message, copy, hop, expires, 0, 0, *where]
         for number in given["settled"]:
             self.queue.pop(number, None)
@@ -150,8 +154,27 @@ class Tables:
             *(given[name] for name in NAMES[11:19]), strict=True
         ):
             number = delivery_number(first + record, ordinal)
-            where = [first, at, size, first, at, size, body_at, body_bytes]
+            where = [first, at, size, first, at, size, body_at, body_bytes, None, None, None]
+            self.places[first + record] = [first, at, size]
             self.queue[number] = [number, mailbox, first + record, ordinal, 0, expires, 0, 0, *where]
+        for record, mailbox, message, copy, hop, content, expires, followed, origin in zip(
+            *(given[name] for name in NAMES[31:]), strict=True
+        ):
+            number = delivery_number(first + record, 0)
+            where = [
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                None,
+                0,
+                content,
+                number if followed else None,
+                origin,
+            ]  # the database looks later
+            self.queue[number] = [number, mailbox, message, copy, hop, expires, 0, 0, *where]
         self.seq += len(given["entries"]) // 40
 
 
@@ -191,4 +214,6 @@ def _groups_without_references(
 
 
 def _speaks_of(entry: Entry) -> tuple[int, ...]:
+    if isinstance(entry, DeliveryResent):
+        return (entry.delivery,)
     return answered(entry) or getattr(entry, "deliveries", ())

@@ -25,6 +25,7 @@ INSERT INTO delivery (number, recipient, expires_at_us) SELECT n << 16, 1, n FRO
 INSERT INTO journey (id, at_number, expires_at_us) SELECT n << 16, n << 16, n FROM generate_series(1, 3000) AS n;
 INSERT INTO reference SELECT 'o', 'm', 's', 'n', n, '', 0, n FROM generate_series(1, 3000) AS n;
 INSERT INTO relation SELECT 'o', 'm', 's', 'n', n, 's', 'n', n + 1, n FROM generate_series(1, 3000) AS n;
+INSERT INTO round SELECT n, n, n, 0, 0, n FROM generate_series(1, 3000) AS n;
 ANALYZE;
 """
 
@@ -60,7 +61,7 @@ async def test_a_failed_batch_leaves_nothing_and_does_not_stop_the_next(index: P
         await index.apply(broken, Head(len(STORY), bytes(32)))
     assert (await index.position()).seq == 0
     await index.apply(project(as_records(STORY)), Head(len(STORY), bytes(32)))
-    assert [row[0] for row in await index.rows("message")] == [2, 7, 9, 14, 15, 17, 19, 20, 23, 24]
+    assert [row[0] for row in await index.rows("message")] == [2, 7, 9, 14, 15, 17, 19, 20, 23, 24, 31, 33]
 
 
 async def test_a_nul_is_replaced_where_it_cannot_be_stored_and_kept_in_the_header(index: PostgresIndex) -> None:
@@ -81,6 +82,7 @@ async def test_a_nul_is_replaced_where_it_cannot_be_stored_and_kept_in_the_heade
         ("next_due", (), {"journey_due", "delivery_due"}),
         ("related", ("o", "m", "s", "n", "v"), {"relation_pkey", "reference_pkey"}),
         ("journey", (9,), {"journey_pkey"}),
+        ("message_rounds", (9,), {"round_message"}),
     ],
 )
 async def test_what_is_due_or_related_is_found_through_an_index(

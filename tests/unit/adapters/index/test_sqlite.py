@@ -91,6 +91,11 @@ async def test_a_missing_file_is_said_plainly(tmp_path: Path) -> None:
         ("due_journeys", (9, 10), "journey_due"),
         ("due_deliveries", (9, 10), "COVERING INDEX delivery_due"),
         ("journey", (9,), "PRIMARY KEY"),
+        ("dead_letters", (9, 10), "dead_letter_open"),
+        ("dead_letters_at", ("s", 9, 10), "dead_letter_recipient"),
+        ("dead_letters_of", ("s", 9, 10), "dead_letter_sender"),
+        ("dead_letter", (9,), "PRIMARY KEY"),
+        ("message_rounds", (9,), "round_message"),
     ],
 )
 def test_a_question_is_answered_through_its_index(

@@ -11,6 +11,7 @@ from postroad.core.model.directory import Accepts
 from postroad.core.model.message import Cookie, Message, MessageType
 from postroad.core.model.trust import CONFIRM_WITHIN_S, ProvisioningState
 from postroad.errors import Refused
+from postroad.flow.provisioning import Trust
 from tests.acceptance.market import COOKIE, Market, market
 
 DISPATCH, LEDGER, SHIPPING = "Parcels/Dispatch", "Books/Ledger", "MyBiz/Shipping"
@@ -81,6 +82,24 @@ async def test_what_was_revoked_is_not_confirmed_by_an_old_token(place: Market) 
     assert again.gcid == begun.gcid
     assert again.token != begun.token
     assert await place.confirm(DISPATCH, again.gcid, begun.token) == "provisioning.invalid"
+    assert await place.confirm(DISPATCH, again.gcid, again.token) == ""
+
+
+@pytest.mark.req("N8", "N10")
+async def test_a_message_that_comes_again_after_a_crash_is_no_misuse(place: Market) -> None:
+    """The network's own service is handed a message twice when it stops between carrying it out and answering."""
+    begun, provider = await place.begin(), place.service(DISPATCH)
+    trust = Trust(place.network.configuration, place.network.clock)
+    for _ in range(2):
+        await trust.confirm(provider, begun.gcid, begun.token, Cookie(COOKIE), said_in="session-1")
+    with pytest.raises(Refused):
+        await trust.confirm(provider, begun.gcid, begun.token, said_in="session-2")
+    assert [one.content for one in place.network.directory.cookies.values()] == [COOKIE]
+    for _ in range(2):
+        await trust.revoke(provider.gcid, begun.gcid, (provider.gcid,), said_in="session-3")
+    with pytest.raises(Refused):
+        await trust.revoke(provider.gcid, begun.gcid, (provider.gcid,), said_in="session-4")
+    again = await place.begin()
     assert await place.confirm(DISPATCH, again.gcid, again.token) == ""
 
 

@@ -128,8 +128,8 @@ async def test_what_one_node_agrees_to_another_one_knows(postgres_database: str,
     async with open_network(one) as first, open_network(other) as second:
         here, there = Desk(first), Desk(second)
         await here.furnish()
-        gcid, token = await here.begun()
         await there.learn()
+        gcid, token = await here.begun()
         assert await there.confirm(gcid, token) == ""
         await here.learn()
         assert here.network.directory.is_provisioned(gcid, PARCELS.gcid)

@@ -7,7 +7,7 @@ wrong about a confirmation changes nothing; a wrong token and somebody else's ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from hmac import compare_digest
 
@@ -22,44 +22,73 @@ from postroad.flow.administration import removing
 from postroad.flow.configure import Change, Configuration, saving
 from postroad.ports import Clock
 
+Waits = Callable[[], Awaitable[None]]  # until the index knows everything that is durable now
+
+
+async def _nothing_to_wait_for() -> None:
+    """Where one node is all there is."""
+
 
 class Trust:
     """Confirms and revokes; decisions hold against whatever else changes meanwhile, by the versions they have seen."""
 
-    def __init__(self, configuration: Configuration, clock: Clock) -> None:
+    def __init__(self, configuration: Configuration, clock: Clock, indexed: Waits = _nothing_to_wait_for) -> None:
         self._configuration = configuration
         self._clock = clock
+        self._indexed = indexed
 
-    async def confirm(self, provider: Service, gcid: str, token: str, cookie: Cookie | None = None) -> None:
-        """The provider says that this service stands for an account of its customer's."""
-        directory, now_us = self._configuration.directory(), self._clock.now_us()
-        found = directory.provisionings.get(gcid)
-        if (
-            found is None
-            or found.provider != provider.gcid
-            or gcid not in directory.services
-            or not compare_digest(found.token_hash.encode(), token_hash(token).encode())
-        ):
+    async def confirm(
+        self, provider: Service, gcid: str, token: str, cookie: Cookie | None = None, *, said_in: str = ""
+    ) -> None:
+        """The provider says that this service stands for an account of its customer's.
+
+        ``said_in`` is the session of its message. One that was carried out and then interrupted comes again, and is no misuse.
+        """
+        if self._is_settled(gcid, said_in):
+            return
+        if not self._waits_for(provider, gcid, token):  # perhaps another node has just begun it
+            await self._indexed()
+            await self._configuration.load()
+        if not self._waits_for(provider, gcid, token):
             raise Refused(
                 "provisioning.invalid",
                 "No provisioning waits for this service and token; give both as they came to your provisioning page, once",
             )
+        directory, now_us = self._configuration.directory(), self._clock.now_us()
+        found = directory.provisionings[gcid]
         if not found.may_be_confirmed(now_us):
             raise Refused(
                 "provisioning.expired",
                 "The provisioning was begun more than 24 hours ago; ask your customer to begin again",
             )
-        confirmed = replace(found, token_hash="", confirmed_at_us=now_us, revoked_at_us=0)
+        confirmed = replace(found, token_hash="", confirmed_at_us=now_us, revoked_at_us=0, settled_in=said_in)
         changes = [_seen(directory, saving(confirmed)), *_cookie_changes(directory, provider.gcid, gcid, cookie)]
         await self._configuration.change(provider.gcid, changes, "provisioning confirmed")
 
-    async def revoke(self, by: str, gcid: str, parties: Sequence[str]) -> None:
+    def _is_settled(self, gcid: str, said_in: str) -> bool:
+        found = self._configuration.directory().provisionings.get(gcid)
+        return bool(said_in) and found is not None and found.settled_in == said_in
+
+    def _waits_for(self, provider: Service, gcid: str, token: str) -> bool:
+        """Whether this very confirmation is waited for, in time or not."""
+        directory = self._configuration.directory()
+        found = directory.provisionings.get(gcid)
+        return (
+            found is not None
+            and found.provider == provider.gcid
+            and gcid in directory.services
+            and compare_digest(found.token_hash.encode(), token_hash(token).encode())
+        )
+
+    async def revoke(self, by: str, gcid: str, parties: Sequence[str], *, said_in: str = "") -> None:
         """One of these parties, given by GCID, ends it: permissions and cookie are gone at once."""
+        if self._is_settled(gcid, said_in):
+            return
         directory = self._configuration.directory()
         found = directory.provisionings.get(gcid)
         if found is None or not {found.provider, found.service} & set(parties) or found.revoked_at_us:
             raise Refused("provisioning.unknown", "There is no provisioning of this service that you could revoke")
-        revoked = replace(found, token_hash="", revoked_at_us=self._clock.now_us())
+        revoked = replace(found, token_hash="", revoked_at_us=self._clock.now_us(), settled_in=said_in)
         changes = [_seen(directory, saving(revoked)), *_cookie_changes(directory, found.provider, gcid, None)]
         await self._configuration.change(by, changes, "provisioning revoked")
 

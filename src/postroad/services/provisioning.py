@@ -31,9 +31,11 @@ class ProvisioningService:
         match message.topic:
             case topic if topic == CONFIRM:
                 token = arguments.needed("token")
-                await tools.trust.confirm(sender, arguments.needed("GCID"), token, _cookie(message, arguments))
+                cookie = _cookie(message, arguments)
+                await tools.trust.confirm(sender, arguments.needed("GCID"), token, cookie, said_in=message.session)
             case topic if topic == REVOKE:
-                await tools.trust.revoke(sender.gcid, arguments.needed("GCID"), (sender.gcid,))
+                gcid = arguments.needed("GCID")
+                await tools.trust.revoke(sender.gcid, gcid, (sender.gcid,), said_in=message.session)
             case topic if topic == REGISTER:
                 await self._register(sender, message, arguments, tools)
             case _:

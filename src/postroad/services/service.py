@@ -31,11 +31,13 @@ class Returned:
 
 
 class KeepsTrust(Protocol):
-    """What the network's own service asks of the network; services are named by GCID."""
+    """What the network's own service asks of the network; services are named by GCID, and messages by their session."""
 
-    async def confirm(self, provider: Service, gcid: str, token: str, cookie: Cookie | None = None) -> None: ...
+    async def confirm(
+        self, provider: Service, gcid: str, token: str, cookie: Cookie | None = None, *, said_in: str = ""
+    ) -> None: ...
 
-    async def revoke(self, by: str, gcid: str, parties: Sequence[str]) -> None: ...
+    async def revoke(self, by: str, gcid: str, parties: Sequence[str], *, said_in: str = "") -> None: ...
 
     async def register_cookie(self, by: str, service: Service, sender: str, cookie: Cookie | None) -> str | None: ...
 

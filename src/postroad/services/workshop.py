@@ -47,7 +47,7 @@ class Workshop:
         self._network = network
         self._transformer = transformer
         self._references = references
-        self._trust = Trust(network.configuration, network.clock)
+        self._trust = Trust(network.configuration, network.clock, network.indexed)
         self._seats = {kind: asyncio.Semaphore(AT_A_TIME) for kind in CATALOGUE}
 
     async def serve(self, service: Service, delivered: Delivered) -> None:

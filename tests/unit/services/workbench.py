@@ -80,12 +80,14 @@ class RememberedTrust:
     def __init__(self) -> None:
         self.asked: list[tuple[str | Cookie | None, ...]] = []
 
-    async def confirm(self, provider: Service, gcid: str, token: str, cookie: Cookie | None = None) -> None:
+    async def confirm(
+        self, provider: Service, gcid: str, token: str, cookie: Cookie | None = None, *, said_in: str = ""
+    ) -> None:
         if token == "wrong":
             raise Refused("provisioning.invalid", "No provisioning waits for this")
         self.asked.append(("confirm", provider.gcid, gcid, token, cookie))
 
-    async def revoke(self, by: str, gcid: str, parties: Sequence[str]) -> None:
+    async def revoke(self, by: str, gcid: str, parties: Sequence[str], *, said_in: str = "") -> None:
         self.asked.append(("revoke", by, gcid, *parties))
 
     async def register_cookie(self, by: str, service: Service, sender: str, cookie: Cookie | None) -> None:

@@ -36,6 +36,7 @@ class Provisioning:
     return_path: str = ""  # where on this network the person goes on afterwards
     confirmed_at_us: int = 0
     revoked_at_us: int = 0
+    settled_in: str = ""  # session of the message that confirmed or revoked it, by which a repetition is known
 
     @property
     def is_active(self) -> bool:

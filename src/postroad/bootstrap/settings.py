@@ -44,8 +44,8 @@ class Settings:
     tls_key: str = ""
     # addresses of proxies whose Client-Cert and X-Forwarded-Proto headers are believed
     trusted_proxies: tuple[str, ...] = ()
-    # the address people and clients use to reach the network, for the WSDL, links, and the way back from a provider's site; made from host
-    # and port when empty, so it is needed behind a proxy and where host is 0.0.0.0
+    # the address people and clients use to reach the network, for the WSDL, links, and the way back from a provider's site; made
+    # from host and port when empty, so it is needed behind a proxy and where host is 0.0.0.0
     public_url: str = ""
     # largest message, and largest call that posts many, in bytes
     message_bytes: int = 10 << 20

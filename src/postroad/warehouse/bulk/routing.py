@@ -1,8 +1,8 @@
 """The lane that finds routes: one row for each message and recipient, as the server would write it down when posted.
 
-Kept rules: ``admit`` and ``itineraries`` are called as in ``flow/accept.py``, so routes, contexts, refusals and the digest of what
-the journal would keep are the same. An archive does not say how its messages were brought, so the safest connection is taken for
-granted: no service's policy for connections refuses one.
+Kept rules: ``admit`` and ``itineraries`` are called as in ``flow/accept.py``, so routes, contexts, refusals and the digest of
+what the journal would keep are the same. An archive does not say how its messages were brought, so the safest connection is
+taken for granted: no service's policy for connections refuses one.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class RouteLane:
         pa.field("route", pa.list_(pa.string())),  # addresses in the order of delivery
         pa.field("hops", pa.list_(HOP)),
         pa.field("logical", pa.list_(HOP)),
-        pa.field("digest", pa.binary()),  # SHA-256 of the body that the journal would keep
+        pa.field("digest", pa.binary()),  # SHA-256 of the body that the journal would keep; null where it keeps none
     )
 
     def prepare(self, directory: Directory) -> Work:
@@ -86,7 +86,9 @@ def caller_of(sender: str, directory: Directory) -> Caller:
     service = directory.service(sender)
     if service is None:
         said = f"There is no service {sender[:120]!r} in this configuration" if sender else "The message has no From"
-        raise Refused("sender.unknown", f"{said}; name the sending service there, or with --as for all", pointer="/from")
+        raise Refused(
+            "sender.unknown", f"{said}; name the sending service there, or with --as for all", pointer="/from"
+        )
     return safest_caller(service)
 
 
@@ -97,10 +99,13 @@ def safest_caller(service: Service) -> Caller:
 def _routed(archived: Archived, caller: Caller, directory: Directory) -> list[Done]:
     message = archived.message
     if message.type not in ADDRESSED:
-        raise Refused("value.invalid", f"A {message.type.value} follows the way of what it answers; it has no own route")
+        raise Refused(
+            "value.invalid", f"A {message.type.value} follows the way of what it answers; it has no own route"
+        )
     admitted = admit(message, caller, directory, archived.at_us)
     copies, tried = itineraries(admitted, directory, archived.form)
-    digest = sha256(body_of(message.parts, pack(tried) if tried else b"") or b"").digest()
+    body = body_of(message.parts, pack(tried) if tried else b"")
+    digest = sha256(body).digest() if body is not None else None
     return [
         Done((at, copy.named, _addresses(copy, directory), *_written(copy), digest), copy.code, copy.detail)
         for at, copy in enumerate(copies)

@@ -31,6 +31,9 @@ ENTRIES = {
     "bodies": Entry(COMMANDS + "bodies", "Look after stored message bodies."),
     "doctor": Entry(COMMANDS + "doctor", "Check this machine and its settings."),
     "bench": Entry(COMMANDS + "bench", "Measure a running network with a quick load."),
+    "simulate": Entry(
+        COMMANDS + "simulate", "Write the journal of a made-up network, for tests, benchmarks and the warehouse."
+    ),
 }
 
 

@@ -36,7 +36,7 @@ def exported(caller: Caller, directory: Directory) -> dict[str, Any]:
     if caller.person is None:
         raise denied("The configuration is read by people, not by services")
     if caller.operator:
-        return export(directory, sorted(item.name for item in directory.organizations.values()))
+        return export(directory, sorted(item.name for item in directory.organizations.values()), billing=True)
     return export(directory, [caller.organization])
 
 
@@ -82,7 +82,7 @@ def _readable(caller: Caller, directory: Directory, content: dict[str, Any]) -> 
     if caller.operator:
         return document
     foreign = [name for name in document.organizations if name.casefold() != caller.organization.casefold()]
-    if foreign or not caller.has_role(caller.organization, Role.OWNER):
+    if foreign or document.billing is not None or not caller.has_role(caller.organization, Role.OWNER):
         raise denied("Owners configure their own organization, and operators all; nobody else, and no other")
     current = directory.organization(caller.organization)
     for name, entry in document.organizations.items():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from postroad.core.configuration.billing import exported_billing
 from postroad.core.configuration.credentials import wanted_credentials
 from postroad.core.configuration.document import OrganizationEntry, ServiceEntry, pointer
 from postroad.core.configuration.owned_assets import exported_assets, prunable_assets, wanted_assets
@@ -134,8 +135,8 @@ def _without_empty(values: dict[str, Any]) -> dict[str, Any]:
 SECTIONS: tuple[Section, ...] = (People(), Services())
 
 
-def export(directory: Directory, organizations: list[str]) -> dict[str, Any]:
-    """The document that describes these organizations as they are; applying it changes nothing."""
+def export(directory: Directory, organizations: list[str], *, billing: bool = False) -> dict[str, Any]:
+    """The document that describes these organizations (and the tariffs, where asked for) as they are; it changes nothing."""
     exported = {}
     for name in organizations:
         organization = directory.organization(name)
@@ -149,4 +150,5 @@ def export(directory: Directory, organizations: list[str]) -> dict[str, Any]:
         for section in SECTIONS:
             entry[section.name] = section.exported(name, directory)
         exported[organization.name] = entry
-    return {"postroad": 1, "organizations": exported}
+    prices = exported_billing(directory) if billing else {}
+    return {"postroad": 1, "organizations": exported} | ({"billing": prices} if prices else {})

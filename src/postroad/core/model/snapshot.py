@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from postroad.core.model.asset import Asset, AssetKind, asset_key
+from postroad.core.model.billing import BOOKS_KEY, Books, Invoice, Payment, Tariff
 from postroad.core.model.directory import Credential, Organization, Person, Service, Visibility
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.rule import Rule, rule_key
@@ -24,7 +25,12 @@ KINDS: dict[str, type[Any]] = {
     "credential": Credential,
     "rule": Rule,
     "asset": Asset,
+    "books": Books,
+    "tariff": Tariff,
+    "invoice": Invoice,
+    "payment": Payment,
 }
+BILLING = ("books", "tariff", "invoice", "payment")
 
 
 def object_key(item: Any) -> tuple[str, str]:
@@ -42,6 +48,14 @@ def object_key(item: Any) -> tuple[str, str]:
             return "rule", rule_key(item.service, item.name)
         case Asset():
             return "asset", asset_key(item.service, item.kind, item.name)
+        case Books():
+            return "books", BOOKS_KEY
+        case Tariff():
+            return "tariff", item.key
+        case Invoice():
+            return "invoice", item.number
+        case Payment():
+            return "payment", item.id
     raise TypeError(f"{type(item).__name__} is not a configuration object")
 
 
@@ -54,6 +68,7 @@ class Directory:
     credentials: Mapping[str, Credential] = field(default_factory=dict)
     rules: Mapping[str, Rule] = field(default_factory=dict)
     assets: Mapping[str, Asset] = field(default_factory=dict)
+    billing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # books, tariffs, invoices, payments by kind
     versions: Mapping[tuple[str, str], int] = field(default_factory=dict)  # removed objects keep theirs
     _by_address: Mapping[str, Service] = field(default_factory=dict)
     cache: dict[Any, Any] = field(default_factory=dict, compare=False)  # answers that hold for this snapshot only
@@ -122,6 +137,16 @@ class Directory:
     def asset(self, service: str, kind: AssetKind, name: str) -> Asset | None:
         return self.assets.get(asset_key(service, kind, name))
 
+    @property
+    def books(self) -> Books:
+        found: Books = self._table("books").get(BOOKS_KEY, Books())
+        return found
+
+    @property
+    def tariffs(self) -> tuple[Tariff, ...]:
+        """All versions of all tariffs."""
+        return tuple(self._table("tariff").values())
+
     def _owned(self, name: str, table: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
         """Rules or assets by the service they belong to; sorted when first asked for, then handed on by ``changed``."""
         owned: dict[str, tuple[Any, ...]] | None = self.cache.get(name)
@@ -155,6 +180,7 @@ class Directory:
             credentials=tables["credential"],
             rules=tables["rule"],
             assets=tables["asset"],
+            billing={kind: tables[kind] for kind in BILLING},
             versions=versions,
             _by_address={item.address.casefold(): item for item in tables["service"].values()},
             cache=self._handed_on(changes, tables),
@@ -183,7 +209,7 @@ class Directory:
                 return self.rules
             case "asset":
                 return self.assets
-        return {}
+        return self.billing.get(kind, {})
 
 
 def _order(item: Rule | Asset) -> tuple[int, str, str]:

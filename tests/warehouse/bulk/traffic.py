@@ -100,6 +100,7 @@ def order(number: int, total: int, **more: Any) -> Message:
 
 URGENT = Property("urgent", "true", PropertyType.BOOLEAN)
 JSON_ORDER = Part(id="1", content_type="application/json", data=b'{"total":5,"lines":[1,2]}')
+PICTURE = Part(id="2", content_type="image/png", data=b"\xff\x00\n", attachment=True)
 
 
 def messages() -> list[Message]:
@@ -117,7 +118,7 @@ def messages() -> list[Message]:
         order(9, 10, to=(Recipient("Acme/Later"), Recipient("Acme/Sales"))),
         order(10, 10, sender=SELLER, to=(Recipient(BUYER),), topic=""),
         order(11, 10, route=(Recipient(MILL),), parts=(JSON_ORDER,)),
-        order(12, 2000, parts=(*order(12, 2000).parts, Part(id="2", content_type="text/plain", data=b"\xff\x00", attachment=True))),
+        order(12, 2000, parts=(*order(12, 2000).parts, PICTURE)),
         order(13, 10, routing="dynamic", route=(Recipient("MyBiz/Archive"),)),
         order(14, 10, to=(Recipient("Mill/Split"),), parts=()),
     ]  # fmt: skip

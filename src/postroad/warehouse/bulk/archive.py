@@ -52,7 +52,7 @@ class Piece(NamedTuple):
 
 def pieces_of(archive: str, form: Form | None = None) -> list[Piece]:
     """The pieces of an archive; raises Misconfigured where there is nothing to read."""
-    journal = _journal_folder(archive)
+    journal = journal_folder(archive)
     if form is Form.JOURNAL or (form is None and journal is not None):
         if journal is None:
             raise Misconfigured([f"{archive}: there is no journal; name a network's data folder"])
@@ -64,7 +64,8 @@ def pieces_of(archive: str, form: Form | None = None) -> list[Piece]:
     return found
 
 
-def _journal_folder(archive: str) -> Path | None:
+def journal_folder(archive: str) -> Path | None:
+    """Where the journal's files lie, given them or the data folder around them; None where there is no journal."""
     for folder in (Path(archive), Path(archive) / JOURNAL_FOLDER):
         if folder.is_dir() and list_segments(RealFiles().names(folder)):
             return folder

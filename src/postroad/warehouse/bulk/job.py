@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -79,9 +79,3 @@ def lane_rows(pieces: Iterable[Piece], lane: Lane, directory: Directory, unsaid:
     """The same without Spark: what one process makes of these pieces."""
     items: Iterator[Archived | Unreadable] = (item for piece in pieces for item in read(piece, unsaid))
     return handled(items, lane, lane.prepare(directory))
-
-
-def summary_of(result: DataFrame) -> dict[str, Any]:
-    """How many rows there are of each code, the empty one being those that were handled."""
-    counts = {row["code"]: row["count"] for row in result.groupBy("code").count().collect()}
-    return {"rows": sum(counts.values()), "handled": counts.pop("", 0), "faults": dict(sorted(counts.items()))}

@@ -8,7 +8,7 @@ Moving must be cheap and atomic, so a table lies in a file system (local, NFS), 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,9 +50,12 @@ class DeltaStore:
         return DeltaTable.is_deltatable(str(self.folder / name))
 
     def append(self, df: DataFrame, name: str, app: str, version: int) -> bool:
-        if version <= self.version(name, app):
+        return self.append_all(df, name, {app: version})
+
+    def append_all(self, df: DataFrame, name: str, versions: Mapping[str, int]) -> bool:
+        if any(version <= self.version(name, app) for app, version in versions.items()):
             return False
-        self.commit(self.stage(df, name), {app: version})
+        self.commit(self.stage(df, name), versions)
         return True
 
     def replace_days(self, df: DataFrame, name: str, days: Collection[date], app: str, version: int) -> bool:
@@ -98,11 +101,11 @@ class DeltaStore:
         return staged(df, self.folder / name, column if column in df.columns else None)
 
     def commit(
-        self, found: Staged, transactions: dict[str, int], *, replaced: Sequence[str] | None = None, whole: bool = False
+        self, found: Staged, versions: Mapping[str, int], *, replaced: Sequence[str] | None = None, whole: bool = False
     ) -> None:
         """Make staged rows part of their table, in the place of the days ``replaced`` or of the whole table."""
         found.publish()
-        properties = CommitProperties(app_transactions=[Transaction(app, at) for app, at in transactions.items()])
+        properties = CommitProperties(app_transactions=[Transaction(app, at) for app, at in versions.items()])
         actions = [_add_action(file, found.partition_column) for file in found.files]
         try:
             self._write(found, actions, properties, replaced, whole)

@@ -7,7 +7,7 @@ and started again. A table is divided by days: those of landing for ``log``, tho
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Protocol
 
@@ -35,6 +35,10 @@ class TableStore(Protocol):
 
     def append(self, df: DataFrame, name: str, app: str, version: int) -> bool:
         """Add rows; False when this version of the app had been written before."""
+        ...
+
+    def append_all(self, df: DataFrame, name: str, versions: Mapping[str, int]) -> bool:
+        """Add rows for which several apps stand at once; False when any of these versions had been written before."""
         ...
 
     def replace_days(self, df: DataFrame, name: str, days: Collection[date], app: str, version: int) -> bool:

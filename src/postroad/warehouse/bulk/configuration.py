@@ -17,10 +17,9 @@ from postroad.core.configuration.plan import directory_after, plan
 from postroad.core.model.journal import ConfigurationChanged, ObjectChange, decode
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured
+from postroad.warehouse.bulk.logged import records
 
 CHANGED = b"configuration.changed"
-KIND_WITHIN = 40  # bytes at the beginning of an entry in which its kind stands
-READ_BYTES = 16 << 20
 
 
 class Directories:
@@ -51,14 +50,10 @@ def directories_in(journal: str) -> Directories:
 def _configuration_entries(journal: str) -> Iterator[tuple[int, ConfigurationChanged]]:
     reader = SegmentReader(Path(journal))
     try:
-        after = 0
-        while records := reader.read_sync(after, READ_BYTES).records:
-            for record in records:
-                if CHANGED in record.facts[:KIND_WITHIN]:
-                    entry = decode(record.facts)
-                    if isinstance(entry, ConfigurationChanged):
-                        yield record.seq, entry
-            after = records[-1].seq
+        for record in records(reader, 0, reader.durable_seq(), (CHANGED,)):
+            entry = decode(record.facts)
+            if isinstance(entry, ConfigurationChanged):
+                yield record.seq, entry
     finally:
         reader.close()
 

@@ -1,6 +1,6 @@
 """A directory as versioned text, for processes that have no journal: Spark's workers, on this machine or on others.
 
-Kept rules: what proves somebody's identity stays at home, since nothing that a worker decides needs it; the text is read and its
+Kept rules: what proves somebody's identity, and what somebody owes, stays at home: no worker needs it; the text is read and its
 rules are compiled once for each process, however many pieces of work come with it.
 """
 
@@ -15,7 +15,7 @@ import msgspec
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import KINDS, Directory
 
-KEPT_AT_HOME = frozenset({"person", "credential"})
+KEPT_AT_HOME = frozenset({"person", "credential", "invoice", "payment"})
 DIRECTORIES_CACHED = 8
 
 _read = msgspec.json.Decoder(list[ObjectChange]).decode

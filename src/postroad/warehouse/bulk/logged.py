@@ -17,9 +17,10 @@ from postroad.core.model.journal import Context, Copy, Hop, MessagePosted, PartF
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.routing.contexts import context_of
 from postroad.flow.posting import parts_of
+from postroad.ports import Record
 
 READ_BYTES = 4 << 20
-KIND_WITHIN = 24  # bytes at the beginning of an entry in which its kind stands
+KIND_WITHIN = 32  # bytes at the beginning of an entry in which its kind stands
 POSTED = b"message.posted"
 
 
@@ -61,18 +62,25 @@ def posts(journal: str, after: int, until: int) -> Iterator[Logged]:
     """The accepted requests and notifications among the entries after one and until another."""
     reader = SegmentReader(Path(journal))
     try:
-        while after < until:
-            batch = reader.read_sync(after, READ_BYTES)
-            for record in batch.records:
-                if record.seq > until:
-                    return
-                if POSTED in record.facts[:KIND_WITHIN]:
-                    posted = decode(record.facts)
-                    if isinstance(posted, MessagePosted) and posted.type in ADDRESSED:
-                        yield Logged(record.seq, posted, reader.body_sync(record.body) if record.body else None)
-            after = max(batch.head.seq, after + 1)
+        for record in records(reader, after, until, (POSTED,)):
+            posted = decode(record.facts)
+            if isinstance(posted, MessagePosted) and posted.type in ADDRESSED:
+                yield Logged(record.seq, posted, reader.body_sync(record.body) if record.body is not None else None)
     finally:
         reader.close()
+
+
+def records(reader: SegmentReader, after: int, until: int, kinds: tuple[bytes, ...]) -> Iterator[Record]:
+    """The entries of these kinds after one number and until another; those of other kinds are not even decoded."""
+    while after < until:
+        batch = reader.read_sync(after, READ_BYTES)
+        for record in batch.records:
+            if record.seq > until:
+                return
+            begin = record.facts[:KIND_WITHIN]
+            if any(kind in begin for kind in kinds):
+                yield record
+        after = max(batch.head.seq, after + 1)
 
 
 def as_posted(posted: MessagePosted, parts: tuple[Part, ...]) -> Message:

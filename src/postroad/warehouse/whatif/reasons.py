@@ -1,0 +1,67 @@
+"""Why a copy takes another way: which rules hold now that did not, which no longer do, or what refuses it.
+
+Kept rule: a reason is the same text for all messages that have it, so that reasons can be counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from postroad.core.model.journal import Hop
+from postroad.core.model.rule import rule_key
+from postroad.core.model.snapshot import Directory
+from postroad.core.routing.explanation import RuleTried, ServiceTried
+from postroad.warehouse.whatif.comparing import Compared, CopyChange, Difference
+
+OTHER_PROFILES = "services on the way have another profile"
+
+_Held = dict[tuple[str, str], RuleTried]  # by service and name of the rule
+
+
+def reasons_for(change: CopyChange, compared: Compared, before: Directory, after: Directory) -> tuple[str, ...]:
+    """The reasons in words, of rules first; one at least."""
+    found = [*_rules(compared, before, after)]
+    if change.difference is Difference.REFUSED:
+        found.append(f"refused: {change.after.code}")
+    elif change.difference is Difference.ACCEPTED:
+        found.append(f"no longer refused: {change.before.code}")
+    return tuple(found) or (OTHER_PROFILES,)
+
+
+def _rules(compared: Compared, before: Directory, after: Directory) -> list[str]:
+    was, is_now = _held(compared.before.tried), _held(compared.after.tried)
+    found = []
+    for key, tried in is_now.items():
+        known = was.get(key)
+        if known is None:
+            found.append(f"{_rule(key, after)} holds: {_did(tried)}")
+        elif known.did != tried.did:
+            found.append(f"{_rule(key, after)} does something else: {_did(tried)}")
+    for key in was:
+        if key not in is_now:
+            gone = rule_key(*key) not in after.rules
+            found.append(f"{_rule(key, before)} {'is gone' if gone else 'does not hold'}")
+    return found
+
+
+def _held(tried: Iterable[ServiceTried]) -> _Held:
+    return {(one.service, rule.name): rule for one in tried for rule in one.rules if rule.held}
+
+
+def _did(tried: RuleTried) -> str:
+    return "; ".join(tried.did) or "nothing to the route"
+
+
+def _rule(key: tuple[str, str], directory: Directory) -> str:
+    gcid, name = key
+    return f"rule '{name}' of {address_of(gcid, directory)}"
+
+
+def address_of(gcid: str, *directories: Directory) -> str:
+    """A service as people know it; one that none of the directories knows, by its GCID."""
+    found = (directory.services.get(gcid) for directory in directories)
+    return next((service.address for service in found if service is not None), gcid)
+
+
+def addresses_of(hops: Iterable[Hop], *directories: Directory) -> list[str]:
+    return [address_of(hop.service, *directories) for hop in hops]

@@ -29,6 +29,7 @@ ENTRIES = {
     "verify": Entry(COMMANDS + "verify", "Check that the journal is complete and unchanged."),
     "index": Entry(COMMANDS + "index", "Look after the index, which is made from the journal."),
     "bodies": Entry(COMMANDS + "bodies", "Look after stored message bodies."),
+    "pipeline": Entry(COMMANDS + "pipeline", "Bring the journal into the warehouse, on Spark."),
     "bulk": Entry(COMMANDS + "bulk", "Handle archives of messages on Spark, as the server would."),
     "doctor": Entry(COMMANDS + "doctor", "Check this machine and its settings."),
     "bench": Entry(COMMANDS + "bench", "Measure a running network with a quick load."),

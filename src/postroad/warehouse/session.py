@@ -32,6 +32,7 @@ COMFORT = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "16384",
 }
 LOCAL_ONLY = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+LOG_SETTINGS = Path(__file__).with_name("log4j2.properties").as_uri()
 NOISY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
 
 
@@ -60,7 +61,6 @@ def spark_session(settings: WarehouseSettings, name: str = "postroad") -> SparkS
     for key, value in _options(settings).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    session.sparkContext.setLogLevel(settings.options.get("spark.log.level", "ERROR"))
     for logger in NOISY_LOGGERS:  # they print whole stack traces as JSON for errors that are reported anyway
         logging.getLogger(logger).setLevel(logging.CRITICAL)
     return session
@@ -69,10 +69,19 @@ def spark_session(settings: WarehouseSettings, name: str = "postroad") -> SparkS
 def _options(settings: WarehouseSettings) -> dict[str, str]:
     options = dict(COMFORT) | (LOCAL_ONLY if settings.is_local else {})
     options["spark.driver.memory"] = settings.driver_memory
+    options["spark.driver.extraJavaOptions"] = _java_options(settings)
     partitions = settings.shuffle_partitions or (2 * (os.cpu_count() or 1) if settings.is_local else 0)
     if partitions:
         options["spark.sql.shuffle.partitions"] = str(partitions)
-    return options | dict(settings.options) | CORRECTNESS
+    given = {name: value for name, value in settings.options.items() if name != "spark.driver.extraJavaOptions"}
+    return options | given | CORRECTNESS
+
+
+def _java_options(settings: WarehouseSettings) -> str:
+    given = settings.options.get("spark.driver.extraJavaOptions", "")
+    return (
+        given if "log4j2.configurationFile" in given else f"{given} -Dlog4j2.configurationFile={LOG_SETTINGS}".strip()
+    )
 
 
 def _prepare_environment(settings: WarehouseSettings) -> None:

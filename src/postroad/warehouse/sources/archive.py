@@ -46,5 +46,5 @@ class Archive:
         if self.form == "parquet":
             return reader.parquet(*paths)
         return (
-            reader.option("mode", "FAILFAST").option("timestampFormat", "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX").json(paths)
+            reader.option("mode", "FAILFAST").json(paths)
         )

@@ -46,6 +46,11 @@ class DeltaStore:
         found = self._spark.read.schema(schema).option("basePath", str(self.folder / name)).parquet(*files)
         return found.select(schema.names)
 
+    def names(self) -> list[str]:
+        """Every table there is."""
+        folders = self.folder.iterdir() if self.folder.is_dir() else ()
+        return sorted(path.name for path in folders if path.is_dir() and self.exists(path.name))
+
     def exists(self, name: str) -> bool:
         return DeltaTable.is_deltatable(str(self.folder / name))
 

@@ -5,9 +5,9 @@ Kept rule: a reason is the same text for all messages that have it, so that reas
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from postroad.core.model.journal import Hop
+from postroad.core.model.journal import Context, Hop
 from postroad.core.model.rule import rule_key
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explanation import RuleTried, ServiceTried
@@ -25,7 +25,34 @@ def reasons_for(change: CopyChange, compared: Compared, before: Directory, after
         found.append(f"refused: {change.after.code}")
     elif change.difference is Difference.ACCEPTED:
         found.append(f"no longer refused: {change.before.code}")
+    elif change.difference is Difference.CIRCUMSTANCES:
+        found += _circumstances(change, before, after)
     return tuple(found) or (OTHER_PROFILES,)
+
+
+def _circumstances(change: CopyChange, before: Directory, after: Directory) -> list[str]:
+    """What is different at which service; one that takes part by its rules alone is told of where it is new or gone."""
+    found = []
+    for was, is_now in zip(change.before.hops, change.after.hops, strict=True):
+        service = address_of(is_now.service, after, before)
+        found += [f"another {what} at {service}" for what, look in CIRCUMSTANCES.items() if look(was) != look(is_now)]
+    return found
+
+
+def _of_context(field: str) -> Callable[[Hop], object]:
+    return lambda hop: getattr(hop.context or Context(0), field)
+
+
+CIRCUMSTANCES: dict[str, Callable[[Hop], object]] = {
+    "invoker": lambda hop: hop.invoker,
+    "set of arguments": lambda hop: hop.arguments,
+    "topic": _of_context("topic"),
+    "payer": _of_context("payer"),
+    "treatment of errors": _of_context("absorbs"),
+    "isolation": _of_context("shown_sender"),
+    "moment for its rules": _of_context("dynamic"),
+    "redirection": _of_context("through"),
+}
 
 
 def _rules(compared: Compared, before: Directory, after: Directory) -> list[str]:

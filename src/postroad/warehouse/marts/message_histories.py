@@ -1,0 +1,96 @@
+"""The mart ``message_histories``: what became of every copy of every message.
+
+Grain: one row per (message_seq, copy), refused copies included. ``day`` is the day of the post. ``stops`` has an element for each
+service at which the copy has been, in order. ``state`` is what became of the copy in the end, as ``postroad trace`` tells it:
+``under way`` until the journey of a followed copy is over, else the state of its last stop; null for a refused copy.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
+
+from postroad.warehouse.staging.days import day_of_session
+from postroad.warehouse.staging.happenings import ANSWERED, happenings, reasons, state_name
+
+KEY = ("message_seq", "copy")
+UNDER_WAY = "under way"
+
+POSTED = (
+    *("message_seq", "copy", "session", "transaction", "type", "topic", "form", "handle", "sender", "recipient"),
+    *("named", "code", "detail", "size", "body_bytes", "directory", "expires_at_us", "status_code"),
+    *("answers_session", "answers_journey", "delivery", "journey", "service", "ordinal"),
+)
+
+
+def message_histories(log: DataFrame) -> DataFrame:
+    """The histories of all messages that were posted in this log."""
+    happened = happenings(log)
+    whole = _first_stops(log, happened).join(_later_stops(log, happened), list(KEY), "left")
+    last_state = fn.coalesce(fn.element_at("later", -1)["state"], fn.col("first.state"))
+    is_followed = fn.col("journey") == fn.col("delivery")
+    state = fn.when(is_followed, fn.coalesce(state_name(fn.col("journey_end")), fn.lit(UNDER_WAY))).when(
+        fn.col("delivery").isNotNull(), last_state
+    )
+    stops = fn.when(
+        fn.col("delivery").isNotNull(), fn.concat(fn.array("first"), fn.coalesce("later", fn.array().cast(_STOPS)))
+    )
+    return whole.select(
+        *KEY,
+        fn.to_date("posted_at").alias("day"),
+        *[name for name in POSTED if name not in (*KEY, "ordinal", "service")],
+        fn.unix_micros("posted_at").alias("posted_at_us"),
+        day_of_session(fn.col("transaction")).alias("transaction_day"),
+        fn.col("hops_planned"),
+        state.alias("state"),
+        fn.when(is_followed, fn.col("journey_ended_at_us"))
+        .otherwise(fn.coalesce(fn.element_at("later", -1)["settled_at_us"], fn.col("first.settled_at_us")))
+        .alias("ended_at_us"),
+        fn.when(state != "delivered", fn.col("reason")).alias("reason"),
+        stops.alias("stops"),
+    )
+
+
+_STOPS = (
+    "array<struct<hop:int,delivery:bigint,service:string,queued_at_us:bigint,handed_out_at_us:bigint,"
+    "settled_at_us:bigint,state:string,is_answered:boolean,attempts:bigint,pushes_failed:bigint,given_back:bigint,size:bigint>>"
+)
+
+
+def _first_stops(log: DataFrame, happened: DataFrame) -> DataFrame:
+    """Every copy with its first stop, and the end of its journey."""
+    rows = log.where((fn.col("kind") == "message.posted") & (fn.col("about") == "copy"))
+    posts = rows.select(*POSTED, fn.col("at").alias("posted_at"), fn.size("hops").alias("hops_planned"))
+    found = posts.join(happened, fn.col("delivery") == fn.col("number"), "left").drop("number")
+    why = reasons(log).withColumnRenamed("number", "ended")
+    found = found.join(why, fn.col("delivery") == fn.col("ended"), "left").drop("ended")
+    first = _stop(fn.lit(0), fn.unix_micros("posted_at"))
+    return found.withColumn("first", fn.when(fn.col("delivery").isNotNull(), first))
+
+
+def _later_stops(log: DataFrame, happened: DataFrame) -> DataFrame:
+    """The further stops of the copies that have any."""
+    rows = log.where(fn.col("kind") == "invocation.returned")
+    made = rows.select(*KEY, "hop", "delivery", "service", "size", fn.col("at_us").alias("made_at_us"))
+    found = made.join(happened, fn.col("delivery") == fn.col("number"), "left")
+    stop = _stop(fn.col("hop"), fn.col("made_at_us"))
+    return found.groupBy(*KEY).agg(fn.array_sort(fn.collect_list(stop)).alias("later"))
+
+
+def _stop(hop: Column, queued_at_us: Column) -> Column:
+    counts = [fn.coalesce(name, fn.lit(0)).cast("bigint").alias(name) for name in COUNTS]
+    return fn.struct(
+        hop.cast("int").alias("hop"),
+        "delivery",
+        "service",
+        queued_at_us.alias("queued_at_us"),
+        "handed_out_at_us",
+        "settled_at_us",
+        fn.coalesce(state_name(fn.col("end")), fn.lit("queued")).alias("state"),
+        (fn.coalesce("end", fn.lit(0)) == ANSWERED).alias("is_answered"),
+        *counts,
+        "size",
+    )
+
+
+COUNTS = ("attempts", "pushes_failed", "given_back")

@@ -157,7 +157,7 @@ class DeltaStore:
         if days is None:
             return table.file_uris()
         wanted = [day.isoformat() for day in days]
-        return table.file_uris([(partition_column(name), "in", wanted)]) if wanted else []
+        return table.file_uris(file_pruning_predicate=[(partition_column(name), "in", wanted)]) if wanted else []
 
 
 def _add_action(file: StagedFile, column: str | None) -> AddAction:

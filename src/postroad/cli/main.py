@@ -30,6 +30,7 @@ ENTRIES = {
     "index": Entry(COMMANDS + "index", "Look after the index, which is made from the journal."),
     "bodies": Entry(COMMANDS + "bodies", "Look after stored message bodies."),
     "pipeline": Entry(COMMANDS + "pipeline", "Bring the journal into the warehouse, on Spark."),
+    "whatif": Entry(COMMANDS + "whatif", "Say what a change of configuration would have done to logged traffic."),
     "bulk": Entry(COMMANDS + "bulk", "Handle archives of messages on Spark, as the server would."),
     "doctor": Entry(COMMANDS + "doctor", "Check this machine and its settings."),
     "bench": Entry(COMMANDS + "bench", "Measure a running network with a quick load."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from postroad.core.codecs.lexical import write_time
@@ -48,8 +49,17 @@ def _pass(
     return work_on
 
 
+def kept(spark: SparkSession, rows: DataFrame, folder: str = "") -> DataFrame:
+    """The same rows, made once however often they are asked for: in a folder where one is named, else with the workers."""
+    if not folder:
+        return rows.persist()
+    where = folder if "://" in folder else Path(folder).absolute().as_uri()
+    rows.write.parquet(where)
+    return spark.read.parquet(where)
+
+
 def report_of(spark: SparkSession, rows: DataFrame, question: Question) -> Report:
-    """The report of rows that have been written down, so that they are made once however many tables there are."""
+    """The report of rows that are kept; see ``kept``."""
     changed = tables.changes(rows)
     window = question.window
     return Report(

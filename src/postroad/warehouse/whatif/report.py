@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
+
+import msgspec
 
 from postroad.core.model.billing import MICROS
 
@@ -91,3 +94,19 @@ class Report:
     reasons: tuple[Reason, ...] = ()
     examples: tuple[Example, ...] = ()
     bills: tuple[Bill, ...] = ()
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """The report for scripts; money as decimals in quotes."""
+    told: dict[str, Any] = msgspec.to_builtins(report)
+    return told | {"bills": [_bill(bill) for bill in report.bills]}
+
+
+def _bill(bill: Bill) -> dict[str, str]:
+    return {
+        "organization": bill.organization,
+        "currency": bill.currency,
+        "before": str(bill.before),
+        "after": str(bill.after),
+        "difference": str(bill.difference),
+    }

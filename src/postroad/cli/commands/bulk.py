@@ -13,6 +13,7 @@ import click
 from postroad.cli.command import command
 from postroad.cli.connection import local_data
 from postroad.cli.directory_files import directory_in_files, directory_in_journal
+from postroad.cli.job_bars import job_bar
 from postroad.cli.on_spark import Cluster, on_spark
 from postroad.cli.output import Output
 from postroad.errors import Misconfigured
@@ -65,7 +66,9 @@ def route(
     spark = cluster.session("postroad bulk route")
     unsaid = Unsaid(sender=sender, at_us=_at_us(at))
     run = LaneRun(lane=RouteLane(), pieces=pieces, directory=network, unsaid=unsaid)
-    _report(out, write(spark, result_of(spark, run), folder, ndjson=ndjson), folder)
+    with job_bar(out, spark, "routing"):
+        counts = write(spark, result_of(spark, run), folder, ndjson=ndjson)
+    _report(out, counts, folder)
 
 
 def _directory(archive: str, form: str, files: tuple[str, ...], data: str) -> Directory:

@@ -12,6 +12,7 @@ import click
 from postroad.cli.command import command
 from postroad.cli.connection import local_data
 from postroad.cli.directory_files import document_in, journal_in
+from postroad.cli.job_bars import job_bar
 from postroad.cli.on_spark import Cluster, on_spark
 from postroad.cli.output import Output
 from postroad.cli.whatif_view import show_report
@@ -62,7 +63,8 @@ def whatif(
         require_new(rows)
     spark = cluster.session("postroad whatif")
     run = WhatIfRun(question=question, pieces=pieces_of(str(journal)))
-    report = report_of(spark, kept(spark, compared_rows(spark, run), rows), question)
+    with job_bar(out, spark, "comparing"):
+        report = report_of(spark, kept(spark, compared_rows(spark, run), rows), question)
     out.value(as_json(report))
     show_report(out, report)
     if html is not None:

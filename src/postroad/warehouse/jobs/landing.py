@@ -101,7 +101,7 @@ def land_archive(
 
 
 def _file_app(file: Path) -> str:
-    return f"{APP}:{file.name}"
+    return f"{APP}:{file.stem}"  # which entries, whatever the form
 
 
 def _dated(frame: DataFrame, day: date) -> DataFrame:

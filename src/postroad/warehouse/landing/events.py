@@ -70,7 +70,7 @@ def _posted(seq: int, entry: MessagePosted, body_length: int) -> Rows:
         *((ends.journey, ends.delivery or None, ends.state, ends.reason) if ends is not None else (None,) * 4),
     )
     if not entry.copies:
-        yield (*shared, 0, *(None,) * 10)
+        yield (*shared, 0, *(None,) * 11)
     for ordinal, copy in enumerate(entry.copies):
         yield (*shared, *_copy(seq, ordinal, copy, entry))
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError
-from deltalake.transaction import AddAction, create_table_with_add_actions
+from deltalake.transaction import create_table_with_add_actions
 
 from postroad.errors import Misconfigured, Unavailable
 from postroad.warehouse.store.evolution import added_columns, table_schema
 from postroad.warehouse.store.orphans import delete_orphans
-from postroad.warehouse.store.staging import Staged, StagedFile, staged
+from postroad.warehouse.store.staging import Staged, staged
 from postroad.warehouse.store.table_store import NEVER, partition_column
 
 if TYPE_CHECKING:
@@ -81,10 +81,7 @@ class DeltaStore:
         return True
 
     def version(self, name: str, app: str) -> int:
-        if not self.exists(name):
-            return NEVER
-        version = DeltaTable(str(self.folder / name)).transaction_version(app)
-        return NEVER if version is None else version
+        return _version(self._table(name), app) if self.exists(name) else NEVER
 
     def rows(self, name: str) -> int:
         actions = self._table(name).get_add_actions()
@@ -110,36 +107,40 @@ class DeltaStore:
     ) -> None:
         """Make staged rows part of their table, in the place of the days ``replaced`` or of the whole table."""
         found.publish()
-        properties = CommitProperties(app_transactions=[Transaction(app, at) for app, at in versions.items()])
-        actions = [_add_action(file, found.partition_column) for file in found.files]
+        if not self.exists(found.folder.name):
+            self._create(found, versions)
+            return
+        table = self._table(found.folder.name)
+        if any(_version(table, app) >= version for app, version in versions.items()):
+            raise _overtaken(found.folder.name)
+        mode = "overwrite" if whole or replaced is not None else "append"
         try:
-            self._write(found, actions, properties, replaced, whole)
+            self._write(table, found, versions, mode, replaced)
         except CommitFailedError as error:
-            raise Unavailable(
-                "warehouse.busy",
-                f"Another job changed the table {found.folder.name} at the same moment, and nothing was written; "
-                "run this one again",
-            ) from error
+            raise _overtaken(found.folder.name) from error
+
+    def _create(self, found: Staged, versions: Mapping[str, int]) -> None:
+        create_table_with_add_actions(
+            str(found.folder),
+            table_schema(found.schema),
+            found.actions(),
+            "error",
+            found.partition_by,
+            commit_properties=_properties(versions),
+        )
 
     def _write(
-        self,
-        found: Staged,
-        actions: list[AddAction],
-        properties: CommitProperties,
-        replaced: Sequence[str] | None,
-        whole: bool,
+        self, table: DeltaTable, found: Staged, versions: Mapping[str, int], mode: str, replaced: Sequence[str] | None
     ) -> None:
-        column, uri = found.partition_column, str(found.folder)
-        partition_by = [column] if column else []
-        if not DeltaTable.is_deltatable(uri):
-            schema = table_schema(found.schema)
-            create_table_with_add_actions(uri, schema, actions, "error", partition_by, commit_properties=properties)
-            return
-        table = DeltaTable(uri)
-        schema = self._evolved(table, found.schema)
-        filters = [(column, "in", list(replaced))] if column and replaced is not None else None
-        mode = "overwrite" if whole or replaced is not None else "append"
-        table.create_write_transaction(actions, mode, schema, partition_by, filters, commit_properties=properties)  # type: ignore[arg-type]
+        filters = [(column, "in", list(replaced)) for column in found.partition_by] if replaced is not None else None
+        table.create_write_transaction(
+            found.actions(),  # type: ignore[arg-type]
+            mode,
+            self._evolved(table, found.schema),
+            found.partition_by,
+            filters,
+            commit_properties=_properties(versions),
+        )
 
     def _evolved(self, table: DeltaTable, given: StructType) -> Schema:
         """The table's schema, after the columns that are new in ``given`` were added at its end."""
@@ -160,7 +161,15 @@ class DeltaStore:
         return table.file_uris(file_pruning_predicate=[(partition_column(name), "in", wanted)]) if wanted else []
 
 
-def _add_action(file: StagedFile, column: str | None) -> AddAction:
-    values = {column: file.partition} if column else {}
-    statistics = json.dumps({"numRecords": file.rows})
-    return AddAction(file.path, file.size, values, file.modified_ms, True, statistics)
+def _version(table: DeltaTable, app: str) -> int:
+    version = table.transaction_version(app)
+    return NEVER if version is None else version
+
+
+def _properties(versions: Mapping[str, int]) -> CommitProperties:
+    return CommitProperties(app_transactions=[Transaction(app, version) for app, version in versions.items()])
+
+
+def _overtaken(table: str) -> Unavailable:
+    words = f"Another job changed the table {table} at the same moment, and nothing was written; run this one again"
+    return Unavailable("warehouse.busy", words)

@@ -6,6 +6,7 @@ begins with the name of the write that made it, so files of two writes never mee
 
 from __future__ import annotations
 
+import json
 import shutil
 import uuid
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyarrow.parquet as pq
+from deltalake.transaction import AddAction
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,6 +36,11 @@ class StagedFile:
     size: int
     modified_ms: int
 
+    def action(self, partition_by: list[str]) -> AddAction:
+        """What a commit says of the file."""
+        values = dict.fromkeys(partition_by, self.partition)
+        return AddAction(self.path, self.size, values, self.modified_ms, True, json.dumps({"numRecords": self.rows}))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staged:
@@ -44,6 +51,13 @@ class Staged:
     schema: StructType
     partition_column: str | None
     files: tuple[StagedFile, ...]
+
+    @property
+    def partition_by(self) -> list[str]:
+        return [self.partition_column] if self.partition_column else []
+
+    def actions(self) -> list[AddAction]:
+        return [file.action(self.partition_by) for file in self.files]
 
     @property
     def rows(self) -> int:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from statistics import median
 
-FLAGGED = 6.0
+FLAGGED = 5.0
 LOOKING_BACK = timedelta(days=28)
 LEAST_DAYS = 5
 LEAST_ANSWERS = 10  # below that, a day says nothing about errors or latency

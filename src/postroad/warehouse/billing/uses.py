@@ -11,7 +11,6 @@ from pyspark.sql import functions as fn
 from postroad.core.billing.uses import BY_NETWORK
 from postroad.core.model.billing import KILOBYTE, UseKind
 
-COLUMNS = ("seq", "ordinal", "at_us", "kind", "type", "size", "kilobytes", "originator", "transit", "recipient")
 KEY = ("seq", "ordinal")
 
 
@@ -54,6 +53,7 @@ def _shaped(found: DataFrame, kind: UseKind, originator: Column, transit: Column
         fn.col("seq"),
         fn.col("ordinal"),
         fn.col("at_us"),
+        fn.col("session"),
         fn.lit(kind.value).alias("kind"),
         fn.col("type"),
         fn.col("size"),

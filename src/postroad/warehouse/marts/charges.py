@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TABLE = "charges"
 COLUMNS = (
     *("seq", "ordinal", "part_number", "kind", "at_us", "period", "organization", "service", "part", "tariff"),
-    *("tariff_version", "currency", "kilobytes", "micros", "day"),
+    *("tariff_version", "currency", "kilobytes", "micros", "session", "day"),
 )
 
 

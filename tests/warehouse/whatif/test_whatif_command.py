@@ -11,8 +11,12 @@ import yaml
 from click.testing import CliRunner, Result
 
 from postroad.cli.main import postroad
+from postroad.cli.output import Output
+from postroad.cli.whatif_view import show_report
 from postroad.warehouse.bulk.configuration import changed_directory
+from postroad.warehouse.whatif.report import Reason
 from tests.warehouse.bulk.traffic import document, order
+from tests.warehouse.whatif.sample_report import report
 from tests.warehouse.whatif.written_journal import DAY_US, OCTOBER_US, WrittenJournal
 
 if TYPE_CHECKING:
@@ -62,12 +66,15 @@ def test_the_report_as_json_page_and_rows(spark: SparkSession, network: Path) ->
     assert [row["session"] for row in kept.orderBy("seq").collect()] == [one["session"] for one in told["examples"]]
 
 
-@pytest.mark.req("P6")
-def test_the_report_in_words(spark: SparkSession, network: Path) -> None:
-    done = whatif(network, "--baseline", "then")
-    assert "12 messages: 6 would take another way, 6 would not" in done.output
-    assert "Mill/Split -> Acme/Gate -> Acme/Supply" in done.output
-    assert "+0.12" in done.output
+def test_the_report_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    show_report(Output(), report(reasons=(Reason(text="because", messages=1),) * 25))
+    shown = capsys.readouterr().out
+    assert "1200 messages: 150 would take another way, 1000 would not" in shown
+    assert "50 cannot be decided" in shown
+    assert "3 were refused when posted" in shown
+    assert "refused: <script" in shown
+    assert "+7.5" in shown
+    assert "… and 5 more; --json and --html have them" in shown
 
 
 def test_a_change_that_cannot_be_applied_is_refused_with_its_faults(network: Path) -> None:

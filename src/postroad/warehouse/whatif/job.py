@@ -60,14 +60,15 @@ def kept(spark: SparkSession, rows: DataFrame, folder: str = "") -> DataFrame:
 
 def report_of(spark: SparkSession, rows: DataFrame, question: Question) -> Report:
     """The report of rows that are kept; see ``kept``."""
+    traffic, days = tables.counted_days(rows)
     changed = tables.changes(rows)
     window = question.window
     return Report(
         begins=write_time(window.from_us) if window.from_us else "",
         ends=write_time(window.to_us) if window.to_us else "",
         baseline=THEN if question.as_it_was else TODAY,
-        traffic=tables.traffic(rows),
-        days=tables.days(rows),
+        traffic=traffic,
+        days=days,
         differences=tables.differences(changed),
         services=tables.services(changed),
         reasons=tables.reasons(changed),

@@ -16,23 +16,19 @@ REASONS_MOST = 100
 SERVICES_MOST = 500
 
 
-def traffic(rows: DataFrame) -> Traffic:
-    counts = {
-        (row["record"], row["verdict"]): row["count"]
-        for row in rows.where("record in ('message', 'refused')").groupBy("record", "verdict").count().collect()
-    }
-    by_verdict = {verdict.value: counts.get(("message", verdict.value), 0) for verdict in Verdict}
-    return Traffic(messages=sum(by_verdict.values()), refused_then=counts.get(("refused", None), 0), **by_verdict)
-
-
-def days(rows: DataFrame) -> tuple[Day, ...]:
-    """Grain: one row per day (UTC) on which a message was posted."""
-    counted = rows.where("record = 'message'").groupBy("day").pivot("verdict", [verdict.value for verdict in Verdict])
-    found = counted.count().fillna(0).orderBy("day").collect()
-    return tuple(
-        Day(day=str(row["day"]), same=row["same"], changed=row["changed"], undecidable=row["undecidable"])
-        for row in found
-    )
+def counted_days(rows: DataFrame) -> tuple[Traffic, tuple[Day, ...]]:
+    """The messages altogether, and one row for each day (UTC) on which any was posted."""
+    asked = rows.where("record in ('message', 'refused')").groupBy("day", "record", "verdict").count()
+    by_day: dict[str, dict[str, int]] = {}
+    refused_then = 0
+    for row in asked.orderBy("day").collect():
+        if row["record"] == "refused":
+            refused_then += row["count"]
+        else:
+            by_day.setdefault(str(row["day"]), {})[row["verdict"]] = row["count"]
+    days = tuple(Day(day=day, **verdicts) for day, verdicts in by_day.items())
+    sums = {verdict.value: sum(getattr(day, verdict.value) for day in days) for verdict in Verdict}
+    return Traffic(messages=sum(sums.values()), refused_then=refused_then, **sums), days
 
 
 def changes(rows: DataFrame) -> DataFrame:

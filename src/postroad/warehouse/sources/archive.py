@@ -45,6 +45,4 @@ class Archive:
         paths = [str(file) for file in files]
         if self.form == "parquet":
             return reader.parquet(*paths)
-        return (
-            reader.option("mode", "FAILFAST").json(paths)
-        )
+        return reader.option("mode", "FAILFAST").json(paths)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 FORMAT = "postroad_log"
+ENTRIES_PER_TASK = 5_000  # fewer are read faster than a task is started
 
 
 class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -49,7 +50,8 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"seq": max(head, start["seq"])}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
-        spans = self._source.spans(Span(start["seq"], end["seq"]), self._parts)
+        span = Span(start["seq"], end["seq"])
+        spans = self._source.spans(span, min(self._parts, -(-len(span) // ENTRIES_PER_TASK)))
         return [InputPartition(tuple(span)) for span in spans]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

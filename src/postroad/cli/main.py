@@ -34,6 +34,7 @@ ENTRIES = {
     "bulk": Entry(COMMANDS + "bulk", "Handle archives of messages on Spark, as the server would."),
     "doctor": Entry(COMMANDS + "doctor", "Check this machine and its settings."),
     "bench": Entry(COMMANDS + "bench", "Measure a running network with a quick load."),
+    "report": Entry(COMMANDS + "report", "See traffic, errors, latency, partners and what is odd, from the warehouse."),
     "simulate": Entry(
         COMMANDS + "simulate", "Write the journal of a made-up network, for tests, benchmarks and the warehouse."
     ),

@@ -11,9 +11,10 @@ import pytest
 
 from postroad.core.model.directory import Service
 from postroad.warehouse.reports.errors import errors
-from postroad.warehouse.reports.latency import RATIO, latency, milliseconds_of
+from postroad.warehouse.reports.latency import latency
 from postroad.warehouse.reports.partner_days import partner_days
 from postroad.warehouse.reports.partners import partners
+from postroad.warehouse.reports.percentiles import RATIO, percentile_ms
 from postroad.warehouse.reports.traffic import traffic
 from postroad.warehouse.reports.undelivered import undelivered
 from postroad.warehouse.staging.services import services
@@ -143,16 +144,7 @@ def test_latency_percentiles_are_right_to_a_bucket(histories: DataFrame, recount
     ).fetchall()
     assert sum(by_bucket.values()) == number
     for share, milliseconds in zip((0.5, 0.95), exact, strict=True):
-        assert milliseconds_of(_percentile(by_bucket, share)) == pytest.approx(milliseconds, rel=RATIO - 1)
-
-
-def _percentile(counts: dict[int, int], share: float) -> int:
-    passed, total = 0, sum(counts.values())
-    for bucket in sorted(counts):
-        passed += counts[bucket]
-        if passed >= share * total:
-            return bucket
-    raise AssertionError("no counts")
+        assert percentile_ms(by_bucket, share) == pytest.approx(milliseconds, rel=RATIO - 1)
 
 
 def test_partner_days(histories: DataFrame, known: DataFrame, recount: duckdb.DuckDBPyConnection) -> None:

@@ -2,8 +2,7 @@
 
 Grain: one row per (day, measure, service, bucket). Measures: ``waiting``, from the delivery to its first hand-out; ``working``,
 from there until the service settled it; ``response``, from a request to the response that the service gave. A bucket is five per
-cent wide (``bucket_of`` and ``milliseconds_of`` are each other's inverse), so a percentile is right to
-within two and a half per cent.
+cent wide, so a percentile (``percentiles`` finds it) is right to within two and a half per cent.
 """
 
 from __future__ import annotations
@@ -13,21 +12,14 @@ import math
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
+from postroad.warehouse.reports.percentiles import RATIO, SHORTEST_US
 from postroad.warehouse.staging.days import HEX_OF_MILLISECONDS
 from postroad.warehouse.staging.stops import stops
-
-RATIO = 1.05
-SHORTEST_US = 100  # everything quicker is in the first bucket
 
 
 def bucket_of(duration_us: Column) -> Column:
     at_least = fn.greatest(duration_us, fn.lit(SHORTEST_US)).cast("double")
     return fn.floor(fn.log(at_least / SHORTEST_US) / math.log(RATIO)).cast("int")
-
-
-def milliseconds_of(bucket: int) -> float:
-    """The middle of a bucket."""
-    return float(SHORTEST_US * RATIO ** (bucket + 0.5) / 1_000)
 
 
 def latency(message_histories: DataFrame) -> DataFrame:

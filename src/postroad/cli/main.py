@@ -32,6 +32,7 @@ ENTRIES = {
     "pipeline": Entry(COMMANDS + "pipeline", "Bring the journal into the warehouse, on Spark."),
     "whatif": Entry(COMMANDS + "whatif", "Say what a change of configuration would have done to logged traffic."),
     "bulk": Entry(COMMANDS + "bulk", "Handle archives of messages on Spark, as the server would."),
+    "billing": Entry(COMMANDS + "billing", "Look at bills, issue them, and keep account of payments."),
     "doctor": Entry(COMMANDS + "doctor", "Check this machine and its settings."),
     "bench": Entry(COMMANDS + "bench", "Measure a running network with a quick load."),
     "report": Entry(COMMANDS + "report", "See traffic, errors, latency, partners and what is odd, from the warehouse."),

@@ -20,6 +20,7 @@ from enum import Enum
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
+from postroad.warehouse.billing.refresh import refresh_billing
 from postroad.warehouse.landing.frame import log_schema
 from postroad.warehouse.marts.delivery_attempts import delivery_attempts
 from postroad.warehouse.marts.message_histories import message_histories
@@ -107,6 +108,8 @@ def refresh(
         found = refresher.bring_up(table)
         if found is not None:
             done.append(found)
+    if tables is TABLES:
+        done += refresher.bring_up_billing()
     refresher.remember_files()
     return done
 
@@ -137,6 +140,11 @@ class Refresher:
             of_days = frame.where(fn.col(DAY).isin(*days)) if days else frame.limit(0)
             self.store.replace_days(of_days, table.name, days, APP, self.version)
         return Refreshed(table=table.name, days=tuple(sorted(days)))
+
+    def bring_up_billing(self) -> list[Refreshed]:
+        """Its tables go by the days and months of the books, and look after themselves."""
+        renewed = refresh_billing(self.store, self._new(), self.version)
+        return [Refreshed(table=one.table, days=one.days) for one in renewed]
 
     def remember_files(self) -> None:
         """Write down which files of the log the tables know by now."""

@@ -16,15 +16,14 @@ from pyspark.sql import functions as fn
 
 from postroad.core.billing.calendar import begins_us, first_day, next_period
 from postroad.warehouse.billing.price_list import KINDS, PriceList, logged_prices, owners
+from postroad.warehouse.billing.tables import APP, CHARGES, LINES, LOG, USAGE
 from postroad.warehouse.billing.uses import local_day, once, uses
 from postroad.warehouse.marts import charges, invoices, usage
 from postroad.warehouse.staging.distinct_events import entry_ranges, overlap
 from postroad.warehouse.store.table_store import TableStore
 
-APP = "billing"
-LOG = "log"
 COUNTED = ("message.posted", "invocation.returned")
-TABLES = (usage.TABLE, charges.TABLE, invoices.TABLE)
+TABLES = (USAGE, CHARGES, LINES)
 Begun = Callable[[str], None]
 ONE_DAY = timedelta(days=1)
 
@@ -52,7 +51,7 @@ def refresh_billing(
     months = sorted({day.replace(day=1) for day in days})
     whole_months = [day for month in months for day in _days_of(month)]
     work = _Work(store=store, log=log, prices=prices, version=version)
-    touched = {usage.TABLE: sorted(days), charges.TABLE: whole_months, invoices.TABLE: months}
+    touched = {USAGE: sorted(days), CHARGES: whole_months, LINES: months}
     done = []
     for table in behind:
         begun(table)
@@ -92,12 +91,12 @@ class _Work:
             self.store.append(frame.limit(0), table, APP, self.version)
 
     def _made(self, table: str, days: Collection[date]) -> DataFrame:
-        if table == usage.TABLE:
+        if table == USAGE:
             rows = self.log.where(self._within(days))
             return usage.usage(rows, owners(self.log), self.prices.books.time_zone)
-        if table == charges.TABLE:
+        if table == CHARGES:
             return charges.charges(uses(self.log).where(self._within(days)), owners(self.log), self.prices)
-        charged = self.store.read(charges.TABLE)
+        charged = self.store.read(CHARGES)
         return invoices.invoice_lines(charged.where(fn.trunc("day", "month").isin(*days) if days else fn.lit(False)))
 
     def _within(self, days: Collection[date]) -> Column:

@@ -16,7 +16,6 @@ from postroad.warehouse.billing.sharing import shared
 if TYPE_CHECKING:
     from postroad.warehouse.billing.price_list import PriceList
 
-TABLE = "charges"
 COLUMNS = (
     *("seq", "ordinal", "part_number", "kind", "at_us", "period", "organization", "service", "part", "tariff"),
     *("tariff_version", "currency", "kilobytes", "micros", "session", "day"),

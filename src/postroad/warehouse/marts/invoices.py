@@ -9,7 +9,6 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-TABLE = "invoice_lines"
 ACCOUNT = ("organization", "period", "currency")
 LINE = ("kind", "part", "service", "tariff")
 

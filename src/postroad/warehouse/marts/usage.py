@@ -14,7 +14,6 @@ from postroad.core.billing.uses import BY_NETWORK
 from postroad.core.model.billing import KILOBYTE
 from postroad.warehouse.billing.uses import local_day
 
-TABLE = "usage"
 GRAIN = ("organization", "service", "role", "day", "size_class")
 SIZE_CLASSES = ((1_000, "to 1 kB"), (10_000, "to 10 kB"), (100_000, "to 100 kB"), (1_000_000, "to 1 MB"))
 LARGEST = "over 1 MB"

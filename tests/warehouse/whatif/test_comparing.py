@@ -72,6 +72,14 @@ def test_a_rule_that_is_gone_or_does_not_hold_loses_its_service() -> None:
         [], ["Mill/Split"], ("rule 'large orders are split' of MyBiz/Purchasing is gone",),
     )  # fmt: skip
 
+    def switch_off(houses: dict[str, Any]) -> None:
+        rules_of(houses, "MyBiz/Purchasing")[0]["enabled"] = False
+
+    off = changed(switch_off)
+    assert told(compared(order(1, 5000), off), off)[3] == (
+        "rule 'large orders are split' of MyBiz/Purchasing is switched off",
+    )
+
     def raise_limit(houses: dict[str, Any]) -> None:
         rules_of(houses, "MyBiz/Purchasing")[0]["when"]["greaterThan"]["value"] = 9999
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from postroad.core.model.billing import KILOBYTE, UseKind
 from postroad.core.model.snapshot import Directory
 from postroad.warehouse.billing.price_list import PriceList
-from postroad.warehouse.billing.uses import COLUMNS
 from postroad.warehouse.marts.charges import charges
 from postroad.warehouse.whatif.report import Bill
 
@@ -65,7 +64,7 @@ def _copies(rows: DataFrame, side: str) -> DataFrame:
     from pyspark.sql import functions as f
 
     posted = rows.where("record in ('message', 'response')")
-    each = posted.select("seq", "at_us", "type", "size", "sender", "passed", f.explode(side).alias("way"))
+    each = posted.select("seq", "at_us", "session", "type", "size", "sender", "passed", f.explode(side).alias("way"))
     return each.select("*", "way.*").drop("way")
 
 
@@ -111,8 +110,8 @@ def _shaped(found: DataFrame, kind: UseKind) -> DataFrame:
     from pyspark.sql import functions as f
 
     shaped: list[str | Column] = [
-        "seq", f.col("ordinal").cast("int").alias("ordinal"), "at_us", f.lit(kind.value).alias("kind"), "type", "size",
+        "seq", f.col("ordinal").cast("int").alias("ordinal"), "at_us", f.lit(kind.value).alias("kind"), "session", "type", "size",
         f.expr(f"(size + {KILOBYTE - 1}) div {KILOBYTE}").alias("kilobytes"), f.col("sender").alias("originator"),
         "transit", "recipient",
     ]  # fmt: skip
-    return found.select(*shaped).select(*COLUMNS)
+    return found.select(*shaped)

@@ -64,11 +64,15 @@ def _rules(compared: Compared, before: Directory, after: Directory) -> list[str]
             found.append(f"{_rule(key, after)} holds: {_did(tried)}")
         elif known.did != tried.did:
             found.append(f"{_rule(key, after)} does something else: {_did(tried)}")
-    for key in was:
-        if key not in is_now:
-            gone = rule_key(*key) not in after.rules
-            found.append(f"{_rule(key, before)} {'is gone' if gone else 'does not hold'}")
+    found += [f"{_rule(key, before)} {_no_longer(key, after)}" for key in was if key not in is_now]
     return found
+
+
+def _no_longer(key: tuple[str, str], after: Directory) -> str:
+    rule = after.rules.get(rule_key(*key))
+    if rule is None:
+        return "is gone"
+    return "does not hold" if rule.enabled else "is switched off"
 
 
 def _held(tried: Iterable[ServiceTried]) -> _Held:

@@ -6,15 +6,19 @@ not a wrong bill), and the same Python in the workers as in the driver. What a m
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from postroad.warehouse.java import java_home
+from postroad.warehouse.shipping import packed_package
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,6 +37,7 @@ COMFORT = {
 }
 LOCAL_ONLY = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties").as_uri()
+SHIPPING = ("spark.submit.pyFiles", "spark.archives", "spark.yarn.dist.archives", "spark.kubernetes.container.image")
 NOISY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
 
 
@@ -44,12 +49,16 @@ class WarehouseSettings:
     master: str = "local[*]"  # as Spark writes it: local[4], spark://host:7077, yarn, k8s://…
     driver_memory: str = "2g"
     shuffle_partitions: int = 0  # 0 = two per core here; Spark's own choice on a cluster
-    rows_per_batch: int = 1_000_000  # journal entries that are landed with one commit
     options: Mapping[str, str] = field(default_factory=dict)  # further spark.* settings, as with --conf
 
     @property
     def is_local(self) -> bool:
         return self.master.startswith("local")
+
+    @property
+    def ships_package(self) -> bool:
+        """Whether workers get the package from the driver: on a cluster, unless the user has said how they get it."""
+        return not self.is_local and not any(name in self.options for name in SHIPPING)
 
 
 def spark_session(settings: WarehouseSettings, name: str = "postroad") -> SparkSession:
@@ -61,9 +70,18 @@ def spark_session(settings: WarehouseSettings, name: str = "postroad") -> SparkS
     for key, value in _options(settings).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
+    if settings.ships_package:
+        session.sparkContext.addPyFile(str(packed_package(_kept_folder())))
     for logger in NOISY_LOGGERS:  # they print whole stack traces as JSON for errors that are reported anyway
         logging.getLogger(logger).setLevel(logging.CRITICAL)
     return session
+
+
+def _kept_folder() -> Path:
+    """A folder for as long as this process lives: workers that are started later still fetch files from it."""
+    folder = Path(tempfile.mkdtemp(prefix="postroad-package-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _options(settings: WarehouseSettings) -> dict[str, str]:

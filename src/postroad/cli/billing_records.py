@@ -7,6 +7,7 @@ faster. So an invoice number is never given twice.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -22,6 +23,9 @@ from postroad.core.model.billing import Invoice, Payment
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
+
+SEEN_WITHIN_S = 10.0  # the index follows the journal within moments
+LOOK_EVERY_S = 0.05
 
 
 class Records:
@@ -68,13 +72,19 @@ class Records:
         return f"{invoice}/{1 + sum(item.invoice == invoice for item in self.payments.values())}"
 
 
-def record(connection: Connection, records: Sequence[Invoice | Payment]) -> None:
-    """Make these facts of the journal, all or none."""
+def record(connection: Connection, settings: Settings, records: Sequence[Invoice | Payment]) -> None:
+    """Make these facts of the journal, all or none, and wait until whoever looks next will see them."""
     invoices = {item.number: invoice_entry(item) for item in records if isinstance(item, Invoice)}
     payments = {item.id: payment_entry(item) for item in records if isinstance(item, Payment)}
     document = {"postroad": 1, "billing": {"invoices": invoices, "payments": payments}}
     with connection.client() as client:
         client.apply(document, version=client.plan(document).version)
+    deadline = time.monotonic() + SEEN_WITHIN_S
+    while time.monotonic() < deadline:
+        seen = Records.read(settings)
+        if invoices.keys() <= seen.invoices.keys() and payments.keys() <= seen.payments.keys():
+            return
+        time.sleep(LOOK_EVERY_S)
 
 
 async def _objects(settings: Settings) -> tuple[Sequence[Any], int]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from postroad.warehouse.billing.tables import Counted, Ledger
 
 PLACES = 6
+SHOWN_MOST = 100
 DRAFT = "(not issued yet)"
 
 
@@ -95,14 +96,18 @@ def show_uses(
 ) -> None:
     """The messages behind a line, each with its share; those that the invoice could not know yet are marked."""
     out.say(f"Line {line.number}: {line_text(line, addresses)}")
-    rows, quantity, micros = [], 0, 0
+    rows: list[list[str]] = []
+    quantity = micros = 0
     for use in uses:
         later = use.seq > through
         quantity, micros = (quantity, micros) if later else (quantity + 1, micros + use.micros)
         out.value({**use._asdict(), "later": later})
         note = "came to light later" if later else ""
-        rows.append([f"{use.at:%Y-%m-%d %H:%M:%S}Z", use.session, str(use.kilobytes), exact(use.micros), note])
+        if len(rows) < SHOWN_MOST:
+            rows.append([f"{use.at:%Y-%m-%d %H:%M:%S}Z", use.session, str(use.kilobytes), exact(use.micros), note])
     out.table(["POSTED", "SESSION", "KILOBYTES", "EXACTLY", ""], rows)
+    if quantity > len(rows):
+        out.say(f"… and {quantity - len(rows)} more; --json lists them all")
     out.say(
         f"{quantity} together {exact(micros)}; the line says {line.quantity}, {exact(line.micros)}, rounded {line.amount:f}"
     )

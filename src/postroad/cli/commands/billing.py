@@ -130,7 +130,7 @@ def close(
     elif dry_run:
         sys.exit(Exit.CHANGES)
     else:
-        record(connection, documents)
+        record(connection, settings, documents)
         out.say(f"{len(documents)} issued.")
 
 
@@ -156,11 +156,8 @@ def reconcile(out: Output, period: str, folder: Path | None, settings: Settings)
 @click.argument("number")
 @click.argument("amount")
 @click.option("--reason", required=True, help="Why; it stands on the credit note.")
-@in_warehouse
 @recorded
-def credit(
-    out: Output, number: str, amount: str, reason: str, folder: Path | None, settings: Settings, connection: Connection
-) -> None:
+def credit(out: Output, number: str, amount: str, reason: str, settings: Settings, connection: Connection) -> None:
     """Give money back on an invoice, for a reason that the journal does not know."""
     records = Records.read(settings)
     first = records.named(number)
@@ -172,7 +169,7 @@ def credit(
         through=first.through, tariffs={},
     )  # fmt: skip
     note = credit_note(first, given, issue, reason)
-    record(connection, [note])
+    record(connection, settings, [note])
     out.value(as_value(note, {}))
     out.say(f"Credit note {note.number} for {first.number}: {note.total:f} {note.currency}")
 
@@ -198,7 +195,7 @@ def pay(
         received_on=received.date() if received else _today(records),
         reference=reference,
     )
-    record(connection, [payment])
+    record(connection, settings, [payment])
     documents = [item for item in records.invoices.values() if item.root == first.number]
     (balance,) = balances(documents, [*records.payments.values(), payment])
     out.value(balance_value(balance))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from postroad.cli.configuring import settings_from
 from postroad.cli.references import read_documents
+from postroad.cli.stores import shared
 from postroad.errors import Misconfigured
 
 if TYPE_CHECKING:
@@ -27,17 +28,22 @@ def directory_in_files(files: tuple[str, ...]) -> Directory:
     return changed_directory(document_in(files))
 
 
-def directory_in_journal(data: Path) -> Directory:
+def directory_in_journal(journal: str) -> Directory:
     from postroad.warehouse.bulk.configuration import directories_in
 
-    return directories_in(str(journal_in(data))).latest()
+    return directories_in(journal).latest()
 
 
-def journal_in(data: Path) -> Path:
-    """The journal of a data folder; the folder may be the journal's own."""
-    from postroad.warehouse.bulk.archive import journal_folder
+def journal_in(data: str) -> str:
+    """The journal of a data folder, which may be the journal's own; where none is given, of the network that settings name."""
+    from postroad.warehouse.bulk.journals import journal_named
 
-    found = journal_folder(str(data))
+    if not data:
+        settings = settings_from(None, "", ())
+        if shared(settings):
+            return settings.postgres
+        data = str(settings.data)
+    found = journal_named(data)
     if found is None:
         raise Misconfigured([f"there is no journal in {data}; --data names another folder"])
     return found

@@ -40,11 +40,17 @@ class WrittenJournal:
     def __init__(self, directory: Directory) -> None:
         self.directory = directory
         self.entries: list[tuple[Entry, bytes | None]] = []
+        self.configure(directory, *directory.versions)
+
+    def configure(self, directory: Directory, *keys: tuple[str, str]) -> int:
+        """These objects are saved as the directory has them."""
         objects = tuple(
-            ObjectChange(kind, key, version, msgspec.to_builtins(directory.object(kind, key)))
-            for (kind, key), version in directory.versions.items()
+            ObjectChange(
+                kind, key, directory.object_version(kind, key), msgspec.to_builtins(directory.object(kind, key))
+            )
+            for kind, key in keys
         )
-        self.add(ConfigurationChanged(OCTOBER_US, "network", "", objects))
+        return self.add(ConfigurationChanged(OCTOBER_US, "network", "", objects))
 
     def add(self, entry: Entry, body: bytes | None = None) -> int:
         self.entries.append((entry, body))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from postroad.cli.command import command
-from postroad.cli.connection import local_data
-from postroad.cli.directory_files import directory_in_files, directory_in_journal
+from postroad.cli.directory_files import directory_in_files, directory_in_journal, journal_in
 from postroad.cli.job_bars import job_bar
 from postroad.cli.on_spark import Cluster, on_spark
 from postroad.cli.output import Output
@@ -76,9 +73,7 @@ def _directory(archive: str, form: str, files: tuple[str, ...], data: str) -> Di
         raise Misconfigured(["--config and --data both name the network; give one of them"])
     if files:
         return directory_in_files(files)
-    if data or form != "journal":
-        return directory_in_journal(Path(data) if data else local_data(os.environ))
-    return directory_in_journal(Path(archive))
+    return directory_in_journal(journal_in(archive if form == "journal" and not data else data))
 
 
 def _at_us(at: datetime | None) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from postroad.cli.command import command
-from postroad.cli.connection import local_data
 from postroad.cli.directory_files import document_in, journal_in
 from postroad.cli.job_bars import job_bar
 from postroad.cli.on_spark import Cluster, on_spark
@@ -57,12 +55,12 @@ def whatif(
     from postroad.warehouse.whatif.page import page
     from postroad.warehouse.whatif.report import as_json
 
-    journal = journal_in(Path(data) if data else local_data(os.environ))
+    journal = journal_in(data)
     question = _question(journal, files, _us(begin), _us(end), baseline, prune=prune)
     if rows:
         require_new(rows)
     spark = cluster.session("postroad whatif")
-    run = WhatIfRun(question=question, pieces=pieces_of(str(journal)))
+    run = WhatIfRun(question=question, pieces=pieces_of(journal))
     with job_bar(out, spark, "comparing"):
         report = report_of(spark, kept(spark, compared_rows(spark, run), rows), question)
     out.value(as_json(report))
@@ -73,13 +71,13 @@ def whatif(
 
 
 def _question(
-    journal: Path, files: tuple[str, ...], from_us: int, to_us: int, baseline: str, *, prune: bool
+    journal: str, files: tuple[str, ...], from_us: int, to_us: int, baseline: str, *, prune: bool
 ) -> Question:
     from postroad.warehouse.bulk.configuration import changed_directory, directories_in
     from postroad.warehouse.whatif.traffic import Question, Window
 
     content = document_in(files)
-    today = directories_in(str(journal)).latest()
+    today = directories_in(journal).latest()
     return Question(
         before=today,
         after=changed_directory(content, today, prune=prune),

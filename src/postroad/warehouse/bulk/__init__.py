@@ -1,5 +1,6 @@
 """The bulk lane: whole archives of messages through the network's own decisions, on Spark, without a server.
 
+    journals   journals to read: folders, databases
     archive    which files there are, cut into *pieces* that can be read on their own
     reading    piece → archived messages, one module for each kind of archive
     lane       what a *lane* promises: one kind of work on messages, and the columns it answers with

@@ -3,7 +3,7 @@
     lines       NDJSON, one message in the JSON form a line
     messages    a folder of files, each one message: JSON, SOAP 1.1 or 1.2, or an envelope
     envelopes   bodies of bulk posts in msgpack, one array of envelopes behind the other
-    journal     the journal of a network, its data folder or a copy of it
+    journal     the journal of a network: its data folder, a copy of it, or the address of its database
 
 Kept rule: nothing is read here but names and sizes. Files are named by URI or path, so an archive may lie wherever Arrow's file
 systems reach: a folder that all machines see, HDFS, an object store.
@@ -18,16 +18,14 @@ from typing import NamedTuple
 
 from pyarrow import fs
 
-from postroad.adapters.journal.segments import RealFiles, SegmentReader
-from postroad.adapters.journal.segments.catalog import list_segments
 from postroad.errors import Misconfigured
+from postroad.warehouse.bulk.journals import journal_named, spans
 
 PIECE_BYTES = 8 << 20
 PIECE_ENTRIES = 25_000  # of a journal
 LINES = (".ndjson", ".jsonl")
 ENVELOPES = (".msgpack", ".envelopes")
 MESSAGES = (".json", ".xml", ".soap", ".envelope")
-JOURNAL_FOLDER = "journal"
 
 
 class Form(StrEnum):
@@ -52,37 +50,16 @@ class Piece(NamedTuple):
 
 def pieces_of(archive: str, form: Form | None = None) -> list[Piece]:
     """The pieces of an archive; raises Misconfigured where there is nothing to read."""
-    journal = journal_folder(archive)
+    journal = journal_named(archive)
     if form is Form.JOURNAL or (form is None and journal is not None):
         if journal is None:
             raise Misconfigured([f"{archive}: there is no journal; name a network's data folder"])
-        return list(_entries(journal))
+        return [Piece(Form.JOURNAL, journal, *span) for span in spans(journal, PIECE_ENTRIES)]
     found = [piece for file in _files(archive) for piece in _file_pieces(file, form)]
     if not found:
         known = ", ".join((*LINES, *MESSAGES, *ENVELOPES))
         raise Misconfigured([f"{archive}: there is nothing to read; files of an archive end in {known}"])
     return found
-
-
-def journal_folder(archive: str) -> Path | None:
-    """Where the journal's files lie, given them or the data folder around them; None where there is no journal."""
-    for folder in (Path(archive), Path(archive) / JOURNAL_FOLDER):
-        if folder.is_dir() and list_segments(RealFiles().names(folder)):
-            return folder
-    return None
-
-
-def _entries(journal: Path) -> Iterator[Piece]:
-    """A piece never reaches over a segment's end, so that each worker opens one file; large segments give several."""
-    reader = SegmentReader(journal)
-    try:
-        last = reader.durable_seq()
-    finally:
-        reader.close()
-    begins = [segment.first_seq for segment in list_segments(RealFiles().names(journal))]
-    for begin, following in zip(begins, [*begins[1:], last + 1], strict=True):
-        for start in range(begin - 1, following - 1, PIECE_ENTRIES):
-            yield Piece(Form.JOURNAL, str(journal), start, min(start + PIECE_ENTRIES, following - 1))
 
 
 def _files(archive: str) -> list[_Named]:

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
-from postroad.adapters.journal.segments import SegmentReader
 from postroad.core.configuration.document import Fault, read_document
 from postroad.core.configuration.plan import directory_after, plan
 from postroad.core.model.journal import ConfigurationChanged, ObjectChange, decode
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured
-from postroad.warehouse.bulk.logged import records
+from postroad.warehouse.bulk.journals import opened, records
 
 CHANGED = b"configuration.changed"
 
@@ -48,14 +46,11 @@ def directories_in(journal: str) -> Directories:
 
 
 def _configuration_entries(journal: str) -> Iterator[tuple[int, ConfigurationChanged]]:
-    reader = SegmentReader(Path(journal))
-    try:
+    with opened(journal) as reader:
         for record in records(reader, 0, reader.durable_seq(), (CHANGED,)):
             entry = decode(record.facts)
             if isinstance(entry, ConfigurationChanged):
                 yield record.seq, entry
-    finally:
-        reader.close()
 
 
 def changed_directory(

@@ -7,20 +7,16 @@ tells: what has no rule and was brought in by the sender was named by it. Of a r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from msgspec import Struct
 
-from postroad.adapters.journal.segments import SegmentReader
 from postroad.core.admission.admit import ADDRESSED
 from postroad.core.model.journal import Context, Copy, Hop, MessagePosted, PartFacts, decode
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.routing.contexts import context_of
 from postroad.flow.posting import parts_of
-from postroad.ports import Record
+from postroad.warehouse.bulk.journals import opened, records
 
-READ_BYTES = 4 << 20
-KIND_WITHIN = 32  # bytes at the beginning of an entry in which its kind stands
 POSTED = b"message.posted"
 
 
@@ -60,27 +56,11 @@ def _without_data(facts: PartFacts) -> Part:
 
 def posts(journal: str, after: int, until: int) -> Iterator[Logged]:
     """The accepted requests and notifications among the entries after one and until another."""
-    reader = SegmentReader(Path(journal))
-    try:
+    with opened(journal) as reader:
         for record in records(reader, after, until, (POSTED,)):
             posted = decode(record.facts)
             if isinstance(posted, MessagePosted) and posted.type in ADDRESSED:
                 yield Logged(record.seq, posted, reader.body_sync(record.body) if record.body is not None else None)
-    finally:
-        reader.close()
-
-
-def records(reader: SegmentReader, after: int, until: int, kinds: tuple[bytes, ...]) -> Iterator[Record]:
-    """The entries of these kinds after one number and until another; those of other kinds are not even decoded."""
-    while after < until:
-        batch = reader.read_sync(after, READ_BYTES)
-        for record in batch.records:
-            if record.seq > until:
-                return
-            begin = record.facts[:KIND_WITHIN]
-            if any(kind in begin for kind in kinds):
-                yield record
-        after = max(batch.head.seq, after + 1)
 
 
 def as_posted(posted: MessagePosted, parts: tuple[Part, ...]) -> Message:

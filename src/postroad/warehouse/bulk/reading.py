@@ -19,6 +19,7 @@ from postroad.errors import Refused
 from postroad.warehouse.bulk.archive import Form, Piece, file_system
 from postroad.warehouse.bulk.archived import Archived, Place, Unreadable
 from postroad.warehouse.bulk.envelope_bodies import CutShort, envelopes_in
+from postroad.warehouse.bulk.journals import shown
 from postroad.warehouse.bulk.logged import posts
 
 FORMS = {id(JSON_FORM): "json", id(ENVELOPE_FORM): "envelope", id(SOAP11): "soap11", id(SOAP12): "soap12"}
@@ -113,8 +114,9 @@ def _envelopes(piece: Piece, unsaid: Unsaid) -> Items:
 
 
 def _journal(piece: Piece, unsaid: Unsaid) -> Items:
+    name = shown(piece.file)
     for logged in posts(piece.file, piece.start, piece.end):
-        place, posted = Place(piece.file, logged.seq), logged.posted
+        place, posted = Place(name, logged.seq), logged.posted
         if logged.is_whole:
             yield Archived(place, posted.sender, posted.at_us, posted.form, posted.size, logged.message, posted.session)
         else:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from postroad.adapters.journal.segments import SegmentReader
 from postroad.core.admission.admit import ADDRESSED
 from postroad.core.billing.uses import BY_NETWORK
 from postroad.core.model.journal import Entry, InvocationReturned, MessagePosted, MessageRefused, decode
 from postroad.core.model.snapshot import Directory
 from postroad.ports import Record
 from postroad.warehouse.bulk.archive import Piece
-from postroad.warehouse.bulk.logged import Logged, records
+from postroad.warehouse.bulk.journals import JournalReader, opened, records
+from postroad.warehouse.bulk.logged import Logged
 from postroad.warehouse.whatif.comparing import as_recorded, as_routed, compare
 from postroad.warehouse.whatif.rows import message_row, refused_row, response_row, return_row
 
@@ -44,17 +43,14 @@ class Question:
 
 def rows_of(pieces: Iterable[Piece], question: Question) -> Iterator[dict[str, Any]]:
     for piece in pieces:
-        reader = SegmentReader(Path(piece.file))
-        try:
+        with opened(piece.file) as reader:
             for record in records(reader, piece.start, piece.end, COUNTING):
                 row = _row(reader, record, question)
                 if row is not None:
                     yield row
-        finally:
-            reader.close()
 
 
-def _row(reader: SegmentReader, record: Record, question: Question) -> dict[str, Any] | None:
+def _row(reader: JournalReader, record: Record, question: Question) -> dict[str, Any] | None:
     entry: Entry = decode(record.facts)
     if isinstance(entry, InvocationReturned):
         # It belongs to a post of the window, which is found later; only what came before that cannot.

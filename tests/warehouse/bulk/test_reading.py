@@ -114,3 +114,10 @@ def test_one_file_may_be_named_and_read_as_what_it_is_said_to_be(tmp_path: Path)
     assert pieces_of(str(file), Form.LINES) == [Piece(Form.LINES, str(file), 0, file.stat().st_size)]
     assert messages_in(read_all(file, Form.MESSAGES)) == [order(1, 1)]
     assert messages_in([item for piece in pieces_of(file.as_uri(), Form.LINES) for item in read(piece, UNSAID)])
+
+
+def test_names_mean_the_same_wherever_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.ndjson").write_bytes(JSON_FORM.encode_post(order(1, 1)))
+    monkeypatch.chdir(tmp_path)
+    assert [piece.file for piece in pieces_of(".")] == [str(tmp_path / "a.ndjson")]
+    assert [piece.file for piece in pieces_of("a.ndjson")] == [str(tmp_path / "a.ndjson")]

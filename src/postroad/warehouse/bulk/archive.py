@@ -63,7 +63,9 @@ def pieces_of(archive: str, form: Form | None = None) -> list[Piece]:
 
 
 def _files(archive: str) -> list[_Named]:
+    """The files by names that mean the same on every machine."""
     system, path = file_system(archive)
+    archive = archive if "://" in archive else path
     info = system.get_file_info(path)
     if info.type == fs.FileType.NotFound:
         raise Misconfigured([f"{archive}: there is no such file or folder"])

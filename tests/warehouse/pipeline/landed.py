@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
 
 from postroad.testing.traffic.generate import generate
 from postroad.testing.traffic.plan import TrafficPlan
+from postroad.warehouse.jobs.landing import APP
 from postroad.warehouse.landing.log import SCHEMA, event_batches
 from postroad.warehouse.sources import LogSource, SegmentLog, Span
-from postroad.warehouse.store import DeltaStore
 
 KEY = [("seq", "ascending"), ("ordinal", "ascending")]
 
@@ -29,12 +31,22 @@ def events(source: LogSource) -> pa.Table:
     return pa.Table.from_batches(batches, SCHEMA).sort_by(KEY)
 
 
-def landed(store: DeltaStore) -> pa.Table:
-    """What it holds."""
-    found = store.read("log").drop("landed_on").toArrow()
+def landed(folder: Path) -> pa.Table:
+    """What the warehouse in this folder holds, read without Spark."""
+    found = DeltaTable(str(folder / "log")).to_pyarrow_table(columns=SCHEMA.names)
     return found.cast(SCHEMA).sort_by(KEY)
 
 
-def counts(store: DeltaStore) -> dict[str, Any]:
-    row = store.read("log").selectExpr("count(*) n", "count(distinct seq, ordinal) keys", "max(seq) last").collect()[0]
-    return {"rows": row.n, "keys": row.keys, "last": row["last"]}
+def landed_upto(folder: Path) -> int:
+    """How far it says it has come; 0 when there is no table yet."""
+    uri = str(folder / "log")
+    return DeltaTable(uri).transaction_version(APP) or 0 if DeltaTable.is_deltatable(uri) else 0
+
+
+def counts(folder: Path) -> dict[str, Any]:
+    keys = DeltaTable(str(folder / "log")).to_pyarrow_table(columns=["seq", "ordinal"])
+    return {
+        "rows": keys.num_rows,
+        "keys": keys.group_by(["seq", "ordinal"]).aggregate([]).num_rows,
+        "last": pc.max(keys["seq"]).as_py(),
+    }

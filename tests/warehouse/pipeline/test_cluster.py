@@ -9,18 +9,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from postroad.bootstrap.running import JOURNAL_FOLDER
-from postroad.warehouse.store import DeltaStore
 from tests.warehouse.conftest import QUICK_START
 from tests.warehouse.pipeline.landed import events, landed, made_up_journal
 from tests.warehouse.pipeline.spark_cluster import SparkCluster
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 COMMAND = (
     sys.executable,
@@ -40,13 +35,13 @@ pytestmark = [
 
 
 @pytest.mark.req("P1")
-def test_a_cluster_lands_the_same_rows_though_an_executor_is_killed(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_cluster_lands_the_same_rows_though_an_executor_is_killed(tmp_path: Path) -> None:
     source = made_up_journal(tmp_path / "data" / JOURNAL_FOLDER, messages=8_000)
-    store = DeltaStore(spark, tmp_path / "data" / "warehouse")
+    tables = tmp_path / "data" / "warehouse"
     with SparkCluster(tmp_path / "cluster") as cluster:
         job = _start(cluster.master, tmp_path / "data")
         try:
-            _wait_until_tasks_write(job, store.folder)
+            _wait_until_tasks_write(job, tables)
             killed = cluster.executors()[0]
             os.kill(killed, signal.SIGKILL)
             said, complaints = job.communicate(timeout=JOB_S)
@@ -54,7 +49,7 @@ def test_a_cluster_lands_the_same_rows_though_an_executor_is_killed(spark: Spark
             job.kill()
     assert job.returncode == 0, complaints
     assert json.loads(said)["landed"]["upto"] == source.head()
-    assert landed(store).equals(events(source))
+    assert landed(tables).equals(events(source))
 
 
 def _start(master: str, data: Path) -> subprocess.Popen[str]:

@@ -48,7 +48,7 @@ def test_the_table_is_the_journal_row_by_row(
     done = land(spark, store, journal, entries_per_batch=head // 3 + 1, landed=told.append)
     assert done == Landing(after=0, upto=head, batches=3)
     assert told == [head // 3 + 1, 2 * (head // 3 + 1), head]
-    assert landed(store).equals(expected)
+    assert landed(store.folder).equals(expected)
     assert land(spark, store, journal) == Landing(after=head, upto=head, batches=0)
     assert landed_seq(store) == head
 
@@ -63,9 +63,23 @@ async def test_a_journal_that_grows_is_landed_from_where_it_was(spark: SparkSess
                 [NewRecord(encode(AccessRecorded(number, "x", f"login {n}")), None) for n in range(size)]
             )
             land(spark, store, source)
-        assert counts(store) == {"rows": 9, "keys": 9, "last": 9}
+        assert counts(store.folder) == {"rows": 9, "keys": 9, "last": 9}
     finally:
         await journal.close()
+
+
+def test_a_warehouse_holds_one_journal(spark: SparkSession, tmp_path: Path, journal: SegmentLog) -> None:
+    """Neither another journal nor an older copy of the same one is landed on top of what is there."""
+    store, other = DeltaStore(spark, tmp_path / "tables"), made_up_journal(tmp_path / "other", messages=170, seed=8)
+    land(spark, store, journal)
+    held = counts(store.folder)
+    assert other.head() > journal.head()
+    with pytest.raises(Misconfigured, match="another journal"):
+        land(spark, store, other)
+    shorter = made_up_journal(tmp_path / "shorter", messages=5)
+    with pytest.raises(Misconfigured, match="another journal"):
+        land(spark, store, shorter)
+    assert counts(store.folder) == held
 
 
 class Broken(Exception):
@@ -106,12 +120,12 @@ def test_failures_before_and_after_each_commit_lose_and_double_nothing(
             with pytest.raises(StreamingQueryException, match="Broken"):
                 land(spark, failing, journal, entries_per_batch=per_batch)
         reached.append(landed_seq(store))
-        assert counts(store)["rows"] == counts(store)["keys"]
+        assert counts(store.folder)["rows"] == counts(store.folder)["keys"]
     assert reached == [per_batch, 2 * per_batch, journal.head()]
     assert land(spark, store, journal).batches == 0
-    assert landed(store).equals(expected)
+    assert landed(store.folder).equals(expected)
     assert store.vacuum("log", older_than_hours=-1) >= 6  # what the failed writes had left
-    assert landed(store).equals(expected)
+    assert landed(store.folder).equals(expected)
 
 
 @pytest.mark.req("P1")
@@ -124,7 +138,7 @@ def test_an_archive_is_landed_once_and_says_the_same_as_the_journal(
     found = Archive.found_in(archive)
     assert found.form == form
     assert land_archive(spark, store, found).files == len(found.files()) == 3
-    assert landed(store).equals(expected)
+    assert landed(store.folder).equals(expected)
     assert land_archive(spark, store, found) == Landing(after=0, upto=0, batches=0, files=0)
     assert export(journal, archive, form) == Span(journal.head(), journal.head())
 

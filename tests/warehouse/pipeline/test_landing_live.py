@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ from postroad.warehouse.store import DeltaStore
 from tests.faults.parties import enroll
 from tests.faults.server_load import RECEIVER, SENDER, Load
 from tests.warehouse.conftest import QUICK_START
-from tests.warehouse.pipeline.landed import counts, events, landed, made_up_journal
+from tests.warehouse.pipeline.landed import counts, events, landed, landed_upto, made_up_journal
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,7 +46,7 @@ async def test_a_growing_tail_is_landed_while_the_server_posts(spark: SparkSessi
         posting = asyncio.create_task(_post_now_and_then(load, enough))
         for _ in range(LANDINGS):
             done = await asyncio.to_thread(land, spark, store, source)
-            held = await asyncio.to_thread(counts, store)
+            held = await asyncio.to_thread(counts, store.folder)
             assert done.upto > done.after  # it has grown since
             assert held == {"rows": held["keys"], "keys": held["keys"], "last": done.upto}
         enough.set()
@@ -53,7 +54,7 @@ async def test_a_growing_tail_is_landed_while_the_server_posts(spark: SparkSessi
         assert server.stop() == 0
     land(spark, store, source)
     assert landed_seq(store) == source.head()
-    assert landed(store).equals(events(source))
+    assert landed(store.folder).equals(events(source))
 
 
 async def _post_now_and_then(load: Load, enough: asyncio.Event) -> None:
@@ -79,6 +80,12 @@ class LandingProcess:
                 start_new_session=True,
             )
 
+    def __enter__(self) -> LandingProcess:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.kill()
+
     @property
     def is_running(self) -> bool:
         return self._process.poll() is None
@@ -90,7 +97,8 @@ class LandingProcess:
             time.sleep(0.02)
 
     def kill(self) -> None:
-        os.killpg(self._process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
     def wait(self) -> int:
@@ -102,28 +110,28 @@ def count_files(folder: Path, files: str) -> int:
 
 
 @pytest.mark.req("P1")
-@pytest.mark.timeout(120 + 60 * KILLS)
-def test_landing_that_is_killed_again_and_again_loses_and_doubles_nothing(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.timeout(2 * STARTING_S * (KILLS + 1))
+def test_landing_that_is_killed_again_and_again_loses_and_doubles_nothing(tmp_path: Path) -> None:
     """POSTROAD_KILLS=50 kills it fifty times. A kill is for the whole process group: driver, JVM and workers."""
-    source = made_up_journal(tmp_path / "data" / JOURNAL_FOLDER, messages=1_500)
-    store, chance = DeltaStore(spark, tmp_path / "data" / "warehouse"), random.Random(4)
+    data, tables, chance = tmp_path / "data", tmp_path / "data" / "warehouse", random.Random(4)
+    source = made_up_journal(data / JOURNAL_FOLDER, messages=1_500)
     batch = source.head() // (4 * KILLS)
     reached = []
     for number in range(KILLS):
         moment = MOMENTS[number % len(MOMENTS)]
-        before = count_files(store.folder, moment)
-        running = LandingProcess(tmp_path / "data", batch)
-        running.wait_for(store.folder, moment, before)
-        time.sleep(chance.uniform(0.0, 0.6))
-        assert running.is_running, running.log.read_text()
-        running.kill()
-        reached.append(landed_seq(store))
-        if store.exists("log"):
-            held = counts(store)
+        before = count_files(tables, moment)
+        with LandingProcess(data, batch) as running:
+            running.wait_for(tables, moment, before)
+            time.sleep(chance.uniform(0.0, 0.6))
+            assert running.is_running, running.log.read_text()
+            running.kill()
+        reached.append(landed_upto(tables))
+        if reached[-1]:
+            held = counts(tables)
             assert (held["rows"], held["last"]) == (held["keys"], reached[-1])
     assert reached == sorted(reached)
-    assert reached[-1] > 0
-    last = LandingProcess(tmp_path / "data", batch=0)
-    assert last.wait() == 0, last.log.read_text()
-    assert landed_seq(store) == source.head()
-    assert landed(store).equals(events(source))
+    assert 0 < reached[-1] < source.head()
+    with LandingProcess(data, batch=source.head()) as last:
+        assert last.wait() == 0, last.log.read_text()
+    assert landed_upto(tables) == source.head()
+    assert landed(tables).equals(events(source))

@@ -12,11 +12,13 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from postroad.errors import Misconfigured
 from postroad.warehouse.sources.archive import Archive
-from postroad.warehouse.sources.log_source import LogSource
+from postroad.warehouse.sources.log_source import LogSource, Span
 from postroad.warehouse.store.table_store import LANDED_ON, NEVER, TableStore
 
 if TYPE_CHECKING:
@@ -57,7 +59,8 @@ def land(
     from postroad.warehouse.sources.streaming import log_stream
 
     after = landed_seq(store)
-    if source.head() <= after:
+    mark = _checked_mark(store, source, after)
+    if source.head() == after:
         return Landing(after=after, upto=after, batches=0)
     batches = 0
     with tempfile.TemporaryDirectory(prefix="postroad-landing-") as scratch:
@@ -65,13 +68,27 @@ def land(
         def land_batch(frame: DataFrame, number: int) -> None:
             nonlocal batches
             upto = batch_end(Path(scratch), number)
-            batches += store.append(_dated(frame, today()), TABLE, APP, upto)
+            batches += store.append_all(_dated(frame, today()), TABLE, {APP: upto, mark: upto})
             landed(upto)
 
         stream = log_stream(spark, source, after=after, entries_per_batch=entries_per_batch)
         writer = stream.writeStream.foreachBatch(land_batch).option("checkpointLocation", f"file://{scratch}")
         writer.trigger(availableNow=True).start().awaitTermination()
     return Landing(after=after, upto=landed_seq(store), batches=batches)
+
+
+def _checked_mark(store: TableStore, source: LogSource, after: int) -> str:
+    """The name under which the table knows this journal, which is made of its first entry; another journal is refused."""
+    first = next((facts for _, facts, _ in source.records(Span(0, min(1, source.head())))), b"")
+    mark = f"journal {sha256(first).hexdigest()[:16]}"
+    if after and (store.version(TABLE, mark) == NEVER or source.head() < after):
+        raise Misconfigured(
+            [
+                f"the warehouse holds {after} entries of another journal, or of this one before it was restored from a copy; "
+                "choose another folder with --warehouse, or delete this one to land everything anew"
+            ]
+        )
+    return mark
 
 
 def batch_end(checkpoint: Path, number: int) -> int:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from postroad.cli.output import Advance, Output
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
     from rich.progress import Progress, TaskID
 
     from postroad.warehouse.progress import Stage
+    from postroad.warehouse.session import SparkSession
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import click
 from postroad.errors import Misconfigured
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from postroad.warehouse.session import SparkSession
 
 
 class Cluster(NamedTuple):

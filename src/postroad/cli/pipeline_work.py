@@ -16,10 +16,9 @@ from postroad.cli.stores import shared
 from postroad.errors import Misconfigured
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from postroad.warehouse.jobs.landing import Landing
     from postroad.warehouse.pipeline import Refreshed
+    from postroad.warehouse.session import SparkSession
     from postroad.warehouse.sources import LogSource
     from postroad.warehouse.store import DeltaStore
 

@@ -21,7 +21,7 @@ from postroad.warehouse.java import java_home
 from postroad.warehouse.shipping import packed_package
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import SparkSession as SparkSession  # by this name whoever may not import pyspark knows it
 
 CORRECTNESS = {
     "spark.sql.session.timeZone": "UTC",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from postroad.core.codecs.codec import Codec
-from postroad.core.codecs.detect import CODECS, codec_for
+from postroad.core.codecs.detect import codec_for
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.soap import SOAP11, SOAP12
@@ -22,7 +22,8 @@ from postroad.warehouse.bulk.envelope_bodies import CutShort, envelopes_in
 from postroad.warehouse.bulk.journals import shown
 from postroad.warehouse.bulk.logged import posts
 
-FORMS = {id(JSON_FORM): "json", id(ENVELOPE_FORM): "envelope", id(SOAP11): "soap11", id(SOAP12): "soap12"}
+FORMS: dict[str, Codec] = {"json": JSON_FORM, "soap11": SOAP11, "soap12": SOAP12, "envelope": ENVELOPE_FORM}
+FORM_OF = {id(codec): form for form, codec in FORMS.items()}
 
 Items = Iterator[Archived | Unreadable]
 
@@ -45,12 +46,13 @@ def _bytes(piece: Piece) -> bytes:
         return data
 
 
-def _decoded(wire: bytes, codec: Codec, place: Place, unsaid: Unsaid) -> Archived | Unreadable:
+def decoded(wire: bytes, codec: Codec, place: Place, unsaid: Unsaid) -> Archived | Unreadable:
+    """The message in a wire, or why it cannot be read."""
     try:
         message = codec.decode_post(wire)
     except Refused as refusal:
         return Unreadable(place, refusal.code, refusal.detail, len(wire))
-    return Archived(place, message.sender or unsaid.sender, unsaid.at_us, FORMS[id(codec)], len(wire), message)
+    return Archived(place, message.sender or unsaid.sender, unsaid.at_us, FORM_OF[id(codec)], len(wire), message)
 
 
 # --- lines ------------------------------------------------------------------------------------------------------------
@@ -58,7 +60,7 @@ def _decoded(wire: bytes, codec: Codec, place: Place, unsaid: Unsaid) -> Archive
 
 def _lines(piece: Piece, unsaid: Unsaid) -> Items:
     for position, line in _whole_lines(piece):
-        yield _decoded(line, JSON_FORM, Place(piece.file, position), unsaid)
+        yield decoded(line, JSON_FORM, Place(piece.file, position), unsaid)
 
 
 def _whole_lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
@@ -90,7 +92,7 @@ def _message(piece: Piece, unsaid: Unsaid) -> Items:
     except Refused as refusal:
         yield Unreadable(place, refusal.code, refusal.detail, len(wire))
         return
-    yield _decoded(wire, codec, place, unsaid)
+    yield decoded(wire, codec, place, unsaid)
 
 
 def _content_type(wire: bytes) -> str:
@@ -105,7 +107,7 @@ def _envelopes(piece: Piece, unsaid: Unsaid) -> Items:
     data = _bytes(piece)
     try:
         for position, envelope in envelopes_in(data):
-            yield _decoded(envelope, CODECS[ENVELOPES], Place(piece.file, position), unsaid)
+            yield decoded(envelope, ENVELOPE_FORM, Place(piece.file, position), unsaid)
     except CutShort as fault:
         yield Unreadable(Place(piece.file, fault.position), "wire.malformed", str(fault), len(data) - fault.position)
 

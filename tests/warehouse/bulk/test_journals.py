@@ -6,9 +6,10 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from postroad.adapters.journal.postgres import PostgresJournal
-from postroad.core.model.journal import encode
+from postroad.core.model.journal import Copy, encode
 from postroad.ports import NewRecord
 from postroad.warehouse.bulk import archive, journals
 from postroad.warehouse.bulk.archive import Form, pieces_of
@@ -87,3 +88,12 @@ def test_directories_exist_as_of_any_entry(tmp_path: Path) -> None:
     assert known.latest().organizations["mybiz"].description == "changed"
     assert (known.at(first).version, known.latest().version) == (1, 3)
     assert known.latest().rules == DIRECTORY.rules
+
+
+def test_an_entry_of_an_odd_shape_costs_itself_alone(tmp_path: Path) -> None:
+    journal = WrittenJournal(DIRECTORY)
+    seq = journal.post(order(1, 1))
+    journal.add(replace(journal.posted(seq), copies=(Copy("nowhere"),)), journal.entries[seq - 1][1])
+    journal.post(order(2, 1))
+    items = items_in(str(journal.write(tmp_path)))
+    assert [item.code if isinstance(item, Unreadable) else "" for item in items] == ["", "internal", ""]

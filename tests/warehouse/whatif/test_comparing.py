@@ -185,3 +185,26 @@ def test_sizes_are_known_without_the_body() -> None:
     part = small.parts[0]
     large = order(2, 10, sender="Acme/Sales", parts=(type(part)(id="1", content_type="text/plain", data=b"x" * 2000),))
     assert compared(large, after, with_body=False).verdict is Verdict.SAME
+
+
+@pytest.mark.req("P6")
+def test_reasons_are_told_against_what_happened_also_without_the_body() -> None:
+    """Which rules brought services in is in the route itself; only what they saw went with the body."""
+
+    def header_only(houses: dict[str, Any]) -> None:
+        rules = rules_of(houses, "Acme/Supply")
+        rules[0]["then"] = [{"redirect": "Acme/Later"}]
+        rules.append({"name": "More", "role": "recipient", "when": {"exists": {"header": "topic"}},
+                      "then": [{"addServiceBefore": "Mill/Split"}]})  # fmt: skip
+
+    after = changed(header_only)
+    sent = order(1, 10, sender="Acme/Sales")
+    found = logged(sent, with_body=False)
+    result = compare(found, as_recorded(found), as_routed(found, after))
+    assert result.verdict is Verdict.UNDECIDABLE  # the rules of Mill/Split look into bodies
+
+    offer = order(2, 10, sender="Acme/Gate", topic="offer")
+    found = logged(offer, with_body=False)
+    only_redirect = changed(lambda houses: rules_of(houses, "Acme/Supply").pop(0) and None, prune=True)
+    result = compare(found, as_recorded(found), as_routed(found, only_redirect))
+    assert told(result, only_redirect)[3] == ("rule 'offers go to sales' of Acme/Supply is gone",)

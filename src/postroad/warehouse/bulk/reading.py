@@ -20,7 +20,7 @@ from postroad.warehouse.bulk.archive import Form, Piece, file_system
 from postroad.warehouse.bulk.archived import Archived, Place, Unreadable
 from postroad.warehouse.bulk.envelope_bodies import CutShort, envelopes_in
 from postroad.warehouse.bulk.journals import shown
-from postroad.warehouse.bulk.logged import posts
+from postroad.warehouse.bulk.logged import Logged, posts
 
 FORMS: dict[str, Codec] = {"json": JSON_FORM, "soap11": SOAP11, "soap12": SOAP12, "envelope": ENVELOPE_FORM}
 FORM_OF = {id(codec): form for form, codec in FORMS.items()}
@@ -118,11 +118,18 @@ def _envelopes(piece: Piece, unsaid: Unsaid) -> Items:
 def _journal(piece: Piece, unsaid: Unsaid) -> Items:
     name = shown(piece.file)
     for logged in posts(piece.file, piece.start, piece.end):
-        place, posted = Place(name, logged.seq), logged.posted
-        if logged.is_whole:
-            yield Archived(place, posted.sender, posted.at_us, posted.form, posted.size, logged.message, posted.session)
-        else:
-            yield Unreadable(place, "body.dropped", "The body is no longer kept, and rules may look at it", posted.size)
+        yield _made_again(logged, Place(name, logged.seq))
+
+
+def _made_again(logged: Logged, place: Place) -> Archived | Unreadable:
+    posted = logged.posted
+    if not logged.is_whole:
+        return Unreadable(place, "body.dropped", "The body is no longer kept, and rules may look at it", posted.size)
+    try:
+        message = logged.message
+    except Exception as mistake:  # an entry of an unknown shape costs itself alone
+        return Unreadable(place, "internal", f"{type(mistake).__name__}: {mistake}"[:500], posted.size)
+    return Archived(place, posted.sender, posted.at_us, posted.form, posted.size, message, posted.session)
 
 
 _READERS: dict[Form, Callable[[Piece, Unsaid], Items]] = {

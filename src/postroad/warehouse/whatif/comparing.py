@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from postroad.core.admission.admit import Admitted, admit
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import Copy, Hop
+from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.explanation import ServiceTried, unpack
+from postroad.core.routing.explanation import RuleTried, ServiceTried, unpack
 from postroad.core.routing.itinerary import attempted, itineraries
 from postroad.errors import Refused
 from postroad.warehouse.bulk.logged import Logged
@@ -98,8 +99,20 @@ def compare(logged: Logged, before: Side, after: Side) -> Compared:
 def as_recorded(logged: Logged) -> Side:
     """What became of the message when it was posted."""
     posted, body = logged.posted, logged.body
-    tried = unpack(body[-posted.explained :]) if posted.explained and body is not None else ()
-    return Side(copies=posted.copies, tried=tried)
+    if posted.explained and body is not None:
+        return Side(copies=posted.copies, tried=unpack(body[-posted.explained :]))
+    return Side(copies=posted.copies, tried=_rules_in(posted.copies) if posted.explained else ())
+
+
+def _rules_in(copies: tuple[Copy, ...]) -> tuple[ServiceTried, ...]:
+    """The rules that brought services in, as far as the routes tell; what they saw went with the body."""
+    hops = [hop for copy in copies for hop in (*copy.hops, *copy.logical)]
+    keys = dict.fromkeys(hop.context.rule for hop in hops if hop.context is not None and hop.context.rule)
+    return tuple([_held(*key.split("/", 1)) for key in keys])
+
+
+def _held(service: str, name: str) -> ServiceTried:
+    return ServiceTried(service, RuleRole.ANY, "", (RuleTried(name, 0, True),), {})
 
 
 def as_routed(logged: Logged, directory: Directory) -> Side:

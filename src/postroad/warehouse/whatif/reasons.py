@@ -15,7 +15,7 @@ from postroad.warehouse.whatif.comparing import Compared, CopyChange, Difference
 
 OTHER_PROFILES = "services on the way have another profile"
 
-_Held = dict[tuple[str, str], RuleTried]  # by service and name of the rule
+_Held = dict[str, RuleTried]  # by the rules' keys
 
 
 def reasons_for(change: CopyChange, compared: Compared, before: Directory, after: Directory) -> tuple[str, ...]:
@@ -61,31 +61,32 @@ def _rules(compared: Compared, before: Directory, after: Directory) -> list[str]
     for key, tried in is_now.items():
         known = was.get(key)
         if known is None:
-            found.append(f"{_rule(key, after)} holds: {_did(tried)}")
-        elif known.did != tried.did:
-            found.append(f"{_rule(key, after)} does something else: {_did(tried)}")
-    found += [f"{_rule(key, before)} {_no_longer(key, after)}" for key in was if key not in is_now]
+            found.append(f"{_rule(key, tried, after)} holds: {_did(tried)}")
+        elif known.did and known.did != tried.did:  # where it is known what it did
+            found.append(f"{_rule(key, tried, after)} does something else: {_did(tried)}")
+    found += [f"{_rule(key, was[key], before)} {_no_longer(key, after)}" for key in was if key not in is_now]
     return found
 
 
-def _no_longer(key: tuple[str, str], after: Directory) -> str:
-    rule = after.rules.get(rule_key(*key))
+def _no_longer(key: str, after: Directory) -> str:
+    rule = after.rules.get(key)
     if rule is None:
         return "is gone"
     return "does not hold" if rule.enabled else "is switched off"
 
 
 def _held(tried: Iterable[ServiceTried]) -> _Held:
-    return {(one.service, rule.name): rule for one in tried for rule in one.rules if rule.held}
+    return {rule_key(one.service, rule.name): rule for one in tried for rule in one.rules if rule.held}
 
 
 def _did(tried: RuleTried) -> str:
     return "; ".join(tried.did) or "nothing to the route"
 
 
-def _rule(key: tuple[str, str], directory: Directory) -> str:
-    gcid, name = key
-    return f"rule '{name}' of {address_of(gcid, directory)}"
+def _rule(key: str, tried: RuleTried, directory: Directory) -> str:
+    rule = directory.rules.get(key)
+    name = rule.name if rule is not None else tried.name
+    return f"rule '{name}' of {address_of(key.partition('/')[0], directory)}"
 
 
 def address_of(gcid: str, *directories: Directory) -> str:

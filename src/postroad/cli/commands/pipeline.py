@@ -82,7 +82,14 @@ def watch(
 
 
 @command
-@click.option("--format", "form", type=click.Choice(["jsonl", "parquet"]), default="parquet", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "parquet"]),
+    default="parquet",
+    show_default=True,
+    help="Lines of JSON, or Parquet.",
+)
 @click.option("--out", "target", type=click.Path(path_type=Path), required=True, help="Folder for the files.")
 @configured
 def export(out: Output, form: str, target: Path, settings: Settings) -> None:

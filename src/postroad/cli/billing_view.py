@@ -31,8 +31,11 @@ def exact(micros: int) -> str:
 
 def show_invoice(out: Output, invoice: Invoice, addresses: Mapping[str, str]) -> None:
     corrects = f", corrects {invoice.corrects}" if invoice.corrects else ""
-    out.say(f"{invoice.document.value.capitalize()} {invoice.number}{corrects}")
-    out.say(f"{invoice.organization}, {invoice.period}; issued {invoice.issued_on}, due {invoice.due_on}")
+    if invoice.number == DRAFT:
+        out.say(f"Draft of an invoice\n{invoice.organization}, {invoice.period}")
+    else:
+        out.say(f"{invoice.document.value.capitalize()} {invoice.number}{corrects}")
+        out.say(f"{invoice.organization}, {invoice.period}; issued {invoice.issued_on}, due {invoice.due_on}")
     if invoice.reason:
         out.say(f"Reason: {invoice.reason}")
     show_lines(out, invoice.lines, invoice.currency, invoice.total, addresses)

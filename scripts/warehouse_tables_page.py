@@ -1,16 +1,19 @@
-"""The reference page of the warehouse's landed table, written from ``warehouse/landing/log.py``."""
+"""The reference page of the warehouse's tables, written from ``warehouse/landing/log.py`` and the modules of the others."""
 
 from __future__ import annotations
 
+import sys
 from inspect import getdoc
 
 import pyarrow as pa
 
 from postroad.warehouse.landing import log
+from postroad.warehouse.marts import charges, invoices, usage
+from postroad.warehouse.pipeline import TABLES
 
 INTRODUCTION = """# Tables of the warehouse
 
-<!-- Written by `python -m scripts.reference_pages`; a test compares. Change warehouse/landing/log.py, not this page. -->
+<!-- Written by `python -m scripts.reference_pages`; a test compares. Change the modules in warehouse/, not this page. -->
 
 `postroad pipeline run` lands the journal in the table `log`; every other table is made from it. A table is a folder of Parquet
 files with a [Delta](https://delta.io) log beside them, which Spark, DuckDB, Polars and others read as it is. How tables are
@@ -24,7 +27,15 @@ LANDED_ON = "| `landed_on` | date | day on which the row was landed (UTC); the t
 def render() -> str:
     rows = "".join(f"| `{column.name}` | {_type(column.type)} | {column.meaning} |\n" for column in log.COLUMNS)
     about = getdoc(log) or ""
-    return f"{INTRODUCTION}\n## log\n\n{_prose(about)}\n| column | type | meaning |\n|---|---|---|\n{rows}{LANDED_ON}"
+    landed = f"## log\n\n{_prose(about)}\n| column | type | meaning |\n|---|---|---|\n{rows}{LANDED_ON}"
+    return "\n".join([INTRODUCTION, landed, *_others()])
+
+
+def _others() -> list[str]:
+    """Every other table in the words of its module, which state its grain."""
+    made = {table.name: getdoc(sys.modules[table.make.__module__]) for table in TABLES}
+    made |= {"usage": getdoc(usage), "charges": getdoc(charges), "invoice_lines": getdoc(invoices)}
+    return [f"## {name}\n\n{_prose(about or '')}" for name, about in made.items()]
 
 
 def _prose(about: str) -> str:

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.req("P3")
 NAMES = "seq, ordinal, part_number, kind, day, organization, service, part, tariff, currency, kilobytes, micros"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(made=journals(most=60))
 def test_the_recount_comes_to_what_the_reference_charges(made: Made) -> None:
     charges = list(rate(uses(made.entries), made.tariffs, SERVICES, made.books))

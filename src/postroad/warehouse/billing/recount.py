@@ -12,12 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from postroad.core.billing.invoicing import Account, Sum, Sums
 from postroad.core.model.billing import LineKey
-from postroad.warehouse.billing.recount_tables import journal_tables
+from postroad.warehouse.billing.recount_tables import SCHEMAS, as_table, journal_pieces, midnights
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from duckdb import DuckDBPyConnection
 
 STATEMENTS = files("postroad.warehouse.billing").joinpath("recount.sql")
+BOUNDS = """
+    select min(at_us), max(at_us), coalesce(
+        (select value ->> '$.time_zone' from objects where kind = 'books' and value is not null
+         order by version desc limit 1), 'UTC')
+    from (select at_us from copies union all select at_us from returns)
+"""
 LINES = """
     select organization, period, currency, kind, part, service, tariff,
            count(*), cast(sum(kilobytes) as bigint), cast(sum(micros) as bigint)
@@ -32,13 +39,23 @@ def recounted(
     import duckdb
 
     connection = duckdb.connect(config={"autoinstall_known_extensions": False, "threads": 2})
-    for name, table in journal_tables(records, versions).items():
-        connection.register(f"given_{name}", table)
-        connection.execute(f"create table {name} as from given_{name}")
+    for name in SCHEMAS:
+        _load(connection, f"create table {name} as from piece", as_table(name, []))
+    for name, piece in journal_pieces(records, versions):
+        _load(connection, f"insert into {name} from piece", piece)
+    first_us, last_us, time_zone = connection.execute(BOUNDS).fetchall()[0]
+    if first_us is not None:
+        _load(connection, "insert into midnights from piece", midnights(first_us, last_us, time_zone))
     for statement in STATEMENTS.read_text().split(";\n"):
         if statement.strip():
             connection.execute(statement)
     return connection
+
+
+def _load(connection: DuckDBPyConnection, statement: str, piece: pa.Table) -> None:
+    connection.register("piece", piece)
+    connection.execute(statement)
+    connection.unregister("piece")
 
 
 def line_sums(connection: DuckDBPyConnection, charges: str = "charges") -> dict[Account, Sums]:

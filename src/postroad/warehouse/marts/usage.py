@@ -17,9 +17,8 @@ from postroad.warehouse.billing.uses import local_day
 GRAIN = ("organization", "service", "role", "day", "size_class")
 SIZE_CLASSES = ((1_000, "to 1 kB"), (10_000, "to 10 kB"), (100_000, "to 100 kB"), (1_000_000, "to 1 MB"))
 LARGEST = "over 1 MB"
-ACCEPTED = f"kind = 'message.posted' and delivery is not null and form <> '{BY_NETWORK}'"  # not hops: they are costly to read
-    f"kind = 'message.posted' and about = 'copy' and code is null and hops is not null and form <> '{BY_NETWORK}'"
-)
+# By `delivery`, and not by `hops`, which are costly to read.
+ACCEPTED = f"kind = 'message.posted' and delivery is not null and form <> '{BY_NETWORK}'"
 RETURNED = "kind = 'invocation.returned' and status_code is null"
 
 

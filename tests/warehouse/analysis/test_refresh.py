@@ -121,5 +121,22 @@ def test_a_run_that_broke_off_is_simply_repeated(
     assert {name: contents(store, name) for name in NAMES} == {name: at_once[name] for name in NAMES}
 
 
+def test_configuration_alone_touches_no_day(
+    spark: SparkSession, tmp_path: Path, records: list[NewRecord], at_once: dict[str, list[Any]]
+) -> None:
+    """A network begins with its configuration, and is configured again when nothing else happens."""
+    store = DeltaStore(spark, tmp_path)
+    traffic_from = next(
+        place for place, record in enumerate(records) if decode(record.facts).at_us > PLAN.start_us + 10
+    )
+    land(store, spark, records[:traffic_from])
+    assert [one.days for one in refresh(store, SOME)] == [()] * len(SOME)
+    land(store, spark, records[traffic_from:], traffic_from + 1)
+    refresh(store, SOME)
+    land(store, spark, records[traffic_from - 1 : traffic_from], len(records) + 1, "the same configuration again")
+    assert [one.days for one in refresh(store, SOME)] == [()] * len(SOME)
+    assert {name: contents(store, name) for name in NAMES} == {name: at_once[name] for name in NAMES}
+
+
 def test_nothing_landed_is_nothing_to_do(spark: SparkSession, tmp_path: Path) -> None:
     assert refresh(DeltaStore(spark, tmp_path)) == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
@@ -53,7 +52,7 @@ def _of_named(new: DataFrame) -> DataFrame:
 
 def _of_known(new: DataFrame, message_histories: DataFrame) -> DataFrame:
     """Everything else names a delivery or a journey."""
-    numbers = reduce(DataFrame.union, [new.select(fn.col(name).alias("number")) for name in NUMBERS])
+    numbers = new.select(fn.explode(fn.array(*NUMBERS)).alias("number"))
     known = message_histories.where(fn.col("delivery").isNotNull()).select(
         "day", "transaction_day", fn.explode("stops.delivery").alias("number")
     )

@@ -62,8 +62,8 @@ class Records:
         return self.invoices[found.root]
 
     def next_numbers(self, period: str) -> Iterable[str]:
-        used = [int(item.number.rpartition("-")[2]) for item in self.of(period)]
-        number = max(used, default=0)
+        ends = [item.number.removeprefix(f"{period}-") for item in self.of(period)]
+        number = max((int(end) for end in ends if end.isdecimal()), default=0)
         while True:
             number += 1
             yield f"{period}-{number:04d}"

@@ -29,7 +29,8 @@ from postroad.core.model.message import MessageType, Status
 from postroad.core.model.snapshot import object_key
 from tests.unit.core.billing.parties import us
 
-SERVICES = {f"{number:016x}": f"House{number % 3}" for number in range(1, 7)}
+HOUSES = ("House", "Straße & Söhne", "HOUSE 2")
+SERVICES = {f"{number:016x}": HOUSES[number % 3] for number in range(1, 7)}
 GCIDS = sorted(SERVICES)
 EDGES = tuple(
     us(text)
@@ -90,7 +91,7 @@ def tariffs(draw: st.DrawFn) -> list[Tariff]:
     if draw(st.booleans()):
         found.append(draw(tariff("standard", draw(st.sampled_from(MONTHS[3:])))))
     if draw(st.booleans()):
-        found.append(draw(tariff("own", MONTHS[0], organizations=("house1",), currency="JPY")))
+        found.append(draw(tariff("own", MONTHS[0], organizations=("Straße & Söhne",), currency="JPY")))
     return found
 
 

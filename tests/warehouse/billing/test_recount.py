@@ -31,3 +31,5 @@ def test_the_recount_comes_to_what_the_reference_charges(made: Made) -> None:
         for charge in charges
     ]
     assert line_sums(connection) == sums(charges)
+    floats = "select table_name, column_name from information_schema.columns where data_type in ('DOUBLE', 'FLOAT')"
+    assert connection.execute(floats).fetchall() == []

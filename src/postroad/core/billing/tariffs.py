@@ -29,12 +29,12 @@ def holders(tariffs: Iterable[Tariff], period: str) -> dict[str, Tariff]:
     found: dict[str, Tariff] = {}
     for tariff in in_force(tariffs, period):
         for name in tariff.organizations or (ANYBODY,):
-            found[name.casefold()] = tariff
+            found[name] = tariff
     return found
 
 
 def tariff_of(held: Mapping[str, Tariff], organization: str) -> Tariff | None:
-    return held.get(organization.casefold()) or held.get(ANYBODY)
+    return held.get(organization) or held.get(ANYBODY)
 
 
 def rate_of(tariff: Tariff, use: Use) -> tuple[str, Rate]:
@@ -54,7 +54,7 @@ def contradictions(tariffs: Iterable[Tariff]) -> Iterator[tuple[Tariff, str]]:
         seen: dict[str, Tariff] = {}
         for tariff in sorted(in_force(tariffs, period), key=lambda one: (one.valid_from, one.name)):
             for name in tariff.organizations or (ANYBODY,):
-                other = seen.setdefault(name.casefold(), tariff)
+                other = seen.setdefault(name, tariff)
                 if other is not tariff:
                     whom = name or "all organizations that none names"
                     yield tariff, f"in {period} the tariff {other.name} holds for {whom} too; end one of them"

@@ -38,11 +38,21 @@ def _tariffs(entry: BillingEntry, after: Directory, planning: Planning) -> Itera
             planning.fault(pointer("billing", "tariffs", name), "two versions hold from the same month")
         for number, version in enumerate(versions):
             place = pointer("billing", "tariffs", name, number)
-            tariff = version.tariff(name, _rates(version, place, after, planning))
-            for organization in version.organizations:
-                if after.organization(organization) is None:
-                    planning.fault(f"{place}/organizations", f"there is no organization {organization}")
+            rates = _rates(version, place, after, planning)
+            tariff = version.tariff(name, _organizations(version, place, after, planning), rates)
             yield Wanted(place, tariff, billing_name(tariff))
+
+
+def _organizations(version: TariffEntry, place: str, after: Directory, planning: Planning) -> tuple[str, ...]:
+    """The names as the directory spells them, so that whoever compares them later need not know about case."""
+    known = []
+    for name in version.organizations:
+        organization = after.organization(name)
+        if organization is None:
+            planning.fault(f"{place}/organizations", f"there is no organization {name}")
+        else:
+            known.append(organization.name)
+    return tuple(known)
 
 
 def _rates(version: TariffEntry, place: str, after: Directory, planning: Planning) -> dict[str, Rate]:

@@ -113,13 +113,13 @@ class TariffEntry(Shape):
             raise ValueError("until is a month before from")
         return self
 
-    def tariff(self, name: str, services: dict[str, Rate]) -> Tariff:
+    def tariff(self, name: str, organizations: tuple[str, ...], services: dict[str, Rate]) -> Tariff:
         return Tariff(
             name=name,
             valid_from=self.valid_from,
             valid_until=self.valid_until or "",
             currency=self.currency,
-            organizations=self.organizations,
+            organizations=organizations,
             message=self.message.rate() if self.message else Rate(),
             invocation=self.invocation.rate() if self.invocation else Rate(),
             services=services,

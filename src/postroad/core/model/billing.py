@@ -104,7 +104,7 @@ class Tariff:
     valid_from: str  # a month, such as 2026-10
     valid_until: str = ""  # the last month; empty: until the next version of the same name
     currency: str
-    organizations: tuple[str, ...] = ()
+    organizations: tuple[str, ...] = ()  # spelled as the directory does
     message: Rate = field(default_factory=Rate)
     invocation: Rate = field(default_factory=Rate)
     services: dict[str, Rate] = field(default_factory=dict)  # of invocations, by GCID, where they differ

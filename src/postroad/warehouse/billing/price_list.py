@@ -27,7 +27,7 @@ class Segment(NamedTuple):
     """Months in which the same tariffs hold for the same organizations: from this one until the next segment's."""
 
     begins: str
-    held: Mapping[str, Tariff]  # by organization in lower case; the empty one for all others
+    held: Mapping[str, Tariff]  # by organization; the empty one for all others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

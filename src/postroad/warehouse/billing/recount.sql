@@ -61,14 +61,14 @@ create table holdings as
 with periods as (select distinct strftime(day, '%Y-%m') as period from uses),
 in_force as (
     select period, tariffs.* from periods join tariffs on valid_from <= period
-    qualify valid_from = max(valid_from) over (partition by period, lower(name)))
-select period, tariff, lower(unnest(case when len(organizations) = 0 then [''] else organizations end)) as holder
+    qualify valid_from = max(valid_from) over (partition by period, split_part(tariff, '/', 1)))
+select period, tariff, unnest(case when len(organizations) = 0 then [''] else organizations end) as holder
 from in_force where valid_until is null or period <= valid_until;
 
 create table rated as
 select u.*, strftime(day, '%Y-%m') as period, coalesce(own.tariff, usual.tariff) as tariff
 from uses u
-left join holdings own on own.period = strftime(day, '%Y-%m') and own.holder = lower(u.holder)
+left join holdings own on own.period = strftime(day, '%Y-%m') and own.holder = u.holder
 left join holdings usual on usual.period = strftime(day, '%Y-%m') and usual.holder = ''
 where coalesce(own.tariff, usual.tariff) is not null;
 

@@ -18,7 +18,7 @@ GRAIN = ("organization", "service", "role", "day", "size_class")
 SIZE_CLASSES = ((1_000, "to 1 kB"), (10_000, "to 10 kB"), (100_000, "to 100 kB"), (1_000_000, "to 1 MB"))
 LARGEST = "over 1 MB"
 # By `delivery`, and not by `hops`, which are costly to read.
-ACCEPTED = f"kind = 'message.posted' and delivery is not null and form <> '{BY_NETWORK}'"
+ACCEPTED = f"kind = 'message.posted' and delivery is not null and not (form <=> '{BY_NETWORK}')"
 RETURNED = "kind = 'invocation.returned' and status_code is null"
 
 

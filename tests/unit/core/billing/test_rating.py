@@ -120,7 +120,7 @@ def test_the_tariff_of_the_originator_in_its_month_holds() -> None:
     plans = (
         tariff(message=Rate(per_message=tiers(("1", None)))),
         tariff(valid_from="2026-11", message=Rate(per_message=tiers(("2", None)))),
-        tariff(name="big", organizations=("ACME",), currency="USD", message=Rate(per_message=tiers(("3", None)))),
+        tariff(name="big", organizations=("Acme",), currency="USD", message=Rate(per_message=tiers(("3", None)))),
     )
     entries = numbered(
         posted((hop(SELLER),)), posted((hop(SELLER),), at="2026-11-02T00:00:00"), posted((hop(BUYER),), sender=SELLER)

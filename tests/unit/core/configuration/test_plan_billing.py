@@ -66,6 +66,11 @@ def test_a_tariff_is_planned_saved_exported_and_applying_that_changes_nothing() 
     assert "billing" not in export(directory, ["MyBiz"])
 
 
+def test_a_tariff_spells_organizations_as_the_directory_does() -> None:
+    (tariff,) = network(tariffs={"own": [STANDARD | {"organizations": ["MYBIZ"]}]}).tariffs
+    assert tariff.organizations == ("MyBiz",)
+
+
 def test_a_change_is_told_field_by_field_and_pruning_removes_only_tariffs_of_documents_that_speak_of_them() -> None:
     directory = network(
         tariffs={"standard": [STANDARD], "old": [STANDARD | {"until": "2026-10", "organizations": ["MyBiz"]}]}

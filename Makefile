@@ -7,10 +7,10 @@ PYTHON := $(VENV)/bin/python
 PIP_INSTALL := $(PYTHON) -m pip install -qq --disable-pip-version-check
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
-LOCKS ?= dev run lock
+LOCKS ?= dev run warehouse java lock
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format types imports docs-check bench lock clean postgres
+.PHONY: help run test lint format types imports docs-check bench lock clean postgres java
 
 help: ## Print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -24,14 +24,14 @@ endef
 run: $(VENV)/run.stamp ## Start the demo network: posts a purchase order, prints its trace, keeps running
 	@$(VENV)/bin/postroad demo
 
-test: lint types imports postgres ## Run every gate: lint, types, imports, tests (this is what CI runs)
+test: lint types imports postgres java ## Run every gate: lint, types, imports, tests (this is what CI runs)
 	$(call gate,pytest,$(PYTHON) -m pytest --durations=15 $(PYTEST_ARGS))
 
 lint: $(VENV)/dev.stamp ## Check style and formatting
 	$(call gate,ruff check,$(VENV)/bin/ruff check .)
 	$(call gate,ruff format,$(VENV)/bin/ruff format --check .)
 
-types: $(VENV)/dev.stamp ## Check types (mypy, strict)
+types: $(VENV)/warehouse.stamp ## Check types (mypy, strict)
 	$(call gate,mypy,$(VENV)/bin/mypy)
 
 imports: $(VENV)/dev.stamp ## Check that imports point down
@@ -40,16 +40,19 @@ imports: $(VENV)/dev.stamp ## Check that imports point down
 format: $(VENV)/dev.stamp ## Rewrite files to the house style
 	@$(VENV)/bin/ruff check --fix-only --quiet . ; $(VENV)/bin/ruff format .
 
-docs-check: $(VENV)/dev.stamp ## Check what the documentation promises: links, examples, references
+docs-check: $(VENV)/warehouse.stamp ## Check what the documentation promises: links, examples, references
 	$(call gate,docs,$(PYTHON) -m pytest -q -m docs $(PYTEST_ARGS))
 
-bench: $(VENV)/dev.stamp ## Run the benchmarks (BENCH_ARGS="...")
+bench: $(VENV)/warehouse.stamp ## Run the benchmarks (BENCH_ARGS="...")
 	@$(PYTHON) -m benchmarks $(BENCH_ARGS)
 
 postgres: $(VENV)/dev.stamp ## Show which PostgreSQL the tests use, and get one if there is none
 	@PYTHON="$(PYTHON)" sh scripts/ensure-postgres
 
-lock: $(VENV)/lock.stamp ## Resolve dependencies into requirements/ (UPGRADE=1 takes the newest; LOCKS="warehouse" for that extra)
+java: $(VENV)/warehouse.stamp ## Show which Java Spark uses, and get one if there is none
+	@PYTHON="$(PYTHON)" sh scripts/ensure-java
+
+lock: $(VENV)/lock.stamp ## Resolve dependencies into requirements/ (UPGRADE=1 takes the newest; LOCKS="warehouse" only that)
 	@for name in $(LOCKS); do UV="$(VENV)/bin/uv" UPGRADE="$(UPGRADE)" sh scripts/lock $$name || exit 1; done
 
 clean: ## Remove the virtual environment, caches and build results
@@ -70,6 +73,12 @@ $(VENV)/run.stamp: $(VENV)/bin/python requirements/run.txt pyproject.toml
 $(VENV)/dev.stamp: $(VENV)/run.stamp requirements/dev.txt
 	@echo "Installing what the tests need (requirements/dev.txt) ..."
 	@$(PIP_INSTALL) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+# pyspark is published as source only: half a gigabyte, and a wheel is made of it once, with the setuptools of the dev lock.
+$(VENV)/warehouse.stamp: $(VENV)/dev.stamp requirements/warehouse.txt
+	@echo "Installing Spark and what the warehouse needs (requirements/warehouse.txt; a minute or two the first time) ..."
+	@$(PIP_INSTALL) --require-hashes --no-build-isolation -r requirements/warehouse.txt
 	@touch $@
 
 $(VENV)/lock.stamp: $(VENV)/bin/python requirements/lock.txt

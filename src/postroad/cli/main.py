@@ -35,8 +35,16 @@ ENTRIES = {
     "verify": Entry(COMMANDS + "verify", "Check that the journal is complete and unchanged."),
     "index": Entry(COMMANDS + "index", "Look after the index, which is made from the journal."),
     "bodies": Entry(COMMANDS + "bodies", "Look after stored message bodies."),
+    "pipeline": Entry(COMMANDS + "pipeline", "Bring the journal into the warehouse, on Spark."),
+    "whatif": Entry(COMMANDS + "whatif", "Say what a change of configuration would have done to logged traffic."),
+    "bulk": Entry(COMMANDS + "bulk", "Handle archives of messages on Spark, as the server would."),
+    "billing": Entry(COMMANDS + "billing", "Look at bills, issue them, and keep account of payments."),
     "doctor": Entry(COMMANDS + "doctor", "Check this machine and its settings."),
     "bench": Entry(COMMANDS + "bench", "Measure a running network with a quick load."),
+    "report": Entry(COMMANDS + "report", "See traffic, errors, latency, partners and what is odd, from the warehouse."),
+    "simulate": Entry(
+        COMMANDS + "simulate", "Write the journal of a made-up network, for tests, benchmarks and the warehouse."
+    ),
 }
 
 

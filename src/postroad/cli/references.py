@@ -26,12 +26,16 @@ def read_documents(
     stdin: Callable[[], str],
     environment: Mapping[str, str],
     make_key: Callable[[Path], str] | None = None,
+    prepare: Callable[[dict[str, Any]], dict[str, Any]] = dict,
 ) -> dict[str, Any]:
-    """One document out of all files (``-`` is standard input), ready to be sent; ``make_key`` makes missing key files."""
+    """One document out of all files (``-`` is standard input), ready to be sent; ``make_key`` makes missing key files.
+
+    ``prepare`` sees each file before anything in it is looked up: who needs no secrets leaves them out there.
+    """
     faults: list[str] = []
     joined: dict[str, Any] = {}
     for file in files:
-        content = _parsed(file, stdin, faults)
+        content = prepare(_parsed(file, stdin, faults))
         folder = Path() if file == "-" else Path(file).parent
         resolved = _with_secrets(content, _resolver(folder, environment, file, faults, make_key))
         _join(joined, with_assets(resolved, folder, file, faults), file, faults)

@@ -47,7 +47,7 @@ def exported(caller: Caller, directory: Directory) -> dict[str, Any]:
             service.organization for service in directory.services.values() if service.hosted is Hosting.PROVISIONING
         }
         names = {item.name for item in directory.organizations.values()} - own  # which the network makes itself
-        return export(directory, sorted(names))
+        return export(directory, sorted(names), billing=True)
     return export(directory, [caller.organization], for_members=True)
 
 
@@ -101,7 +101,7 @@ def _readable(caller: Caller, directory: Directory, content: dict[str, Any]) -> 
     if caller.operator:
         return document
     foreign = [name for name in document.organizations if name.casefold() != caller.organization.casefold()]
-    if foreign or not caller.has_role(caller.organization, Role.OWNER):
+    if foreign or document.billing is not None or not caller.has_role(caller.organization, Role.OWNER):
         raise denied("Owners configure their own organization, and operators all; nobody else, and no other")
     current = directory.organization(caller.organization)
     faults = [

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import Field, StrictBool, ValidationError, model_validator
 
 from postroad.core.configuration.assets import AssetSections
+from postroad.core.configuration.billing_records import BillingEntry
 from postroad.core.configuration.cookies import CookieEntry
 from postroad.core.configuration.profile import ServiceProfile
 from postroad.core.configuration.rules import RuleEntry
@@ -115,6 +116,7 @@ class NetworkDocument(Shape):
 
     postroad: Annotated[Literal[1], Field(description="The version of this format")]
     organizations: Annotated[dict[Name, OrganizationEntry], Field(max_length=10_000, default_factory=dict)]
+    billing: Annotated[BillingEntry | None, Field(description="Books, tariffs and records; for operators")] = None
 
 
 def read_document(content: Mapping[str, Any]) -> NetworkDocument | list[Fault]:

@@ -17,13 +17,16 @@ import msgspec
 from pydantic.alias_generators import to_camel
 
 from postroad.core.configuration.assets import PLURALS, asset_summary
+from postroad.core.configuration.billing import billing_name, prunable_billing, wanted_billing
 from postroad.core.configuration.document import Fault, NetworkDocument, OrganizationEntry, pointer
 from postroad.core.configuration.owned_rules import new_faults, same_rule_names
 from postroad.core.configuration.planning import Planning, Wanted
 from postroad.core.configuration.profile import profile_of
 from postroad.core.configuration.rules import entry_of
 from postroad.core.configuration.sections import SECTIONS, USUAL, limits_written
+from postroad.core.configuration.tariffs import tariff_entry
 from postroad.core.model.asset import Asset, AssetKind
+from postroad.core.model.billing import Tariff
 from postroad.core.model.directory import Credential, Organization, OrganizationLimits, Person, Role, Service
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.rule import Rule
@@ -119,6 +122,7 @@ def plan(
             removals = _removals(wanted.name, entry, directory, kept)
             planning.faults += [] if may_choose_ids else _suspended(removals, place, directory)
             steps += removals
+    steps += _billing_steps(document, steps, planning, prune=prune)
     planning.faults += _twice(document) + _ownerless(document, directory, steps) + _wrong(rules, directory, steps)
     return Plan(steps=tuple(steps), faults=tuple(planning.faults))
 
@@ -135,6 +139,20 @@ def _limits(entry: OrganizationEntry, existing: Organization | None) -> Organiza
     if entry.limits is not None:
         return entry.limits.limits()
     return existing.limits if existing else OrganizationLimits()
+
+
+def _billing_steps(
+    document: NetworkDocument, before: list[PlannedStep], planning: Planning, *, prune: bool
+) -> list[PlannedStep]:
+    """The steps of the section that belongs to no organization; it may name what the others bring."""
+    if document.billing is None:
+        return []
+    directory = planning.directory
+    wanted = wanted_billing(document.billing, directory_after(directory, before), planning, prune=prune)
+    steps = [step for item in wanted if (step := _step(item, directory)) is not None]
+    kept = {object_key(item.value) for item in wanted}
+    gone = prunable_billing(document.billing, directory) if prune else ()
+    return steps + _removed(gone, directory, kept)
 
 
 def _wrong(rules: list[Wanted], directory: Directory, steps: list[PlannedStep]) -> list[Fault]:
@@ -158,6 +176,10 @@ def directory_after(directory: Directory, steps: Iterable[PlannedStep]) -> Direc
 
 def _removals(organization: str, entry: Any, directory: Directory, kept: set[tuple[str, str]]) -> list[PlannedStep]:
     found = [item for section in SECTIONS for item in section.prunable(organization, entry, directory)]
+    return _removed(found, directory, kept)
+
+
+def _removed(found: Iterable[Any], directory: Directory, kept: set[tuple[str, str]]) -> list[PlannedStep]:
     return [
         PlannedStep(action=Action.REMOVE, kind=kind, key=key, name=name_of(item, directory), value=None,
                     seen_version=directory.object_version(kind, key))
@@ -220,6 +242,8 @@ def written(value: Any) -> dict[str, Any]:
         return asset_summary(value)
     if isinstance(value, RegisteredCookie):
         return {"contentType": value.content_type, "secret": value.content}
+    if isinstance(value, Tariff):
+        return {"name": value.name, **tariff_entry(value)}
     camel = {to_camel(name): field for name, field in msgspec.to_builtins(value).items()}
     if isinstance(value, Organization):
         camel["limits"] = limits_written(value.limits)
@@ -257,6 +281,8 @@ def name_of(item: Any, directory: Directory) -> str:
             return f"{directory.services[item.service].address}: {item.kind.value} {item.name}"
         case RegisteredCookie():  # by its GCID: whoever is private to others stays so
             return f"{directory.services[item.service].address}: cookie for {item.sender}"
+        case Tariff():
+            return billing_name(item)
     raise TypeError(f"{type(item).__name__} is not a configuration object")
 
 

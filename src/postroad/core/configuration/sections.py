@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import msgspec
 from pydantic.alias_generators import to_camel
 
+from postroad.core.configuration.billing import exported_billing
 from postroad.core.configuration.credentials import wanted_credentials
 from postroad.core.configuration.document import OrganizationEntry, ServiceEntry, pointer
 from postroad.core.configuration.owned_assets import exported_assets, prunable_assets, wanted_assets
@@ -145,8 +146,10 @@ def limits_written(limits: OrganizationLimits) -> dict[str, int]:
 SECTIONS: tuple[Section, ...] = (People(), Services())
 
 
-def export(directory: Directory, organizations: list[str], *, for_members: bool = False) -> dict[str, Any]:
-    """The document that describes these organizations as they are; applying it changes nothing.
+def export(
+    directory: Directory, organizations: list[str], *, for_members: bool = False, billing: bool = False
+) -> dict[str, Any]:
+    """The document that describes these organizations (and the tariffs, where asked for) as they are; it changes nothing.
 
     Written for their own members, it holds what nobody else may read, operators included.
     """
@@ -165,4 +168,5 @@ def export(directory: Directory, organizations: list[str], *, for_members: bool 
         for section in SECTIONS:
             entry[section.name] = section.exported(name, directory, for_members=for_members)
         exported[organization.name] = entry
-    return {"postroad": 1, "organizations": exported}
+    prices = exported_billing(directory) if billing else {}
+    return {"postroad": 1, "organizations": exported} | ({"billing": prices} if prices else {})

@@ -6,13 +6,14 @@ recorded with every message. Names are compared without regard to case; GCIDs an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from postroad.core.model.asset import Asset, AssetKind, asset_key
+from postroad.core.model.billing import BOOKS_KEY, Books, Invoice, Payment, Tariff
 from postroad.core.model.directory import Credential, Organization, Person, Service, Visibility
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.rule import Rule, rule_key
@@ -27,29 +28,37 @@ KINDS: dict[str, type[Any]] = {
     "asset": Asset,
     "provisioning": Provisioning,
     "cookie": RegisteredCookie,
+    "books": Books,
+    "tariff": Tariff,
+    "invoice": Invoice,
+    "payment": Payment,
 }
+BILLING = ("books", "tariff", "invoice", "payment")
+
+
+_KEYS: dict[type[Any], Callable[[Any], str]] = {
+    Organization: lambda item: item.name.casefold(),
+    Person: lambda item: item.email.casefold(),
+    Service: lambda item: item.gcid,
+    Credential: lambda item: item.id,
+    Rule: lambda item: rule_key(item.service, item.name),
+    Asset: lambda item: asset_key(item.service, item.kind, item.name),
+    Provisioning: lambda item: item.service,
+    RegisteredCookie: lambda item: cookie_key(item.service, item.sender),
+    Books: lambda item: BOOKS_KEY,
+    Tariff: lambda item: item.key,
+    Invoice: lambda item: item.number,
+    Payment: lambda item: item.id,
+}
+_NAMES = {kind: name for name, kind in KINDS.items()}
 
 
 def object_key(item: Any) -> tuple[str, str]:
     """Kind and key under which a configuration object is saved."""
-    match item:
-        case Organization():
-            return "organization", item.name.casefold()
-        case Person():
-            return "person", item.email.casefold()
-        case Service():
-            return "service", item.gcid
-        case Credential():
-            return "credential", item.id
-        case Rule():
-            return "rule", rule_key(item.service, item.name)
-        case Asset():
-            return "asset", asset_key(item.service, item.kind, item.name)
-        case Provisioning():
-            return "provisioning", item.service
-        case RegisteredCookie():
-            return "cookie", cookie_key(item.service, item.sender)
-    raise TypeError(f"{type(item).__name__} is not a configuration object")
+    key = _KEYS.get(type(item))
+    if key is None:
+        raise TypeError(f"{type(item).__name__} is not a configuration object")
+    return _NAMES[type(item)], key(item)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +72,7 @@ class Directory:
     assets: Mapping[str, Asset] = field(default_factory=dict)
     provisionings: Mapping[str, Provisioning] = field(default_factory=dict)  # by the enterprise's GCID
     cookies: Mapping[str, RegisteredCookie] = field(default_factory=dict)
+    billing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # books, tariffs, invoices, payments by kind
     versions: Mapping[tuple[str, str], int] = field(default_factory=dict)  # removed objects keep theirs
     _by_address: Mapping[str, Service] = field(default_factory=dict)
     cache: dict[Any, Any] = field(default_factory=dict, compare=False)  # answers that hold for this snapshot only
@@ -194,6 +204,16 @@ class Directory:
                     found.setdefault((item.provider, service.organization.casefold()), []).append(item.service)
         return found
 
+    @property
+    def books(self) -> Books:
+        found: Books = self._table("books").get(BOOKS_KEY, Books())
+        return found
+
+    @property
+    def tariffs(self) -> tuple[Tariff, ...]:
+        """All versions of all tariffs."""
+        return tuple(self._table("tariff").values())
+
     def _owned(self, name: str, table: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
         """Rules, assets or cookies by the service they belong to; sorted when first asked for; ``changed`` hands some on."""
         owned: dict[str, tuple[Any, ...]] | None = self.cache.get(name)
@@ -229,6 +249,7 @@ class Directory:
             assets=tables["asset"],
             provisionings=tables["provisioning"],
             cookies=tables["cookie"],
+            billing={kind: tables[kind] for kind in BILLING},
             versions=versions,
             _by_address={item.address.casefold(): item for item in tables["service"].values()},
             cache=self._handed_on(changes, tables),
@@ -261,7 +282,7 @@ class Directory:
                 return self.provisionings
             case "cookie":
                 return self.cookies
-        return {}
+        return self.billing.get(kind, {})
 
 
 def _order(item: Rule | Asset | RegisteredCookie) -> tuple[int, str, str]:

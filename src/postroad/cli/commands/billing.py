@@ -1,0 +1,268 @@
+"""``postroad billing``: what was used, what it costs, what was invoiced and paid."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+import click
+
+from postroad.bootstrap.settings import Settings
+from postroad.cli.billing_records import Records, record
+from postroad.cli.billing_view import (
+    balance_value,
+    drafted,
+    show_balances,
+    show_differences,
+    show_invoice,
+    show_uses,
+)
+from postroad.cli.billing_work import FORMATS, check_is_over, due_documents, journal_upto, open_ledger, write_documents
+from postroad.cli.command import command
+from postroad.cli.commands.pipeline import in_warehouse
+from postroad.cli.configuring import configured
+from postroad.cli.connection import Connection
+from postroad.cli.exits import Exit
+from postroad.cli.output import Output
+from postroad.core.billing.accounts import balances
+from postroad.core.billing.accounts import overdue as overdue_among
+from postroad.core.billing.calendar import checked_period, day_of
+from postroad.core.billing.invoicing import Account, Issue, credit_note
+from postroad.core.billing.tabular import as_value
+from postroad.core.model.billing import Payment, decimals
+from postroad.errors import Refused
+
+DAY = click.DateTime(["%Y-%m-%d"])
+
+
+@click.group()
+def billing() -> None:
+    """Look at bills, issue them, and keep account of payments."""
+
+
+def recorded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of commands that write records: they go through the server, with an operator's key."""
+
+    @functools.wraps(function)
+    def run(*arguments: Any, url: str, key_file: str, settings: Settings, **options: Any) -> Any:
+        connection = Connection(url=url, key_file=key_file, data=str(settings.data))
+        return function(*arguments, settings=settings, connection=connection, **options)
+
+    for option in (
+        click.option("--key-file", default="", help="File that holds an operator's API key.", metavar="FILE"),
+        click.option("--url", default="", help="Address of the network."),
+    ):
+        run = option(run)
+    return configured(run)
+
+
+@command
+@click.argument("organization")
+@click.argument("period")
+@click.option("--explain", type=click.IntRange(min=1), metavar="LINE", help="Open a line to the messages behind it.")
+@click.option("--currency", default="", help="Which one, where there are invoices in several.")
+@in_warehouse
+@configured
+def invoice(
+    out: Output, organization: str, period: str, explain: int | None, currency: str, folder: Path | None, settings: Settings
+) -> None:  # fmt: skip
+    """Show the bill of an organization for a month: as issued, or as it would be now."""
+    ledger, records = open_ledger(settings, folder), Records.read(settings)
+    issued = [item for item in records.of(checked_period(period), organization) if currency in ("", item.currency)]
+    documents = issued or drafted(ledger, period, organization, currency, records.directory.books, _now().date())
+    if not documents:
+        raise Refused("not-found", f"{organization} used nothing in {period} that costs anything")
+    addresses = ledger.addresses()
+    if explain is None:
+        for document in documents:
+            out.value(as_value(document, addresses))
+            show_invoice(out, document, addresses)
+        return
+    first = documents[0]
+    lines = [line for line in first.lines if line.number == explain]
+    if not lines:
+        raise Refused("not-found", f"There is no line {explain}; the bill has {len(first.lines)} of them")
+    account = Account(first.organization, first.period, first.currency)
+    show_uses(out, lines[0], ledger.uses_of(account, lines[0].key), addresses, first.through)
+
+
+@command
+@click.option("--period", default="", help="Only of this month.")
+@click.option("--organization", default="", help="Only of this organization.")
+@configured
+def invoices(out: Output, period: str, organization: str, settings: Settings) -> None:
+    """List invoices with what was paid and what is open."""
+    records = Records.read(settings)
+    found = balances(records.of(period, organization), records.payments.values())
+    for one in found:
+        out.value(balance_value(one))
+    show_balances(out, found)
+
+
+@command
+@click.argument("period")
+@click.option("--dry-run", is_flag=True, help="Only show what would be issued; exit code 2 when there is anything.")
+@in_warehouse
+@recorded
+def close(
+    out: Output, period: str, dry_run: bool, folder: Path | None, settings: Settings, connection: Connection
+) -> None:
+    """Issue the invoices of a month, and corrections of those that are not right any more.
+
+    Run it again when something came to light later: it issues what is missing and nothing twice.
+    """
+    ledger, records = open_ledger(settings, folder), Records.read(settings)
+    check_is_over(checked_period(period), ledger, records, _now_us())
+    documents = list(due_documents(period, ledger, records, _today(records)))
+    addresses = ledger.addresses()
+    for document in documents:
+        out.value(as_value(document, addresses))
+        out.say(
+            f"{document.number}  {document.document.value}  {document.organization}  {document.total:f} {document.currency}"
+        )
+    if not documents:
+        out.say(f"Nothing to issue: the invoices of {period} are right.")
+    elif dry_run:
+        sys.exit(Exit.CHANGES)
+    else:
+        record(connection, settings, documents)
+        out.say(f"{len(documents)} issued.")
+
+
+@command
+@click.argument("period")
+@in_warehouse
+@configured
+def reconcile(out: Output, period: str, folder: Path | None, settings: Settings) -> None:
+    """Count a month again from the journal, without Spark, and compare.
+
+    Exit code 1 when anything differs.
+    """
+    ledger, records = open_ledger(settings, folder), Records.read(settings)
+    from postroad.warehouse.billing.reconciling import reconcile as reconciled
+
+    found = reconciled(checked_period(period), ledger, journal_upto(settings), records.of(period))
+    show_differences(out, found)
+    if found.differences:
+        sys.exit(Exit.ERROR)
+
+
+@command
+@click.argument("number")
+@click.argument("amount")
+@click.option("--reason", required=True, help="Why; it stands on the credit note.")
+@recorded
+def credit(out: Output, number: str, amount: str, reason: str, settings: Settings, connection: Connection) -> None:
+    """Give money back on an invoice, for a reason that the journal does not know."""
+    records = Records.read(settings)
+    first = records.named(number)
+    given = _amount(amount, first.currency)
+    if given <= 0:
+        raise Refused("value.invalid", "A credit is more than nothing")
+    issue = Issue(
+        number=next(iter(records.next_numbers(first.period))), on=_today(records), books=records.directory.books,
+        through=first.through, tariffs={},
+    )  # fmt: skip
+    note = credit_note(first, given, issue, reason)
+    record(connection, settings, [note])
+    out.value(as_value(note, {}))
+    out.say(f"Credit note {note.number} for {first.number}: {note.total:f} {note.currency}")
+
+
+@command
+@click.argument("number")
+@click.argument("amount")
+@click.option("--on", "received", type=DAY, help="The day on which it came; else today.")
+@click.option("--reference", default="", help="What the bank's statement says.")
+@recorded
+def pay(
+    out: Output, number: str, amount: str, received: datetime | None, reference: str, settings: Settings,
+    connection: Connection,
+) -> None:  # fmt: skip
+    """Record a payment for an invoice; an amount below zero takes one back."""
+    records = Records.read(settings)
+    first = records.named(number)
+    payment = Payment(
+        id=records.next_payment(first.number),
+        invoice=first.number,
+        amount=_amount(amount, first.currency),
+        currency=first.currency,
+        received_on=received.date() if received else _today(records),
+        reference=reference,
+    )
+    record(connection, settings, [payment])
+    documents = [item for item in records.invoices.values() if item.root == first.number]
+    (balance,) = balances(documents, [*records.payments.values(), payment])
+    out.value(balance_value(balance))
+    out.say(f"{payment.id}: {payment.amount:f} {payment.currency} received; {balance.open:f} open on {first.number}")
+
+
+@command
+@click.option("--on", "day", type=DAY, help="As of this day; else today.")
+@configured
+def overdue(out: Output, day: datetime | None, settings: Settings) -> None:
+    """List invoices whose time to pay is over, the oldest first.
+
+    Whoever does not pay can be suspended: `suspended` on the organization, by an operator.
+    """
+    records = Records.read(settings)
+    on = day.date() if day else _today(records)
+    found = overdue_among(balances(records.invoices.values(), records.payments.values()), on)
+    for one in found:
+        out.value(balance_value(one) | {"daysLate": one.days_late(on)})
+    if found:
+        show_balances(out, found)
+    else:
+        out.say("Nothing is overdue.")
+
+
+@command
+@click.argument("period")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="csv", show_default=True)
+@click.option("--out", "target", type=click.Path(path_type=Path), required=True, help="Folder for the files.")
+@click.option("--organization", default="", help="Only of this organization.")
+@in_warehouse
+@configured
+def export(
+    out: Output, period: str, form: str, target: Path, organization: str, folder: Path | None, settings: Settings
+) -> None:
+    """Write the issued invoices of a month as files: a table of lines, JSON, or UBL 2.1 for accounting programs."""
+    documents = Records.read(settings).of(checked_period(period), organization)
+    if not documents:
+        raise Refused("not-found", f"No invoices of {period} have been issued; `postroad billing close` issues them")
+    files = write_documents(documents, open_ledger(settings, folder).addresses(), form, target)
+    for file in files:
+        out.value({"file": str(file)})
+        out.say(str(file))
+
+
+def _amount(text: str, currency: str) -> Decimal:
+    try:
+        amount = Decimal(text)
+        fits = amount.is_finite() and amount == amount.quantize(Decimal(1).scaleb(-decimals(currency)))
+    except InvalidOperation:
+        fits = False
+    if not fits:
+        raise Refused("value.invalid", f"{text[:40]!r} is no amount in {currency}; write it as 12.50")
+    return amount.quantize(Decimal(1).scaleb(-decimals(currency)))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _now_us() -> int:
+    return int(_now().timestamp()) * 1_000_000
+
+
+def _today(records: Records) -> date:
+    return day_of(_now_us(), records.directory.books.time_zone)
+
+
+for step in (invoice, invoices, close, reconcile, credit, pay, overdue, export):
+    billing.add_command(step)

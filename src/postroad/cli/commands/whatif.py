@@ -1,0 +1,90 @@
+"""``postroad whatif``: last month's traffic under changed rules and prices, before anybody is touched by them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from postroad.cli.command import command
+from postroad.cli.directory_files import document_in, journal_in
+from postroad.cli.job_bars import job_bar
+from postroad.cli.on_spark import Cluster, on_spark
+from postroad.cli.output import Output
+from postroad.cli.whatif_view import show_report
+
+if TYPE_CHECKING:
+    from postroad.warehouse.whatif.traffic import Question
+
+
+@command
+@click.option(
+    "--config", "files", multiple=True, required=True, metavar="FILE", help="The change, in YAML; repeatable."
+)
+@click.option("--from", "begin", type=click.DateTime(), help="First moment of the traffic (UTC); else the journal's.")
+@click.option("--to", "end", type=click.DateTime(), help="Moment before which it was posted (UTC); else now.")
+@click.option("--data", default="", metavar="FOLDER", help="Data folder of the network.")
+@click.option("--prune", is_flag=True, help="Also without what the files do not name, in the organizations they name.")
+@click.option(
+    "--baseline",
+    type=click.Choice(["today", "then"]),
+    default="today",
+    show_default=True,
+    help="Compare with today's rules, or with what really happened.",
+)
+@click.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as a page, with charts."
+)
+@click.option("--rows", default="", metavar="FOLDER", help="Keep what is said of each message, as Parquet.")
+@on_spark
+def whatif(
+    out: Output, files: tuple[str, ...], begin: datetime | None, end: datetime | None, data: str, prune: bool,
+    baseline: str, html: Path | None, rows: str, cluster: Cluster,
+) -> None:  # fmt: skip
+    """Say what a change of configuration would have done to logged traffic.
+
+    The files are taken as `postroad apply` would take them. Every message of the journal that was posted in the time named is
+    routed as it is and as it would be: the report has the messages that would take another way and why, the services that gain
+    or lose, and every party's bill before and after. Nothing is changed.
+    """
+    from postroad.warehouse.bulk.archive import pieces_of
+    from postroad.warehouse.bulk.output import require_new
+    from postroad.warehouse.whatif.job import WhatIfRun, compared_rows, kept, report_of
+    from postroad.warehouse.whatif.page import page
+    from postroad.warehouse.whatif.report import as_json
+
+    journal = journal_in(data)
+    question = _question(journal, files, _us(begin), _us(end), baseline, prune=prune)
+    if rows:
+        require_new(rows)
+    spark = cluster.session("postroad whatif")
+    run = WhatIfRun(question=question, pieces=pieces_of(journal))
+    with job_bar(out, spark, "comparing"):
+        report = report_of(spark, kept(spark, compared_rows(spark, run), rows), question)
+    out.value(as_json(report))
+    show_report(out, report)
+    if html is not None:
+        html.write_text(page(report))
+        out.say(f"Written to {html}")
+
+
+def _question(
+    journal: str, files: tuple[str, ...], from_us: int, to_us: int, baseline: str, *, prune: bool
+) -> Question:
+    from postroad.warehouse.bulk.configuration import changed_directory, directories_in
+    from postroad.warehouse.whatif.traffic import Question, Window
+
+    content = document_in(files)
+    today = directories_in(journal).latest()
+    return Question(
+        before=today,
+        after=changed_directory(content, today, prune=prune),
+        window=Window(from_us=from_us, to_us=to_us),
+        as_it_was=baseline == "then",
+    )
+
+
+def _us(moment: datetime | None) -> int:
+    return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1_000_000) if moment is not None else 0

@@ -1,0 +1,68 @@
+"""Bars for jobs on Spark: one for the whole job, with rows and the time left, and one for each stage at work.
+
+Kept rule: they are drawn on standard error, and only while a terminal looks at it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from postroad.cli.output import Advance, Output
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from postroad.warehouse.progress import Stage
+    from postroad.warehouse.session import SparkSession
+
+
+@contextmanager
+def job_bar(
+    out: Output, spark: SparkSession, what: str, total: float | None = None, unit: str = "rows"
+) -> Iterator[Advance]:
+    """A bar for a job; call what it yields with the rows done so far, where they are known."""
+    if out.as_json or not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from postroad.warehouse.progress import name_stages, watched
+
+    name_stages(spark, what)
+    with _progress(unit) as bars:
+        job = bars.add_task(what, total=total)
+        with watched(spark, _StageBars(bars).show):
+            yield lambda done: bars.update(job, completed=done)
+
+
+def _progress(unit: str) -> Progress:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(unit))
+    return Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+
+
+class _StageBars:
+    """One bar per stage at work; those that are over go away."""
+
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._shown: dict[str, TaskID] = {}
+
+    def show(self, stages: list[Stage]) -> None:
+        named = {f"  {number}. {stage.name}": stage for number, stage in enumerate(stages, 1)}
+        for name in [name for name in self._shown if name not in named]:
+            self._bars.remove_task(self._shown.pop(name))
+        for name, stage in named.items():
+            if name not in self._shown:
+                self._shown[name] = self._bars.add_task(name, total=stage.tasks)
+            self._bars.update(self._shown[name], completed=stage.done, total=stage.tasks)

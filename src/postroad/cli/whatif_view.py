@@ -1,0 +1,45 @@
+"""A what-if report on the terminal: numbers first, then who is concerned, why, and what it costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from postroad.cli.output import Output
+
+if TYPE_CHECKING:
+    from postroad.warehouse.whatif.report import Example, Report
+
+SHOWN_MOST = 20  # of a kind; the JSON form and the page have more
+
+
+def show_report(out: Output, report: Report) -> None:
+    traffic = report.traffic
+    out.say(f"{traffic.messages} messages: {traffic.changed} would take another way, {traffic.same} would not")
+    if traffic.undecidable:
+        out.say(f"{traffic.undecidable} cannot be decided: rules look into bodies that are no longer kept")
+    if traffic.refused_then:
+        out.say(f"{traffic.refused_then} were refused when posted; they are not kept, and not tried again")
+    _table(out, ["SERVICE", "PART", "GAINED", "LOST"], [
+        [one.service, one.role, str(one.gained), str(one.lost)] for one in report.services
+    ])  # fmt: skip
+    _table(out, ["WHY", "MESSAGES"], [[reason.text, str(reason.messages)] for reason in report.reasons])
+    _table(out, ["SESSION", "TO", "BEFORE", "AFTER"], [_example(one) for one in report.examples])
+    _table(out, ["ORGANIZATION", "CURRENCY", "BEFORE", "AFTER", "DIFFERENCE"], [
+        [bill.organization, bill.currency, f"{bill.before:,}", f"{bill.after:,}", f"{bill.difference:+,}"]
+        for bill in report.bills
+    ])  # fmt: skip
+
+
+def _example(example: Example) -> list[str]:
+    refused = f"refused: {example.detail}"
+    ways = [" -> ".join(way) or refused for way in (example.before, example.after)]
+    return [example.session, example.recipient, *ways]
+
+
+def _table(out: Output, columns: list[str], rows: list[list[str]]) -> None:
+    if not rows:
+        return
+    out.say("")
+    out.table(columns, rows[:SHOWN_MOST])
+    if len(rows) > SHOWN_MOST:
+        out.say(f"… and {len(rows) - SHOWN_MOST} more; --json and --html have them")

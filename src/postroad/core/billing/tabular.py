@@ -1,0 +1,45 @@
+"""Invoices as rows and as plain values, for spreadsheets and programs."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from io import StringIO
+from typing import Any
+
+import msgspec
+from pydantic.alias_generators import to_camel
+
+from postroad.core.billing.wording import line_text
+from postroad.core.model.billing import Invoice
+
+COLUMNS = (
+    *("number", "document", "corrects", "organization", "period", "currency", "issued_on", "due_on", "line", "text"),
+    *("kind", "part", "service", "tariff", "quantity", "kilobytes", "micros", "amount"),
+)
+
+
+def as_csv(invoices: Iterable[Invoice], addresses: Mapping[str, str]) -> str:
+    """One row per line of each invoice, under a row of names."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for invoice in invoices:
+        for line in invoice.lines:
+            writer.writerow(
+                [
+                    *(invoice.number, invoice.document.value, invoice.corrects, invoice.organization, invoice.period),
+                    *(invoice.currency, invoice.issued_on, invoice.due_on, line.number, line_text(line, addresses)),
+                    *(line.kind, line.part, addresses.get(line.service, line.service), line.tariff),
+                    *(line.quantity, line.kilobytes, line.micros, f"{line.amount:f}"),
+                ]
+            )
+    return text.getvalue()
+
+
+def as_value(invoice: Invoice, addresses: Mapping[str, str]) -> dict[str, Any]:
+    """The invoice with its lines worded; amounts are texts, so that no program makes floats of them."""
+    value: dict[str, Any] = {to_camel(name): field for name, field in msgspec.to_builtins(invoice).items()}
+    for entry, line in zip(value["lines"], invoice.lines, strict=True):
+        entry |= {"text": line_text(line, addresses), "service": addresses.get(line.service, line.service)}
+    return value

@@ -1,0 +1,60 @@
+"""Which tariff holds for whom in a month, and what is wrong with a set of them.
+
+Kept rule: in any month at most one version of one tariff holds for an organization: the one that names it, or else the one that
+names nobody. So a price follows from the month alone, and never from the order in which tariffs were written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from postroad.core.model.billing import Rate, Tariff, Use, UseKind
+
+ANYBODY = ""
+
+
+def in_force(tariffs: Iterable[Tariff], period: str) -> list[Tariff]:
+    """The versions that hold in a month, at most one of each name."""
+    newest: dict[str, Tariff] = {}
+    for tariff in tariffs:
+        name = tariff.name.casefold()
+        known = newest.get(name)
+        if tariff.valid_from <= period and (known is None or known.valid_from < tariff.valid_from):
+            newest[name] = tariff
+    return [tariff for tariff in newest.values() if not tariff.valid_until or period <= tariff.valid_until]
+
+
+def holders(tariffs: Iterable[Tariff], period: str) -> dict[str, Tariff]:
+    """The tariff of each organization that is named by one, and of all others under the empty name."""
+    found: dict[str, Tariff] = {}
+    for tariff in in_force(tariffs, period):
+        for name in tariff.organizations or (ANYBODY,):
+            found[name] = tariff
+    return found
+
+
+def tariff_of(held: Mapping[str, Tariff], organization: str) -> Tariff | None:
+    return held.get(organization) or held.get(ANYBODY)
+
+
+def rate_of(tariff: Tariff, use: Use) -> tuple[str, Rate]:
+    """The rate of a use, and the name under which its allowances and tiers are counted."""
+    if use.kind is UseKind.MESSAGE:
+        return UseKind.MESSAGE.value, tariff.message
+    service = use.transit[0].service
+    if service in tariff.services:
+        return service, tariff.services[service]
+    return UseKind.INVOCATION.value, tariff.invocation
+
+
+def contradictions(tariffs: Iterable[Tariff]) -> Iterator[tuple[Tariff, str]]:
+    """Tariffs that hold for the same organization in the same month, each with what is wrong."""
+    tariffs = list(tariffs)
+    for period in sorted({tariff.valid_from for tariff in tariffs}):
+        seen: dict[str, Tariff] = {}
+        for tariff in sorted(in_force(tariffs, period), key=lambda one: (one.valid_from, one.name)):
+            for name in tariff.organizations or (ANYBODY,):
+                other = seen.setdefault(name, tariff)
+                if other is not tariff:
+                    whom = name or "all organizations that none names"
+                    yield tariff, f"in {period} the tariff {other.name} holds for {whom} too; end one of them"

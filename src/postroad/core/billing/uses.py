@@ -1,0 +1,77 @@
+"""What counts: from journal entries to uses.
+
+Kept rules: messages count, not attempts. A copy counts when the message is accepted, refused ones never; an in-transit service
+counts when it has returned without an error; what the network itself says counts for nobody. So each use rests on one entry,
+and on nothing that happens later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from postroad.core.model.billing import Party, Use, UseKind
+from postroad.core.model.journal import Entry, Hop, InvocationReturned, MessagePosted
+from postroad.core.model.message import MessageType
+
+BY_NETWORK = "network"  # the form of messages that the network writes itself
+
+
+class _Sent(NamedTuple):
+    """What an invocation must know of the copy that it worked on."""
+
+    sender: str
+    type: MessageType
+    hops: tuple[Hop, ...]
+
+
+def uses(entries: Iterable[tuple[int, Entry]]) -> Iterator[Use]:
+    """The uses of a journal's entries, given with their numbers and in their order."""
+    sent: dict[tuple[int, int], _Sent] = {}
+    for seq, entry in entries:
+        if isinstance(entry, MessagePosted):
+            for ordinal, copy in enumerate(entry.copies):
+                if copy.code:
+                    continue
+                if len(copy.hops) > 1:
+                    sent[seq, ordinal] = _Sent(entry.sender, entry.type, copy.hops)
+                if entry.form != BY_NETWORK:
+                    yield _message(seq, ordinal, entry, copy.hops)
+        elif isinstance(entry, InvocationReturned) and entry.status is None:
+            origin = sent.get((entry.message, entry.copy))
+            if origin is not None:
+                yield _invocation(seq, entry, origin)
+
+
+def _message(seq: int, ordinal: int, entry: MessagePosted, hops: tuple[Hop, ...]) -> Use:
+    return Use(
+        seq=seq,
+        ordinal=ordinal,
+        at_us=entry.at_us,
+        kind=UseKind.MESSAGE,
+        type=entry.type,
+        size=entry.size,
+        originator=entry.sender,
+        transit=tuple(_party(hop) for hop in hops[:-1]),
+        recipient=_party(hops[-1]),
+    )
+
+
+def _invocation(seq: int, entry: InvocationReturned, origin: _Sent) -> Use:
+    """The service before the next one has returned; its place on the route is the same before and after a change of it."""
+    hops = entry.hops or origin.hops
+    return Use(
+        seq=seq,
+        ordinal=0,
+        at_us=entry.at_us,
+        kind=UseKind.INVOCATION,
+        type=origin.type,
+        size=entry.size,
+        originator=origin.sender,
+        transit=(_party(hops[entry.hop - 1]),),
+        recipient=_party(hops[-1]),
+    )
+
+
+def _party(hop: Hop) -> Party:
+    return Party(hop.service, hop.context.payer if hop.context is not None else "")

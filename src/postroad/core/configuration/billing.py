@@ -1,0 +1,145 @@
+"""The section ``billing`` of a document: the books, the tariffs, and the records of what was billed and paid.
+
+It belongs to the network as a whole, so it is for operators. Tariffs that a document leaves out stay as they are unless it is
+applied with pruning; records are only ever added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from postroad.core.billing.tariffs import contradictions
+from postroad.core.configuration.billing_records import BillingEntry, record_faults
+from postroad.core.configuration.document import pointer
+from postroad.core.configuration.planning import Planning, Wanted
+from postroad.core.configuration.tariffs import TariffEntry, tariff_entry
+from postroad.core.model.billing import Books, Invoice, Payment, Rate, Tariff
+from postroad.core.model.snapshot import Directory
+
+UNCHANGEABLE = "is on record and never changed; correct it with another: `postroad billing close`, `credit` or `pay`"
+
+
+def wanted_billing(entry: BillingEntry, after: Directory, planning: Planning, *, prune: bool) -> list[Wanted]:
+    """What the document asks for; ``after`` is the directory once its organizations are as it says."""
+    tariffs = list(_tariffs(entry, after, planning))
+    _check_tariffs(tariffs, () if prune else planning.directory.tariffs, planning)
+    books = [Wanted("/billing/books", entry.books.books(), "books")] if entry.books else []
+    _check_books([item.value for item in books], planning)
+    records = [*_invoices(entry), *_payments(entry)]
+    _check_records(records, planning)
+    return books + tariffs + records
+
+
+def _tariffs(entry: BillingEntry, after: Directory, planning: Planning) -> Iterator[Wanted]:
+    for name, versions in (entry.tariffs or {}).items():
+        months = [version.valid_from for version in versions]
+        if len(set(months)) != len(months):
+            planning.fault(pointer("billing", "tariffs", name), "two versions hold from the same month")
+        for number, version in enumerate(versions):
+            place = pointer("billing", "tariffs", name, number)
+            rates = _rates(version, place, after, planning)
+            tariff = version.tariff(name, _organizations(version, place, after, planning), rates)
+            yield Wanted(place, tariff, billing_name(tariff))
+
+
+def _organizations(version: TariffEntry, place: str, after: Directory, planning: Planning) -> tuple[str, ...]:
+    """The names as the directory spells them, so that whoever compares them later need not know about case."""
+    known = []
+    for name in version.organizations:
+        organization = after.organization(name)
+        if organization is None:
+            planning.fault(f"{place}/organizations", f"there is no organization {name}")
+        else:
+            known.append(organization.name)
+    return tuple(known)
+
+
+def _rates(version: TariffEntry, place: str, after: Directory, planning: Planning) -> dict[str, Rate]:
+    rates = {}
+    for name, entry in version.services.items():
+        service = after.service(name)
+        if service is None:
+            planning.fault(place + pointer("services", name), "there is no such service")
+        else:
+            rates[service.gcid] = entry.rate()
+    return rates
+
+
+def _check_tariffs(wanted: list[Wanted], others: tuple[Tariff, ...], planning: Planning) -> None:
+    places = {item.value.key: item.place for item in wanted}
+    if not places:
+        return
+    known = {tariff.key: tariff for tariff in others} | {item.value.key: item.value for item in wanted}
+    for tariff, fault in contradictions(known.values()):
+        planning.fault(places.get(tariff.key, "/billing/tariffs"), fault)
+
+
+def _check_books(wanted: list[Books], planning: Planning) -> None:
+    directory = planning.directory
+    moved = [books for books in wanted if books.time_zone != directory.books.time_zone]
+    if moved and directory.billing.get("invoice"):
+        planning.fault(
+            "/billing/books/timeZone", "invoices have been issued; months in another zone would overlap or leave a gap"
+        )
+
+
+def _invoices(entry: BillingEntry) -> Iterator[Wanted]:
+    for number, wish in entry.invoices.items():
+        invoice = wish.invoice(number)
+        yield Wanted(pointer("billing", "invoices", number), invoice, billing_name(invoice))
+
+
+def _payments(entry: BillingEntry) -> Iterator[Wanted]:
+    for id, wish in entry.payments.items():
+        payment = wish.payment(id)
+        yield Wanted(pointer("billing", "payments", id), payment, billing_name(payment))
+
+
+def _check_records(wanted: list[Wanted], planning: Planning) -> None:
+    invoices = dict(planning.directory.billing.get("invoice", {}))
+    invoices |= {item.value.number: item.value for item in wanted if isinstance(item.value, Invoice)}
+    for place, record, _ in wanted:
+        kind, key = ("invoice", record.number) if isinstance(record, Invoice) else ("payment", record.id)
+        existing = planning.directory.object(kind, key)
+        if existing is not None and existing != record:
+            planning.fault(place, UNCHANGEABLE)
+        for fault in record_faults(record):
+            planning.fault(place, fault)
+        named = record.corrects if isinstance(record, Invoice) else record.invoice
+        if named and _unfit(record, invoices.get(named)):
+            planning.fault(place, f"there is no invoice {named} in {record.currency} that it could belong to")
+
+
+def _unfit(record: Invoice | Payment, invoice: Invoice | None) -> bool:
+    if invoice is None or invoice.currency != record.currency:
+        return True
+    same_account = isinstance(record, Payment) or invoice.organization == record.organization
+    return not same_account or (isinstance(record, Invoice) and bool(invoice.corrects))
+
+
+def prunable_billing(entry: BillingEntry, directory: Directory) -> tuple[Tariff, ...]:
+    """Tariffs, where the document speaks of tariffs."""
+    return directory.tariffs if entry.tariffs is not None else ()
+
+
+def exported_billing(directory: Directory) -> dict[str, Any]:
+    """The section as a document would have it to change nothing; empty when nothing was ever said."""
+    exported: dict[str, Any] = {}
+    if directory.billing.get("books"):
+        books = directory.books
+        exported["books"] = {"seller": books.seller, "timeZone": books.time_zone, "dueDays": books.due_days}
+    versions: dict[str, list[dict[str, Any]]] = {}
+    for tariff in sorted(directory.tariffs, key=lambda one: one.key):
+        versions.setdefault(tariff.name, []).append(tariff_entry(tariff, directory))
+    return exported | ({"tariffs": versions} if versions else {})
+
+
+def billing_name(item: Tariff | Invoice | Payment) -> str:
+    """How people know it."""
+    match item:
+        case Tariff():
+            return f"{item.name} from {item.valid_from}"
+        case Invoice():
+            return f"{item.number} of {item.organization}"
+    return f"{item.id} for {item.invoice}"

@@ -1,0 +1,237 @@
+"""The nouns of billing: what is counted, what it costs, who owes it, and what has been paid.
+
+Kept rule: money is never a float. Prices and amounts are decimals; what is worked out with them are whole micro-units
+(millionths) of a currency. Books, tariffs, invoices and payments are configuration objects: facts of the journal, with versions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+from typing import NamedTuple
+
+from postroad.core.model.message import MessageType
+
+MICROS = 1_000_000  # micro-units of one unit of a currency
+KILOBYTE = 1_000
+BOOKS_KEY = "books"
+
+
+class UseKind(StrEnum):
+    """What counts."""
+
+    MESSAGE = "message"  # a copy of a message was accepted
+    INVOCATION = "invocation"  # an in-transit service has done its work and returned
+
+
+class Part(StrEnum):
+    """The part in which somebody is charged or paid for a use."""
+
+    ORIGINATOR = "originator"
+    TRANSIT = "in transit"
+    RECIPIENT = "recipient"
+    PAYER = "payer"  # took over what a service costs that it brought in
+    VENDOR = "vendor"  # is paid for the work of its in-transit service
+
+
+class Party(NamedTuple):
+    """A service on the way of a message, and who has taken over what it costs; GCIDs both."""
+
+    service: str
+    payer: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """One thing that counts. It is known by its journal entry and its place among the copies in it."""
+
+    seq: int
+    ordinal: int
+    at_us: int
+    kind: UseKind
+    type: MessageType
+    size: int
+    originator: str  # GCID
+    transit: tuple[Party, ...]  # of a message: the services on its way; of an invocation: the one that returned
+    recipient: Party
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.seq, self.ordinal
+
+    @property
+    def kilobytes(self) -> int:
+        """Every kilobyte that was begun counts."""
+        return -(-self.size // KILOBYTE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tier:
+    """What a unit costs up to this many of them in a period; the last tier has no end."""
+
+    price: Decimal
+    up_to: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """How a price is divided, in percent that make 100."""
+
+    originator: int = 100
+    transit: int = 0
+    recipient: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """The price of one kind of use. Allowances are used up first; tiers count what comes after them."""
+
+    per_message: tuple[Tier, ...] = ()
+    per_kilobyte: tuple[Tier, ...] = ()
+    free_messages: int = 0
+    free_kilobytes: int = 0
+    shares: Shares = field(default_factory=Shares)
+    vendor_percent: int = 0  # of the price, to the organization whose in-transit service did the work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tariff:
+    """A version of a price plan, from one month on. It holds for the organizations it names, or for all that none names."""
+
+    name: str
+    valid_from: str  # a month, such as 2026-10
+    valid_until: str = ""  # the last month; empty: until the next version of the same name
+    currency: str
+    organizations: tuple[str, ...] = ()  # spelled as the directory does
+    message: Rate = field(default_factory=Rate)
+    invocation: Rate = field(default_factory=Rate)
+    services: dict[str, Rate] = field(default_factory=dict)  # of invocations, by GCID, where they differ
+    free_types: tuple[MessageType, ...] = ()  # cost nothing, and use up no allowance
+    description: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{self.name.casefold()}/{self.valid_from}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Books:
+    """Who writes the invoices, where its months begin, and how long others have to pay."""
+
+    seller: str = "The network"
+    time_zone: str = "UTC"
+    due_days: int = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """What one organization owes, or is owed (below zero), for one use. Several share a use; ``part_number`` tells them apart."""
+
+    seq: int
+    ordinal: int
+    part_number: int
+    kind: UseKind
+    at_us: int
+    day: date  # by the clock of the books
+    organization: str
+    service: str  # GCID: the organization's own, or the one whose invocation it pays
+    part: Part
+    tariff: str  # its key
+    currency: str
+    kilobytes: int
+    micros: int
+
+    @property
+    def period(self) -> str:
+        return f"{self.day:%Y-%m}"
+
+
+class DocumentKind(StrEnum):
+    INVOICE = "invoice"
+    CREDIT_NOTE = "credit note"
+
+
+class LineKey(NamedTuple):
+    """What the charges of one line have in common."""
+
+    kind: str
+    part: str
+    service: str
+    tariff: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvoiceLine:
+    """Charges of one sort, summed up exactly and then rounded once, half away from zero."""
+
+    number: int
+    kind: str
+    part: str
+    service: str
+    tariff: str
+    quantity: int
+    kilobytes: int
+    micros: int
+    amount: Decimal
+    text: str = ""  # of a line that no charges stand behind
+
+    @property
+    def key(self) -> LineKey:
+        return LineKey(self.kind, self.part, self.service, self.tariff)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invoice:
+    """A bill as it was issued; never changed. ``corrects`` names the invoice that this one sets right."""
+
+    number: str
+    document: DocumentKind = DocumentKind.INVOICE
+    organization: str
+    period: str
+    currency: str
+    issued_on: date
+    due_on: date
+    seller: str
+    through: int  # the last journal entry that is counted
+    tariffs: dict[str, int]  # versions of the tariffs that it goes by, by their keys
+    lines: tuple[InvoiceLine, ...]
+    total: Decimal
+    corrects: str = ""
+    reason: str = ""
+
+    @property
+    def root(self) -> str:
+        """The number under which the whole affair is known."""
+        return self.corrects or self.number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payment:
+    """Money that came in for an invoice, or went back (below zero)."""
+
+    id: str
+    invoice: str
+    amount: Decimal
+    currency: str
+    received_on: date
+    reference: str = ""
+
+
+# ISO 4217: the decimals of currencies that do not have two.
+_DECIMALS = {0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF", 3: "BHD IQD JOD KWD LYD OMR TND"}
+DECIMALS = {currency: places for places, currencies in _DECIMALS.items() for currency in currencies.split()}
+
+
+def decimals(currency: str) -> int:
+    """The decimals of amounts that can be paid in a currency."""
+    return DECIMALS.get(currency, 2)
+
+
+def micros(amount: Decimal) -> int:
+    """A price or an amount in micro-units; refuses what would be lost."""
+    scaled = amount.scaleb(6)
+    if scaled != scaled.to_integral_value():
+        raise ValueError(f"{amount} has more than six decimals")
+    return int(scaled)

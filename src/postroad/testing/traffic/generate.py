@@ -1,0 +1,108 @@
+"""From a plan to a journal on the disk."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+from postroad.adapters.journal.segments import SegmentJournal
+from postroad.ports import Head, NewRecord
+from postroad.testing.traffic.cast import Cast, Member, cast
+from postroad.testing.traffic.plan import DAY_US, Incident, TrafficPlan, Trouble
+from postroad.testing.traffic.posting import post, set_up
+from postroad.testing.traffic.receiving import arrive
+from postroad.testing.traffic.rhythm import day_weights, opening_times
+from postroad.testing.traffic.scene import Scene
+
+TOGETHER = 2_000  # records in a group: one write and one sync
+BURST = 4.0  # times as much as usual, where volume is the trouble
+TROUBLED_AMONG = 0.2  # incidents are planted at the largest organizations, where a day has something to compare
+
+Advance = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generated:
+    """What a journal was made of; ``messages`` counts the openings that were planned."""
+
+    messages: int
+    entries: int
+    head: Head
+    incidents: tuple[Incident, ...]
+
+
+async def generate(plan: TrafficPlan, path: Path, advance: Advance = lambda done: None) -> Generated:
+    """Write the planned journal into this folder, which must hold none yet; ``advance`` is told of openings done."""
+    traffic = Traffic(plan)
+    journal = SegmentJournal.open(path)
+    try:
+        records = traffic.records()
+        while group := list(islice(records, TOGETHER)):
+            await journal.append(group)
+            advance(traffic.opened)
+        head = await journal.head()
+    finally:
+        await journal.close()
+    return Generated(messages=traffic.opened, entries=head.seq, head=head, incidents=traffic.incidents)
+
+
+class Traffic:
+    """The records of a plan, without a journal."""
+
+    def __init__(self, plan: TrafficPlan) -> None:
+        self.plan = plan
+        self.opened = 0
+        random = Random(plan.seed)  # noqa: S311 - the same journal for the same seed, not a secret
+        everybody = cast(plan, random)
+        self.incidents = tuple(_incidents(plan, everybody, random))
+        self._scene = Scene(plan, random, everybody, self.incidents, arrive)
+
+    def records(self) -> Iterator[NewRecord]:
+        scene, timetable = self._scene, self._scene.timetable
+        timetable.begin(set_up(scene))
+        yield from timetable.until(self.plan.start_us + 10)
+        for at_us, member in self._openings():
+            yield from timetable.until(at_us)
+            timetable.begin(post(scene, member, at_us))
+            self.opened += 1
+        yield from timetable.until(self.plan.end_us)
+
+    def _openings(self) -> Iterator[tuple[int, Member]]:
+        """Who posts when, bursts included."""
+        random, everybody = self._scene.random, self._scene.cast
+        total = everybody.sender_weights[-1]
+        times = opening_times(self.plan, random)
+        bursts = sorted(self._bursts(), key=lambda opening: opening[0], reverse=True)
+        for at_us in times:
+            while bursts and bursts[-1][0] <= at_us:
+                yield bursts.pop()
+            yield at_us, everybody.senders[bisect(everybody.sender_weights, random.random() * total)]
+
+    def _bursts(self) -> Iterator[tuple[int, Member]]:
+        random, everybody = self._scene.random, self._scene.cast
+        weights = day_weights(self.plan)
+        for incident in self.incidents:
+            if incident.trouble is not Trouble.VOLUME:
+                continue
+            day = (incident.day - self.plan.first_day).days
+            house = [one for one in everybody.senders if one.service.organization == incident.organization]
+            share = sum(one.weight for one in house) / everybody.sender_weights[-1]
+            usual = self.plan.messages * share * weights[day] / sum(weights)
+            begin_us = self.plan.start_us + day * DAY_US
+            for _ in range(int(usual * (BURST - 1))):
+                yield begin_us + random.randrange(DAY_US), random.choice(house)
+
+
+def _incidents(plan: TrafficPlan, everybody: Cast, random: Random) -> Iterator[Incident]:
+    """Troubles of all kinds in turn, each at another organization, on working days of the second half: the first one teaches."""
+    names = [organization.name for organization in everybody.organizations]
+    largest = names[: max(1, round(len(names) * TROUBLED_AMONG))]
+    kinds = tuple(Trouble)
+    days = [day for day in map(plan.day, range(plan.days // 2, plan.days)) if day.weekday() < 5]
+    planted = random.sample(largest, min(plan.incidents, len(largest))) if days else []
+    for number, name in enumerate(planted):
+        yield Incident(organization=name, day=random.choice(days), trouble=kinds[number % len(kinds)])

@@ -1,0 +1,52 @@
+"""What a made-up journal is to contain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+
+DAY_US = 86_400_000_000
+HOUR_US = 3_600_000_000
+
+
+class Trouble(StrEnum):
+    """What can be wrong with an organization for a day."""
+
+    VOLUME = "volume"  # it posts several times as much as it does on such a day
+    ERRORS = "errors"  # many of its answers are errors
+    LATENCY = "latency"  # its answers take several times as long
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """Trouble planted at one organization on one day, so that somebody may find it."""
+
+    organization: str
+    day: date
+    trouble: Trouble
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrafficPlan:
+    """``messages`` counts requests and notifications; responses come on top. ``incidents`` says how many are planted."""
+
+    organizations: int = 200
+    days: int = 30
+    messages: int = 100_000
+    seed: int = 7
+    first_day: date = date(2026, 10, 1)
+    body_bytes: int = 600  # of a document in the middle of the distribution
+    incidents: int = 0
+
+    @property
+    def start_us(self) -> int:
+        midnight = datetime(self.first_day.year, self.first_day.month, self.first_day.day, tzinfo=UTC)
+        return int(midnight.timestamp()) * 1_000_000
+
+    @property
+    def end_us(self) -> int:
+        return self.start_us + self.days * DAY_US
+
+    def day(self, number: int) -> date:
+        return self.first_day + timedelta(days=number)

@@ -1,0 +1,119 @@
+"""How stories begin: somebody posts a request or a notification, or is refused; somebody changes the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from postroad.core.model.journal import ConfigurationChanged, MessagePosted, MessageRefused, ObjectChange
+from postroad.core.model.message import MessageType
+from postroad.core.model.snapshot import object_key
+from postroad.core.projection.project import post_keys
+from postroad.testing.traffic.cast import Member
+from postroad.testing.traffic.parcel import parcels_of
+from postroad.testing.traffic.plan import DAY_US
+from postroad.testing.traffic.routes import Routes
+from postroad.testing.traffic.scene import Scene, one_part, wire_bytes
+from postroad.testing.traffic.timetable import Step, Story
+
+OPERATOR = "operator@example.org"
+REFUSED_SHARE = 0.008
+SEVERAL_SHARE = 0.05  # messages to several recipients
+UNKNOWN_SHARE = 0.04  # of those, with one among them who does not exist
+HANDLE_SHARE = 0.6
+REQUESTS_SHARE = 0.55
+NOBODY = "Nobody/Nowhere"
+REFUSALS = (
+    ("wire.malformed", "The message could not be read: it ends in the middle of a value"),
+    ("recipient.unknown", f"There is no service {NOBODY}, or none that this sender may know of"),
+    ("message.duplicate", "This handle has been posted before"),
+    ("message.expired", "The expiration lies in the past; post it again with a later one, or without"),
+)
+CHANGE_EVERY_DAYS = 3
+
+
+def set_up(scene: Scene) -> Story:
+    """The configuration from which everything starts, and a rule switched off or on again every few days."""
+    at_us = scene.plan.start_us
+    cast = scene.cast
+    services = [member.service for member in cast.members.values()]
+    for objects, reason in ((cast.organizations, "organizations"), (services, "services"), (cast.rules, "rules")):
+        if objects:
+            yield from _save(scene, at_us, objects, f"the first {reason}")
+        at_us += 1
+    for _ in range(CHANGE_EVERY_DAYS, scene.plan.days, CHANGE_EVERY_DAYS):
+        at_us += CHANGE_EVERY_DAYS * DAY_US
+        yield Step(at_us)
+        rules = sorted(scene.routes.directory.rules)
+        if rules:
+            rule = scene.routes.directory.rules[scene.random.choice(rules)]
+            yield from _save(scene, at_us, [replace(rule, enabled=not rule.enabled)], "switched")
+
+
+def _save(scene: Scene, at_us: int, objects: Sequence[Any], reason: str) -> Story:
+    directory = scene.routes.directory
+    changes = tuple(
+        ObjectChange(*object_key(item), directory.object_version(*object_key(item)) + 1, msgspec.to_builtins(item))
+        for item in objects
+    )
+    seq = yield Step(at_us, ConfigurationChanged(at_us, OPERATOR, reason, changes))
+    scene.routes = Routes(directory.changed(changes, seq))
+
+
+def post(scene: Scene, member: Member, at_us: int) -> Story:
+    """A message from this member to one or several of its partners."""
+    random = scene.random
+    if random.random() < REFUSED_SHARE:
+        yield Step(at_us, _refused(scene, member, at_us))
+        return
+    [place] = random.choices(range(len(member.partners)), cum_weights=member.partner_weights)
+    topic = member.topics[place]
+    to = [member.partners[place].service.address]
+    type_ = MessageType.REQUEST if random.random() < REQUESTS_SHARE else MessageType.NOTIFICATION
+    if random.random() < SEVERAL_SHARE:
+        type_ = MessageType.NOTIFICATION if random.random() < 0.7 else type_
+        to = list(dict.fromkeys((*to, *[one.service.address for one in member.partners[: random.randint(2, 5)]])))
+        if random.random() < UNKNOWN_SHARE:
+            to.append(NOBODY)
+    document = scene.documents.order(int(random.paretovariate(1.1) * 500))
+    entry, explanation = _posted(scene, member, tuple(to), topic, type_, document, at_us)
+    seq = yield Step(at_us, entry, document + explanation)
+    for parcel in parcels_of(entry, seq, document):
+        scene.arrive(parcel, at_us)
+
+
+def _posted(
+    scene: Scene, member: Member, to: tuple[str, ...], topic: str, type_: MessageType, document: bytes, at_us: int
+) -> tuple[MessagePosted, bytes]:
+    stamp = scene.stamp(member, at_us)
+    session = scene.session(stamp)
+    handle = f"{topic}-{scene.timetable.seq}" if scene.random.random() < HANDLE_SHARE else ""
+    copies, explanation = scene.routes.find(member.service, to, topic, type_, document, at_us)
+    entry = MessagePosted(
+        at_us=stamp,
+        session=session,
+        transaction=session,
+        sender=member.gcid,
+        type=type_,
+        topic=topic,
+        size=wire_bytes(document),
+        form=scene.random.choice(("json", "json", "soap12", "envelope")),
+        expires_at_us=at_us + member.service.default_expiration_s * 1_000_000,
+        directory=scene.routes.directory.version,
+        parts=one_part(document),
+        copies=copies,
+        handle=handle,
+        keys=post_keys(member.gcid, handle, ""),
+        explained=len(explanation),
+    )
+    return entry, explanation
+
+
+def _refused(scene: Scene, member: Member, at_us: int) -> MessageRefused:
+    code, detail = scene.random.choice(REFUSALS)
+    stamp = scene.stamp(member, at_us)
+    named = () if code == "wire.malformed" else (NOBODY,)
+    return MessageRefused(stamp, scene.session(stamp), member.gcid, code, detail, 900, "json", "", named)

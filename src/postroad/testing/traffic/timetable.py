@@ -1,0 +1,58 @@
+"""Many stories told at once: each says what happens next and when, and the timetable writes it all down in order.
+
+A story is a generator. It yields a ``Step`` and is sent the number of the entry that was made of it, from which the numbers of
+deliveries follow; a step without an entry only waits. What is due after the end is never told, so a journal ends in the middle
+of things, as real ones do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from postroad.core.model.journal import Entry, encode
+from postroad.ports import NewRecord
+
+
+class Step(NamedTuple):
+    """An entry to be written at this moment, with its body; no entry means to wait until then."""
+
+    at_us: int
+    entry: Entry | None = None
+    body: bytes | None = None
+
+
+Story = Generator[Step, int, None]
+
+
+class Timetable:
+    def __init__(self) -> None:
+        self.seq = 0  # of the last entry
+        self._count = 0  # breaks ties, so that equal moments keep their order
+        self._due: list[tuple[int, int, Step, Story]] = []
+
+    def begin(self, story: Story) -> None:
+        self._put(next(story, None), story)
+
+    def until(self, at_us: int) -> Iterator[NewRecord]:
+        """Everything that happens before this moment, as records of a journal."""
+        due = self._due
+        while due and due[0][0] < at_us:
+            _, _, (_, entry, body), story = heappop(due)
+            if entry is not None:
+                self.seq += 1
+                yield NewRecord(encode(entry), body)
+            self._go_on(story)
+
+    def _go_on(self, story: Story) -> None:
+        try:
+            step = story.send(self.seq)
+        except StopIteration:
+            return
+        self._put(step, story)
+
+    def _put(self, step: Step | None, story: Story) -> None:
+        if step is not None:
+            self._count += 1
+            heappush(self._due, (step.at_us, self._count, step, story))

@@ -1,0 +1,94 @@
+"""What pricing must know besides the uses: books, tariffs with their versions, and who owns which service.
+
+All of it is in the table ``log``, since configuration is journalled like everything else. A service keeps the organization that
+it had first: services do not move, and what an invoice rests on must not change afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from postroad.core.billing.calendar import next_period
+from postroad.core.billing.tariffs import holders
+from postroad.core.model.billing import Books, Tariff
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+KINDS = ("books", "tariff")
+BEFORE_ALL = "0001-01"
+
+
+class Segment(NamedTuple):
+    """Months in which the same tariffs hold for the same organizations: from this one until the next segment's."""
+
+    begins: str
+    held: Mapping[str, Tariff]  # by organization; the empty one for all others
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceList:
+    books: Books = field(default_factory=Books)
+    tariffs: tuple[Tariff, ...] = ()
+    versions: Mapping[str, int] = field(default_factory=dict)  # of the tariffs, by key
+
+    def segments(self) -> list[Segment]:
+        """The months cut where anything changes."""
+        ends = {next_period(tariff.valid_until) for tariff in self.tariffs if tariff.valid_until}
+        edges = sorted({BEFORE_ALL, *(tariff.valid_from for tariff in self.tariffs), *ends})
+        return [Segment(edge, holders(self.tariffs, edge)) for edge in edges]
+
+
+class ObjectVersion(NamedTuple):
+    """A configuration object as one event has it."""
+
+    kind: str
+    key: str
+    version: int
+    value: str | None  # JSON; None: removed
+
+
+def price_list(objects: Iterable[ObjectVersion], chosen: Mapping[str, int] | None = None) -> PriceList:
+    """The price list that these objects make: of each the last version, or the one chosen for that tariff."""
+    chosen = chosen or {}
+    last: dict[tuple[str, str], ObjectVersion] = {}
+    for item in sorted(objects, key=lambda item: item.version):
+        if item.version <= chosen.get(item.key, item.version):
+            last[item.kind, item.key] = item
+    books, tariffs = Books(), {}
+    for item in last.values():
+        if item.value is None:
+            continue
+        if item.kind == "books":
+            books = msgspec.json.decode(item.value, type=Books)
+        elif item.kind == "tariff":
+            tariffs[item.key] = msgspec.json.decode(item.value, type=Tariff)
+    versions = {key: last["tariff", key].version for key in tariffs}
+    return PriceList(books=books, tariffs=tuple(tariffs.values()), versions=versions)
+
+
+def logged_prices(log: DataFrame) -> PriceList:
+    """The price list as the table ``log`` has it."""
+    from pyspark.sql import functions as fn
+
+    rows = (
+        log.where(fn.col("object_kind").isin(*KINDS))
+        .select("object_kind", "object_key", "object_version", "object_value")
+        .collect()
+    )
+    return price_list(ObjectVersion(*row) for row in rows)
+
+
+def owners(log: DataFrame) -> DataFrame:
+    """Grain: one row per service, with the organization that owns it."""
+    from pyspark.sql import functions as fn
+
+    services = log.where((fn.col("object_kind") == "service") & fn.col("object_value").isNotNull())
+    organization = fn.get_json_object("object_value", "$.organization")
+    return services.groupBy(fn.col("object_key").alias("gcid")).agg(
+        fn.min_by(organization, "object_version").alias("organization")
+    )

@@ -1,0 +1,13 @@
+"""The bulk lane: whole archives of messages through the network's own decisions, on Spark, without a server.
+
+    journals   journals to read: folders, databases
+    archive    which files there are, cut into *pieces* that can be read on their own
+    reading    piece → archived messages, one module for each kind of archive
+    lane       what a *lane* promises: one kind of work on messages, and the columns it answers with
+    routing    the lane that finds routes, as the server does when a message is posted
+    job        the lane on Spark: pieces dealt out to workers; ``frames``: over a table or stream of wires; ``output``: Parquet
+
+Kept rule: a lane calls the same functions of ``core`` as the server, so the same message under the same directory gives the same
+result; and a message that cannot be handled is a row with its fault, never an exception. ``translate``, ``match`` and ``batch``
+become lanes beside ``routing`` when their decisions exist in ``core``.
+"""

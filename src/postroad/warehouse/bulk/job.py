@@ -1,0 +1,81 @@
+"""A lane on Spark: pieces of an archive are dealt out to workers, which read them, do the lane's work, and write rows.
+
+Kept rules: workers read the archive themselves, so its bytes never pass through the JVM; the directory travels once, as versioned
+text; what a worker needs is in this package alone, so ``--py-files`` is enough on a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from postroad.core.model.snapshot import Directory
+from postroad.warehouse.bulk.archive import Piece
+from postroad.warehouse.bulk.archived import Archived, Unreadable
+from postroad.warehouse.bulk.directory_text import DirectoryText, directory_from, text_of
+from postroad.warehouse.bulk.lane import Lane, handled, schema_of
+from postroad.warehouse.bulk.reading import Unsaid, read
+
+if TYPE_CHECKING:
+    from pyspark import Broadcast
+    from pyspark.sql import DataFrame, SparkSession
+
+SHARES_PER_CORE = 4  # so that a slow share does not leave a core idle for long
+
+Batches = Iterator[pa.RecordBatch]
+Shares = list[list[Piece]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneRun:
+    """What a job does: which lane, over which pieces, under which directory."""
+
+    lane: Lane
+    pieces: Sequence[Piece]
+    directory: Directory
+    unsaid: Unsaid = field(default_factory=Unsaid)
+
+
+def result_of(spark: SparkSession, run: LaneRun) -> DataFrame:
+    """A lane's rows about an archive; nothing is done until somebody asks for them."""
+    shares = shares_of(run.pieces, SHARES_PER_CORE * spark.sparkContext.defaultParallelism)
+    text = spark.sparkContext.broadcast(text_of(run.directory))
+    return over_shares(spark, shares, _lane_work(text, run.lane, run.unsaid), schema_of(run.lane))
+
+
+def shares_of(pieces: Sequence[Piece], most: int) -> Shares:
+    """The pieces in shares of about the same weight, at most so many."""
+    heaviest_first = sorted(pieces, key=lambda piece: -piece.weight)
+    count = max(1, min(len(pieces), most))
+    return [heaviest_first[share::count] for share in range(count)]
+
+
+def over_shares(
+    spark: SparkSession, shares: Shares, work: Callable[[Iterator[Piece]], Batches], schema: pa.Schema
+) -> DataFrame:
+    """What the work makes of each share, one task a share."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    dealt = spark.sparkContext.broadcast(shares)
+
+    def work_on(batches: Batches) -> Batches:
+        numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
+        yield from work(piece for number in numbers for piece in dealt.value[number])
+
+    return spark.range(0, len(shares), 1, len(shares)).mapInArrow(work_on, from_arrow_schema(schema))
+
+
+def _lane_work(text: Broadcast[DirectoryText], lane: Lane, unsaid: Unsaid) -> Callable[[Iterator[Piece]], Batches]:
+    def work_on(pieces: Iterator[Piece]) -> Batches:
+        return lane_rows(pieces, lane, directory_from(text.value), unsaid)
+
+    return work_on
+
+
+def lane_rows(pieces: Iterable[Piece], lane: Lane, directory: Directory, unsaid: Unsaid) -> Batches:
+    """The same without Spark: what one process makes of these pieces."""
+    items: Iterator[Archived | Unreadable] = (item for piece in pieces for item in read(piece, unsaid))
+    return handled(items, lane, lane.prepare(directory))

@@ -1,0 +1,104 @@
+"""What every lane promises: one kind of work on archived messages, and rows that tell what came of each.
+
+A lane has a name, columns of its own, and ``prepare``, which makes ready whatever the directory asks for and returns a function
+of one message. Kept rules: all that costs is done in ``prepare``, once for each directory and process; whatever is wrong with a
+message, mistakes of our own included, becomes a row with a code, so that one message never stops a job over millions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Refused
+from postroad.warehouse.bulk.archived import Archived, Unreadable
+
+BATCH_ROWS = 4_096
+
+COLUMNS = (
+    pa.field("file", pa.string(), nullable=False),
+    pa.field("position", pa.int64(), nullable=False),
+    pa.field("session", pa.string(), nullable=False),
+    pa.field("at_us", pa.int64(), nullable=False),
+    pa.field("sender", pa.string(), nullable=False),
+    pa.field("type", pa.string(), nullable=False),
+    pa.field("topic", pa.string(), nullable=False),
+    pa.field("handle", pa.string(), nullable=False),
+    pa.field("size", pa.int64(), nullable=False),
+    pa.field("code", pa.string(), nullable=False),  # empty: it was handled
+    pa.field("detail", pa.string(), nullable=False),
+)
+
+
+class Done(NamedTuple):
+    """One row about a message: its fault, or the values of the lane's own columns in their order."""
+
+    values: tuple[Any, ...]
+    code: str = ""
+    detail: str = ""
+
+
+Work = Callable[[Archived], Sequence[Done]]
+
+
+class Lane(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def columns(self) -> Sequence[pa.Field]:
+        """What the lane tells beside ``COLUMNS``; all of them may be null, as they are for a message with a fault."""
+        ...
+
+    def prepare(self, directory: Directory) -> Work:
+        """The work on one message under this directory; it may raise Refused, which becomes the message's row."""
+        ...
+
+
+def schema_of(lane: Lane) -> pa.Schema:
+    return pa.schema([*COLUMNS, *lane.columns])
+
+
+def handled(items: Iterable[Archived | Unreadable], lane: Lane, work: Work) -> Iterator[pa.RecordBatch]:
+    """A lane's rows about these messages, in batches; nothing that a message does gets out of here as an exception."""
+    schema = schema_of(lane)
+    nothing = (None,) * len(lane.columns)
+    rows: list[tuple[Any, ...]] = []
+    for item in items:
+        rows += _rows(item, work, nothing)
+        if len(rows) >= BATCH_ROWS:
+            yield _batch(rows, schema)
+            rows = []
+    if rows:
+        yield _batch(rows, schema)
+
+
+def _batch(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _rows(item: Archived | Unreadable, work: Work, nothing: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    place = item.place
+    if isinstance(item, Unreadable):
+        unknown = ("", 0, "", "", "", "", item.size)
+        return [(place.file, place.position, *unknown, item.code, item.detail, *nothing)]
+    message = item.message
+    known = (
+        place.file, place.position, item.session, item.at_us, item.sender, message.type.value, message.topic,
+        message.handle, item.size,
+    )  # fmt: skip
+    return [(*known, done.code, done.detail, *(done.values or nothing)) for done in _done(item, work)]
+
+
+def _done(item: Archived, work: Work) -> Sequence[Done]:
+    try:
+        return work(item)
+    except Refused as refusal:
+        return [Done((), refusal.code, refusal.detail)]
+    except Exception as mistake:  # a job over millions goes on, and the row says where to look
+        return [Done((), "internal", f"{type(mistake).__name__}: {mistake}"[:500])]

@@ -1,0 +1,150 @@
+"""The lane that finds routes: one row for each message and recipient, as the server would write it down when posted.
+
+Kept rules: ``admit`` and ``itineraries`` are called as in ``flow/accept.py``, so routes, contexts, refusals and the digest of
+what the journal would keep are the same. An archive does not say how its messages were brought, so the safest connection is
+taken for granted: no service's policy for connections refuses one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from postroad.core.admission.admit import ADDRESSED, admit
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import AuthenticationLevel, Service
+from postroad.core.model.journal import Context, Copy, Hop
+from postroad.core.model.message import Argument
+from postroad.core.model.snapshot import Directory
+from postroad.core.routing.explanation import pack
+from postroad.core.routing.itinerary import itineraries
+from postroad.errors import Refused
+from postroad.flow.posting import body_of
+from postroad.warehouse.bulk.archived import Archived
+from postroad.warehouse.bulk.lane import Done, Work
+
+ROUTES_CACHED = 10_000
+
+ARGUMENT = pa.struct([pa.field("name", pa.string()), pa.field("value", pa.string())])
+CONTEXT = pa.struct(
+    [
+        pa.field("id", pa.int32()),
+        pa.field("parent", pa.int32()),
+        pa.field("topic", pa.string()),
+        pa.field("payer", pa.string()),
+        pa.field("shown_sender", pa.string()),
+        pa.field("absorbs", pa.bool_()),
+        pa.field("rule", pa.string()),
+        pa.field("dynamic", pa.bool_()),
+        pa.field("through", pa.list_(pa.string())),
+        pa.field("isolated", pa.bool_()),
+    ]
+)
+HOP = pa.struct(
+    [
+        pa.field("service", pa.string()),
+        pa.field("arguments", pa.list_(ARGUMENT)),
+        pa.field("invoker", pa.string()),
+        pa.field("context", CONTEXT),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteLane:
+    """The lane ``route``."""
+
+    name: ClassVar[str] = "route"
+    columns: ClassVar[Sequence[pa.Field]] = (
+        pa.field("copy", pa.int32()),  # null in the one row of a message that is refused as a whole
+        pa.field("named", pa.string()),  # the recipient as the sender wrote it
+        pa.field("route", pa.list_(pa.string())),  # addresses in the order of delivery
+        pa.field("hops", pa.list_(HOP)),
+        pa.field("logical", pa.list_(HOP)),
+        pa.field("digest", pa.binary()),  # SHA-256 of the body that the journal would keep; null where it keeps none
+    )
+
+    def prepare(self, directory: Directory) -> Work:
+        callers: dict[str, Caller] = {}
+
+        def route(archived: Archived) -> list[Done]:
+            caller = callers.get(archived.sender)
+            if caller is None:
+                caller = callers[archived.sender] = caller_of(archived.sender, directory)
+            return _routed(archived, caller, directory)
+
+        return route
+
+
+def caller_of(sender: str, directory: Directory) -> Caller:
+    """The sender as if it had posted over the safest connection."""
+    service = directory.service(sender)
+    if service is None:
+        said = f"There is no service {sender[:120]!r} in this configuration" if sender else "The message has no From"
+        raise Refused(
+            "sender.unknown", f"{said}; name the sending service there, or with --as for all", pointer="/from"
+        )
+    return safest_caller(service)
+
+
+def safest_caller(service: Service) -> Caller:
+    return Caller(service=service, level=AuthenticationLevel.CERTIFICATE, secure=True)
+
+
+def _routed(archived: Archived, caller: Caller, directory: Directory) -> list[Done]:
+    message = archived.message
+    if message.type not in ADDRESSED:
+        raise Refused(
+            "value.invalid", f"A {message.type.value} follows the way of what it answers; it has no own route"
+        )
+    admitted = admit(message, caller, directory, archived.at_us)
+    copies, tried = itineraries(admitted, directory, archived.form)
+    body = body_of(message.parts, pack(tried) if tried else b"")
+    digest = sha256(body).digest() if body is not None else None
+    return [
+        Done((at, copy.named, _addresses(copy, directory), *_written(copy), digest), copy.code, copy.detail)
+        for at, copy in enumerate(copies)
+    ]
+
+
+def _addresses(copy: Copy, directory: Directory) -> list[str]:
+    return [directory.services[hop.service].address for hop in copy.hops]
+
+
+@lru_cache(maxsize=ROUTES_CACHED)
+def _written(copy: Copy) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Hops as Arrow takes them; most messages share their route with many others."""
+    return [_hop(hop) for hop in copy.hops], [_hop(hop) for hop in copy.logical]
+
+
+def _hop(hop: Hop) -> dict[str, Any]:
+    return {
+        "service": hop.service,
+        "arguments": [{"name": one.name, "value": one.value} for one in hop.arguments],
+        "invoker": hop.invoker,
+        "context": {name: getattr(hop.context, name) for name in Context.__struct_fields__} if hop.context else None,
+    }
+
+
+def copy_of(row: dict[str, Any]) -> Copy:
+    """The copy that a row was made of, as the journal has it."""
+    return Copy(row["named"], _hops(row["hops"]), row["code"], row["detail"], _hops(row["logical"]))
+
+
+def _hops(written: list[dict[str, Any]]) -> tuple[Hop, ...]:
+    return tuple([_hop_of(hop) for hop in written])
+
+
+def _hop_of(hop: dict[str, Any]) -> Hop:
+    context = hop["context"]
+    return Hop(
+        hop["service"],
+        tuple([Argument(one["name"], one["value"]) for one in hop["arguments"]]),
+        hop["invoker"],
+        Context(**{**context, "through": tuple(context["through"])}) if context is not None else None,
+    )

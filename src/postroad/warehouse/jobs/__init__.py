@@ -1,0 +1,1 @@
+"""Jobs: what ``postroad pipeline`` runs. Each can be killed at any moment and run again."""

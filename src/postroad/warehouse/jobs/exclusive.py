@@ -1,0 +1,30 @@
+"""One writer at a time in a warehouse: the tables would survive two, but the second's work would be for nothing."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from postroad.errors import Unavailable
+
+LOCK_NAME = "lock"
+
+
+@contextmanager
+def exclusive(folder: Path) -> Iterator[None]:
+    """Hold the warehouse; whoever holds it already is left alone, and dies with its lock."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o640)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        detail = f"Another job is writing to {folder}; wait until it has finished, then run this again"
+        raise Unavailable("warehouse.busy", detail, retry_after_s=60) from None
+    try:
+        yield
+    finally:
+        os.close(lock)

@@ -1,0 +1,84 @@
+"""Exporting: the journal's events as files that anybody can read, and that can be landed elsewhere as an archive.
+
+Kept rule: a file gets its name when it is complete, and the name says which entries it holds; so an export that was interrupted
+goes on where it stopped, and whoever reads the folder never sees half a file. No Spark is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from postroad.warehouse.landing.log import SCHEMA, event_batches
+from postroad.warehouse.sources.archive import Form
+from postroad.warehouse.sources.log_source import LogSource, Span
+
+ENTRIES_PER_FILE = 250_000
+UNFINISHED = ".tmp"
+NAME = re.compile(r"(\d{20})-(\d{20})\.(jsonl|parquet)\Z")
+
+_line = msgspec.json.Encoder().encode
+
+
+def export(
+    source: LogSource,
+    folder: Path,
+    form: Form,
+    *,
+    entries_per_file: int = ENTRIES_PER_FILE,
+    exported: Callable[[int], None] = lambda upto: None,
+) -> Span:
+    """Write what the folder does not hold yet, up to the journal's head; says which entries it were."""
+    folder.mkdir(parents=True, exist_ok=True)
+    after = done = exported_seq(folder, form)
+    head = source.head()
+    while done < head:
+        span = Span(done, min(head, done + entries_per_file))
+        _write_file(
+            folder / f"{span.after + 1:020d}-{span.upto:020d}.{form}", form, event_batches(source.records(span))
+        )
+        done = span.upto
+        exported(done)
+    return Span(after, done)
+
+
+def exported_seq(folder: Path, form: Form) -> int:
+    """The last entry that the folder holds; 0 when there is none."""
+    names = [match for path in folder.iterdir() if (match := NAME.match(path.name)) and match[3] == form]
+    return max((int(match[2]) for match in names), default=0)
+
+
+def _write_file(path: Path, form: Form, batches: Iterable[pa.RecordBatch]) -> None:
+    unfinished = path.with_name(path.name + UNFINISHED)
+    WRITERS[form](unfinished, batches)
+    os.replace(unfinished, path)
+
+
+def _write_parquet(path: Path, batches: Iterable[pa.RecordBatch]) -> None:
+    with pq.ParquetWriter(path, SCHEMA, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _write_lines(path: Path, batches: Iterable[pa.RecordBatch]) -> None:
+    with path.open("wb") as file:
+        for batch in batches:
+            file.writelines(_line(_present(row)) + b"\n" for row in batch.to_pylist())
+
+
+def _present(row: dict[str, Any]) -> dict[str, Any]:
+    """The row without what is null, which most of its columns are."""
+    return {name: value for name, value in row.items() if value is not None}
+
+
+WRITERS: dict[Form, Callable[[Path, Iterable[pa.RecordBatch]], None]] = {
+    "parquet": _write_parquet,
+    "jsonl": _write_lines,
+}

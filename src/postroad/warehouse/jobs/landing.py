@@ -1,0 +1,127 @@
+"""Landing: what is new in a journal or an archive goes into the table ``log``, exactly once.
+
+Kept rule: how far landing has come is written in the table itself, in the same commit as the rows: the number of the last entry.
+A stream begins there, and Spark's own checkpoint is scratch that lasts as long as one run. So there is one truth, and nothing to
+reconcile after a crash: a batch is in the table with its number, or it is not there and is read again.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from postroad.errors import Misconfigured
+from postroad.warehouse.sources.archive import Archive
+from postroad.warehouse.sources.log_source import LogSource, Span
+from postroad.warehouse.store.table_store import LANDED_ON, NEVER, TableStore
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+TABLE = "log"
+APP = "landing"
+FILES_PER_COMMIT = 32
+
+Landed = Callable[[int], None]  # told how many entries, or files of an archive, are in the table by now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landing:
+    """What one run has landed."""
+
+    after: int  # last entry that was there before
+    upto: int  # last entry that is there now
+    batches: int
+    files: int = 0  # of an archive
+
+
+def landed_seq(store: TableStore) -> int:
+    """The last journal entry that is in the table; 0 when there is none."""
+    return max(0, store.version(TABLE, APP))
+
+
+def land(
+    spark: SparkSession,
+    store: TableStore,
+    source: LogSource,
+    *,
+    entries_per_batch: int = 0,
+    landed: Landed = lambda upto: None,
+    today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+) -> Landing:
+    """Land every entry up to the journal's head as it is now."""
+    from postroad.warehouse.sources.streaming import log_stream
+
+    after = landed_seq(store)
+    mark = _checked_mark(store, source, after)
+    if source.head() == after:
+        return Landing(after=after, upto=after, batches=0)
+    batches = 0
+    with tempfile.TemporaryDirectory(prefix="postroad-landing-") as scratch:
+
+        def land_batch(frame: DataFrame, number: int) -> None:
+            nonlocal batches
+            upto = batch_end(Path(scratch), number)
+            batches += store.append_all(_dated(frame, today()), TABLE, {APP: upto, mark: upto})
+            landed(upto)
+
+        stream = log_stream(spark, source, after=after, entries_per_batch=entries_per_batch)
+        writer = stream.writeStream.foreachBatch(land_batch).option("checkpointLocation", f"file://{scratch}")
+        writer.trigger(availableNow=True).start().awaitTermination()
+    return Landing(after=after, upto=landed_seq(store), batches=batches)
+
+
+def _checked_mark(store: TableStore, source: LogSource, after: int) -> str:
+    """The name under which the table knows this journal, which is made of its first entry; another journal is refused."""
+    first = next((facts for _, facts, _ in source.records(Span(0, min(1, source.head())))), b"")
+    mark = f"journal {sha256(first).hexdigest()[:16]}"
+    if after and (store.version(TABLE, mark) == NEVER or source.head() < after):
+        raise Misconfigured(
+            [
+                f"the warehouse holds {after} entries of another journal, or of this one before it was restored from a copy; "
+                "choose another folder with --warehouse, or delete this one to land everything anew"
+            ]
+        )
+    return mark
+
+
+def batch_end(checkpoint: Path, number: int) -> int:
+    """The last entry of a batch, as Spark wrote it down before the batch began."""
+    offset = (checkpoint / "offsets" / str(number)).read_text().splitlines()[-1]
+    return int(json.loads(offset)["seq"])
+
+
+def land_archive(
+    spark: SparkSession,
+    store: TableStore,
+    archive: Archive,
+    *,
+    landed: Landed = lambda files: None,
+    today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+) -> Landing:
+    """Land the archive's files that are not in the table yet; each leaves its own name in the table's log."""
+    after = landed_seq(store)
+    new = [file for file in archive.files() if store.version(TABLE, _file_app(file)) == NEVER]
+    batches = 0
+    for start in range(0, len(new), FILES_PER_COMMIT):
+        files = new[start : start + FILES_PER_COMMIT]
+        frame = _dated(archive.frame(spark, files), today())
+        batches += store.append_all(frame, TABLE, {_file_app(file): 0 for file in files})
+        landed(start + len(files))
+    return Landing(after=after, upto=landed_seq(store), batches=batches, files=len(new))
+
+
+def _file_app(file: Path) -> str:
+    return f"{APP}:{file.stem}"  # which entries, whatever the form
+
+
+def _dated(frame: DataFrame, day: date) -> DataFrame:
+    from pyspark.sql import functions
+
+    return frame.withColumn(LANDED_ON, functions.lit(day))

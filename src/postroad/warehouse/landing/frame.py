@@ -1,0 +1,29 @@
+"""The table ``log`` as Spark sees it: its schema, and a frame of entries that lie in memory (tests, small what-ifs)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from postroad.core.model.journal import Entry, encode
+from postroad.warehouse.landing.log import SCHEMA, event_batches
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+
+@cache
+def log_schema() -> StructType:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(SCHEMA)
+
+
+def log_frame(spark: SparkSession, entries: Iterable[Entry], first_seq: int = 1) -> DataFrame:
+    """The events of these entries, numbered from ``first_seq`` on, as the table would have them."""
+    records = ((seq, encode(entry), 0) for seq, entry in enumerate(entries, first_seq))
+    return spark.createDataFrame(pa.Table.from_batches(event_batches(records), SCHEMA), log_schema())

@@ -1,0 +1,27 @@
+"""The mart ``charges``: what each party owes, or is owed, for each use.
+
+Grain: one row per (seq, ordinal, part_number): the journal entry that counts, the copy in it, and the party's place among those
+who share its price. ``day`` is the day by the books. Rows are what ``core/billing/rating.py`` says, to the micro-unit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+
+from postroad.warehouse.billing.prices import priced
+from postroad.warehouse.billing.sharing import shared
+
+if TYPE_CHECKING:
+    from postroad.warehouse.billing.price_list import PriceList
+
+COLUMNS = (
+    *("seq", "ordinal", "part_number", "kind", "at_us", "period", "organization", "service", "part", "tariff"),
+    *("tariff_version", "currency", "kilobytes", "micros", "session", "day"),
+)
+
+
+def charges(uses: DataFrame, owners: DataFrame, prices: PriceList) -> DataFrame:
+    """The charges for all uses of one or more whole months."""
+    return shared(priced(uses, owners, prices), owners).select(*COLUMNS)

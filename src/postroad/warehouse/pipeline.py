@@ -1,0 +1,184 @@
+"""The tables that are made of the log, in the order in which they are made, and the one way to bring them up to date.
+
+A table is a pure function of other tables. When events have been landed, the days that they are about are found, those days are
+made anew as a whole, and each table's old rows of them are replaced in one commit that carries how many rows the log had; so
+events that come late, twice or out of order change nothing but what they should, and a run that was killed is simply repeated.
+What is new is told by the log's files: those that were not there when the tables were last brought up to date, whatever entries
+they hold, so an archive of older entries may be landed at any time.
+
+Kept rule: every row belongs to the day on which its message was posted, or its transaction began. What happens to a message days
+later changes a row of that day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from enum import Enum
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as fn
+
+from postroad.warehouse.billing.refresh import refresh_billing
+from postroad.warehouse.landing.frame import log_schema
+from postroad.warehouse.marts.delivery_attempts import delivery_attempts
+from postroad.warehouse.marts.message_histories import message_histories
+from postroad.warehouse.marts.transactions import transactions
+from postroad.warehouse.reports.anomalies import anomalies
+from postroad.warehouse.reports.errors import errors
+from postroad.warehouse.reports.latency import latency
+from postroad.warehouse.reports.partner_days import partner_days
+from postroad.warehouse.reports.partners import partners
+from postroad.warehouse.reports.traffic import traffic
+from postroad.warehouse.reports.undelivered import undelivered
+from postroad.warehouse.staging.distinct_events import distinct_events, entry_ranges
+from postroad.warehouse.staging.services import services
+from postroad.warehouse.staging.touched import Touched, touched_days
+from postroad.warehouse.store.table_store import DAY, TableStore
+
+APP = "marts"
+LOG = "log"
+HISTORIES = "message_histories"
+KNOWN_FILES = "known_files"  # of the log, one row each
+
+
+class Days(Enum):
+    """Which day a table's rows are of; ``NONE`` is a small table that is always made as a whole."""
+
+    MESSAGE = "of the post"
+    TRANSACTION = "of the beginning"
+    NONE = "none"
+
+
+class Span(Enum):
+    """Which days of an input are needed for some days of a table."""
+
+    SAME = "the same"
+    FOLLOWING = "from the first of them on"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """``make`` is given the ``inputs`` in order, each cut to its span; what it makes of other days is left out."""
+
+    name: str
+    make: Callable[..., DataFrame]
+    inputs: dict[str, Span]
+    days: Days = Days.MESSAGE
+
+
+TABLES: tuple[Table, ...] = (
+    Table(name="services", make=services, inputs={LOG: Span.ALL}, days=Days.NONE),
+    Table(name=HISTORIES, make=message_histories, inputs={LOG: Span.FOLLOWING}),
+    Table(name="delivery_attempts", make=delivery_attempts, inputs={LOG: Span.FOLLOWING, HISTORIES: Span.SAME}),
+    Table(name="transactions", make=transactions, inputs={HISTORIES: Span.FOLLOWING}, days=Days.TRANSACTION),
+    Table(name="traffic", make=traffic, inputs={LOG: Span.FOLLOWING, HISTORIES: Span.SAME}),
+    Table(name="errors", make=errors, inputs={LOG: Span.FOLLOWING, HISTORIES: Span.SAME, "services": Span.ALL}),
+    Table(name="latency", make=latency, inputs={HISTORIES: Span.SAME}),
+    Table(name="partners", make=partners, inputs={HISTORIES: Span.SAME, "services": Span.ALL}),
+    Table(name="undelivered", make=undelivered, inputs={HISTORIES: Span.SAME, "services": Span.ALL}),
+    Table(name="partner_days", make=partner_days, inputs={HISTORIES: Span.SAME, "services": Span.ALL}),
+    Table(name="anomalies", make=anomalies, inputs={"partner_days": Span.ALL}, days=Days.NONE),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refreshed:
+    """A table that was brought up to date, and the days that were made anew; none where it is made as a whole."""
+
+    table: str
+    days: tuple[date, ...]
+
+
+Begun = Callable[[Table, int, int], None]  # told of each table, its place and how many there are
+
+
+def refresh(
+    store: TableStore, tables: Sequence[Table] = TABLES, begun: Begun = lambda table, place, count: None
+) -> list[Refreshed]:
+    """Bring the tables up to what has been landed; those that are there already are left alone."""
+    if not store.exists(LOG):
+        return []
+    refresher = Refresher(store=store)
+    done = []
+    for place, table in enumerate(tables):
+        begun(table, place, len(tables))
+        found = refresher.bring_up(table)
+        if found is not None:
+            done.append(found)
+    if tables is TABLES:
+        done += refresher.bring_up_billing()
+    refresher.remember_files()
+    return done
+
+
+@dataclass(slots=True, kw_only=True)
+class Refresher:
+    """One run: the log as it is, and what its new files touch."""
+
+    store: TableStore
+    version: int = field(init=False)  # rows of the log, which only ever grow
+    _log: DataFrame = field(init=False)
+    _files: list[str] = field(init=False)
+    _touched: Touched | None = None
+
+    def __post_init__(self) -> None:
+        self.version = self.store.rows(LOG)
+        self._files = self.store.files(LOG)
+        self._log = distinct_events(self.store.read(LOG), entry_ranges(self._files))
+
+    def bring_up(self, table: Table) -> Refreshed | None:
+        if self.store.version(table.name, APP) >= self.version:
+            return None
+        days = self._days(table)
+        frame = table.make(*[self._input(name, span, days) for name, span in table.inputs.items()])
+        if table.days is Days.NONE:
+            self.store.replace(frame, table.name, APP, self.version)
+        else:
+            of_days = frame.where(fn.col(DAY).isin(*days)) if days else frame.limit(0)
+            self.store.replace_days(of_days, table.name, days, APP, self.version)
+        return Refreshed(table=table.name, days=tuple(sorted(days)))
+
+    def bring_up_billing(self) -> list[Refreshed]:
+        """Its tables go by the days and months of the books, and look after themselves."""
+        renewed = refresh_billing(self.store, self._new(), self.version)
+        return [Refreshed(table=one.table, days=one.days) for one in renewed]
+
+    def remember_files(self) -> None:
+        """Write down which files of the log the tables know by now."""
+        if self.store.version(KNOWN_FILES, APP) < self.version:
+            rows = [(file,) for file in self._files]
+            known = self._log.sparkSession.createDataFrame(rows, "file string")
+            self.store.replace(known.coalesce(1), KNOWN_FILES, APP, self.version)
+
+    @property
+    def touched(self) -> Touched:
+        if self._touched is None:
+            histories = self.store.read(HISTORIES) if self.store.exists(HISTORIES) else None
+            self._touched = touched_days(self._new(), self._log, histories)
+        return self._touched
+
+    def _new(self) -> DataFrame:
+        known = set()
+        if self.store.exists(KNOWN_FILES):
+            known = {row["file"] for row in self.store.read(KNOWN_FILES).collect()}
+        new = [file for file in self._files if file not in known]
+        return self._log.sparkSession.read.schema(log_schema()).parquet(*new) if new else self._log.limit(0)
+
+    def _days(self, table: Table) -> frozenset[date]:
+        match table.days:
+            case Days.MESSAGE:
+                return self.touched.messages
+            case Days.TRANSACTION:
+                return self.touched.transactions
+        return frozenset()
+
+    def _input(self, name: str, span: Span, days: Collection[date]) -> DataFrame:
+        if name == LOG:
+            return self._log if span is Span.ALL else self._log.where(fn.col("seq") >= self.touched.first_seq)
+        if span is Span.SAME:
+            return self.store.read(name, days)
+        whole = self.store.read(name)
+        return whole.where(fn.col(DAY) >= min(days)) if span is Span.FOLLOWING and days else whole

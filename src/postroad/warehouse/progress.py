@@ -1,0 +1,61 @@
+"""What Spark is doing right now, for a bar on the terminal: the stages at work, their tasks, and how much is done.
+
+Kept rule: watching never changes or delays a job. It asks Spark's status tracker from a thread of its own a few times a second
+and hands what it hears to whoever draws; when it cannot hear anything, the job goes on unwatched.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EVERY_S = 0.25
+
+
+class Stage(NamedTuple):
+    """A stage at work."""
+
+    name: str
+    tasks: int
+    done: int
+
+
+Watcher = Callable[[list[Stage]], None]
+
+
+@contextmanager
+def watched(spark: SparkSession, watcher: Watcher) -> Iterator[None]:
+    """Tell ``watcher`` about the stages at work until the block ends."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(EVERY_S):
+            watcher(stages_at_work(spark))
+
+    thread = threading.Thread(target=watch, name="spark-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(timeout=2)
+
+
+def name_stages(spark: SparkSession, name: str) -> None:
+    """Give the stages that begin from now on a name that says more than a line of Spark's own code."""
+    spark.sparkContext.setLocalProperty("callSite.short", name)
+    spark.sparkContext.setJobDescription(name)
+
+
+def stages_at_work(spark: SparkSession) -> list[Stage]:
+    try:
+        tracker = spark.sparkContext.statusTracker()
+        found = [tracker.getStageInfo(number) for number in sorted(tracker.getActiveStageIds())]
+    except Exception:  # a session that is being stopped answers with anything
+        return []
+    return [Stage(one.name, one.numTasks, one.numCompletedTasks) for one in found if one is not None]

@@ -1,0 +1,23 @@
+"""Percentiles from counts in buckets (see ``latency`` for what a bucket is)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+RATIO = 1.05
+SHORTEST_US = 100  # everything quicker is in the first bucket
+
+
+def milliseconds_of(bucket: int) -> float:
+    """The middle of a bucket."""
+    return float(SHORTEST_US * RATIO ** (bucket + 0.5) / 1_000)
+
+
+def percentile_ms(counts: Mapping[int, int], share: float) -> float:
+    """The time that this share of what was counted did not take longer than."""
+    passed, wanted = 0, share * sum(counts.values())
+    for bucket in sorted(counts):
+        passed += counts[bucket]
+        if passed >= wanted:
+            return milliseconds_of(bucket)
+    raise ValueError("there is nothing to take a percentile of")

@@ -1,0 +1,63 @@
+"""The journal in PostgreSQL as a source, read by as many workers as there are, through the adapter's own statements.
+
+Kept rule: it only reads, so a role that may SELECT from ``journal_group`` and ``journal_head`` is enough. The address may hold
+a password: it is in no message, and Spark masks options whose name ends in ``url``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from postroad.adapters.journal.postgres import SQL
+from postroad.adapters.journal.postgres_connections import Connections
+from postroad.adapters.journal.postgres_group import group_from_row
+from postroad.warehouse.sources.log_source import RawRecord, Span, even_spans
+from postroad.warehouse.sources.segments import raw_records
+
+PAGE_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresLog:
+    """The journal of one database."""
+
+    url: str = field(repr=False)
+    kind: str = "postgres"
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        return {"database_url": self.url}
+
+    def head(self) -> int:
+        async def ask() -> int:
+            connections = await Connections.open(self.url, most=1, durable=False)
+            try:
+                [row] = await connections.fetch(SQL["head"])
+                return int(row[0])
+            finally:
+                await connections.close()
+
+        return asyncio.run(ask())
+
+    def spans(self, span: Span, parts: int) -> list[Span]:
+        return even_spans(span, parts)
+
+    def records(self, span: Span) -> Iterator[RawRecord]:
+        with asyncio.Runner() as runner:
+            connections = runner.run(Connections.open(self.url, most=1, durable=False))
+            try:
+                yield from self._pages(runner, connections, span)
+            finally:
+                runner.run(connections.close())
+
+    def _pages(self, runner: asyncio.Runner, connections: Connections, span: Span) -> Iterator[RawRecord]:
+        after = span.after
+        while after < span.upto:
+            rows = runner.run(connections.fetch(SQL["read"], after, PAGE_BYTES))
+            for group in map(group_from_row, rows):
+                yield from raw_records(group, span)
+                after = group.head.seq
+            if not rows:
+                raise RuntimeError(f"entries {after + 1} to {span.upto} were there and cannot be read any more")

@@ -1,0 +1,50 @@
+"""Events that were landed twice, counted once.
+
+Landing is exactly once for one source. Where an archive and the journal it was made of were both landed, the same (seq, ordinal)
+lies in two files; that is found by the files' ranges of ``seq``, which their footers tell, and only then are events compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+
+KEY = ["seq", "ordinal"]
+Range = tuple[int, int]
+ANY: Range = (0, 1 << 62)
+
+
+def distinct_events(log: DataFrame, ranges: Iterable[Range]) -> DataFrame:
+    """The log with every event once; ``ranges`` are those of the entry numbers in its files."""
+    return log.dropDuplicates(KEY) if overlap(ranges) else log
+
+
+def overlap(ranges: Iterable[Range]) -> bool:
+    reached = -1
+    for first, last in sorted(ranges):
+        if first <= reached:
+            return True
+        reached = max(reached, last)
+    return False
+
+
+def entry_ranges(files: Iterable[str]) -> list[Range]:
+    """First and last entry number in each of these files; of one that lies elsewhere or does not tell, any."""
+    return [_range(file) for file in files]
+
+
+def _range(file: str) -> Range:
+    place = urlparse(file)
+    if place.scheme not in ("", "file"):
+        return ANY
+    metadata = pq.read_metadata(Path(unquote(place.path)))
+    column = metadata.schema.names.index("seq")
+    groups = [metadata.row_group(number).column(column).statistics for number in range(metadata.num_row_groups)]
+    known = [group for group in groups if group is not None and group.has_min_max]
+    if len(known) < len(groups) or not known:
+        return ANY
+    return min(group.min for group in known), max(group.max for group in known)

@@ -1,0 +1,34 @@
+"""Files of a table's folder that no commit names: left by writes that failed, or taken out of the table by later commits.
+
+Kept rule: a file is deleted only if the table does not name it and it is older than any job may run, since a job's files lie
+there for a moment before the commit that names them.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+from deltalake import DeltaTable
+
+LOG = "_delta_log"
+
+
+def delete_orphans(table: DeltaTable, folder: Path, older_than_hours: float) -> int:
+    """Delete them, the emptied folders too, and say how many files it were."""
+    named = {Path(unquote(urlparse(uri).path)) for uri in table.file_uris()}
+    before = time.time() - older_than_hours * 3600
+    orphans = [
+        path for path in folder.rglob("*") if path.is_file() and path not in named and _is_old(path, folder, before)
+    ]
+    for path in orphans:
+        path.unlink(missing_ok=True)
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.is_dir() and path.relative_to(folder).parts[0] != LOG and not any(path.iterdir()):
+            path.rmdir()
+    return sum(path.suffix == ".parquet" for path in orphans)
+
+
+def _is_old(path: Path, folder: Path, before: float) -> bool:
+    return path.relative_to(folder).parts[0] != LOG and path.stat().st_mtime < before

@@ -1,0 +1,117 @@
+"""What both ways cost whom: the uses that each side would have made, priced by the tariffs of that side.
+
+Kept rules: uses are priced by the marts that write invoices. What happened is charged as it happened: an in-transit service that
+returned is charged where it is still on the way. One that the message did not pass in fact is taken to return at once what it was
+given; one that has not returned is charged on neither side. Responses, and messages that cannot be decided, count on both sides
+as they were.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from postroad.core.model.billing import KILOBYTE, UseKind
+from postroad.core.model.snapshot import Directory
+from postroad.warehouse.billing.price_list import PriceList
+from postroad.warehouse.marts.charges import charges
+from postroad.warehouse.whatif.report import Bill
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+SUPPOSED = 1_000_000  # ordinals from here on are of invocations that did not happen
+STOPS_MOST = 100  # on the way of one copy, with room to spare
+
+
+def bills(spark: SparkSession, rows: DataFrame, before: Directory, after: Directory) -> tuple[Bill, ...]:
+    """Grain: one row per organization and currency; empty where neither side has a tariff."""
+    if not before.tariffs and not after.tariffs:
+        return ()
+    owners = _owners(spark, before, after)
+    was = _owed(uses(rows, "before"), owners, prices_of(before)).withColumnRenamed("micros", "before_micros")
+    is_now = _owed(uses(rows, "after"), owners, prices_of(after)).withColumnRenamed("micros", "after_micros")
+    both = was.join(is_now, ["organization", "currency"], "outer").fillna(0, ["before_micros", "after_micros"])
+    return tuple(Bill(**row.asDict()) for row in both.orderBy("organization", "currency").collect())
+
+
+def prices_of(directory: Directory) -> PriceList:
+    versions = {tariff.key: directory.object_version("tariff", tariff.key) for tariff in directory.tariffs}
+    return PriceList(books=directory.books, tariffs=directory.tariffs, versions=versions)
+
+
+def _owners(spark: SparkSession, before: Directory, after: Directory) -> DataFrame:
+    known = {gcid: service.organization for side in (after, before) for gcid, service in side.services.items()}
+    return spark.createDataFrame(sorted(known.items()), "gcid string, organization string")
+
+
+def _owed(used: DataFrame, owners: DataFrame, prices: PriceList) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    if not prices.tariffs:
+        return used.sparkSession.createDataFrame([], "organization string, currency string, micros bigint")
+    owed = charges(used, owners, prices)
+    return owed.groupBy("organization", "currency").agg(f.sum("micros").alias("micros"))
+
+
+def uses(rows: DataFrame, side: str) -> DataFrame:
+    """Grain: one row per use on this side, as the price marts take them."""
+    copies = _copies(rows, side)
+    return _messages(copies).unionByName(_returned(rows, copies)).unionByName(_supposed(copies))
+
+
+def _copies(rows: DataFrame, side: str) -> DataFrame:
+    """The accepted copies of this side."""
+    from pyspark.sql import functions as f
+
+    posted = rows.where("record in ('message', 'response')")
+    each = posted.select("seq", "at_us", "session", "type", "size", "sender", "passed", f.explode(side).alias("way"))
+    return each.select("*", "way.*").drop("way")
+
+
+def _messages(copies: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return _shaped(copies.withColumn("ordinal", f.col("copy")), UseKind.MESSAGE)
+
+
+def _returned(rows: DataFrame, copies: DataFrame) -> DataFrame:
+    """What in-transit services have really done, as far as the copy still passes them; or was never meant to when posted."""
+    from pyspark.sql import functions as f
+
+    done = rows.where("record = 'return'").select(
+        f.col("message_seq").alias("seq"), "copy", f.col("seq").alias("returned_seq"), f.col("at_us").alias("returned_us"),
+        f.col("size").alias("returned_size"), f.col("sender").alias("by"), f.col("payer").alias("paid_by"),
+    )  # fmt: skip
+    found = done.join(copies, ["seq", "copy"])
+    stop = f.filter("transit", lambda party: party["service"] == f.col("by"))
+    meant = f.array_contains("passed", f.concat_ws(" ", f.col("copy").cast("string"), f.col("by")))
+    own = f.struct(f.col("by").alias("service"), f.col("paid_by").alias("payer"))
+    kept = found.where((f.size(stop) > 0) | ~meant).withColumn("party", f.coalesce(f.get(stop, f.lit(0)), own))
+    return _shaped(
+        kept.withColumn("transit", f.array("party"))
+        .withColumn("seq", f.col("returned_seq"))
+        .withColumn("at_us", f.col("returned_us"))
+        .withColumn("size", f.col("returned_size"))
+        .withColumn("ordinal", f.lit(0)),
+        UseKind.INVOCATION,
+    )
+
+
+def _supposed(copies: DataFrame) -> DataFrame:
+    """What in-transit services would have done that the copy did not pass in fact."""
+    from pyspark.sql import functions as f
+
+    each = copies.select("*", f.posexplode("extra").alias("place", "party"))
+    ordinal = f.lit(SUPPOSED) + f.col("copy") * STOPS_MOST + f.col("place")
+    return _shaped(each.withColumn("transit", f.array("party")).withColumn("ordinal", ordinal), UseKind.INVOCATION)
+
+
+def _shaped(found: DataFrame, kind: UseKind) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    shaped: list[str | Column] = [
+        "seq", f.col("ordinal").cast("int").alias("ordinal"), "at_us", f.lit(kind.value).alias("kind"), "session", "type", "size",
+        f.expr(f"(size + {KILOBYTE - 1}) div {KILOBYTE}").alias("kilobytes"), f.col("sender").alias("originator"),
+        "transit", "recipient",
+    ]  # fmt: skip
+    return found.select(*shaped)

@@ -1,0 +1,180 @@
+"""One logged message under two directories: does its way change, for whom, and how.
+
+Kept rules: both sides are worked out by the functions that route posts. A journal does not say over which connection a message
+came, so on both sides it came over the safest. Rules of services that route dynamically are tried when a message reaches them, on
+what it has become; that cannot be replayed, and such stops are compared as they stand in the route.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from msgspec.structs import replace
+
+from postroad.core.admission.admit import Admitted, admit
+from postroad.core.model.directory import Service
+from postroad.core.model.journal import Copy, Hop
+from postroad.core.model.rule import RuleRole
+from postroad.core.model.snapshot import Directory
+from postroad.core.routing.explanation import RuleTried, ServiceTried, unpack
+from postroad.core.routing.itinerary import attempted, itineraries
+from postroad.errors import Refused
+from postroad.warehouse.bulk.logged import Logged
+from postroad.warehouse.bulk.routing import safest_caller
+
+IN_HEADER = "header "  # how the key of a place in the header begins
+
+
+class Verdict(StrEnum):
+    SAME = "same"
+    CHANGED = "changed"
+    UNDECIDABLE = "undecidable"  # a rule would look into a body that is no longer kept
+
+
+class Difference(StrEnum):
+    """How a copy's way changes."""
+
+    ROUTE = "route"  # it passes other services, or in another order
+    CIRCUMSTANCES = "circumstances"  # the same services, with other arguments, topics, payers …
+    REFUSED = "refused"
+    ACCEPTED = "accepted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """What becomes of a message under one directory."""
+
+    copies: tuple[Copy, ...]
+    tried: tuple[ServiceTried, ...] = ()
+    code: str = ""  # why the post as a whole is refused
+    detail: str = ""
+
+    @property
+    def looked_into_body(self) -> bool:
+        return any(not place.startswith(IN_HEADER) for one in self.tried for place in one.seen)
+
+    def copy(self, place: int, named: str) -> Copy:
+        """The copy for a recipient; of a post that is refused as a whole, one that is refused likewise."""
+        return Copy(named, (), self.code, self.detail) if self.code else self.copies[place]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyChange:
+    """The way of one copy, before and after; services by their GCIDs."""
+
+    copy: int
+    named: str
+    difference: Difference
+    before: Copy
+    after: Copy
+
+    @property
+    def gained(self) -> tuple[Hop, ...]:
+        return beyond(self.after, self.before)
+
+    @property
+    def lost(self) -> tuple[Hop, ...]:
+        return beyond(self.before, self.after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    verdict: Verdict
+    before: Side
+    after: Side
+    changes: tuple[CopyChange, ...] = ()
+
+
+def compare(logged: Logged, before: Side, after: Side) -> Compared:
+    if not logged.is_whole and (before.looked_into_body or after.looked_into_body):
+        return Compared(verdict=Verdict.UNDECIDABLE, before=before, after=after)
+    named = [copy.named for copy in logged.posted.copies]
+    found = [_change(place, name, before, after) for place, name in enumerate(named)]
+    changes = tuple([change for change in found if change is not None])
+    verdict = Verdict.CHANGED if changes else Verdict.SAME
+    return Compared(verdict=verdict, before=before, after=after, changes=changes)
+
+
+def as_recorded(logged: Logged) -> Side:
+    """What became of the message when it was posted."""
+    posted, body = logged.posted, logged.body
+    if posted.explained and body is not None:
+        return Side(copies=posted.copies, tried=unpack(body[-posted.explained :]))
+    return Side(copies=posted.copies, tried=_rules_in(posted.copies) if posted.explained else ())
+
+
+def _rules_in(copies: tuple[Copy, ...]) -> tuple[ServiceTried, ...]:
+    """The rules that brought services in, as far as the routes tell; what they saw went with the body."""
+    hops = [hop for copy in copies for hop in (*copy.hops, *copy.logical)]
+    keys = dict.fromkeys(hop.context.rule for hop in hops if hop.context is not None and hop.context.rule)
+    return tuple([_held(*key.split("/", 1)) for key in keys])
+
+
+def _held(service: str, name: str) -> ServiceTried:
+    return ServiceTried(service, RuleRole.ANY, "", (RuleTried(name, 0, True),), {})
+
+
+def as_routed(logged: Logged, directory: Directory) -> Side:
+    """What would become of it under this directory."""
+    sender = directory.services.get(logged.posted.sender)
+    if sender is None:
+        return Side(copies=(), code="sender.unknown", detail="The sending service does not exist any more")
+    try:
+        admitted = _admitted(logged, sender, directory)
+    except Refused as refusal:
+        return Side(copies=(), code=refusal.code, detail=refusal.detail)
+    try:
+        routed = itineraries(admitted, directory, logged.posted.form)
+        return Side(copies=routed.copies, tried=routed.tried)
+    except Refused as refusal:
+        return Side(copies=(), tried=attempted(admitted, directory).tried, code=refusal.code, detail=refusal.detail)
+
+
+def _admitted(logged: Logged, sender: Service, directory: Directory) -> Admitted:
+    return admit(logged.message, safest_caller(sender), directory, logged.posted.at_us)
+
+
+def _change(place: int, named: str, before: Side, after: Side) -> CopyChange | None:
+    one, other = before.copy(place, named), after.copy(place, named)
+    difference = _difference(one, other)
+    if difference is None:
+        return None
+    return CopyChange(copy=place, named=named, difference=difference, before=one, after=other)
+
+
+def _difference(before: Copy, after: Copy) -> Difference | None:
+    if before.code and after.code:
+        return None  # refused for another reason is refused
+    if before.code or after.code:
+        return Difference.REFUSED if after.code else Difference.ACCEPTED
+    if _services(before) != _services(after):
+        return Difference.ROUTE
+    return Difference.CIRCUMSTANCES if _told(before) != _told(after) else None
+
+
+def _services(copy: Copy) -> list[str]:
+    return [hop.service for hop in copy.hops]
+
+
+def _told(copy: Copy) -> list[Hop]:
+    """The stops without the names of rules: one that is renamed changes nothing for anybody."""
+    return [_without_rule(hop) for hop in (*copy.hops, *copy.logical)]
+
+
+def _without_rule(hop: Hop) -> Hop:
+    if hop.context is None or not hop.context.rule:
+        return hop
+    return replace(hop, context=replace(hop.context, rule=""))
+
+
+def beyond(copy: Copy, other: Copy) -> tuple[Hop, ...]:
+    """The stops at which a copy goes beyond another: of services that the other does not pass as often."""
+    left = _services(other)
+    found = []
+    for hop in copy.hops:
+        if hop.service in left:
+            left.remove(hop.service)
+        else:
+            found.append(hop)
+    return tuple(found)

@@ -1,0 +1,77 @@
+"""What-if on Spark: one pass over the pieces of a journal, then the tables of the report from its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from postroad.core.codecs.lexical import write_time
+from postroad.warehouse.bulk.archive import Piece
+from postroad.warehouse.bulk.directory_text import DirectoryText, directory_from, text_of
+from postroad.warehouse.bulk.job import SHARES_PER_CORE, Batches, over_shares, shares_of
+from postroad.warehouse.whatif import tables
+from postroad.warehouse.whatif.billing import bills
+from postroad.warehouse.whatif.report import Report
+from postroad.warehouse.whatif.rows import SCHEMA, batches
+from postroad.warehouse.whatif.traffic import Question, Window, rows_of
+
+if TYPE_CHECKING:
+    from pyspark import Broadcast
+    from pyspark.sql import DataFrame, SparkSession
+
+TODAY, THEN = "today", "then"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIfRun:
+    question: Question
+    pieces: Sequence[Piece]
+
+
+def compared_rows(spark: SparkSession, run: WhatIfRun) -> DataFrame:
+    """The one pass: a row for every entry that counts."""
+    question = run.question
+    texts = spark.sparkContext.broadcast((text_of(question.before), text_of(question.after)))
+    shares = shares_of(run.pieces, SHARES_PER_CORE * spark.sparkContext.defaultParallelism)
+    return over_shares(spark, shares, _pass(texts, question.window, question.as_it_was), SCHEMA)
+
+
+def _pass(
+    texts: Broadcast[tuple[DirectoryText, DirectoryText]], window: Window, as_it_was: bool
+) -> Callable[[Iterator[Piece]], Batches]:
+    def work_on(pieces: Iterator[Piece]) -> Batches:
+        before, after = map(directory_from, texts.value)
+        question = Question(before=before, after=after, window=window, as_it_was=as_it_was)
+        return batches(rows_of(pieces, question))
+
+    return work_on
+
+
+def kept(spark: SparkSession, rows: DataFrame, folder: str = "") -> DataFrame:
+    """The same rows, made once however often they are asked for: in a folder where one is named, else with the workers."""
+    if not folder:
+        return rows.persist()
+    where = folder if "://" in folder else Path(folder).absolute().as_uri()
+    rows.write.parquet(where)
+    return spark.read.parquet(where)
+
+
+def report_of(spark: SparkSession, rows: DataFrame, question: Question) -> Report:
+    """The report of rows that are kept; see ``kept``."""
+    traffic, days = tables.counted_days(rows)
+    changed = tables.changes(rows)
+    window = question.window
+    return Report(
+        begins=write_time(window.from_us) if window.from_us else "",
+        ends=write_time(window.to_us) if window.to_us else "",
+        baseline=THEN if question.as_it_was else TODAY,
+        traffic=traffic,
+        days=days,
+        differences=tables.differences(changed),
+        services=tables.services(changed),
+        reasons=tables.reasons(changed),
+        examples=tables.examples(changed),
+        bills=bills(spark, rows, question.before, question.after),
+    )

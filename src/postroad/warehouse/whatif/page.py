@@ -1,0 +1,126 @@
+"""A what-if report as one HTML page: tables and charts, nothing from elsewhere, no script.
+
+Kept rule: whatever comes from messages or configuration is escaped; the page may be mailed around and opened anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from html import escape
+
+from postroad.warehouse.whatif.drawing import Series, legend, paired_bars, stacked_days
+from postroad.warehouse.whatif.report import Bill, Example, Report
+
+SAME, CHANGED, UNDECIDABLE = "#9db4c0", "#c8553d", "#e3c567"
+BEFORE, AFTER = "#5c6b73", "#2a7f62"
+GAINED, LOST = "#2a7f62", "#c8553d"
+DRAWN_MOST = 25  # services and organizations in a chart; the table has all
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; color: #1d2b33; max-width: 900px; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
+table { border-collapse: collapse; width: 100%; font-size: 0.9rem; }
+th, td { text-align: left; padding: 0.3rem 0.6rem 0.3rem 0; border-bottom: 1px solid #dde4e8; vertical-align: top; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.cards { display: flex; flex-wrap: wrap; gap: 1rem; } .cards div { flex: 1 1 8rem; background: #f3f6f8; padding: 0.7rem 1rem; }
+.cards b { display: block; font-size: 1.5rem; } .legend span { margin-right: 1.2rem; }
+.legend i { display: inline-block; width: 0.8em; height: 0.8em; margin-right: 0.4em; }
+svg text { font: 12px system-ui, sans-serif; fill: #1d2b33; } svg line { stroke: #b6c2c9; } .quiet { color: #5c6b73; }
+@media (prefers-color-scheme: dark) { body { background: #14191c; color: #dbe4e8; } .cards div { background: #1f272b; }
+svg text { fill: #dbe4e8; } th, td { border-color: #2b363c; } .quiet { color: #93a4ad; } }
+"""
+
+
+def page(report: Report) -> str:
+    sections = [_traffic(report), _services(report), _reasons(report), _examples(report.examples), _bills(report.bills)]
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>What if</title><style>{STYLE}</style></head><body><h1>What if</h1>{_asked(report)}"
+        f"{''.join(sections)}</body></html>\n"
+    )
+
+
+def _asked(report: Report) -> str:
+    window = f"{report.begins or 'the beginning'} to {report.ends or 'now'}"
+    against = "what really happened" if report.baseline == "then" else "today's rules and prices"
+    return f'<p class="quiet">Traffic posted from {escape(window)}, compared with {against}.</p>'
+
+
+def _traffic(report: Report) -> str:
+    traffic = report.traffic
+    cards = [
+        ("messages", traffic.messages), ("take another way", traffic.changed), ("stay as they are", traffic.same),
+        ("cannot be decided", traffic.undecidable), ("were refused then, and are not kept", traffic.refused_then),
+    ]  # fmt: skip
+    shown = "".join(f"<div><b>{count:,}</b>{escape(name)}</div>" for name, count in cards)
+    series = [
+        Series("take another way", CHANGED, [Decimal(day.changed) for day in report.days]),
+        Series("cannot be decided", UNDECIDABLE, [Decimal(day.undecidable) for day in report.days]),
+        Series("stay as they are", SAME, [Decimal(day.same) for day in report.days]),
+    ]
+    chart = stacked_days("Messages a day", [day.day for day in report.days], series) + legend(series)
+    return f'<h2>Messages</h2><div class="cards">{shown}</div>' + (chart if report.days else "")
+
+
+def _services(report: Report) -> str:
+    if not report.services:
+        return ""
+    drawn = report.services[:DRAWN_MOST]
+    series = [
+        Series("copies gained", GAINED, [Decimal(one.gained) for one in drawn]),
+        Series("copies lost", LOST, [Decimal(one.lost) for one in drawn]),
+    ]
+    chart = paired_bars("Copies gained and lost", [f"{one.service} ({one.role})" for one in drawn], series)
+    rows = [(one.service, one.role, f"{one.gained:,}", f"{one.lost:,}") for one in report.services]
+    table = _table(("Service", "Part", "Gained", "Lost"), rows, numbers=2)
+    return f"<h2>Who gets more, who gets less</h2>{chart}{legend(series)}{table}"
+
+
+def _reasons(report: Report) -> str:
+    if not report.reasons:
+        return ""
+    rows = [(reason.text, f"{reason.messages:,}") for reason in report.reasons]
+    return f"<h2>Why</h2>{_table(('Reason', 'Messages'), rows, numbers=1)}"
+
+
+def _examples(examples: Sequence[Example]) -> str:
+    if not examples:
+        return ""
+    rows = [
+        (one.session, f"{one.sender} to {one.recipient}", _way(one.before, one), _way(one.after, one), "; ".join(one.reasons))
+        for one in examples
+    ]  # fmt: skip
+    return f"<h2>Examples</h2>{_table(('Session', 'Message', 'Before', 'After', 'Why'), rows)}"
+
+
+def _way(services: tuple[str, ...], example: Example) -> str:
+    return " → ".join(services) if services else f"refused: {example.detail}"
+
+
+def _bills(bills: Sequence[Bill]) -> str:
+    if not bills:
+        return ""
+    drawn = sorted(bills, key=lambda bill: -abs(bill.difference))[:DRAWN_MOST]
+    series = [
+        Series("before", BEFORE, [bill.before for bill in drawn]),
+        Series("after", AFTER, [bill.after for bill in drawn]),
+    ]
+    chart = paired_bars("Bills before and after", [f"{bill.organization} ({bill.currency})" for bill in drawn], series)
+    rows = [
+        (bill.organization, bill.currency, f"{bill.before:,}", f"{bill.after:,}", f"{bill.difference:+,}") for bill in bills
+    ]  # fmt: skip
+    table = _table(("Organization", "Currency", "Before", "After", "Difference"), rows, numbers=3)
+    return f"<h2>The bill</h2>{chart}{legend(series)}{table}"
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:
+    """The last so many columns are numbers."""
+    texts = len(columns) - numbers
+    body = "".join(f"<tr>{_cells(row, 'td', texts)}</tr>" for row in rows)
+    return f"<table><tr>{_cells(columns, 'th', texts)}</tr>{body}</table>"
+
+
+def _cells(values: Sequence[str], tag: str, texts: int) -> str:
+    kinds = ["" if place < texts else ' class="number"' for place in range(len(values))]
+    return "".join(f"<{tag}{kind}>{escape(value)}</{tag}>" for kind, value in zip(kinds, values, strict=True))

@@ -1,0 +1,99 @@
+"""Why a copy takes another way: which rules hold now that did not, which no longer do, or what refuses it.
+
+Kept rule: a reason is the same text for all messages that have it, so that reasons can be counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from postroad.core.model.journal import Context, Hop
+from postroad.core.model.rule import rule_key
+from postroad.core.model.snapshot import Directory
+from postroad.core.routing.explanation import RuleTried, ServiceTried
+from postroad.warehouse.whatif.comparing import Compared, CopyChange, Difference
+
+OTHER_PROFILES = "services on the way have another profile"
+
+_Held = dict[str, RuleTried]  # by the rules' keys
+
+
+def reasons_for(change: CopyChange, compared: Compared, before: Directory, after: Directory) -> tuple[str, ...]:
+    """The reasons in words, of rules first; one at least."""
+    found = [*_rules(compared, before, after)]
+    if change.difference is Difference.REFUSED:
+        found.append(f"refused: {change.after.code}")
+    elif change.difference is Difference.ACCEPTED:
+        found.append(f"no longer refused: {change.before.code}")
+    elif change.difference is Difference.CIRCUMSTANCES:
+        found += _circumstances(change, before, after)
+    return tuple(found) or (OTHER_PROFILES,)
+
+
+def _circumstances(change: CopyChange, before: Directory, after: Directory) -> list[str]:
+    """What is different at which service; one that takes part by its rules alone is told of where it is new or gone."""
+    found = []
+    for was, is_now in zip(change.before.hops, change.after.hops, strict=True):
+        service = address_of(is_now.service, after, before)
+        found += [f"another {what} at {service}" for what, look in CIRCUMSTANCES.items() if look(was) != look(is_now)]
+    return found
+
+
+def _of_context(field: str) -> Callable[[Hop], object]:
+    return lambda hop: getattr(hop.context or Context(0), field)
+
+
+CIRCUMSTANCES: dict[str, Callable[[Hop], object]] = {
+    "invoker": lambda hop: hop.invoker,
+    "set of arguments": lambda hop: hop.arguments,
+    "topic": _of_context("topic"),
+    "payer": _of_context("payer"),
+    "treatment of errors": _of_context("absorbs"),
+    "isolation": _of_context("shown_sender"),
+    "moment for its rules": _of_context("dynamic"),
+    "redirection": _of_context("through"),
+}
+
+
+def _rules(compared: Compared, before: Directory, after: Directory) -> list[str]:
+    was, is_now = _held(compared.before.tried), _held(compared.after.tried)
+    found = []
+    for key, tried in is_now.items():
+        known = was.get(key)
+        if known is None:
+            found.append(f"{_rule(key, tried, after)} holds: {_did(tried)}")
+        elif known.did and known.did != tried.did:  # where it is known what it did
+            found.append(f"{_rule(key, tried, after)} does something else: {_did(tried)}")
+    found += [f"{_rule(key, was[key], before)} {_no_longer(key, after)}" for key in was if key not in is_now]
+    return found
+
+
+def _no_longer(key: str, after: Directory) -> str:
+    rule = after.rules.get(key)
+    if rule is None:
+        return "is gone"
+    return "does not hold" if rule.enabled else "is switched off"
+
+
+def _held(tried: Iterable[ServiceTried]) -> _Held:
+    return {rule_key(one.service, rule.name): rule for one in tried for rule in one.rules if rule.held}
+
+
+def _did(tried: RuleTried) -> str:
+    return "; ".join(tried.did) or "nothing to the route"
+
+
+def _rule(key: str, tried: RuleTried, directory: Directory) -> str:
+    rule = directory.rules.get(key)
+    name = rule.name if rule is not None else tried.name
+    return f"rule '{name}' of {address_of(key.partition('/')[0], directory)}"
+
+
+def address_of(gcid: str, *directories: Directory) -> str:
+    """A service as people know it; one that none of the directories knows, by its GCID."""
+    found = (directory.services.get(gcid) for directory in directories)
+    return next((service.address for service in found if service is not None), gcid)
+
+
+def addresses_of(hops: Iterable[Hop], *directories: Directory) -> list[str]:
+    return [address_of(hop.service, *directories) for hop in hops]

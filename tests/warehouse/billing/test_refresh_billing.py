@@ -1,0 +1,161 @@
+"""The tables of billing follow the log: late events touch their own month, a tariff that was put right touches all of them.
+
+What the tables hold is compared with the recount each time, and what was invoiced stays what it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from postroad.core.billing.invoicing import Issue, correction, invoice
+from postroad.core.model.billing import Books, DocumentKind, Rate, Shares, Tariff, Tier
+from postroad.core.model.directory import Service
+from postroad.core.model.journal import ConfigurationChanged, Entry, ObjectChange, encode
+from postroad.core.model.snapshot import object_key
+from postroad.errors import Misconfigured
+from postroad.warehouse.billing.reconciling import Records, reconcile
+from postroad.warehouse.billing.refresh import Renewed, refresh_billing
+from postroad.warehouse.billing.tables import Ledger
+from postroad.warehouse.landing.frame import log_frame
+from postroad.warehouse.store import DeltaStore
+from tests.unit.core.billing.parties import OWNERS, SELLER, XSLT, hop, posted, returned
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.req("P3")
+
+PLAN = Tariff(
+    name="standard",
+    valid_from="2026-01",
+    currency="EUR",
+    message=Rate(
+        per_message=(Tier(price=Decimal("0.10")),), free_messages=1, shares=Shares(originator=70, recipient=30)
+    ),
+    invocation=Rate(per_message=(Tier(price=Decimal("0.02")),), vendor_percent=60),
+)
+BOOKS = Books(time_zone="Europe/Berlin")
+
+
+def configured(version: int, *objects: Any) -> ConfigurationChanged:
+    changes = tuple(ObjectChange(*object_key(item), version, msgspec.to_builtins(item)) for item in objects)
+    return ConfigurationChanged(1, "operator", "", changes)
+
+
+class Network:
+    """A journal in memory, and a warehouse that it is landed in."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark, self.folder = spark, folder
+        self.store = DeltaStore(spark, folder)
+        self.entries: list[Entry] = []
+
+    def land(self, *entries: Entry) -> list[Renewed]:
+        """Land these entries and bring the tables up to date."""
+        first = len(self.entries) + 1
+        self.entries += entries
+        new = log_frame(self.spark, entries, first)
+        self.store.append(new, "log", "landing", len(self.entries))
+        return refresh_billing(self.store, new, self.store.rows("log"))
+
+    def journal(self, upto: int) -> Records:
+        return [(seq, encode(entry), 0) for seq, entry in enumerate(self.entries[:upto], 1)]
+
+    def ledger(self) -> Ledger:
+        return Ledger(self.folder)
+
+
+@pytest.fixture
+def network(spark: SparkSession, tmp_path: Path) -> Network:
+    services = [Service(gcid=gcid, organization=house, name="s") for gcid, house in OWNERS.items()]
+    made = Network(spark, tmp_path)
+    made.entries.append(configured(1, *services, PLAN, BOOKS))
+    made.store.append(log_frame(spark, made.entries), "log", "landing", 1)
+    return made
+
+
+def issue(number: str, ledger: Ledger) -> Issue:
+    return Issue(
+        number=number, on=date(2026, 11, 2), books=BOOKS, through=ledger.through(), tariffs={"standard/2026-01": 1}
+    )
+
+
+@pytest.mark.timeout(240)
+def test_what_is_late_or_put_right_touches_its_months_and_becomes_a_correction(network: Network) -> None:
+    october, november = "2026-10-10T12:00:00", "2026-10-31T23:30:00"  # the latter is November in Berlin
+    first = network.land(
+        posted((hop(XSLT), hop(SELLER)), at=october), returned(2, 0, 1, at=october), posted((hop(SELLER),), at=october)
+    )
+    assert [(one.table, len(one.days)) for one in first] == [("usage", 1), ("charges", 31), ("invoice_lines", 1)]
+    again = refresh_billing(network.store, network.store.read("log"), network.store.rows("log"))
+    assert again == []
+    ledger = network.ledger()
+    drafts = ledger.drafts("2026-10")
+    assert {account.organization: sum(line.micros for line in draft.sums.values()) for account, draft in drafts.items()} == {
+        "MyBiz": 70_000 + 20_000, "Acme": 30_000, "Transmatics": -12_000
+    }  # fmt: skip
+    documents = [
+        invoice(account, draft.sums, issue(f"2026-10-{number:04d}", ledger))
+        for number, (account, draft) in enumerate(drafts.items(), 1)
+    ]
+    found = reconcile("2026-10", ledger, network.journal, documents)
+    assert (found.uses, found.invoices, found.differences) == (3, 3, ())
+    assert found.micros == {"EUR": 108_000}
+
+    later = network.land(posted((hop(SELLER),), at=november), posted((hop(SELLER),), at="2026-10-31T22:59:59"))
+    assert later[0].days == (date(2026, 10, 31), date(2026, 11, 1))
+    ledger = network.ledger()
+    (mine,) = [document for document in documents if document.organization == "MyBiz"]
+    (account,) = [account for account in ledger.drafts("2026-10") if account.organization == "MyBiz"]
+    found = reconcile("2026-10", ledger, network.journal, documents)
+    assert {one.what for one in found.differences} == {"invoices"}, "what was invoiced can still be made again"
+    more = correction(ledger.drafts("2026-10")[account].sums, [mine], issue("2026-10-0004", ledger), "late")
+    assert more is not None
+    assert (more.document, more.total, more.lines[0].quantity) == (DocumentKind.INVOICE, Decimal("0.07"), 1)
+
+    cheaper = replace(PLAN, message=replace(PLAN.message, free_messages=5))
+    network.land(configured(2, cheaper))
+    ledger = network.ledger()
+    draft = ledger.drafts("2026-10")[account]
+    assert draft.tariffs == {"standard/2026-01": 2}
+    note = correction(draft.sums, [mine, more], issue("2026-10-0005", ledger), "the allowance was wrong")
+    assert note is not None
+    assert (note.document, note.total) == (DocumentKind.CREDIT_NOTE, Decimal("-0.14"))
+    found = reconcile("2026-10", ledger, network.journal, documents)
+    assert {one.what for one in found.differences} == {"invoices"}, "the first invoices go by the tariff they name"
+
+
+def test_a_line_opens_to_its_messages(network: Network) -> None:
+    network.land(*[posted((hop(SELLER),), at=f"2026-10-1{day}T12:00:00") for day in range(3)])
+    ledger = network.ledger()
+    for account, draft in ledger.drafts("2026-10").items():
+        for key, total in draft.sums.items():
+            uses = list(ledger.uses_of(account, key))
+            assert (len(uses), sum(use.micros for use in uses)) == (total.quantity, total.micros)
+            assert [use.seq for use in uses] == [2, 3, 4]
+            assert f"{uses[0].at:%Y-%m-%d}" == "2026-10-10"
+    assert ledger.addresses()[SELLER] == "Acme/s"
+
+
+def test_tables_that_are_behind_the_log_are_not_shown(network: Network) -> None:
+    network.land(posted((hop(SELLER),)))
+    network.store.append(log_frame(network.spark, [posted((hop(SELLER),))], 9), "log", "landing", 9)
+    with pytest.raises(Misconfigured, match="behind the log; run `postroad pipeline run` first"):
+        network.ledger()
+
+
+def test_a_charge_that_is_not_in_the_journal_shows_as_a_difference(network: Network) -> None:
+    network.land(posted((hop(SELLER),)), posted((hop(SELLER),)))
+    found = reconcile("2026-10", network.ledger(), lambda upto: network.journal(upto - 1), [])
+    assert {(one.what, one.account.organization) for one in found.differences} == {
+        ("charges", "MyBiz"),
+        ("charges", "Acme"),
+    }
+    assert [one.booked.quantity - one.counted.quantity for one in found.differences] == [1, 1]

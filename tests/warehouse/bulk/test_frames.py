@@ -1,0 +1,64 @@
+"""A lane over messages that are in Spark already, whole tables and streams."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from postroad.core.codecs.json_form import JSON_FORM
+from postroad.warehouse.bulk.archived import Archived, Place
+from postroad.warehouse.bulk.configuration import changed_directory
+from postroad.warehouse.bulk.frames import WIRES, over_wires
+from postroad.warehouse.bulk.lane import handled
+from postroad.warehouse.bulk.routing import RouteLane
+from tests.warehouse.bulk.traffic import CODECS, document, messages, order, wires
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NOW_US = 1_794_909_600_000_000
+DIRECTORY = changed_directory(document())
+LANE = RouteLane()
+
+
+def expected() -> list[dict[str, Any]]:
+    items = [
+        Archived(Place("t", number), message.sender, NOW_US, form, len(wire), message)
+        for number, ((form, wire), message) in enumerate(zip(wires(), messages() * len(CODECS), strict=True))
+    ]
+    return [row for batch in handled([*items], LANE, LANE.prepare(DIRECTORY)) for row in batch.to_pylist()]
+
+
+@pytest.mark.req("P5")
+def test_a_table_of_wires_is_handled_as_an_archive_is(spark: SparkSession) -> None:
+    rows = [("t", number, "", NOW_US, form, wire) for number, (form, wire) in enumerate(wires())]
+    rows.append(("t", len(rows), "", NOW_US, "fax", b"?"))
+    found = over_wires(spark.createDataFrame(rows, WIRES).repartition(3), LANE, DIRECTORY)
+    by_place = [row.asDict(recursive=True) for row in found.orderBy("position", "copy").collect()]
+    assert by_place[:-1] == expected()
+    assert by_place[-1]["code"] == "wire.unsupported"
+
+
+@pytest.mark.req("P5")
+def test_a_stream_of_wires_passes_a_lane(spark: SparkSession, tmp_path: Path) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    lines = spark.readStream.text(str(source)).selectExpr(
+        "'s' file", "0L position", "'' sender", f"{NOW_US}L at_us", "'json' form", "cast(value as binary) wire"
+    )
+    for part in (range(3), range(3, 5)):
+        made = [JSON_FORM.encode_post(order(number, 10)) for number in part]
+        (source / f"{part.start}.ndjson").write_bytes(b"\n".join(made))
+        query = (
+            over_wires(lines, LANE, DIRECTORY)
+            .writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start(str(target), format="parquet")
+        )
+        query.awaitTermination()
+    found = spark.read.parquet(str(target)).orderBy("handle").collect()
+    assert [(row["handle"], row["route"]) for row in found] == [
+        (f"order {number}", ["Acme/Gate", "Acme/Supply"]) for number in range(5)
+    ]

@@ -1,0 +1,73 @@
+"""The same commands on a real cluster, whose workers get the package from the driver, and lose one in the middle of a job."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from postroad.bootstrap.running import JOURNAL_FOLDER
+from tests.warehouse.conftest import QUICK_START
+from tests.warehouse.pipeline.landed import events, landed, made_up_journal
+from tests.warehouse.pipeline.spark_cluster import SparkCluster
+
+COMMAND = (
+    sys.executable,
+    "-c",
+    "from postroad.cli.main import main; main()",
+    "pipeline",
+    "run",
+    "--log-only",
+    "--json",
+)
+JOB_S = 240.0
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.timeout(400),
+    pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="finds Spark's processes by /proc, which only Linux has"),
+]  # fmt: skip
+
+
+@pytest.mark.req("P1")
+def test_a_cluster_lands_the_same_rows_though_an_executor_is_killed(tmp_path: Path) -> None:
+    source = made_up_journal(tmp_path / "data" / JOURNAL_FOLDER, messages=8_000)
+    tables = tmp_path / "data" / "warehouse"
+    with SparkCluster(tmp_path / "cluster") as cluster:
+        job = _start(cluster.master, tmp_path / "data")
+        try:
+            _wait_until_tasks_write(job, tables)
+            killed = cluster.executors()[0]
+            os.kill(killed, signal.SIGKILL)
+            said, complaints = job.communicate(timeout=JOB_S)
+        finally:
+            job.kill()
+    assert job.returncode == 0, complaints
+    assert json.loads(said)["landed"]["upto"] == source.head()
+    assert landed(tables).equals(events(source))
+
+
+def _start(master: str, data: Path) -> subprocess.Popen[str]:
+    options = ("--data", str(data), "--master", master, "--driver-memory", "1g")
+    conf = {
+        "spark.driver.extraJavaOptions": QUICK_START,
+        "spark.executor.extraJavaOptions": QUICK_START,
+        "spark.executor.memory": "512m",
+        "spark.default.parallelism": "8",
+        "spark.driver.host": "127.0.0.1",
+    }
+    given = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
+    return subprocess.Popen([*COMMAND, *options, *given], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def _wait_until_tasks_write(job: subprocess.Popen[str], folder: Path) -> None:
+    deadline = time.monotonic() + JOB_S
+    while not any(folder.rglob("_temporary/**/*.parquet")):
+        assert job.poll() is None, job.communicate()
+        assert time.monotonic() < deadline, "no task began to write"
+        time.sleep(0.05)

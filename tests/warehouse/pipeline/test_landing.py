@@ -1,0 +1,176 @@
+"""Landing: every event once, however often it fails, is repeated or is cut into batches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import StreamingQueryException
+
+from postroad.adapters.journal.segments import SegmentJournal
+from postroad.core.model.journal import AccessRecorded, encode
+from postroad.errors import Misconfigured, Unavailable
+from postroad.ports import NewRecord
+from postroad.warehouse.jobs.exclusive import exclusive
+from postroad.warehouse.jobs.export import export
+from postroad.warehouse.jobs.landing import Landing, land, land_archive, landed_seq
+from postroad.warehouse.sources import Archive, SegmentLog, Span
+from postroad.warehouse.sources.archive import FORMS, Form
+from postroad.warehouse.store import DeltaStore
+from postroad.warehouse.store.staging import Staged
+from tests.warehouse.pipeline.landed import counts, events, landed, made_up_journal
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory: pytest.TempPathFactory) -> SegmentLog:
+    """One journal for all tests here that only read it."""
+    return made_up_journal(tmp_path_factory.mktemp("traffic") / "journal", messages=150)
+
+
+@pytest.fixture(scope="module")
+def expected(journal: SegmentLog) -> pa.Table:
+    return events(journal)
+
+
+@pytest.mark.req("P1")
+def test_the_table_is_the_journal_row_by_row(
+    spark: SparkSession, tmp_path: Path, journal: SegmentLog, expected: pa.Table
+) -> None:
+    store, head = DeltaStore(spark, tmp_path), journal.head()
+    told: list[int] = []
+    done = land(spark, store, journal, entries_per_batch=head // 3 + 1, landed=told.append)
+    assert done == Landing(after=0, upto=head, batches=3)
+    assert told == [head // 3 + 1, 2 * (head // 3 + 1), head]
+    assert landed(store.folder).equals(expected)
+    assert land(spark, store, journal) == Landing(after=head, upto=head, batches=0)
+    assert landed_seq(store) == head
+
+
+@pytest.mark.req("P1")
+async def test_a_journal_that_grows_is_landed_from_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
+    store, source = DeltaStore(spark, tmp_path / "tables"), SegmentLog(folder=tmp_path / "journal")
+    journal = SegmentJournal.open(source.folder)
+    try:
+        for number, size in enumerate((3, 1, 5)):
+            await journal.append(
+                [NewRecord(encode(AccessRecorded(number, "x", f"login {n}")), None) for n in range(size)]
+            )
+            land(spark, store, source)
+        assert counts(store.folder) == {"rows": 9, "keys": 9, "last": 9}
+    finally:
+        await journal.close()
+
+
+def test_a_warehouse_holds_one_journal(spark: SparkSession, tmp_path: Path, journal: SegmentLog) -> None:
+    """Neither another journal nor an older copy of the same one is landed on top of what is there."""
+    store, other = DeltaStore(spark, tmp_path / "tables"), made_up_journal(tmp_path / "other", messages=170, seed=8)
+    land(spark, store, journal)
+    held = counts(store.folder)
+    assert other.head() > journal.head()
+    with pytest.raises(Misconfigured, match="another journal"):
+        land(spark, store, other)
+    shorter = made_up_journal(tmp_path / "shorter", messages=5)
+    with pytest.raises(Misconfigured, match="another journal"):
+        land(spark, store, shorter)
+    assert counts(store.folder) == held
+
+
+class Broken(Exception):
+    """What the tests break the store with."""
+
+
+MOMENTS = ("before the files are moved", "between files and commit", "after the commit")
+
+
+class BreakingStore(DeltaStore):
+    """Fails at one moment of its first commit."""
+
+    moment = ""
+
+    def commit(
+        self, found: Staged, versions: Mapping[str, int], *, replaced: Sequence[str] | None = None, whole: bool = False
+    ) -> None:
+        if self.moment == "before the files are moved":
+            raise Broken
+        if self.moment == "between files and commit":
+            found.publish()
+            raise Broken
+        super().commit(found, versions, replaced=replaced, whole=whole)
+        raise Broken
+
+
+@pytest.mark.req("P1")
+def test_failures_before_and_after_each_commit_lose_and_double_nothing(
+    spark: SparkSession, tmp_path: Path, journal: SegmentLog, expected: pa.Table
+) -> None:
+    """Each of three batches is broken at each moment in turn, always on what the run before left behind."""
+    per_batch, store = journal.head() // 3 + 1, DeltaStore(spark, tmp_path)
+    reached = []
+    for _ in range(3):
+        for moment in MOMENTS:
+            failing = BreakingStore(spark, tmp_path)
+            failing.moment = moment
+            with pytest.raises(StreamingQueryException, match="Broken"):
+                land(spark, failing, journal, entries_per_batch=per_batch)
+        reached.append(landed_seq(store))
+        assert counts(store.folder)["rows"] == counts(store.folder)["keys"]
+    assert reached == [per_batch, 2 * per_batch, journal.head()]
+    assert land(spark, store, journal).batches == 0
+    assert landed(store.folder).equals(expected)
+    assert store.vacuum("log", older_than_hours=-1) >= 6  # what the failed writes had left
+    assert landed(store.folder).equals(expected)
+
+
+@pytest.mark.req("P1")
+@pytest.mark.parametrize("form", FORMS)
+def test_an_archive_is_landed_once_and_says_the_same_as_the_journal(
+    spark: SparkSession, tmp_path: Path, journal: SegmentLog, expected: pa.Table, form: Form
+) -> None:
+    archive, store = tmp_path / "archive", DeltaStore(spark, tmp_path / "tables")
+    assert export(journal, archive, form, entries_per_file=journal.head() // 2) == Span(0, journal.head())
+    found = Archive.found_in(archive)
+    assert found.form == form
+    assert land_archive(spark, store, found).files == len(found.files()) == 3
+    assert landed(store.folder).equals(expected)
+    assert land_archive(spark, store, found) == Landing(after=0, upto=0, batches=0, files=0)
+    assert export(journal, archive, form) == Span(journal.head(), journal.head())
+
+
+def test_an_export_that_was_interrupted_goes_on(tmp_path: Path, journal: SegmentLog) -> None:
+    def interrupt(upto: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        export(journal, tmp_path, "jsonl", entries_per_file=50, exported=interrupt)
+    (tmp_path / "half.jsonl.tmp").write_text("{")
+    assert export(journal, tmp_path, "jsonl", entries_per_file=50) == Span(50, journal.head())
+    lines = [json.loads(line) for file in sorted(tmp_path.glob("*.jsonl")) for line in file.read_text().splitlines()]
+    assert {line["seq"] for line in lines} == set(range(1, journal.head() + 1))
+    assert len(lines) == events(journal).num_rows
+
+
+def test_a_folder_without_an_archive_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(Misconfigured, match="no archive"):
+        Archive.found_in(tmp_path)
+
+
+def test_a_line_that_is_none_of_ours_fails_and_lands_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "1-1.jsonl").write_text('{"seq": "not a number"}\n')
+    store = DeltaStore(spark, tmp_path / "tables")
+    with pytest.raises(Exception, match=r"(?i)malformed"):
+        land_archive(spark, store, Archive.found_in(tmp_path))
+    assert not store.exists("log")
+
+
+def test_one_job_at_a_time_writes_a_warehouse(tmp_path: Path) -> None:
+    with exclusive(tmp_path), pytest.raises(Unavailable, match="Another job"), exclusive(tmp_path):
+        pass
+    with exclusive(tmp_path):
+        pass

@@ -1,0 +1,70 @@
+"""The report as a page: complete, escaped, and in need of nothing from elsewhere."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+from postroad.core.codecs import xml
+from postroad.warehouse.whatif.page import page
+from postroad.warehouse.whatif.report import Traffic
+from tests.warehouse.whatif.sample_report import HOSTILE, report
+
+
+class Seen(HTMLParser):
+    """Every tag with its attributes, and whether all were closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.words = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta",):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def test_the_page_has_everything_and_needs_nothing() -> None:
+    seen = Seen(page(report()))
+    assert seen.open == []
+    names = [tag for tag, _ in seen.tags]
+    assert names.count("svg") == 3
+    assert not {"script", "link", "img", "iframe"} & set(names)
+    assert not [attributes for _, attributes in seen.tags if {"src", "href", "onload"} & set(attributes)]
+    for words in ("1,200", "take another way", "Mill/Split", "rule 'a' of A/B", "12.5", "-5.25", "+7.5", "s1"):
+        assert words in seen.words
+    assert seen.words.count(HOSTILE) >= 2
+
+
+def test_charts_are_well_formed_and_within_their_bounds() -> None:
+    text = page(report())
+    start = text.index("<svg")
+    while start >= 0:
+        end = text.index("</svg>", start) + len("</svg>")
+        chart = xml.parse(text[start:end].encode())
+        _, _, width, height = map(float, chart.attrib["viewBox"].split())
+        for bar in [one for one in chart if one.tag.endswith("rect")]:
+            x, y, w, h = (float(bar.attrib[name]) for name in ("x", "y", "width", "height"))
+            assert x >= 0
+            assert y >= 0
+            assert x + w <= width + 0.2
+            assert y + h <= height + 0.2
+        start = text.find("<svg", end)
+
+
+def test_a_report_without_changes_is_a_short_page() -> None:
+    quiet = report(days=(), services=(), reasons=(), examples=(), bills=(), traffic=Traffic(), baseline="then")
+    seen = Seen(page(quiet))
+    assert "what really happened" in seen.words
+    assert "svg" not in [tag for tag, _ in seen.tags]

@@ -14,7 +14,7 @@ from postroad.core.identity.veil import Veil
 from postroad.core.model.delivery import Queued
 from postroad.core.model.message import Cookie, Delivered, MessageType, PostResult, Reference
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.contexts import Ancestry, augmented
+from postroad.core.routing.contexts import Ancestry, augmented, is_asker_hidden
 from postroad.errors import Refused
 
 
@@ -39,24 +39,22 @@ def in_context(delivered: Delivered, queued: Queued, directory: Directory, veil:
         delivered = replace(delivered, parts=readable(delivered.parts, access))
     if context.shown_sender:
         return isolated(delivered, context.shown_sender, directory, veil)
-    return _to_unknown(delivered, veil) if _is_on_side_of_hidden(queued, ancestry) else delivered
+    return _to_unknown(delivered, veil) if _is_asker_hidden(queued) else delivered
 
 
-def _is_on_side_of_hidden(queued: Queued, ancestry: Ancestry) -> bool:
-    """Whether this is the response of a hidden service, at one that this service has brought in."""
-    message = queued.message
-    if message.answers is None or not message.answers.shown_requester or not queued.in_transit:
-        return False
-    *_, outermost = ancestry.upwards(queued.hop)
-    *_, requester = ancestry.upwards(len(queued.hops) - 1)
-    above = ancestry.hop(outermost.id)
-    return outermost.id != requester.id and above is not None and above.invoker == message.sender
+def _is_asker_hidden(queued: Queued) -> bool:
+    return is_asker_hidden(queued.message, queued.hop, queued.hops, queued.logical)
 
 
 def _to_unknown(delivered: Delivered, veil: Veil) -> Delivered:
     """A response to somebody whom those on this side know by pseudonyms alone."""
     asked = Reference(veil.session(delivered.reference.session), "") if delivered.reference is not None else None
-    return replace(delivered, transaction=veil.session(delivered.transaction), reference=asked)
+    return replace(
+        delivered,
+        transaction=veil.session(delivered.transaction),
+        reference=asked,
+        expires_at_us=in_seconds(delivered.expires_at_us),
+    )
 
 
 def isolated(delivered: Delivered, shown_sender: str, directory: Directory, veil: Veil) -> Delivered:
@@ -91,8 +89,8 @@ def with_cookie(delivered: Delivered, directory: Directory) -> Delivered:
 def told_of(result: PostResult, queued: Queued, veil: Veil) -> PostResult:
     """The answer to whoever answered this delivery, in the words it knows the message by."""
     if not queued.shown_sender:
-        hidden = _is_on_side_of_hidden(queued, Ancestry(queued.hops, queued.logical))
-        return replace(result, transaction=veil.session(result.transaction)) if hidden else result
+        is_hidden = _is_asker_hidden(queued)
+        return replace(result, transaction=veil.session(result.transaction)) if is_hidden else result
     session = veil.session(result.session) if result.session == queued.message.session else result.session
     recipients = () if queued.in_transit else result.recipients
     return replace(result, session=session, transaction=veil.session(result.transaction), recipients=recipients)

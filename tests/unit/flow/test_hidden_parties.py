@@ -9,13 +9,18 @@ import msgspec
 import pytest
 
 from postroad.api.resources.message_views import summary
+from postroad.core.codecs.lexical import write_time
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Policy, Service, Transport, Visibility
 from postroad.core.model.message import Delivered, Status
 from postroad.errors import Refused
+from postroad.flow import administration_dead_letters as letters
 from postroad.flow.administration import removing
+from postroad.flow.administration_explaining import stored
 from postroad.flow.administration_messages import Wish, browse, history
+from postroad.flow.administration_resending import resend
 from postroad.flow.administration_trying import stored_message
+from postroad.flow.configure import saving
 from tests.unit.flow.test_mapped_services import House, gcid, house, tells_nothing
 
 __all__ = ["house"]  # the fixture
@@ -136,6 +141,7 @@ async def test_what_a_response_passes_on_either_side_is_for_that_side(house: Hou
     tells_nothing(house, passing)
     assert passing.reference is not None
     assert (passing.transaction, passing.reference.session) == (delivered.transaction, delivered.session)
+    assert passing.expires_at_us == delivered.expires_at_us
     result = await house.answer(stamp, passing)
     tells_nothing(house, result)
     assert result.transaction == delivered.transaction
@@ -197,3 +203,57 @@ async def test_a_refusal_does_not_name_the_provider_that_made_the_route_invalid(
     with pytest.raises(Refused) as refused:
         await house.post(caller, "Enterprise/Account")
     assert fault in ("gone", "policy") or "second" in str(refused.value).casefold(), "its owner is told who it is"
+
+
+@pytest.mark.req("N7", "D2", "Z5")
+async def test_nobody_on_the_provider_s_side_finds_by_selecting_what_was_asked(house: House) -> None:
+    stamp = await with_stamp(house, "sender")
+    await house.confirmed()
+    session = await house.post(house.first, "Enterprise/Account")
+    [delivered] = await house.received(house.second)
+    await house.answer(house.second, delivered)
+    assert await house.received(stamp, transaction=session) == []
+    [found] = await house.received(stamp, transaction=delivered.transaction)
+    assert found.transaction == delivered.transaction
+
+
+@pytest.mark.req("N7", "R16", "Z5")
+async def test_rules_of_the_provider_see_no_time_more_exact_than_a_second(house: House) -> None:
+    await house.confirmed()
+    since = {"greaterThan": {"header": "postedAt", "value": "2000-01-01T00:00:00Z", "as": "date"}}
+    await house.rule(house.second, {"stopRuleEvaluation": True}, since, role="recipient")
+    await house.post(house.first, "Enterprise/Account")
+    [delivered] = await house.received(house.second)
+    [tried] = (await stored(house.network, house.second, delivered.session)).services
+    told = tried.rules[0].told
+    assert told is not None
+    assert told.held
+    assert told.seen == (write_time(delivered.posted_at_us),)
+
+
+@pytest.mark.req("D7", "N7", "N11", "Z5")
+@pytest.mark.parametrize("fault", ["account", "enterprise", "revoked", "account gone", "sender", "provider"])
+async def test_what_failed_at_the_provider_is_resent_only_while_its_way_is_open(house: House, fault: str) -> None:
+    delivered = await asked(house)
+    await give_up(house, delivered, "hooks.second.example: nothing listens there")
+    enroll = house.running.enroll
+    people = [await enroll(f"p@{name}.example", organization=name) for name in ("First", "Second")]
+    [[first], [second]] = [(await letters.browse(house.network, one, letters.Wish())).found for one in people]
+    names_no_provider(house, replace(first.letter, number=0))
+    tells_nothing(house, replace(second.letter, number=0))
+    match fault:
+        case "enterprise":
+            enterprise = house.network.directory.organization("Enterprise")
+            assert enterprise is not None
+            await house.network.configuration.change("test", [saving(replace(enterprise, suspended="unpaid"))])
+        case "revoked":
+            await house.trust.revoke(gcid(house.second), gcid(house.account), (gcid(house.second),))
+        case "account gone":
+            await remove(house, house.account)
+        case _:
+            one = {"account": house.account, "sender": house.first, "provider": house.second}[fault]
+            await house.change(one, suspended="unpaid")
+    for person, found, is_told_nothing in zip(people, (first, second), (names_no_provider, tells_nothing), strict=True):
+        with pytest.raises(Refused, match=r"suspended|recipient\.not-allowed") as refused:
+            await resend(house.network, person, found.letter.id, "mended")
+        is_told_nothing(house, str(refused.value))

@@ -125,14 +125,21 @@ async def test_many_are_counted_first_and_then_resent_a_page_at_a_time(asked: As
 
 async def test_dropping_many_wants_a_reason_and_says_which(asked: Asked) -> None:
     await failed(asked)
-    for body in ({"all": True}, {"reason": "x"}, {"reason": "x", "all": True, "topic": "t"}, {"reason": "", "all": True}):
+    for body in (
+        {"all": True},
+        {"reason": "x"},
+        {"reason": "x", "all": True, "topic": "t"},
+        {"reason": "", "all": True},
+    ):
         refused = await asked.ask("owner of B", "POST", f"{LETTERS}/drop", body)
         assert refused.status_code == 422, body
     dropped = await asked.ask("owner of B", "POST", f"{LETTERS}/drop", {"all": True, "reason": "a test"})
     assert [item["code"] for item in dropped.json()["items"]] == [""]
 
 
-@pytest.mark.parametrize("query", ["since=yesterday", "until=2026-02-30T00:00:00Z", "cause=magic", "unknown=1", "limit=0"])
+@pytest.mark.parametrize(
+    "query", ["since=yesterday", "until=2026-02-30T00:00:00Z", "cause=magic", "unknown=1", "limit=0"]
+)
 async def test_a_filter_that_means_nothing_is_refused(asked: Asked, query: str) -> None:
     assert (await asked.ask("owner of B", "GET", f"{LETTERS}?{query}")).status_code == 422
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode
 from collections.abc import AsyncIterator
 
 import pytest
@@ -120,6 +121,20 @@ async def test_pages_of_messages_follow_each_other(asked: Asked) -> None:
         seen += [item["session"] for item in page.json()["items"]]
         path = page.headers.get("link", "").partition(">")[0][1:]
     assert seen == [session for number, session in reversed(list(enumerate(posted))) if number % 3 == 1]
+
+
+@pytest.mark.req("N7", "Z5")
+async def test_a_cursor_shows_no_number_of_a_delivery(asked: Asked) -> None:
+    """Whoever is kept from a sender could tell by the number what else was posted together."""
+    receiver = await public_of_b(asked)
+    await post(asked, "1")
+    await post(asked, "2")
+    numbers = [
+        int(one.token.partition(".")[0], 16) for one in await asked.running.network.poll(receiver, PollRequest())
+    ]
+    page = (await asked.ask("public of B", "GET", "/v1/messages?box=received&limit=1")).json()
+    raw = urlsafe_b64decode(page["next"] + "=" * (-len(page["next"]) % 4))
+    assert not [number for number in numbers if str(number).encode() in raw]
 
 
 @pytest.mark.req("M3")

@@ -81,7 +81,7 @@ def _as_received(header: MessagePosted, stop: Queued | None) -> MessagePosted:
         return header
     hop = stop.hops[stop.hop]
     if hop.context is None or not hop.context.shown_sender:
-        return replace(header, copies=(header.copies[stop.copy],))
+        return replace(header, sender=header.shown_sender or header.sender, copies=(header.copies[stop.copy],))
     kind, copies = (MessageType.REQUEST, ()) if stop.in_transit else (header.type, (Copy(hop.service, (hop,)),))
     at_us = in_seconds(header.at_us)
     return replace(header, sender=hop.context.shown_sender, type=kind, handle="", copies=copies, at_us=at_us)

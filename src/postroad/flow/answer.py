@@ -9,6 +9,7 @@ from __future__ import annotations
 from hmac import compare_digest
 
 from postroad.core.admission.admit import Admitted
+from postroad.core.audit.passing import unnamed
 from postroad.core.identity.tokens import Tokens
 from postroad.core.model import ids
 from postroad.core.model.delivery import Found, Queued, State
@@ -22,13 +23,14 @@ from postroad.core.routing.returning import ReturnRoute, return_route
 from postroad.errors import Refused
 from postroad.flow.cancel import CancelStage
 from postroad.flow.commit import committed
-from postroad.flow.context import told_of
+from postroad.flow.context import refused_to, told_of
 from postroad.flow.end import EndStage
 from postroad.flow.go_on import GoOnStage
 from postroad.flow.posting import Posting, body_of, is_same_post, part_facts, posted_at, replayed, result_of
 from postroad.flow.settle import acknowledge
 from postroad.ports import Conflict, Desk, Journal, Randomness, Step
 
+NO_RETURN = "The response had no valid way back"
 NO_WAY_BACK = (
     "The response has no valid way back to the service that asked; connect as safely as your own policy and theirs ask, or "
     "ask the owner of the service that the request came from"
@@ -68,10 +70,13 @@ class AnswerStage:
         queued = found.queued
         if queued.expires_at_us and queued.expires_at_us <= admitted.at_us:
             raise Refused("message.expired", "The message expired before this answer; nobody waits for it any more")
-        if queued.in_transit:
-            result = await self._going_on.go_on(admitted, posting, queued, directory)
-        else:
-            result = await self._respond(admitted, posting, queued, directory)
+        try:
+            if queued.in_transit:
+                result = await self._going_on.go_on(admitted, posting, queued, directory)
+            else:
+                result = await self._respond(admitted, posting, queued, directory)
+        except Refused as refusal:
+            raise refused_to(refusal, queued, self._tokens.veil) from None
         return told_of(result, queued, self._tokens.veil)
 
     async def delivery(self, token: str, receiver: str) -> Found:
@@ -134,8 +139,9 @@ class AnswerStage:
             return return_route(admitted, queued, requester, directory)
         except Refused as refusal:
             if not refusal.code.startswith("policy."):  # a safer connection may still bring the response
-                status = Status("route.failed", f"The response had no valid way back: {refusal.detail}")
-                await self._ending.end(queued.journey, queued.number, "failed", status)
+                status = Status("route.failed", f"{NO_RETURN}: {refusal.detail}")
+                told = Status("route.failed", NO_RETURN) if unnamed(queued, directory) else None
+                await self._ending.end(queued.journey, queued.number, "failed", status, told=told)
             if queued.shown_sender:  # the refusal may name who is kept from the poster
                 raise Refused(refusal.code, NO_WAY_BACK) from None
             raise

@@ -1,7 +1,8 @@
 """A delivery as its receiver sees it: in the context it was invoked with, and with no document that its sender withheld.
 
 Kept rule: whoever is isolated finds nothing by which it could know the message again among those it gets openly: no name, no
-handle, no session or number of it, and no time more exact than a second.
+handle, no session or number of it, and no time more exact than a second. Whoever the response of such a service passes on its
+side learns as little of the one who asked.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from msgspec.structs import replace
 from postroad.core.delivery.documents import access_for, readable
 from postroad.core.identity.veil import Veil
 from postroad.core.model.delivery import Queued
-from postroad.core.model.message import Cookie, Delivered, MessageType, PostResult
+from postroad.core.model.message import Cookie, Delivered, MessageType, PostResult, Reference
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.contexts import Ancestry, augmented
+from postroad.core.routing.contexts import Ancestry, augmented, is_asker_hidden
+from postroad.errors import Refused
 
 
 def has_context(queued: Queued) -> bool:
@@ -35,7 +37,24 @@ def in_context(delivered: Delivered, queued: Queued, directory: Directory, veil:
             directory.services.get(queued.message.sender), directory.services.get(hops[queued.hop].service)
         )
         delivered = replace(delivered, parts=readable(delivered.parts, access))
-    return isolated(delivered, context.shown_sender, directory, veil) if context.shown_sender else delivered
+    if context.shown_sender:
+        return isolated(delivered, context.shown_sender, directory, veil)
+    return _to_unknown(delivered, veil) if _is_asker_hidden(queued) else delivered
+
+
+def _is_asker_hidden(queued: Queued) -> bool:
+    return is_asker_hidden(queued.message, queued.hop, queued.hops, queued.logical)
+
+
+def _to_unknown(delivered: Delivered, veil: Veil) -> Delivered:
+    """A response to somebody whom those on this side know by pseudonyms alone."""
+    asked = Reference(veil.session(delivered.reference.session), "") if delivered.reference is not None else None
+    return replace(
+        delivered,
+        transaction=veil.session(delivered.transaction),
+        reference=asked,
+        expires_at_us=in_seconds(delivered.expires_at_us),
+    )
 
 
 def isolated(delivered: Delivered, shown_sender: str, directory: Directory, veil: Veil) -> Delivered:
@@ -70,7 +89,15 @@ def with_cookie(delivered: Delivered, directory: Directory) -> Delivered:
 def told_of(result: PostResult, queued: Queued, veil: Veil) -> PostResult:
     """The answer to whoever answered this delivery, in the words it knows the message by."""
     if not queued.shown_sender:
-        return result
+        is_hidden = _is_asker_hidden(queued)
+        return replace(result, transaction=veil.session(result.transaction)) if is_hidden else result
     session = veil.session(result.session) if result.session == queued.message.session else result.session
     recipients = () if queued.in_transit else result.recipients
     return replace(result, session=session, transaction=veil.session(result.transaction), recipients=recipients)
+
+
+def refused_to(refusal: Refused, queued: Queued, veil: Veil) -> Refused:
+    """The same of a refusal."""
+    if not queued.shown_sender or refusal.session != queued.message.session:
+        return refusal
+    return Refused(refusal.code, refusal.detail, pointer=refusal.pointer, session=veil.session(refusal.session))

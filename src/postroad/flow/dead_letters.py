@@ -17,6 +17,7 @@ from postroad.core.model.journal import DeliveriesDropped, DeliveryResent
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.project import dealt_key
 from postroad.core.projection.queries import LETTER, WAITING
+from postroad.core.routing.contexts import Ancestry
 from postroad.errors import Refused
 from postroad.flow.commit import committed
 from postroad.flow.due import DueTimes
@@ -111,6 +112,8 @@ def _check_standing(letter: DeadLetter, service: Service, directory: Directory) 
     sender = directory.services.get(queued.message.sender)
     if sender is not None and directory.is_suspended(sender):
         raise Refused("sender.suspended", "The service that sent it is suspended; resend it when that is over")
+    if any(directory.is_suspended(one) for one in _others_on_the_way(letter, directory)):
+        raise Refused("recipient.suspended", "A service on its way is suspended; resend it when that one is back")
     invoker = directory.services.get(queued.hops[queued.hop].invoker or queued.message.sender)
     if queued.message.answers is not None and not queued.in_transit:
         if directory.is_suspended(service):
@@ -121,3 +124,13 @@ def _check_standing(letter: DeadLetter, service: Service, directory: Directory) 
         raise Refused("recipient.not-allowed", "The service that brought this one in does not exist any more; drop it")
     else:
         permitted(invoker, service.gcid, directory)
+
+
+def _others_on_the_way(letter: DeadLetter, directory: Directory) -> list[Service]:
+    """Those that brought the service in, and those that the message would go on to; a response goes back whatever happens."""
+    queued = letter.queued
+    ancestry = Ancestry(queued.hops, queued.logical)
+    above = [ancestry.hop(context.parent) for context in ancestry.upwards(queued.hop)]
+    beyond = queued.hops[queued.hop + 1 :] if queued.message.answers is None else ()
+    found = [directory.services.get(hop.service) for hop in (*above, *beyond) if hop is not None]
+    return [service for service in found if service is not None]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from postroad.core.audit.passing import recipient_as_known, unnamed
 from postroad.core.model import ids
 from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import Service
@@ -44,7 +45,9 @@ class EndStage:
     async def give_up(self, queued: Queued, state: str, reason: str) -> None:
         """End the journey of a delivery that the desk will not hand out any more."""
         code = "route.expired" if state == "expired" else "route.failed"
-        await self.end(queued.journey, queued.number, state, Status(code, reason))
+        someone = unnamed(queued, self._directory())  # the reason may tell who it is
+        told = Status(code, f"{someone} failed, or did not take the message in time") if someone else None
+        await self.end(queued.journey, queued.number, state, Status(code, reason), told=told)
 
     async def end(
         self,
@@ -94,8 +97,9 @@ class EndStage:
     ) -> MessagePosted:
         """The response that the network gives in place of the recipient, who is its sender."""
         now_us = self._clock.now_us()
-        named = self._directory().service(request.copies[ordinal].named)
-        sender = named.gcid if named is not None else request.copies[ordinal].hops[-1].service
+        directory, copy = self._directory(), request.copies[ordinal]
+        named = directory.service(copy.named)
+        sender = named.gcid if named is not None else recipient_as_known(copy, request.sender, directory)
         return MessagePosted(
             at_us=now_us,
             session=ids.session(now_us, self._randomness.bytes(10)),
@@ -106,7 +110,7 @@ class EndStage:
             size=0,
             form=BY_NETWORK,
             expires_at_us=now_us + requester.default_expiration_s * 1_000_000,
-            directory=self._directory().version,
+            directory=directory.version,
             parts=(),
             copies=(Copy(requester.address, (Hop(requester.gcid, (), sender),)),),
             status=status,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from postroad.core.admission.admit import Admitted
-from postroad.core.audit.passing import is_kept_from_sender
+from postroad.core.audit.passing import unnamed
 from postroad.core.delivery.documents import access_for, merged
 from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import InvocationReturned, Returned
@@ -69,7 +69,7 @@ class GoOnStage:
         try:
             onward = _onward(admitted, queued, place, parts, directory)
         except Refused as refusal:  # what rules added on the way is not valid
-            await self._end(queued, Ended("failed", Status(refusal.code, refusal.detail)))
+            await self._end(queued, _misrouted(refusal, queued, directory))
             return
         key = answer_key(queued.number)
         entry = _entry(admitted, posting, queued, onward, key, directory)
@@ -109,14 +109,18 @@ def _after_error(queued: Queued, status: Status) -> int | None:
     return None if status.code == REJECTED else Ancestry(queued.hops, queued.logical).after_error(queued.hop)
 
 
+def _misrouted(refusal: Refused, queued: Queued, directory: Directory) -> Ended:
+    someone = unnamed(queued, directory)
+    told = Status(refusal.code, f"{someone} gave it no valid way on") if someone else None
+    return Ended("failed", Status(refusal.code, refusal.detail), told)
+
+
 def _failure(admitted: Admitted, status: Status, queued: Queued, directory: Directory) -> Ended:
-    by = admitted.sender.address
-    someone = f"A service on the way to {queued.message.copies[queued.copy].named}"
-    is_kept = is_kept_from_sender(queued, directory)
+    by, someone = admitted.sender.address, unnamed(queued, directory)
     if status.code == REJECTED:
-        told = Status("route.rejected", f"{someone} did not let the message pass") if is_kept else None
+        told = Status("route.rejected", f"{someone} did not let the message pass") if someone else None
         return Ended("rejected", Status("route.rejected", f"{by} did not let the message pass: {status.text}"), told)
-    told = Status("route.failed", f"{someone} failed") if is_kept else None
+    told = Status("route.failed", f"{someone} failed") if someone else None
     return Ended("failed", Status("route.failed", f"{by} answered {status.code} {status.text}".rstrip()), told)
 
 

@@ -411,6 +411,23 @@ async def test_a_sender_learns_nothing_of_an_isolated_service_at_which_its_messa
         assert (refused.value.code, "Guard" in refused.value.detail) == ("recipient.unknown", False)
 
 
+@pytest.mark.req("D7", "N11")
+async def test_nothing_is_resent_on_a_way_that_leads_through_who_is_suspended() -> None:
+    async with open_town() as town:
+        await town.rule("End", add("Guard"))
+        clerk = Caller(person=Person(email="dev@town.example", organization="Town", role=Role.DEVELOPER))
+        await town.post("End")
+        await town.answer(await town.next("Guard"), status=Status("broken", "Guard says no"))
+        [found] = (await letters.browse(town.network, clerk, Wish())).found
+        end = town.network.directory.service("Town/End")
+        assert end is not None
+        await town.network.configuration.change("test", [saving(replace(end, suspended="unpaid"))])
+        with pytest.raises(Refused, match=r"recipient\.suspended: A service on its way"):
+            await resending.resend(town.network, clerk, found.letter.id, "")
+        await town.network.configuration.change("test", [saving(end)])
+        assert (await resending.resend(town.network, clerk, found.letter.id, "")).delivery
+
+
 def rule_at(town: Town, owner: str, *then: Action) -> Rule:
     service = town.network.directory.service(f"Town/{owner}")
     assert service is not None

@@ -15,7 +15,7 @@ from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
 from postroad.adapters.desk.hot_state import HotState, ended_by, is_plain_post
 from postroad.adapters.desk.known_messages import KnownMessages
 from postroad.adapters.desk.pages import PageSize
-from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox, Taken
+from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox, Taken, is_wanted
 from postroad.core.delivery.waiting import found_from_row
 from postroad.core.model.delivery import Found, Queued
 from postroad.core.model.ids import delivery_number
@@ -299,7 +299,7 @@ class LocalDesk:
             queued = self._found(row, now, now_us).queued
             if len(taken.leased) == most:
                 return
-            if queued.available_at <= now and terms.selector.matches(queued.message, queued.shown_sender):
+            if queued.available_at <= now and is_wanted(terms.selector, queued):
                 self._hot.adopt(box, queued)
                 box.take_one(queued.number, now_us, terms.until, terms.attempts_most, taken)
 

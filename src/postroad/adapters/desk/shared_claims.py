@@ -23,6 +23,7 @@ from postroad.core.model.journal import (
     decode,
 )
 from postroad.core.model.selector import EVERYTHING, Selector
+from postroad.core.routing.contexts import is_asker_hidden
 from postroad.errors import Unavailable
 from postroad.ports import Clock, EndJourney, Step
 
@@ -154,6 +155,7 @@ def _matches(selector: Selector, row: Sequence[Any]) -> bool:
     returned = decode(replaced) if replaced is not None else None
     if not isinstance(message, MessagePosted):
         return False
-    hops = (returned.hops if isinstance(returned, InvocationReturned) else ()) or message.copies[copy].hops
-    context = hops[hop].context
-    return selector.matches(message, context.shown_sender if context is not None else "")
+    changed = returned if isinstance(returned, InvocationReturned) and returned.hops else message.copies[copy]
+    context = changed.hops[hop].context
+    is_hidden = bool(selector.transaction) and is_asker_hidden(message, hop, changed.hops, changed.logical)
+    return selector.matches(message, context.shown_sender if context is not None else "", is_asker_hidden=is_hidden)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from postroad.core.audit.passing import recipient_as_known
 from postroad.core.audit.story import CopyHistory, History, MessageHistory, Stop
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.delivery import State
@@ -58,7 +59,7 @@ def _refused_summary(row: dict[str, Any], directory: Directory) -> dict[str, Any
 def _recipients(message: MessagePosted, directory: Directory) -> list[str]:
     if message.answers is not None and message.answers.shown_requester:
         return [_address(message.answers.shown_requester, directory)]
-    return [_address(copy.hops[-1].service, directory) if copy.hops else copy.named for copy in message.copies]
+    return [_address(recipient_as_known(copy, message.sender, directory), directory) for copy in message.copies]
 
 
 def _address(gcid: str, directory: Directory) -> str:

@@ -142,17 +142,19 @@ async def list_messages(
     """Messages that your services sent, received, or were refused; newest first."""
     asked = asked_by(caller.name, request)
     position = api.cursors.read(asked, query.cursor)
+    veil = api.network.tokens.veil  # a cursor can be read, and real numbers would tell hidden parties too much
     wish = reading.Wish(
         box=query.box,
         service=query.service,
         type=query.type,
         topic=query.topic,
         state=query.state,
-        before=int(position) if position else reading.NEWEST,
+        before=veil.real_number(int(position)) if position else reading.NEWEST,
         limit=query.limit,
     )
     found = await reading.browse(api.network, caller, wish)
-    following = api.cursors.write(asked, str(found.next_before)) if found.next_before is not None else None
+    last = found.next_before
+    following = api.cursors.write(asked, str(veil.number(last))) if last is not None else None
     views = [summary(query.box, row, api.network.directory) for row in found.rows]
     return page_answer(request, Page(views, following))
 

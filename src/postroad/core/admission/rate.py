@@ -1,7 +1,8 @@
 """How many requests an organization may make: a token bucket each, counted with the time it is given.
 
-A bucket holds ``burst`` tokens and gains ``per_s`` a second; a request takes one. Kept rule: pure arithmetic on its
-arguments, with a bounded number of buckets; one that nobody used for long is full, and forgetting it changes nothing.
+A bucket holds ``burst`` tokens and gains ``per_s`` a second; a request takes one. A call that asks for more than a bucket holds
+waits for a full one and leaves it in debt, so that nobody gets more by asking for much at once. Kept rule: pure arithmetic on
+its arguments, with a bounded number of buckets; one that nobody used for long is full, and forgetting it changes nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class RateLimiter:
         wanted = min(count, quota)
         allowed = tokens >= wanted
         if allowed:
-            tokens -= wanted
+            tokens -= count
         self._buckets[organization] = tokens, now
         if len(self._buckets) > BUCKETS_MOST:
             self._buckets.popitem(last=False)
@@ -55,7 +56,7 @@ class RateLimiter:
             allowed=allowed,
             quota=quota,
             window_s=self._burst_s,
-            remaining=int(tokens),
+            remaining=max(0, int(tokens)),
             reset_s=ceil((quota - tokens) / rate),
             retry_after_s=0 if allowed else max(1, ceil((wanted - tokens) / rate)),
         )

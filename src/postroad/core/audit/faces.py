@@ -68,4 +68,4 @@ def _as_told(event: Event, stop: Stop, sender: str) -> Event:
     """What others did is told as an act of the sender that the viewer knows, and in no more words."""
     if event.by in (stop.service, NETWORK):
         return replace(event, seq=0)
-    return replace(event, seq=0, by=sender, detail="")
+    return replace(event, seq=0, at_us=event.at_us - event.at_us % 1_000_000, by=sender, detail="")

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from postroad.core.model.delivery import Queued
 from postroad.core.model.selector import Selector
+from postroad.core.routing.contexts import is_asker_hidden
 
 HEAD_MOST = 20_000  # deliveries of one mailbox kept in memory
 EVERY_NUMBER = 1 << 63
@@ -147,7 +148,7 @@ class Mailbox:
         if not selector.selects_all:
             both = heapq.merge(sorted(set(self._again)), self._waiting)
             available = [number for number in both if number <= reach and self._is_available(number)]
-            yield from [number for number in available if _matches(selector, self._open[number])]
+            yield from [number for number in available if is_wanted(selector, self._open[number])]
             return
         while self._waiting or (self._again and self._again[0] <= reach):
             if self._again and (not self._waiting or self._again[0] < next(iter(self._waiting))):
@@ -162,5 +163,8 @@ class Mailbox:
         return queued is not None and not queued.leased
 
 
-def _matches(selector: Selector, queued: Queued) -> bool:
-    return selector.matches(queued.message, queued.shown_sender)
+def is_wanted(selector: Selector, queued: Queued) -> bool:
+    """Whether a poll with this selector asks for the delivery."""
+    message = queued.message
+    is_hidden = bool(selector.transaction) and is_asker_hidden(message, queued.hop, queued.hops, queued.logical)
+    return selector.matches(message, queued.shown_sender, is_asker_hidden=is_hidden)

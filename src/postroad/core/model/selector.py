@@ -30,14 +30,16 @@ class Selector(Struct, frozen=True, kw_only=True):
     def selects_all(self) -> bool:
         return self == EVERYTHING
 
-    def matches(self, message: MessagePosted, shown_sender: str = "") -> bool:
+    def matches(self, message: MessagePosted, shown_sender: str = "", *, is_asker_hidden: bool = False) -> bool:
         """Whether a message fits that its receiver is shown as one of ``shown_sender``; empty: of whoever sent it.
 
-        Nobody finds by selecting what is kept from them: one from whom the sender is hidden knows the message by pseudonyms.
+        Nobody finds by selecting what is kept from them: one from whom the sender is hidden knows the message by pseudonyms,
+        and one from whom the asker is hidden, the transaction of the response.
         """
         return (
             (not self.sender or (shown_sender or message.shown_sender or message.sender) == self.sender)
-            and (not (self.session or self.transaction) or self.by_pseudonym == bool(shown_sender))
+            and (not self.session or self.by_pseudonym == bool(shown_sender))
+            and (not self.transaction or self.by_pseudonym == (bool(shown_sender) or is_asker_hidden))
             and (self.type is None or message.type is self.type)
             and (not self.topic or message.topic == self.topic)
             and (not self.session or message.session == self.session)

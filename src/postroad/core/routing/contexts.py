@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from postroad.core.model.journal import Context, Hop, Returned
+from postroad.core.model.journal import Context, Hop, MessagePosted, Returned
 from postroad.core.model.message import Property
 
 SENDER = Context(0)
@@ -91,3 +91,14 @@ def augmented(own: tuple[Property, ...], returned: tuple[Property, ...]) -> tupl
     if not returned:
         return own
     return tuple({one.name: one for one in (*own, *returned)}.values())
+
+
+def is_asker_hidden(message: MessagePosted, place: int, hops: tuple[Hop, ...], logical: tuple[Hop, ...]) -> bool:
+    """Whether this is the response of a hidden service at one that this service has brought in, so on the same side."""
+    if message.answers is None or not message.answers.shown_requester or place == len(hops) - 1:
+        return False
+    ancestry = Ancestry(hops, logical)
+    *_, outermost = ancestry.upwards(place)
+    *_, requester = ancestry.upwards(len(hops) - 1)
+    above = ancestry.hop(outermost.id)
+    return outermost.id != requester.id and above is not None and above.invoker == message.sender

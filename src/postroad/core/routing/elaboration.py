@@ -245,7 +245,7 @@ def _placement(node: Invocation, kind: ActionKind) -> ActionKind:
     if wrong:
         raise Refused(
             "route.invalid",
-            f"A rule of {node.service.address} asks for {kind.value}, which is not for a {node.role.value}; "
+            f"A rule of {node.told} asks for {kind.value}, which is not for a {node.role.value}; "
             "give the rule the role it is meant for",
         )
     return kind

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from postroad.core.admission.policy import KEPT
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Argument
 from postroad.core.model.rule import RuleRole
@@ -59,6 +60,17 @@ class Invocation:
     def sender(self) -> Invocation:
         """Whose message it is."""
         return self if self.invoker is None else self.invoker.sender
+
+    @property
+    def told(self) -> str:
+        """The service in a text that the sender reads: by its address, unless somebody else keeps it to itself."""
+        house = self.sender.service.organization.casefold()
+        above = self.invoker
+        while above is not None and above.service.gcid != self.shown_sender:
+            above = above.invoker
+        known = [self.service] if above is None else [self.service, above.service]
+        is_known = not self.shown_sender or house in [one.organization.casefold() for one in known]
+        return self.service.address if is_known else KEPT
 
     @property
     def root(self) -> Invocation:

@@ -32,7 +32,7 @@ def lay_out(roots: Sequence[Invocation], numbers: dict[Invocation, int] | None =
     numbered = number(roots, numbers or {}, free)
     order = [node for root in roots for node in root.in_order()]
     if len(order) > HOPS_MOST:
-        raise too_long(order[-1].service.address)
+        raise too_long(order[-1].told)
     plain = numbers is None and all(is_plain(node) for node in order)
     hops = [(node, _hop(node, None if plain else numbered)) for node in order]
     return Route(
@@ -93,6 +93,6 @@ def check_delivered(recipient: Invocation) -> None:
     if last.service.logical_only and not last.dynamic:
         raise Refused(
             "route.invalid",
-            f"{last.service.address} takes part by its rules alone, and none of them redirected this message; "
+            f"The message would end at {last.told}, which takes part by its rules alone, and none of them redirected it; "
             "send it to another service, or ask its owner",
         )

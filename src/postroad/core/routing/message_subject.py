@@ -85,7 +85,9 @@ def given_to(node: Invocation, subject: Subject, directory: Directory) -> Subjec
 def _between_hidden_parties(header: Header, node: Invocation) -> Header:
     """A response as one side of it may know it, where somebody stands between the two."""
     if node.root.role is RuleRole.SENDER and header.shown_requester is not None:
-        return replace(header, to=(Addressed(party=header.shown_requester),), reference="")
+        expires_at_us = _in_seconds(header.expires_at_us)  # it is the request's
+        to = (Addressed(party=header.shown_requester),)
+        return replace(header, to=to, reference="", expires_at_us=expires_at_us)
     if node.root.role is not RuleRole.SENDER and header.shown_sender is not None:
         return replace(header, sender=header.shown_sender)
     return header
@@ -102,7 +104,13 @@ def _isolated(header: Header, node: Invocation, directory: Directory) -> Header:
         handle="",
         reference="",
         route=(),
+        posted_at_us=_in_seconds(header.posted_at_us),  # by more exact ones it could be found among others
+        expires_at_us=_in_seconds(header.expires_at_us),
     )
+
+
+def _in_seconds(at_us: int) -> int:
+    return at_us - at_us % 1_000_000
 
 
 def _addressed(recipient: Recipient, sender: Service, directory: Directory) -> Addressed:

@@ -59,9 +59,11 @@ def _as_seen_above(admitted: Admitted, queued: Queued) -> tuple[str, Status | No
 
 
 def _named(queued: Queued, requester: Service, directory: Directory) -> str:
-    """Whom the responder takes for the requester."""
+    """Whom the responder takes for the requester, be that still there or not."""
+    if not queued.shown_sender:
+        return requester.address
     shown = directory.services.get(queued.shown_sender)
-    return shown.address if shown is not None else requester.address
+    return shown.address if shown is not None else queued.shown_sender
 
 
 def _asks_for_returns(hop: Hop, directory: Directory) -> bool:

@@ -59,3 +59,24 @@ def test_many_at_once_cost_many_tokens() -> None:
         "RateLimit": '"default";r=10;t=3',
         "Retry-After": "2",
     }
+
+
+@given(
+    per_s=st.integers(1, 20), calls=st.lists(st.tuples(st.floats(0, 30), st.integers(1, 500)), min_size=1, max_size=30)
+)
+def test_nobody_gets_more_by_asking_for_much_at_once(per_s: int, calls: list[tuple[float, int]]) -> None:
+    """Over any time, all but the last call fit into a bucket and what time adds."""
+    limiter, now, given_out, last = RateLimiter(per_s), 0.0, 0, 0
+    for wait, count in calls:
+        now += wait
+        if limiter.take("house", now, count=count).allowed:
+            given_out, last = given_out + count, count
+    assert given_out - last <= per_s * 4 + per_s * now + 1e-6
+
+
+def test_a_call_larger_than_a_bucket_is_paid_for_afterwards() -> None:
+    limiter = RateLimiter(10)
+    assert limiter.take("a", 0.0, count=1_000).remaining == 0
+    refused = limiter.take("a", 4.0)
+    assert (refused.allowed, refused.retry_after_s) == (False, 93)
+    assert limiter.take("a", 97.0).allowed

@@ -1,0 +1,259 @@
+"""What goes wrong between two that are kept from each other: errors, refusals, lists and ways back name neither to the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from postroad.api.resources.message_views import summary
+from postroad.core.codecs.lexical import write_time
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Policy, Service, Transport, Visibility
+from postroad.core.model.message import Delivered, Status
+from postroad.errors import Refused
+from postroad.flow import administration_dead_letters as letters
+from postroad.flow.administration import removing
+from postroad.flow.administration_explaining import stored
+from postroad.flow.administration_messages import Wish, browse, history
+from postroad.flow.administration_resending import resend
+from postroad.flow.administration_trying import stored_message
+from postroad.flow.configure import saving
+from tests.unit.flow.test_mapped_services import House, gcid, house, tells_nothing
+
+__all__ = ["house"]  # the fixture
+
+
+def names_no_provider(house: House, *told: Any) -> None:
+    """Assert that nothing in what the first sender was told speaks of the provider."""
+    text = b" ".join(msgspec.json.encode(one, enc_hook=str) for one in told).decode().casefold()
+    for word in ("second", gcid(house.second)):
+        assert word not in text, f"{word!r} is told: {text}"
+
+
+async def asked(house: House) -> Delivered:
+    """A request of the first sender's at the provider."""
+    await house.confirmed()
+    await house.post(house.first, "Enterprise/Account")
+    [delivered] = await house.received(house.second)
+    return delivered
+
+
+async def remove(house: House, caller: Caller) -> None:
+    trust = map(removing, house.network.directory.trust_of(gcid(caller)))
+    await house.network.configuration.change("test", [removing(service_of(caller)), *trust])
+
+
+def service_of(caller: Caller) -> Service:
+    assert caller.service is not None
+    return caller.service
+
+
+async def give_up(house: House, delivered: Delivered, reason: str) -> None:
+    """As a push does after its last try."""
+    number = house.network.tokens.number(delivered.token)
+    found = await house.network.desk.find(number) if number is not None else None
+    assert found is not None
+    await house.network.ending.give_up(found.queued, "failed", reason)
+
+
+async def with_stamp(house: House, role: str) -> Caller:
+    """A service of the provider's that its messages pass."""
+    stamp = await house.running.register("Second/Stamp", visibility=Visibility.PUBLIC)
+    side = "addServiceAfter" if role == "sender" else "addServiceBefore"
+    await house.rule(house.second, {side: "Second/Stamp"}, role=role)
+    return stamp
+
+
+@pytest.mark.req("N7", "Z5")
+async def test_a_push_that_failed_does_not_tell_the_first_sender_where(house: House) -> None:
+    delivered = await asked(house)
+    await give_up(house, delivered, "hooks.second.example: nothing listens there")
+    [error] = await house.received(house.first)
+    assert error.status is not None
+    assert error.status.code == "route.failed"
+    names_no_provider(house, error)
+
+
+@pytest.mark.req("N7", "Z5")
+async def test_an_account_that_is_removed_meanwhile_still_stands_between_them(house: House) -> None:
+    delivered = await asked(house)
+    await remove(house, house.account)
+    result = await house.answer(house.second, delivered)
+    assert [one.service for one in result.recipients] == [gcid(house.account)]
+    tells_nothing(house, result, await history(house.network, house.second, result.session))
+    [response] = await house.received(house.first)
+    names_no_provider(house, response, await history(house.network, house.first, response.session))
+
+
+@pytest.mark.req("N7", "Z5")
+async def test_an_error_response_in_the_place_of_a_removed_account_does_not_come_from_the_provider(
+    house: House,
+) -> None:
+    delivered = await asked(house)
+    await remove(house, house.account)
+    await give_up(house, delivered, "handed out 9 times")
+    [error] = await house.received(house.first)
+    assert error.sender_gcid == gcid(house.account)
+    names_no_provider(house, error)
+
+
+@pytest.mark.req("N7", "Z5")
+@pytest.mark.parametrize("status", [None, Status("broken", "no")])
+async def test_a_second_answer_is_refused_without_the_session_that_others_know(
+    house: House, status: Status | None
+) -> None:
+    await house.confirmed()
+    await house.running.register("Third/End", visibility=Visibility.PUBLIC)
+    await house.rule(house.first, {"addServiceAfter": "Enterprise/Account"}, role="sender")
+    await house.post(house.first, "Third/End")
+    [passing] = await house.received(house.second)
+    await house.answer(house.second, passing)
+    with pytest.raises(Refused, match=r"reference\.answered") as refused:
+        await house.answer(house.second, passing, status)
+    assert refused.value.session == passing.session
+
+
+@pytest.mark.req("N7", "Z5")
+async def test_lists_and_trials_show_the_first_sender_no_provider(house: House) -> None:
+    delivered = await asked(house)
+    await house.answer(house.second, delivered)
+    [response] = await house.received(house.first)
+    names_no_provider(house, await stored_message(house.network, house.first, response.session))
+    for box in ("sent", "received"):
+        [row] = (await browse(house.network, house.first, Wish(box=box))).rows
+        names_no_provider(house, summary(box, row, house.network.directory))
+        [row] = (await browse(house.network, house.second, Wish(box=box))).rows
+        tells_nothing(house, summary(box, row, house.network.directory))
+    await house.post(house.enterprise, "Enterprise/Account")
+    [row] = (await browse(house.network, house.enterprise, Wish(box="sent"))).rows
+    assert summary("sent", row, house.network.directory)["recipients"] == ["Second/In"], "the enterprise may know"
+
+
+@pytest.mark.req("N7", "R13", "Z5")
+async def test_what_a_response_passes_on_either_side_is_for_that_side(house: House) -> None:
+    stamp = await with_stamp(house, "sender")
+    delivered = await asked(house)
+    await house.answer(house.second, delivered)
+    [passing] = await house.received(stamp)
+    tells_nothing(house, passing)
+    assert passing.reference is not None
+    assert (passing.transaction, passing.reference.session) == (delivered.transaction, delivered.session)
+    assert passing.expires_at_us == delivered.expires_at_us
+    result = await house.answer(stamp, passing)
+    tells_nothing(house, result)
+    assert result.transaction == delivered.transaction
+    [response] = await house.received(house.first)
+    assert response.trace == ()
+    names_no_provider(house, response)
+
+
+@pytest.mark.req("N7", "R15", "Z5")
+@pytest.mark.parametrize("role", ["sender", "recipient"])
+async def test_a_failure_on_the_provider_s_side_names_nobody(house: House, role: str) -> None:
+    stamp = await with_stamp(house, role)
+    await house.confirmed()
+    session = await house.post(house.first, "Enterprise/Account")
+    if role == "sender":
+        [delivered] = await house.received(house.second)
+        await house.answer(house.second, delivered)
+    [passing] = await house.received(stamp)
+    await house.answer(stamp, passing, Status("broken", "the stamp of Second is broken"))
+    [error] = await house.received(house.first)
+    assert error.status is not None
+    assert error.status.code == "route.failed"
+    names_no_provider(house, error, await history(house.network, house.first, session))
+
+
+@pytest.mark.req("N7", "N11", "Z5")
+async def test_a_way_back_that_is_closed_on_the_provider_s_side_names_nobody(house: House) -> None:
+    stamp = await with_stamp(house, "sender")
+    delivered = await asked(house)
+    await house.change(stamp, suspended="unpaid")
+    with pytest.raises(Refused, match="suspended") as refused:
+        await house.answer(house.second, delivered)
+    tells_nothing(house, str(refused.value))
+    [error] = await house.received(house.first)
+    names_no_provider(house, error)
+
+
+@pytest.mark.req("N7", "R14", "Z5")
+@pytest.mark.parametrize("fault", ["suspended", "gone", "logical only", "policy", "misplaced rule", "circle"])
+async def test_a_refusal_does_not_name_the_provider_that_made_the_route_invalid(house: House, fault: str) -> None:
+    await house.confirmed()
+    match fault:
+        case "suspended":
+            await house.change(house.second, suspended="unpaid")
+        case "gone":
+            await house.network.configuration.change("test", [removing(service_of(house.second))])
+        case "logical only":
+            await house.change(house.second, logical_only=True)
+        case "policy":
+            await house.change(house.second, policy=Policy(transport=Transport.TLS))
+        case "misplaced rule":
+            await house.rule(house.second, {"addServiceAfter": "Second/Other"})
+        case _:
+            await house.rule(house.second, {"redirect": "Enterprise/Account"})
+    with pytest.raises(Refused) as refused:
+        await house.post(house.first, "Enterprise/Account")
+    names_no_provider(house, str(refused.value))
+    caller = replace(house.enterprise, secure=fault == "policy")
+    with pytest.raises(Refused) as refused:
+        await house.post(caller, "Enterprise/Account")
+    assert fault in ("gone", "policy") or "second" in str(refused.value).casefold(), "its owner is told who it is"
+
+
+@pytest.mark.req("N7", "D2", "Z5")
+async def test_nobody_on_the_provider_s_side_finds_by_selecting_what_was_asked(house: House) -> None:
+    stamp = await with_stamp(house, "sender")
+    await house.confirmed()
+    session = await house.post(house.first, "Enterprise/Account")
+    [delivered] = await house.received(house.second)
+    await house.answer(house.second, delivered)
+    assert await house.received(stamp, transaction=session) == []
+    [found] = await house.received(stamp, transaction=delivered.transaction)
+    assert found.transaction == delivered.transaction
+
+
+@pytest.mark.req("N7", "R16", "Z5")
+async def test_rules_of_the_provider_see_no_time_more_exact_than_a_second(house: House) -> None:
+    await house.confirmed()
+    since = {"greaterThan": {"header": "postedAt", "value": "2000-01-01T00:00:00Z", "as": "date"}}
+    await house.rule(house.second, {"stopRuleEvaluation": True}, since, role="recipient")
+    await house.post(house.first, "Enterprise/Account")
+    [delivered] = await house.received(house.second)
+    [tried] = (await stored(house.network, house.second, delivered.session)).services
+    told = tried.rules[0].told
+    assert told is not None
+    assert told.held
+    assert told.seen == (write_time(delivered.posted_at_us),)
+
+
+@pytest.mark.req("D7", "N7", "N11", "Z5")
+@pytest.mark.parametrize("fault", ["account", "enterprise", "revoked", "account gone", "sender", "provider"])
+async def test_what_failed_at_the_provider_is_resent_only_while_its_way_is_open(house: House, fault: str) -> None:
+    delivered = await asked(house)
+    await give_up(house, delivered, "hooks.second.example: nothing listens there")
+    enroll = house.running.enroll
+    people = [await enroll(f"p@{name}.example", organization=name) for name in ("First", "Second")]
+    [[first], [second]] = [(await letters.browse(house.network, one, letters.Wish())).found for one in people]
+    names_no_provider(house, replace(first.letter, number=0))
+    tells_nothing(house, replace(second.letter, number=0))
+    match fault:
+        case "enterprise":
+            enterprise = house.network.directory.organization("Enterprise")
+            assert enterprise is not None
+            await house.network.configuration.change("test", [saving(replace(enterprise, suspended="unpaid"))])
+        case "revoked":
+            await house.trust.revoke(gcid(house.second), gcid(house.account), (gcid(house.second),))
+        case "account gone":
+            await remove(house, house.account)
+        case _:
+            one = {"account": house.account, "sender": house.first, "provider": house.second}[fault]
+            await house.change(one, suspended="unpaid")
+    for person, found, is_told_nothing in zip(people, (first, second), (names_no_provider, tells_nothing), strict=True):
+        with pytest.raises(Refused, match=r"suspended|recipient\.not-allowed") as refused:
+            await resend(house.network, person, found.letter.id, "mended")
+        is_told_nothing(house, str(refused.value))

@@ -4,7 +4,7 @@
 
 Both sides read the same pieces of an NDJSON archive of orders of 2 KB, route them through a network whose rules look into header
 and body and bring in two services, and write one row for each message as Parquet. The plain side is what one would write without
-Spark: processes that take shares of the pieces and write with Arrow. Both are warm, they take turns, and the best round counts.
+Spark: processes that take shares of the pieces and write them down. Both are warm, they take turns, and the best round counts.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import multiprocessing
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from multiprocessing.pool import Pool
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 from msgspec.structs import replace
@@ -30,9 +31,9 @@ from benchmarks.routing_cases import BODY, ORDER
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.warehouse.bulk.archive import Piece, pieces_of
 from postroad.warehouse.bulk.directory_text import DirectoryText, directory_from, text_of
-from postroad.warehouse.bulk.job import LaneRun, lane_rows, result_of, shares_of
+from postroad.warehouse.bulk.job import LaneRun, lane_rows, shares_of
 from postroad.warehouse.bulk.lane import schema_of
-from postroad.warehouse.bulk.output import PARQUET
+from postroad.warehouse.bulk.output import PARQUET, write, write_file
 from postroad.warehouse.bulk.reading import Unsaid
 from postroad.warehouse.bulk.routing import RouteLane
 from postroad.warehouse.session import WarehouseSettings, spark_session
@@ -51,22 +52,24 @@ def make_archive(folder: Path, count: int) -> None:
             file.write(JSON_FORM.encode_post(replace(ORDER, handle=f"order-{number}")) + b"\n")
 
 
-def plain_share(pieces: list[Piece], text: DirectoryText, file: Path) -> None:
+def plain_share(pieces: list[Piece], text: DirectoryText, file: Path) -> int:
     lane = RouteLane()
-    with pq.ParquetWriter(file, schema_of(lane), compression="zstd") as writer:
-        for batch in lane_rows(pieces, lane, directory_from(text), UNSAID):
-            writer.write_batch(batch)
+    return write_file(lane_rows(pieces, lane, directory_from(text), UNSAID), schema_of(lane), str(file)).total()
 
 
-def plain_side(pool: Pool, pieces: list[Piece], text: DirectoryText, processes: int) -> Side:
+def plain_side(pool: Pool, pieces: list[Piece], text: DirectoryText, processes: int, messages: int) -> Side:
     shares = shares_of(pieces, SHARES_PER_PROCESS * processes)
 
     def run(folder: Path) -> None:
-        folder.mkdir()
         tasks = [(share, text, folder / f"{number}.parquet") for number, share in enumerate(shares)]
-        pool.starmap(plain_share, tasks, chunksize=1)
+        check_count({"rows": sum(pool.starmap(plain_share, tasks, chunksize=1))}, messages)
 
     return run
+
+
+def check_count(counts: Mapping[str, Any], messages: int) -> None:
+    if counts["rows"] != messages:
+        raise AssertionError(f"{messages} messages gave {counts}")
 
 
 def check(plain: Path, spark: Path) -> None:
@@ -107,8 +110,8 @@ def main() -> None:
         spark = spark_session(WarehouseSettings(folder=folder, master=f"local[{given.processes}]"), "benchmark")
         run = LaneRun(lane=RouteLane(), pieces=pieces, directory=directory, unsaid=UNSAID)
         sides: dict[str, Side] = {
-            "plain": plain_side(pool, pieces, text_of(directory), given.processes),
-            "spark": lambda target: result_of(spark, run).write.parquet(str(target / PARQUET)),
+            "plain": plain_side(pool, pieces, text_of(directory), given.processes, given.messages),
+            "spark": lambda target: check_count(write(spark, run, str(target)), given.messages),
         }
         best = best_of(sides, given.rounds, folder)
         spark.stop()

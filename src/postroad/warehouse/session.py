@@ -106,7 +106,7 @@ def _prepare_environment(settings: WarehouseSettings) -> None:
     """What Spark's launcher reads from the environment; an explicit choice of the user's stays."""
     home = java_home()
     if home is not None:
-        os.environ.setdefault("JAVA_HOME", str(home))
+        os.environ["JAVA_HOME"] = str(home)
     if settings.is_local:
         os.environ["PYSPARK_PYTHON"] = sys.executable  # local workers must not be another Python
     else:

@@ -120,7 +120,7 @@ def _contexts(payers: st.SearchStrategy[str]) -> st.SearchStrategy[Context | Non
 def posts(draw: st.DrawFn) -> MessagePosted:
     copies = [
         Copy("x", draw(hops())) if draw(st.integers(0, 5)) else Copy("x", (), "recipient.unknown", "")
-        for _ in range(draw(st.integers(1, 3)))
+        for _ in range(draw(st.integers(0, 3)))
     ]
     kind = draw(st.sampled_from([MessageType.REQUEST, MessageType.RESPONSE, MessageType.NOTIFICATION]))
     form = draw(st.sampled_from(["json", "json", "soap12", "network"]))

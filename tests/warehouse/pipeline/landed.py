@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,9 @@ from postroad.warehouse.sources import LogSource, SegmentLog, Span
 KEY = [("seq", "ascending"), ("ordinal", "ascending")]
 
 
-def made_up_journal(folder: Path, messages: int, seed: int = 7) -> SegmentLog:
+def made_up_journal(folder: Path, messages: int, first_day: date = date(2026, 10, 1)) -> SegmentLog:
     """A journal of a few days of traffic."""
-    asyncio.run(generate(TrafficPlan(organizations=12, days=3, messages=messages, seed=seed), folder))
+    asyncio.run(generate(TrafficPlan(organizations=12, days=3, messages=messages, first_day=first_day), folder))
     return SegmentLog(folder=folder)
 
 

@@ -1,6 +1,6 @@
 """A real standalone cluster of Spark on this machine, started from the wheel: a master and workers of one core each.
 
-Workers are given no way to this source tree, so what they run has come from the driver.
+Workers find a package ``postroad`` that cannot be imported, so what they run has come from the driver.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ class SparkCluster:
         return f"spark://127.0.0.1:{self._port}"
 
     def __enter__(self) -> SparkCluster:
-        self._folder.mkdir(parents=True)
+        decoy = self._folder / "decoy" / "postroad"
+        decoy.mkdir(parents=True)
+        (decoy / "__init__.py").write_text("raise ImportError('this is not the package of the driver')\n")
         try:
             self._start("master", MASTER, "--port", str(self._port))
             self._wait_for("I have been elected leader", 1)
@@ -64,7 +66,7 @@ class SparkCluster:
 
     def _start(self, name: str, *command: str) -> None:
         program = Path(pyspark.__file__).parent / "bin" / "spark-class"
-        environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "SPARK_LOCAL_IP")}
+        environment = os.environ | {"PYTHONPATH": str(self._folder / "decoy")}
         environment |= {"JAVA_HOME": str(java_home()), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
         environment |= {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1"}
         with (self._folder / f"{name}.log").open("wb") as log:

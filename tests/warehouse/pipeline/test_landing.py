@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
-from pyspark.errors import StreamingQueryException
 
+from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.segments import SegmentJournal
 from postroad.core.model.journal import AccessRecorded, encode
 from postroad.errors import Misconfigured, Unavailable
@@ -18,7 +20,7 @@ from postroad.ports import NewRecord
 from postroad.warehouse.jobs.exclusive import exclusive
 from postroad.warehouse.jobs.export import export
 from postroad.warehouse.jobs.landing import Landing, land, land_archive, landed_seq
-from postroad.warehouse.sources import Archive, SegmentLog, Span
+from postroad.warehouse.sources import Archive, PostgresLog, SegmentLog, Span
 from postroad.warehouse.sources.archive import FORMS, Form
 from postroad.warehouse.store import DeltaStore
 from postroad.warehouse.store.staging import Staged
@@ -70,7 +72,8 @@ async def test_a_journal_that_grows_is_landed_from_where_it_was(spark: SparkSess
 
 def test_a_warehouse_holds_one_journal(spark: SparkSession, tmp_path: Path, journal: SegmentLog) -> None:
     """Neither another journal nor an older copy of the same one is landed on top of what is there."""
-    store, other = DeltaStore(spark, tmp_path / "tables"), made_up_journal(tmp_path / "other", messages=170, seed=8)
+    store = DeltaStore(spark, tmp_path / "tables")
+    other = made_up_journal(tmp_path / "other", messages=200, first_day=date(2026, 9, 1))
     land(spark, store, journal)
     held = counts(store.folder)
     assert other.head() > journal.head()
@@ -82,7 +85,7 @@ def test_a_warehouse_holds_one_journal(spark: SparkSession, tmp_path: Path, jour
     assert counts(store.folder) == held
 
 
-class Broken(Exception):
+class BrokenError(Exception):
     """What the tests break the store with."""
 
 
@@ -98,12 +101,12 @@ class BreakingStore(DeltaStore):
         self, found: Staged, versions: Mapping[str, int], *, replaced: Sequence[str] | None = None, whole: bool = False
     ) -> None:
         if self.moment == "before the files are moved":
-            raise Broken
+            raise BrokenError("Broken")
         if self.moment == "between files and commit":
             found.publish()
-            raise Broken
+            raise BrokenError("Broken")
         super().commit(found, versions, replaced=replaced, whole=whole)
-        raise Broken
+        raise BrokenError("Broken")
 
 
 @pytest.mark.req("P1")
@@ -117,7 +120,7 @@ def test_failures_before_and_after_each_commit_lose_and_double_nothing(
         for moment in MOMENTS:
             failing = BreakingStore(spark, tmp_path)
             failing.moment = moment
-            with pytest.raises(StreamingQueryException, match="Broken"):
+            with pytest.raises(Unavailable, match="Broken"):
                 land(spark, failing, journal, entries_per_batch=per_batch)
         reached.append(landed_seq(store))
         assert counts(store.folder)["rows"] == counts(store.folder)["keys"]
@@ -156,6 +159,40 @@ def test_an_export_that_was_interrupted_goes_on(tmp_path: Path, journal: Segment
     assert len(lines) == events(journal).num_rows
 
 
+@pytest.mark.req("P1")
+async def test_the_journal_in_postgresql_is_landed_the_same_way(
+    spark: SparkSession, tmp_path: Path, postgres_database: str
+) -> None:
+    store, source = DeltaStore(spark, tmp_path), PostgresLog(url=postgres_database)
+    journal = await PostgresJournal.open(postgres_database)
+    try:
+        for number in range(1, 4):
+            entries = [AccessRecorded(number, "x", f"login {n}") for n in range(5 * number)]
+            await journal.append([NewRecord(encode(entry), None) for entry in entries])
+            await asyncio.to_thread(land, spark, store, source, entries_per_batch=7)
+    finally:
+        await journal.close()
+    assert landed_seq(store) == 30
+    assert landed(store.folder).equals(await asyncio.to_thread(events, source))
+
+
+async def test_damage_in_the_journal_is_told_in_its_own_words(spark: SparkSession, tmp_path: Path) -> None:
+    """A worker finds it; whoever ran the command reads what the journal's reader says, and no stack trace."""
+    store, source = DeltaStore(spark, tmp_path / "tables"), SegmentLog(folder=tmp_path / "journal")
+    journal = SegmentJournal.open(source.folder)
+    for words in ("sound", "spoilt"):
+        await journal.append([NewRecord(encode(AccessRecorded(1, "x", words)), None)])
+    await journal.close()
+    [segment] = source.folder.glob("*.seg")
+    segment.write_bytes(segment.read_bytes().replace(b"spoilt", b"SPOILT"))
+    with pytest.raises(Unavailable, match="run `postroad verify`") as failed:
+        land(spark, store, source)
+    assert failed.value.code == "warehouse.failed"
+    assert failed.value.detail.startswith(f"storage.damaged: {segment}")
+    assert "\n" not in failed.value.detail
+    assert not store.exists("log")
+
+
 def test_a_folder_without_an_archive_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured, match="no archive"):
         Archive.found_in(tmp_path)
@@ -164,7 +201,7 @@ def test_a_folder_without_an_archive_is_said_so(tmp_path: Path) -> None:
 def test_a_line_that_is_none_of_ours_fails_and_lands_nothing(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "1-1.jsonl").write_text('{"seq": "not a number"}\n')
     store = DeltaStore(spark, tmp_path / "tables")
-    with pytest.raises(Exception, match=r"(?i)malformed"):
+    with pytest.raises(Unavailable, match="Cannot parse the field name 'seq'"):
         land_archive(spark, store, Archive.found_in(tmp_path))
     assert not store.exists("log")
 

@@ -223,7 +223,9 @@ def overdue(out: Output, day: datetime | None, settings: Settings) -> None:
 
 @command
 @click.argument("period")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="csv", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="csv", show_default=True, help="Form of the files."
+)
 @click.option("--out", "target", type=click.Path(path_type=Path), required=True, help="Folder for the files.")
 @click.option("--organization", default="", help="Only of this organization.")
 @in_warehouse

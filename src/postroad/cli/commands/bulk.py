@@ -52,7 +52,7 @@ def route(
     Each message and recipient gives a row: its itinerary, or the fault that a server would have refused it for.
     """
     from postroad.warehouse.bulk.archive import Form, pieces_of
-    from postroad.warehouse.bulk.job import LaneRun, result_of
+    from postroad.warehouse.bulk.job import LaneRun
     from postroad.warehouse.bulk.output import require_new, write
     from postroad.warehouse.bulk.reading import Unsaid
     from postroad.warehouse.bulk.routing import RouteLane
@@ -64,7 +64,7 @@ def route(
     unsaid = Unsaid(sender=sender, at_us=_at_us(at))
     run = LaneRun(lane=RouteLane(), pieces=pieces, directory=network, unsaid=unsaid)
     with job_bar(out, spark, "routing"):
-        counts = write(spark, result_of(spark, run), folder, ndjson=ndjson)
+        counts = write(spark, run, folder, ndjson=ndjson)
     _report(out, counts, folder)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from pathlib import Path
@@ -71,7 +72,7 @@ def watch(
     source = journal_source(settings)
     work = PipelineWork.begin(out, cluster.session("postroad pipeline"), warehouse_folder(settings, folder))
     looks = 0
-    with work.exclusively():
+    with work.exclusively(), contextlib.suppress(KeyboardInterrupt):
         while times is None or looks < times:
             if looks:
                 time.sleep(every)

@@ -106,6 +106,7 @@ REFUSALS: dict[str, Refusal] = {
     "network.busy": Refusal(503, "The network is too busy"),
     "network.unavailable": Refusal(503, "The network cannot do this now"),
     "warehouse.busy": Refusal(503, "Another job is writing the warehouse"),
+    "warehouse.failed": Refusal(500, "A job of the warehouse failed"),
     "request.malformed": Refusal(400, "The HTTP request is not valid"),
     "request.timeout": Refusal(408, "The request took too long to arrive"),
     "request.header-too-large": Refusal(431, "The request's headers are too large"),

@@ -84,11 +84,10 @@ def logged_prices(log: DataFrame) -> PriceList:
 
 
 def owners(log: DataFrame) -> DataFrame:
-    """Grain: one row per service, with the organization that owns it."""
+    """Grain: one row per service, with the organization that owns it: as its first version says."""
     from pyspark.sql import functions as fn
 
-    services = log.where((fn.col("object_kind") == "service") & fn.col("object_value").isNotNull())
-    organization = fn.get_json_object("object_value", "$.organization")
-    return services.groupBy(fn.col("object_key").alias("gcid")).agg(
-        fn.min_by(organization, "object_version").alias("organization")
+    first = log.where("object_kind = 'service' and object_version = 1 and object_value is not null")
+    return first.select(
+        fn.col("object_key").alias("gcid"), fn.get_json_object("object_value", "$.organization").alias("organization")
     )

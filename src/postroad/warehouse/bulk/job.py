@@ -40,10 +40,12 @@ class LaneRun:
 
 
 def result_of(spark: SparkSession, run: LaneRun) -> DataFrame:
-    """A lane's rows about an archive; nothing is done until somebody asks for them."""
-    shares = shares_of(run.pieces, SHARES_PER_CORE * spark.sparkContext.defaultParallelism)
-    text = spark.sparkContext.broadcast(text_of(run.directory))
-    return over_shares(spark, shares, _lane_work(text, run.lane, run.unsaid), schema_of(run.lane))
+    """A lane's rows about an archive, for whoever goes on with them in Spark; nothing is done until somebody asks for them."""
+    return over_shares(spark, run_shares(spark, run), lane_work(spark, run), schema_of(run.lane))
+
+
+def run_shares(spark: SparkSession, run: LaneRun) -> Shares:
+    return shares_of(run.pieces, SHARES_PER_CORE * spark.sparkContext.defaultParallelism)
 
 
 def shares_of(pieces: Sequence[Piece], most: int) -> Shares:
@@ -68,7 +70,11 @@ def over_shares(
     return spark.range(0, len(shares), 1, len(shares)).mapInArrow(work_on, from_arrow_schema(schema))
 
 
-def _lane_work(text: Broadcast[DirectoryText], lane: Lane, unsaid: Unsaid) -> Callable[[Iterator[Piece]], Batches]:
+def lane_work(spark: SparkSession, run: LaneRun) -> Callable[[Iterator[Piece]], Batches]:
+    """The run's work on a share, as a function that can be sent to workers."""
+    text: Broadcast[DirectoryText] = spark.sparkContext.broadcast(text_of(run.directory))
+    lane, unsaid = run.lane, run.unsaid
+
     def work_on(pieces: Iterator[Piece]) -> Batches:
         return lane_rows(pieces, lane, directory_from(text.value), unsaid)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from postroad.errors import Misconfigured
+from postroad.warehouse.jobs.failing import told_plainly
 from postroad.warehouse.sources.archive import Archive
 from postroad.warehouse.sources.log_source import LogSource, Span
 from postroad.warehouse.store.table_store import LANDED_ON, NEVER, TableStore
@@ -73,7 +74,8 @@ def land(
 
         stream = log_stream(spark, source, after=after, entries_per_batch=entries_per_batch)
         writer = stream.writeStream.foreachBatch(land_batch).option("checkpointLocation", f"file://{scratch}")
-        writer.trigger(availableNow=True).start().awaitTermination()
+        with told_plainly():
+            writer.trigger(availableNow=True).start().awaitTermination()
     return Landing(after=after, upto=landed_seq(store), batches=batches)
 
 
@@ -112,7 +114,8 @@ def land_archive(
     for start in range(0, len(new), FILES_PER_COMMIT):
         files = new[start : start + FILES_PER_COMMIT]
         frame = _dated(archive.frame(spark, files), today())
-        batches += store.append_all(frame, TABLE, {_file_app(file): 0 for file in files})
+        with told_plainly():
+            batches += store.append_all(frame, TABLE, {_file_app(file): 0 for file in files})
         landed(start + len(files))
     return Landing(after=after, upto=landed_seq(store), batches=batches, files=len(new))
 

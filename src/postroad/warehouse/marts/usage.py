@@ -17,45 +17,48 @@ from postroad.warehouse.billing.uses import local_day
 GRAIN = ("organization", "service", "role", "day", "size_class")
 SIZE_CLASSES = ((1_000, "to 1 kB"), (10_000, "to 10 kB"), (100_000, "to 100 kB"), (1_000_000, "to 1 MB"))
 LARGEST = "over 1 MB"
+ROLES = ("sender", "recipient", "in transit")
 # By `delivery`, and not by `hops`, which are costly to read.
 ACCEPTED = f"kind = 'message.posted' and delivery is not null and not (form <=> '{BY_NETWORK}')"
 RETURNED = "kind = 'invocation.returned' and status_code is null"
 
 
-def size_class(size: Column) -> Column:
-    found = fn.when(size <= SIZE_CLASSES[0][0], SIZE_CLASSES[0][1])
-    for most, name in SIZE_CLASSES[1:]:
-        found = found.when(size <= most, name)
-    return found.otherwise(LARGEST)
+def size_class(number: Column) -> Column:
+    """The name of the class with this number."""
+    names = [name for _, name in SIZE_CLASSES] + [LARGEST]
+    return fn.element_at(fn.array(*[fn.lit(name) for name in names]), number + 1)
+
+
+def _class_number(size: Column) -> Column:
+    return sum((fn.when(size > most, 1).otherwise(0) for most, _ in SIZE_CLASSES), fn.lit(0))
 
 
 def usage(log: DataFrame, owners: DataFrame, time_zone: str = "UTC") -> DataFrame:
-    """Usage from events, each of them once; summed up by pairs of services first, so that little is left to share out."""
-    counted = log.where(fn.expr(f"({ACCEPTED}) or ({RETURNED})"))
+    """Usage from events, each of them once. Names are put to what is left after summing up, which is little."""
+    counted = log.where(f"({ACCEPTED}) or ({RETURNED})")
     is_message = fn.col("kind") == "message.posted"
+    parts = fn.when(is_message, fn.array(_part("sender", 0), _part("recipient", 1))).otherwise(fn.array(_part("by", 2)))
     day = fn.col("day") if time_zone == "UTC" else local_day(fn.col("at_us"), time_zone)
-    pairs = counted.groupBy(
-        fn.when(is_message, fn.col("sender")).alias("sender"),
-        fn.when(is_message, fn.col("recipient")).alias("recipient"),
-        fn.when(~is_message, fn.col("by")).alias("worker"),
-        day.alias("day"),
-        size_class(fn.col("size")).alias("size_class"),
-    ).agg(
+    rows = counted.select(
+        fn.explode(parts).alias("part"), day.alias("day"), _class_number(fn.col("size")).alias("class"), "size"
+    )
+    summed = rows.groupBy("part.service", "part.role", "day", "class").agg(
         fn.count("*").alias("messages"),
         fn.sum("size").alias("bytes"),
         fn.sum(fn.expr(f"(size + {KILOBYTE - 1}) div {KILOBYTE}")).alias("kilobytes"),
     )
-    return _by_role(pairs, owners)
-
-
-def _by_role(pairs: DataFrame, owners: DataFrame) -> DataFrame:
-    roles = fn.array(
-        *[
-            fn.struct(fn.col(column).alias("service"), fn.lit(role).alias("role"))
-            for column, role in (("sender", "sender"), ("recipient", "recipient"), ("worker", "in transit"))
-        ]
-    )
-    rows = pairs.withColumn("part", fn.explode(roles)).where("part.service is not null")
     known = fn.broadcast(owners.select(fn.col("gcid").alias("service"), "organization"))
-    named = rows.select("*", "part.*").join(known, "service", "left").fillna({"organization": UNKNOWN})
-    return named.groupBy(*GRAIN).agg(*[fn.sum(name).alias(name) for name in ("messages", "bytes", "kilobytes")])
+    named = summed.join(known, "service", "left")
+    roles = fn.array(*[fn.lit(role) for role in ROLES])
+    return named.select(
+        fn.coalesce("organization", fn.lit(UNKNOWN)).alias("organization"),
+        "service",
+        fn.element_at(roles, fn.col("role") + 1).alias("role"),
+        "day",
+        size_class(fn.col("class")).alias("size_class"),
+        *("messages", "bytes", "kilobytes"),
+    )
+
+
+def _part(column: str, role: int) -> Column:
+    return fn.struct(fn.col(column).alias("service"), fn.lit(role).alias("role"))

@@ -125,10 +125,17 @@ async def _at_stop(network: Network, caller: Caller, session: str, delivery: int
     await network.indexed()
     if not SESSION.match(session) or not 0 < delivery <= DELIVERY_MOST:
         raise not_found()
-    content = await _found(network, caller, session, network.tokens.veil.real_number(delivery))
-    if content is None:
+    number = network.tokens.veil.real_number(delivery)
+    content = await _found(network, caller, session, number)
+    if content is None or (number == delivery and _is_isolated(content, is_mine(caller, network.directory))):
         raise not_found()
     return content
+
+
+def _is_isolated(content: Content, mine: Mine) -> bool:
+    """Whether those with these services know the delivery by the pseudonym of its number; the number is not for them to find."""
+    stop = content.stop
+    return stop is not None and bool(stop.shown_sender) and not (mine(stop.message.sender) or mine(stop.shown_sender))
 
 
 async def _found(network: Network, caller: Caller, session: str, number: int) -> Content | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from postroad.core.delivery.documents import access_for, may_read
+from postroad.core.delivery.documents import access_at, access_for, may_read
 from postroad.core.identity.veil import is_pseudonym
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
@@ -163,7 +163,7 @@ def _sight(queued: Queued, mine: Mine, directory: Directory) -> Callable[[str], 
     """Which documents of a delivery those with these services may see; None when they may not know of it."""
     hop = queued.hops[queued.hop]
     sender = directory.services.get(queued.message.sender)
-    given = access_for(sender, directory.services.get(hop.service)) if queued.in_transit else None
+    given = access_at(hop, sender, directory) if queued.in_transit else None
     isolating = hop.context.shown_sender if hop.context is not None else ""
     if mine(hop.service) or (mine(queued.message.sender) and (not isolating or mine(isolating))):
         return lambda part_id: may_read(part_id, given)

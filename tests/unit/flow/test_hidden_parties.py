@@ -11,8 +11,8 @@ import pytest
 from postroad.api.resources.message_views import summary
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Policy, Service, Transport, Visibility
-from postroad.core.model.message import Delivered, Status
+from postroad.core.model.directory import DocumentAccess, Policy, Service, Transport, Visibility
+from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient, Status
 from postroad.errors import Refused
 from postroad.flow import administration_dead_letters as letters
 from postroad.flow.administration import removing
@@ -319,3 +319,22 @@ async def test_the_enterprise_itself_may_be_excepted_by_its_provider(house: Hous
     [delivered] = await house.received(house.second)
     await house.answer(house.second, delivered)
     assert len(await house.received(house.enterprise)) == 1
+
+
+@pytest.mark.req("N5", "N7")
+async def test_what_is_withheld_from_an_account_on_the_way_is_withheld_from_its_provider(house: House) -> None:
+    await house.confirmed()
+    end = await house.running.register("Third/End", visibility=Visibility.PUBLIC)
+    await house.rule(house.first, {"addServiceAfter": "Enterprise/Account"}, role="sender")
+    withheld = (DocumentAccess(service="Enterprise", read=("open",), change=("open",)),)
+    await house.change(house.first, document_access=withheld)
+    parts = tuple(Part(id=name, content_type="text/plain", data=b"x") for name in ("open", "secret"))
+    await house.network.post(house.first, Message(to=(Recipient("Third/End"),), parts=parts))
+    [passing] = await house.received(house.second)
+    assert [part.id for part in passing.parts] == ["open"]
+    number = house.network.tokens.veil.number(house.network.tokens.number(passing.token) or 0)
+    assert [one.id for one in await parts_at_stop(house.network, house.second, passing.session, number)] == ["open"]
+    changed = (Part(id="open", content_type="text/plain", data=b"changed"),)
+    await house.network.post(house.second, Message(type=MessageType.RESPONSE, reference=passing.token, parts=changed))
+    [arrived] = await house.received(end)
+    assert {part.id: part.data for part in arrived.parts} == {"open": b"changed", "secret": b"x"}

@@ -112,6 +112,16 @@ async def test_a_form_is_good_for_who_saw_it_for_that_provider_and_a_while(place
     assert (await send(place, "owner@mybiz", form)).status_code == 303
 
 
+@pytest.mark.req("N8", "Z4")
+async def test_a_form_leads_to_the_site_that_the_person_has_read_of(place: Market) -> None:
+    form = fields(await browse(place, "owner@mybiz", PAGE)) | {"service": "Shipping"}
+    await place.change(DISPATCH, provisioning_url="https://elsewhere.example/page")
+    assert (await send(place, "owner@mybiz", form)).status_code == 403
+    assert place.trust() == ({}, {})
+    again = fields(await browse(place, "owner@mybiz", PAGE)) | {"service": "Shipping"}
+    assert (await send(place, "owner@mybiz", again)).headers["location"].startswith("https://elsewhere.example/page?")
+
+
 @pytest.mark.req("N8", "N1", "N3")
 @pytest.mark.parametrize(
     ("who", "path", "status"),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from postroad.core.delivery.documents import access_for, may_read
+from postroad.core.delivery.documents import access_at, access_for, may_read
 from postroad.core.identity.veil import is_pseudonym
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
@@ -125,10 +125,17 @@ async def _at_stop(network: Network, caller: Caller, session: str, delivery: int
     await network.indexed()
     if not SESSION.match(session) or not 0 < delivery <= DELIVERY_MOST:
         raise not_found()
-    content = await _found(network, caller, session, network.tokens.veil.real_number(delivery))
-    if content is None:
+    number = network.tokens.veil.real_number(delivery)
+    content = await _found(network, caller, session, number)
+    if content is None or (number == delivery and _is_isolated(content, is_mine(caller, network.directory))):
         raise not_found()
     return content
+
+
+def _is_isolated(content: Content, mine: Mine) -> bool:
+    """Whether those with these services know the delivery by the pseudonym of its number; the number is not for them to find."""
+    stop = content.stop
+    return stop is not None and bool(stop.shown_sender) and not (mine(stop.message.sender) or mine(stop.shown_sender))
 
 
 async def _found(network: Network, caller: Caller, session: str, number: int) -> Content | None:
@@ -156,7 +163,7 @@ def _sight(queued: Queued, mine: Mine, directory: Directory) -> Callable[[str], 
     """Which documents of a delivery those with these services may see; None when they may not know of it."""
     hop = queued.hops[queued.hop]
     sender = directory.services.get(queued.message.sender)
-    given = access_for(sender, directory.services.get(hop.service)) if queued.in_transit else None
+    given = access_at(hop, sender, directory) if queued.in_transit else None
     isolating = hop.context.shown_sender if hop.context is not None else ""
     if mine(hop.service) or (mine(queued.message.sender) and (not isolating or mine(isolating))):
         return lambda part_id: may_read(part_id, given)

@@ -99,7 +99,8 @@ class AnswerStage:
     def _holds(self, token: str, queued: Queued) -> bool:
         if queued.token:  # worked out when it was handed out
             return compare_digest(token.encode(), queued.token.encode())
-        return self._tokens.holds(token, queued.number, queued.message.session, queued.recipient)
+        session, hidden = queued.message.session, bool(queued.shown_sender)
+        return self._tokens.holds(token, queued.number, session, queued.recipient, hidden=hidden)
 
     async def _acknowledge(self, admitted: Admitted, found: Found) -> PostResult:
         taken = [found.queued] if found.state is State.QUEUED else []

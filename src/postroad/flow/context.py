@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from postroad.core.delivery.documents import access_for, readable
+from postroad.core.delivery.documents import access_at, readable
 from postroad.core.identity.veil import Veil
 from postroad.core.model.delivery import Queued
 from postroad.core.model.message import Cookie, Delivered, MessageType, PostResult, Reference
@@ -33,9 +33,7 @@ def in_context(delivered: Delivered, queued: Queued, directory: Directory, veil:
         properties=augmented(delivered.properties, ancestry.seen_at(queued.hop, queued.content.returned)),
     )
     if queued.in_transit:
-        access = access_for(
-            directory.services.get(queued.message.sender), directory.services.get(hops[queued.hop].service)
-        )
+        access = access_at(hops[queued.hop], directory.services.get(queued.message.sender), directory)
         delivered = replace(delivered, parts=readable(delivered.parts, access))
     if context.shown_sender:
         return isolated(delivered, context.shown_sender, directory, veil)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from postroad.core.admission.admit import Admitted
 from postroad.core.audit.passing import unnamed
-from postroad.core.delivery.documents import access_for, merged
+from postroad.core.delivery.documents import access_at, merged
 from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import InvocationReturned, Returned
 from postroad.core.model.message import Part, PostResult, RecipientResult, Status
@@ -80,7 +80,7 @@ class GoOnStage:
     async def _parts(self, admitted: Admitted, queued: Queued, directory: Directory) -> tuple[Part, ...]:
         """The message's parts after this answer; one without documents, or an error, leaves them as they were."""
         message = admitted.message
-        access = access_for(directory.services.get(queued.message.sender), admitted.sender)
+        access = access_at(queued.hops[queued.hop], directory.services.get(queued.message.sender), directory)
         if message.parts and message.status is None and access is None:
             return message.parts
         body = await self._desk.body(queued)

@@ -12,7 +12,8 @@ from dataclasses import replace
 from hmac import compare_digest
 
 from postroad.core.configuration.cookies import cookie_fault
-from postroad.core.model.directory import Service
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Role, Service
 from postroad.core.model.ids import GCID
 from postroad.core.model.message import Cookie
 from postroad.core.model.snapshot import Directory
@@ -72,11 +73,13 @@ class Trust:
     def _waits_for(self, provider: Service, gcid: str, token: str) -> bool:
         """Whether this very confirmation is waited for, in time or not."""
         directory = self._configuration.directory()
-        found = directory.provisionings.get(gcid)
+        found, service = directory.provisionings.get(gcid), directory.services.get(gcid)
         return (
             found is not None
+            and service is not None
             and found.provider == provider.gcid
-            and gcid in directory.services
+            and not directory.is_suspended(service)
+            and _may_still_begin(found.started_by, service, directory)
             and compare_digest(found.token_hash.encode(), token_hash(token).encode())
         )
 
@@ -103,6 +106,12 @@ class Trust:
         if changes:
             await self._configuration.change(by, changes, "cookie registered" if cookie else "cookie removed")
         return known
+
+
+def _may_still_begin(email: str, service: Service, directory: Directory) -> bool:
+    """Whether the person who began it may still speak for the enterprise."""
+    person = directory.person(email)
+    return person is not None and Caller(person=person).has_role(service.organization, Role.DEVELOPER)
 
 
 def _known(directory: Directory, service: Service, sender: str) -> str:

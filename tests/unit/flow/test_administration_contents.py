@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from postroad.core.configuration.rules import RuleEntry, rule_of
+from postroad.core.identity.veil import is_pseudonym
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import DocumentAccess, Visibility
 from postroad.core.model.journal import AccessRecorded, decode
@@ -69,8 +70,10 @@ class House:
 
     async def seen(self, viewer: Caller, session: str, stop: str) -> list[str] | None:
         """Ids of the parts that the viewer sees at a stop; None where it does not even see the stop."""
+        number = self.deliveries[stop]
+        known = self.network.tokens.veil.number(number) if is_pseudonym(session) else number
         try:
-            parts = await parts_at_stop(self.network, viewer, session, self.deliveries[stop])
+            parts = await parts_at_stop(self.network, viewer, session, known)
         except Refused as refusal:
             if refusal.code != "not-found":
                 raise

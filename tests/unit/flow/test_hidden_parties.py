@@ -11,11 +11,12 @@ import pytest
 from postroad.api.resources.message_views import summary
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Policy, Service, Transport, Visibility
-from postroad.core.model.message import Delivered, Status
+from postroad.core.model.directory import DocumentAccess, Policy, Service, Transport, Visibility
+from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient, Status
 from postroad.errors import Refused
 from postroad.flow import administration_dead_letters as letters
 from postroad.flow.administration import removing
+from postroad.flow.administration_contents import parts_at_stop
 from postroad.flow.administration_explaining import stored
 from postroad.flow.administration_messages import Wish, browse, history
 from postroad.flow.administration_resending import resend
@@ -257,3 +258,83 @@ async def test_what_failed_at_the_provider_is_resent_only_while_its_way_is_open(
         with pytest.raises(Refused, match=r"suspended|recipient\.not-allowed") as refused:
             await resend(house.network, person, found.letter.id, "mended")
         is_told_nothing(house, str(refused.value))
+
+
+@pytest.mark.req("N7", "M7", "Z5")
+async def test_the_number_behind_a_pseudonym_is_not_found_by_trying(house: House) -> None:
+    """A number tells which messages were posted together; after a restart no desk remembers which token it gave out."""
+    delivered = await asked(house)
+    tokens, network = house.network.tokens, house.network
+    number, proof = tokens.number(delivered.token), delivered.token.partition(".")[2]
+    assert number is not None
+    found = await network.desk.find(number)
+    assert found is not None
+    found.queued.token = ""
+    with pytest.raises(Refused, match=r"reference\.invalid"):
+        await house.answer(house.second, replace_token(delivered, f"{number:x}.{proof}"))
+    with pytest.raises(Refused, match="not-found"):
+        await parts_at_stop(network, house.second, delivered.session, number)
+    assert await parts_at_stop(network, house.second, delivered.session, tokens.veil.number(number))
+    assert await house.answer(house.second, delivered)
+
+
+def replace_token(delivered: Delivered, token: str) -> Delivered:
+    return msgspec.structs.replace(delivered, token=token)
+
+
+@pytest.mark.req("N7", "Z1", "Z5")
+async def test_the_provider_is_not_found_by_excepting_it_from_a_policy(house: House) -> None:
+    await house.confirmed()
+    await house.change(house.account, policy=Policy(transport=Transport.TLS))
+    told = set()
+    for guess in ("Second", "Third"):
+        policy = Policy(transport=Transport.TLS, except_for=(guess, "Enterprise"))
+        sender = replace(await house.change(house.first, policy=policy), secure=True)
+        with pytest.raises(Refused, match=r"policy\.transport") as refused:
+            await house.post(sender, "Enterprise/Account")
+        told.add(str(refused.value))
+    assert len(told) == 1
+
+
+@pytest.mark.req("N7", "Z1", "Z5")
+async def test_the_first_sender_is_not_found_by_excepting_it_from_a_policy(house: House) -> None:
+    delivered = await asked(house)
+    told = set()
+    for guess in ("First", "Third"):
+        policy = Policy(transport=Transport.TLS, except_for=(guess,))
+        house.second = replace(await house.change(house.second, policy=policy), secure=True)
+        for attempt in (house.answer(house.second, delivered), house.post(house.first, "Enterprise/Account")):
+            with pytest.raises(Refused, match=r"policy\.transport") as refused:
+                await attempt
+            told.add(str(refused.value))
+    assert len(told) == 2, "one refusal for each, whatever was guessed"
+
+
+@pytest.mark.req("N7", "Z1")
+async def test_the_enterprise_itself_may_be_excepted_by_its_provider(house: House) -> None:
+    policy = Policy(transport=Transport.TLS, except_for=("Enterprise",))
+    await house.confirmed()
+    house.second = replace(await house.change(house.second, policy=policy), secure=True)
+    await house.post(house.enterprise, "Enterprise/Account")
+    [delivered] = await house.received(house.second)
+    await house.answer(house.second, delivered)
+    assert len(await house.received(house.enterprise)) == 1
+
+
+@pytest.mark.req("N5", "N7")
+async def test_what_is_withheld_from_an_account_on_the_way_is_withheld_from_its_provider(house: House) -> None:
+    await house.confirmed()
+    end = await house.running.register("Third/End", visibility=Visibility.PUBLIC)
+    await house.rule(house.first, {"addServiceAfter": "Enterprise/Account"}, role="sender")
+    withheld = (DocumentAccess(service="Enterprise", read=("open",), change=("open",)),)
+    await house.change(house.first, document_access=withheld)
+    parts = tuple(Part(id=name, content_type="text/plain", data=b"x") for name in ("open", "secret"))
+    await house.network.post(house.first, Message(to=(Recipient("Third/End"),), parts=parts))
+    [passing] = await house.received(house.second)
+    assert [part.id for part in passing.parts] == ["open"]
+    number = house.network.tokens.veil.number(house.network.tokens.number(passing.token) or 0)
+    assert [one.id for one in await parts_at_stop(house.network, house.second, passing.session, number)] == ["open"]
+    changed = (Part(id="open", content_type="text/plain", data=b"changed"),)
+    await house.network.post(house.second, Message(type=MessageType.RESPONSE, reference=passing.token, parts=changed))
+    [arrived] = await house.received(end)
+    assert {part.id: part.data for part in arrived.parts} == {"open": b"changed", "secret": b"x"}

@@ -11,7 +11,7 @@ import pytest
 
 from postroad.core.configuration.rules import RuleEntry, rule_of
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Accepts, Policy, Transport, Visibility
+from postroad.core.model.directory import Accepts, Policy, Role, Transport, Visibility
 from postroad.core.model.message import Cookie, Delivered, Message, MessageType, Part, Recipient, Status
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.core.model.selector import Selector
@@ -45,6 +45,7 @@ class House:
         self.enterprise = await register("Enterprise/Office")
         self.second = await register("Second/In", visibility=Visibility.PUBLIC, accepts=Accepts.PROVISIONED)
         self.other = await register("Second/Other", visibility=Visibility.PUBLIC)
+        self.owner = await self.running.enroll("p@enterprise.example", organization="Enterprise")
         self.account = await register("Enterprise/Account", accepts=Accepts.LISTED, accepts_from=("First",))
         await self.begun()
 
@@ -225,8 +226,7 @@ async def test_the_first_sender_sees_the_account_in_the_place_of_the_provider(ho
         assert [copy.recipient for copy in request.copies] == ["Enterprise/Account"] == [answer.sender]
         explained = await stored(house.network, house.first, known)
         assert "second" not in msgspec.json.encode(explained, enc_hook=str).decode().casefold()
-    owner = await house.running.enroll("p@enterprise.example", organization="Enterprise")
-    told = await history(house.network, owner, session)
+    told = await history(house.network, house.owner, session)
     assert {stop.service for copy in told.messages[0].copies for stop in copy.stops} == {"Second/In"}
 
 
@@ -357,6 +357,19 @@ async def test_a_confirmation_counts_once_in_time_with_its_token_from_its_provid
     assert [item.content for item in house.network.directory.cookies.values()] == [COOKIE.content]
 
 
+@pytest.mark.req("N8", "N11")
+@pytest.mark.parametrize("change", [{"role": Role.VIEWER}, {"organization": "Elsewhere"}, None])
+async def test_who_may_not_begin_any_more_is_not_confirmed(house: House, change: dict[str, Any] | None) -> None:
+    person = house.owner.person
+    assert person is not None
+    if change is None:
+        house.account = await house.change(house.account, suspended="unpaid")
+    else:
+        await house.network.configuration.change("test", [saving(replace(person, **change))])
+    with pytest.raises(Refused, match=r"provisioning\.invalid"):
+        await house.confirmed()
+
+
 @pytest.mark.req("N9", "Z5")
 async def test_a_cookie_is_seen_by_its_service_alone(house: House) -> None:
     transit = await house.running.register("Transit/Stamp", visibility=Visibility.PUBLIC)
@@ -369,10 +382,9 @@ async def test_a_cookie_is_seen_by_its_service_alone(house: House) -> None:
     [delivered] = await house.received(house.second)
     assert delivered.cookie == COOKIE
     await house.network.settle(house.second, Settlement(tokens=(delivered.token,)))
-    owner = await house.running.enroll("p@enterprise.example", organization="Enterprise")
-    for asking in (owner, house.account, house.enterprise):
+    for asking in (house.owner, house.account, house.enterprise):
         for told in (
-            await history(house.network, owner, passing.session),
+            await history(house.network, house.owner, passing.session),
             await browse(house.network, asking, Wish(box="sent")),
         ):
             assert COOKIE.content not in msgspec.json.encode(told, enc_hook=str).decode()

@@ -32,7 +32,7 @@ async def show_form(request: Request) -> Response:
     provider = trusting.offering(caller, api.network.directory, asked.get("provider", ""))
     named = asked.get("organization") or caller.organization
     house = organization_for(caller, api.network.directory, named, Role.DEVELOPER)
-    proof = api.network.tokens.forms.make(caller.name, provider.gcid, api.network.clock.now_us())
+    proof = api.network.tokens.forms.make(caller.name, _subject(provider.gcid, provider), api.network.clock.now_us())
     body = _form(provider, house.name, asked.get("service") or provider.name, proof)
     policy = " ".join(text for text in (POLICY, origin(provider.provisioning_url)) if text)
     return page(f"Connect {house.name} with {provider.address}", body, headers={"Content-Security-Policy": policy})
@@ -72,11 +72,17 @@ async def provision(request: Request) -> Response:
     wish = trusting.Wish(
         organization=form.get("organization", ""), provider=form.get("provider", ""), service=form.get("service", "")
     )
-    _check_shown(api, caller, wish.provider, form.get("proof", ""))
+    provider = trusting.offering(caller, api.network.directory, wish.provider)
+    _check_shown(api, caller, _subject(wish.provider, provider), form.get("proof", ""))
     begun = await trusting.begin(api.administration, caller, wish, api.own_address.url)
     return Response(status_code=303, headers={"Location": begun.redirect, "Referrer-Policy": "no-referrer"})
 
 
-def _check_shown(api: ApiContext, caller: Caller, provider: str, proof: str) -> None:
-    if not api.network.tokens.forms.holds(proof, caller.name, provider, api.network.clock.now_us()):
+def _subject(gcid: str, provider: Service) -> str:
+    """What the person has read: whom they would be connected with, and where they would be sent."""
+    return f"{gcid} {provider.provisioning_url}"
+
+
+def _check_shown(api: ApiContext, caller: Caller, subject: str, proof: str) -> None:
+    if not api.network.tokens.forms.holds(proof, caller.name, subject, api.network.clock.now_us()):
         raise Refused("permission.denied", "This form was not shown to you, or a while ago; open the page again")

@@ -63,9 +63,12 @@ def promised_level(service: Service) -> AuthenticationLevel:
 def check_policies(
     caller: Caller, sender: Service, others: tuple[Service, ...], kept: Collection[str] = frozenset()
 ) -> None:
-    """Refuse a route on which anyone falls short of what another one's policy demands; ``kept`` are those not to be named."""
+    """Refuse a route on which anyone falls short of what another one's policy demands; ``kept`` are those not to be named.
+
+    Between those and the sender no exception counts: either could find out by its own policy whom the other one is.
+    """
     for service in (sender, *others):
-        if service is sender or not is_excepted(sender, service.policy):
+        if service is sender or service.gcid in kept or not is_excepted(sender, service.policy):
             check_connection(caller, service, f"{_told(service, kept)} asks")
     check_promises(sender, others, kept)
 
@@ -79,8 +82,10 @@ def check_promises(sender: Service, others: tuple[Service, ...], kept: Collectio
         if not asks_for_tls and not least:
             continue
         for other in others:
-            if other.hosted is not Hosting.NONE or is_excepted(other, policy):
+            if other.hosted is not Hosting.NONE:
                 continue  # what the network runs itself is reached by no connection at all
+            if is_excepted(other, policy) and not (one is sender and other.gcid in kept):
+                continue
             if asks_for_tls and other.policy.transport is not Transport.TLS:
                 raise _unsafe("policy.transport", "for TLS on its messages' whole way", one, other, kept)
             if least and STRENGTH[promised_level(other)] < least:

@@ -8,8 +8,21 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from postroad.core.model.directory import DocumentAccess, Service
+from postroad.core.model.journal import Hop
 from postroad.core.model.message import Part
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
+
+
+def access_at(hop: Hop, sender: Service | None, directory: Directory) -> DocumentAccess | None:
+    """What the sender lets the service at this place do.
+
+    One that is kept from the sender in another one's place is given no more than that one, which the sender can name.
+    """
+    service, context = directory.services.get(hop.service), hop.context
+    if context is None or not context.isolated or not context.through:
+        return access_for(sender, service)
+    return access_for(sender, directory.services.get(context.through[-1])) or access_for(sender, service)
 
 
 def access_for(sender: Service | None, service: Service | None) -> DocumentAccess | None:

@@ -73,7 +73,9 @@ def given_to(node: Invocation, subject: Subject, directory: Directory) -> Subjec
     """
     header, parts = subject.view.header, subject.view.parts
     if node.role is RuleRole.IN_TRANSIT:
-        parts = readable(parts, access_for(directory.services.get(header.sender.gcid), node.service))
+        sender, named = directory.services.get(header.sender.gcid), node.invoker.service if node.invoker else None
+        in_place = access_for(sender, named) if node.isolated and node.through else None
+        parts = readable(parts, in_place or access_for(sender, node.service))
     if node.root.role is RuleRole.RECIPIENT and len(header.to) > 1:  # who else was written to is the sender's affair
         header = replace(header, to=(Addressed(party=party_of(node.root.service), arguments=node.root.arguments),))
     header = _between_hidden_parties(header, node)

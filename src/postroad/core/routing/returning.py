@@ -44,7 +44,7 @@ def return_route(admitted: Admitted, queued: Queued, requester: Service, directo
         requester, RuleRole.RECIPIENT, directory
     )
     if not watching and not ruled and not requester.logical_only:
-        check_policies(admitted.caller, admitted.sender, (requester,))
+        check_policies(admitted.caller, admitted.sender, (requester,), _unknown(queued, requester, admitted, directory))
         copy = Copy(_named(queued, requester, directory), (Hop(requester.gcid, (), admitted.sender.gcid),))
         return ReturnRoute(copy, shown_sender, status)
     return _elaborated(admitted, queued, requester, directory, watching, shown_sender)._replace(status=status)
@@ -64,6 +64,14 @@ def _named(queued: Queued, requester: Service, directory: Directory) -> str:
         return requester.address
     shown = directory.services.get(queued.shown_sender)
     return shown.address if shown is not None else queued.shown_sender
+
+
+def _unknown(queued: Queued, requester: Service, admitted: Admitted, directory: Directory) -> frozenset[str]:
+    """The requester's GCID, when the responder may not know who that is."""
+    shown = directory.services.get(queued.shown_sender)
+    known = [admitted.sender] if shown is None else [admitted.sender, shown]
+    is_known = requester.organization.casefold() in [one.organization.casefold() for one in known]
+    return frozenset([requester.gcid]) if queued.shown_sender and not is_known else frozenset()
 
 
 def _asks_for_returns(hop: Hop, directory: Directory) -> bool:
@@ -87,7 +95,7 @@ def _elaborated(
     elaboration.elaborate([recipient])
     check_delivered(recipient)
     roots = [*sender.after, *[_seen_again(hop, directory) for hop in watching], recipient]
-    kept = kept_invocations(admitted.sender, roots, directory)
+    kept = kept_invocations(admitted.sender, roots, directory) | _unknown(queued, requester, admitted, directory)
     check_policies(admitted.caller, admitted.sender, services_of(roots), kept)
     route = reach(lay_out(roots), 0, elaboration, admitted.sender)
     copy = Copy(_named(queued, requester, directory), route.hops, logical=route.logical)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LANDINGS = 3
-KILLS = int(os.environ.get("POSTROAD_KILLS", "5"))
+KILLS = int(os.environ.get("LANDING_KILLS", "5"))
 STARTING_S = 120.0
 MOMENTS = ("*.parquet", "_delta_log/*.json")  # what shows that a batch is being written, and that one is committed
 COMMAND = (sys.executable, "-c", "from postroad.cli.main import main; main()", "pipeline", "run", "--log-only")
@@ -112,7 +112,7 @@ def count_files(folder: Path, files: str) -> int:
 @pytest.mark.req("P1")
 @pytest.mark.timeout(2 * STARTING_S * (KILLS + 1))
 def test_landing_that_is_killed_again_and_again_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    """POSTROAD_KILLS=50 kills it fifty times. A kill is for the whole process group: driver, JVM and workers."""
+    """LANDING_KILLS=50 kills it fifty times. A kill is for the whole process group: driver, JVM and workers."""
     data, tables, chance = tmp_path / "data", tmp_path / "data" / "warehouse", random.Random(4)
     source = made_up_journal(data / JOURNAL_FOLDER, messages=1_500)
     batch = source.head() // (4 * KILLS)

@@ -30,13 +30,13 @@ def job_bar(
     from postroad.warehouse.progress import name_stages, watched
 
     name_stages(spark, what)
-    with _progress(unit) as bars:
-        job = bars.add_task(what, total=total)
+    with _progress() as bars:
+        job = bars.add_task(what, total=total, unit=unit)
         with watched(spark, _StageBars(bars).show):
             yield lambda done: bars.update(job, completed=done)
 
 
-def _progress(unit: str) -> Progress:
+def _progress() -> Progress:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -47,7 +47,7 @@ def _progress(unit: str) -> Progress:
         TimeRemainingColumn,
     )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(unit))
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
     return Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True)
 
 
@@ -64,5 +64,5 @@ class _StageBars:
             self._bars.remove_task(self._shown.pop(name))
         for name, stage in named.items():
             if name not in self._shown:
-                self._shown[name] = self._bars.add_task(name, total=stage.tasks)
+                self._shown[name] = self._bars.add_task(name, total=stage.tasks, unit="tasks")
             self._bars.update(self._shown[name], completed=stage.done, total=stage.tasks)

@@ -158,11 +158,12 @@ def test_objects_are_shown_and_credentials_are_not() -> None:
         ObjectChange("service", A, 3, {"name": "Orders"}),
         ObjectChange("credential", "k1", 1, {"secret": "argon2 hash"}),
         ObjectChange("person", "x@y", 1, {"password": "argon2 hash"}),
+        ObjectChange("kind of tomorrow", "z", 1, {"secret": "argon2 hash"}),
         ObjectChange("rule", "r", 2, None),
     )
     rows = rows_of([ConfigurationChanged(AT_US, "op@acme", "tidy", changes)])
-    assert [row.get("object_value") for row in rows] == ['{"name":"Orders"}', None, None, None]
-    assert [row["object_removed"] for row in rows] == [False, False, False, True]
+    assert [row.get("object_value") for row in rows] == ['{"name":"Orders"}', None, None, None, None]
+    assert [row["object_removed"] for row in rows] == [False, False, False, False, True]
     assert not any("argon2" in str(row) for row in rows)
 
 

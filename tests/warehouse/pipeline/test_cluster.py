@@ -62,7 +62,10 @@ def _start(master: str, data: Path) -> subprocess.Popen[str]:
         "spark.driver.host": "127.0.0.1",
     }
     given = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
-    return subprocess.Popen([*COMMAND, *options, *given], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("POSTROAD_")}
+    return subprocess.Popen(
+        [*COMMAND, *options, *given], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def _wait_until_tasks_write(job: subprocess.Popen[str], folder: Path) -> None:

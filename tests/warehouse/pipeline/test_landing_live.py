@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LANDINGS = 3
-KILLS = int(os.environ.get("POSTROAD_KILLS", "5"))
+KILLS = int(os.environ.get("POSTROAD_TEST_LANDING_KILLS", "5"))
+SEED = int(os.environ.get("POSTROAD_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
 STARTING_S = 120.0
-MOMENTS = ("*.parquet", "_delta_log/*.json")  # what shows that a batch is being written, and that one is committed
+MOMENTS = ("_delta_log/*.json", "*.parquet")  # what shows that a batch is committed, and that one is being written
 COMMAND = (sys.executable, "-c", "from postroad.cli.main import main; main()", "pipeline", "run", "--log-only")
 
 
@@ -70,10 +71,12 @@ class LandingProcess:
     def __init__(self, data: Path, batch: int) -> None:
         options = ("--data", str(data), "--batch", str(batch), "--master", "local[2]", "--driver-memory", "1g")
         conf = ("--conf", f"spark.driver.extraJavaOptions={QUICK_START}")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("POSTROAD_")}
         self.log = data.with_name("landing.log")
         with self.log.open("ab") as output:
             self._process = subprocess.Popen(
                 (*COMMAND, *options, *conf),
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -112,8 +115,9 @@ def count_files(folder: Path, files: str) -> int:
 @pytest.mark.req("P1")
 @pytest.mark.timeout(2 * STARTING_S * (KILLS + 1))
 def test_landing_that_is_killed_again_and_again_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    """POSTROAD_KILLS=50 kills it fifty times. A kill is for the whole process group: driver, JVM and workers."""
-    data, tables, chance = tmp_path / "data", tmp_path / "data" / "warehouse", random.Random(4)
+    """POSTROAD_TEST_LANDING_KILLS=50 kills it fifty times. A kill is for the whole process group: driver, JVM and workers."""
+    data, tables, chance = tmp_path / "data", tmp_path / "data" / "warehouse", random.Random(SEED)
+    print(f"POSTROAD_TEST_SEED={SEED}")
     source = made_up_journal(data / JOURNAL_FOLDER, messages=1_500)
     batch = source.head() // (4 * KILLS)
     reached = []

@@ -1,6 +1,6 @@
 """The sections below an organization in a document: one object per kind of thing, each with the same three questions.
 
-A later kind (bindings, models, batch policies, prices) becomes one more class here and one more field of
+A later kind (bindings, models, batch policies) becomes one more class here and one more field of
 ``OrganizationEntry``; planning, applying, exporting and the schema follow from that.
 """
 

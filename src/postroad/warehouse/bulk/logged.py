@@ -84,6 +84,8 @@ def as_posted(posted: MessagePosted, parts: tuple[Part, ...]) -> Message:
 def _recipient(copy: Copy) -> Recipient:
     if copy.code:
         return Recipient(copy.named)
+    if _is_plain(copy):
+        return Recipient(copy.named, copy.hops[-1].arguments)
     root = _recipients_number(copy)
     own = next(hop for hop, context in _invocations(copy) if context.id == root)
     return Recipient(copy.named, own.arguments)
@@ -94,6 +96,8 @@ def _explicit_route(copies: tuple[Copy, ...]) -> tuple[Recipient, ...]:
     copy = next((copy for copy in copies if not copy.code), None)
     if copy is None:
         return ()
+    if _is_plain(copy):
+        return tuple([Recipient(hop.service, hop.arguments) for hop in copy.hops[:-1]])
     recipient = _recipients_number(copy)
     named = [
         (context.id, Recipient(hop.service, hop.arguments))
@@ -101,6 +105,11 @@ def _explicit_route(copies: tuple[Copy, ...]) -> tuple[Recipient, ...]:
         if context.parent == 0 and not context.rule and context.id != recipient
     ]
     return tuple([stop for _, stop in sorted(named, key=lambda one: one[0])])
+
+
+def _is_plain(copy: Copy) -> bool:
+    """Whether no rule had a hand in it: then the sender named all, the recipient last."""
+    return copy.hops[-1].context is None and not copy.logical
 
 
 def _invocations(copy: Copy) -> list[tuple[Hop, Context]]:

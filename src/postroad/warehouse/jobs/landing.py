@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from postroad.errors import Misconfigured
 from postroad.warehouse.jobs.failing import told_plainly
+from postroad.warehouse.progress import name_stages
 from postroad.warehouse.sources.archive import Archive
 from postroad.warehouse.sources.log_source import LogSource, Span
 from postroad.warehouse.store.table_store import LANDED_ON, NEVER, TableStore
@@ -69,6 +70,7 @@ def land(
         def land_batch(frame: DataFrame, number: int) -> None:
             nonlocal batches
             upto = batch_end(Path(scratch), number)
+            name_stages(spark, f"entries up to {upto}")
             batches += store.append_all(_dated(frame, today()), TABLE, {APP: upto, mark: upto})
             landed(upto)
 

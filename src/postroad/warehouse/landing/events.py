@@ -36,7 +36,8 @@ from postroad.core.model.journal import (
 Row = tuple[Any, ...]
 Rows = Iterator[Row]
 
-PRIVATE_KINDS = frozenset({"cookie", "credential", "person", "provisioning"})  # their values stay in the journal
+# Objects whose values are landed; those of any other kind, credentials and people among them, stay in the journal.
+SHOWN_KINDS = frozenset({"organization", "service", "rule", "books", "tariff", "invoice", "payment"})
 COMMON = ("seq", "ordinal", "about", "at_us")
 
 _json = msgspec.json.Encoder(order="sorted").encode
@@ -224,7 +225,7 @@ def _configuration(seq: int, entry: ConfigurationChanged, _: int) -> Rows:
 
 
 def _object_value(change: ObjectChange) -> str | None:
-    if change.value is None or change.kind in PRIVATE_KINDS:
+    if change.value is None or change.kind not in SHOWN_KINDS:
         return None
     return _json(change.value).decode()
 

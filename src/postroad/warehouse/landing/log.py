@@ -16,7 +16,7 @@ numbered from 0 in the order of the entry; ``about`` says which it is. Every ent
 
 ``delivery`` therefore joins what made a delivery with what became of it. A column that means nothing for a row is null, never
 empty. Kept rule: columns are only ever added, at the end and nullable; ``schema_version`` says which there were when a row was
-made. No body and no credential gets here. No Spark in this module: workers import it for every batch.
+made. No body, no credential and nobody's personal data get here. No Spark in this module: workers import it for every batch.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("object_key", pa.string(), "its key; of a reference the name of the map"),
     Column("object_version", pa.int64(), "its version, counted from 1"),
     Column("object_removed", pa.bool_(), "whether it was removed"),
-    Column("object_value", pa.string(), "the object as JSON; never a credential's or a person's"),
+    Column("object_value", pa.string(), "the object as JSON; only of kinds that hold nothing private"),
     Column("schema_version", pa.int32(), "which columns there were when the row was made"),
 )
 

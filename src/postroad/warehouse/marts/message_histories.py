@@ -27,7 +27,8 @@ POSTED = (
 def message_histories(log: DataFrame) -> DataFrame:
     """The histories of all messages that were posted in this log."""
     happened = happenings(log)
-    whole = _first_stops(log, happened).join(_later_stops(log, happened), list(KEY), "left")
+    later = _later_stops(log, happened)
+    whole = _first_stops(log, happened).join(later, fn.col("delivery") == fn.col("began_with"), "left")
     whole = _in_last_round(whole, _rounds(log, happened))
     last_state = fn.coalesce(fn.element_at("later", -1)["state"], fn.col("first.state"))
     is_followed = fn.col("journey") == fn.col("delivery")
@@ -98,12 +99,13 @@ def _first_stops(log: DataFrame, happened: DataFrame) -> DataFrame:
 
 
 def _later_stops(log: DataFrame, happened: DataFrame) -> DataFrame:
-    """The further stops of the copies that have any."""
+    """The further stops of the copies that have any; a copy is known by its first delivery, so all is joined by one key."""
     rows = log.where(fn.col("kind").isin("invocation.returned", "delivery.resent"))
-    made = rows.select(*KEY, "hop", "delivery", "service", "size", fn.col("at_us").alias("made_at_us"))
+    began_with = fn.shiftleft("message_seq", 16).bitwiseOR(fn.col("copy").cast("bigint")).alias("began_with")
+    made = rows.select(began_with, "hop", "delivery", "service", "size", fn.col("at_us").alias("made_at_us"))
     found = made.join(happened, fn.col("delivery") == fn.col("number"), "left")
     stop = _stop(fn.col("hop"), fn.col("made_at_us"))
-    return found.groupBy(*KEY).agg(fn.array_sort(fn.collect_list(stop)).alias("later"))
+    return found.groupBy("began_with").agg(fn.array_sort(fn.collect_list(stop)).alias("later"))
 
 
 def _stop(hop: Column, queued_at_us: Column) -> Column:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from postroad.core.admission.admit import Admitted, admit
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import Copy, Hop
+from postroad.core.model.message import Message
 from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explanation import RuleTried, ServiceTried, unpack
@@ -115,13 +116,13 @@ def _held(service: str, name: str) -> ServiceTried:
     return ServiceTried(service, RuleRole.ANY, "", (RuleTried(name, 0, True),), {})
 
 
-def as_routed(logged: Logged, directory: Directory) -> Side:
-    """What would become of it under this directory."""
+def as_routed(logged: Logged, directory: Directory, message: Message | None = None) -> Side:
+    """What would become of it under this directory; ``message`` is the logged one, where it has been made again already."""
     sender = directory.services.get(logged.posted.sender)
     if sender is None:
         return Side(copies=(), code="sender.unknown", detail="The sending service does not exist any more")
     try:
-        admitted = _admitted(logged, sender, directory)
+        admitted = _admitted(logged, message or logged.message, sender, directory)
     except Refused as refusal:
         return Side(copies=(), code=refusal.code, detail=refusal.detail)
     try:
@@ -131,8 +132,8 @@ def as_routed(logged: Logged, directory: Directory) -> Side:
         return Side(copies=(), tried=attempted(admitted, directory).tried, code=refusal.code, detail=refusal.detail)
 
 
-def _admitted(logged: Logged, sender: Service, directory: Directory) -> Admitted:
-    return admit(logged.message, safest_caller(sender), directory, logged.posted.at_us)
+def _admitted(logged: Logged, message: Message, sender: Service, directory: Directory) -> Admitted:
+    return admit(message, safest_caller(sender), directory, logged.posted.at_us)
 
 
 def _change(place: int, named: str, before: Side, after: Side) -> CopyChange | None:

@@ -70,6 +70,7 @@ def _row(reader: JournalReader, record: Record, question: Question) -> dict[str,
 
 
 def compared_row(logged: Logged, question: Question) -> dict[str, Any]:
-    before = as_recorded(logged) if question.as_it_was else as_routed(logged, question.before)
-    after = as_routed(logged, question.after)
+    message = logged.message
+    before = as_recorded(logged) if question.as_it_was else as_routed(logged, question.before, message)
+    after = as_routed(logged, question.after, message)
     return message_row(logged, compare(logged, before, after), question.before, question.after)

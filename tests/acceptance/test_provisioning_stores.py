@@ -58,7 +58,9 @@ class Desk:
 
     async def furnish(self) -> None:
         houses = [Organization(name=name) for name in ("MyBiz", "Books", "Parcels")]
-        await self.network.configuration.change("test", [saving(item) for item in (*houses, BOOKS, PARCELS)])
+        await self.network.configuration.change(
+            "test", [saving(item) for item in (*houses, BOOKS, PARCELS, OWNER.person)]
+        )
 
     async def learn(self) -> None:
         """What other nodes have changed, at once rather than soon."""

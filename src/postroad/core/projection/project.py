@@ -220,7 +220,7 @@ def _ended(changes: Changes, seq: int, entry: DeliveriesEnded, facts: bytes, bod
 def _resent(changes: Changes, seq: int, entry: DeliveryResent, facts: bytes, body: BodyAt) -> None:
     number = delivery_number(seq, 0)
     journey = number if entry.followed else 0
-    _dealt_with(changes, seq, entry, entry.session, (entry.delivery,))
+    _dealt_with(changes, seq, entry, (entry.delivery,))
     changes["insert_round"].append((seq, entry.transaction, entry.message, entry.copy, journey, entry.delivery))
     changes["insert_resent_delivery"].append(
         (number, entry.message, entry.copy, entry.hop, entry.content, entry.next, entry.sender, entry.at_us,
@@ -233,14 +233,14 @@ def _resent(changes: Changes, seq: int, entry: DeliveryResent, facts: bytes, bod
 
 
 def _dropped(changes: Changes, seq: int, entry: DeliveriesDropped, facts: bytes, body: BodyAt) -> None:
-    _dealt_with(changes, seq, entry, "", entry.deliveries)
+    _dealt_with(changes, seq, entry, entry.deliveries)
 
 
 def _dealt_with(
-    changes: Changes, seq: int, entry: DeliveryResent | DeliveriesDropped, session: str, deliveries: tuple[int, ...]
+    changes: Changes, seq: int, entry: DeliveryResent | DeliveriesDropped, deliveries: tuple[int, ...]
 ) -> None:
     for key in unique_keys(entry):
-        changes["insert_seen"].append((key, session, seq))
+        changes["insert_seen"].append((key, "", seq))
     for number in deliveries:
         changes["deal_with"].append((seq, number))
 

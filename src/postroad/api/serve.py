@@ -57,9 +57,9 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
         proxies=TrustedProxies(settings.trusted_proxies),
     )
     port = await server.start(settings.host, settings.port)
-    _spare_the_collector()
     own_address.listens_on(port)
-    on_listening(own_address.url)
+    on_listening(own_address.url)  # before anything else: clients on this machine find the network by it
+    _spare_the_collector()
     try:
         await (_renewing(front) if front is not None else asyncio.Event().wait())
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+import time
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
@@ -15,6 +16,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from postroad.cli.connection import URL_FILE
 from postroad.cli.main import postroad
 from postroad.core.codecs.xml import parse
 from postroad.testing.server import ServerProcess
@@ -78,6 +80,8 @@ def month(spark: SparkSession, tmp_path: Path) -> Iterator[Month]:
     plan = TrafficPlan(organizations=6, days=3, messages=250, seed=11, first_day=date(2024, 10, 29))
     asyncio.run(generate(plan, tmp_path / "data" / "journal"))
     with ServerProcess(tmp_path / "data") as server:
+        while not (server.data / URL_FILE).exists():  # it listens a moment before it says where
+            time.sleep(0.01)
         yield Month(spark, server)
 
 

@@ -21,6 +21,9 @@ FORM_BYTES = 16 << 10
 FIELDS_MOST = 20
 POLICY = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 
+# Browsers read one scheme a field: behind another one, which they do not know, they would not see Basic and ask nobody.
+LOG_IN = {"WWW-Authenticate": 'Basic realm="postroad", charset="UTF-8"'}
+
 Shown = Callable[[Request], Awaitable[Response]]
 
 
@@ -45,7 +48,8 @@ def served(show: Shown) -> Shown:
         except (Refused, Unavailable) as error:
             found = of_error(error)
             title = REFUSALS[error.code].title if error.code in REFUSALS else "Not now"
-            return page(title, f"<p>{escape(error.detail)}.</p>", found.status, found.headers)
+            headers = dict(found.headers) | (LOG_IN if error.code == "authentication.required" else {})
+            return page(title, f"<p>{escape(error.detail)}.</p>", found.status, headers)
 
     return shown
 

@@ -141,7 +141,7 @@ async def test_a_node_hears_of_every_group_of_every_node(postgres_database: str)
     network = Network(here.desk, clock)
     last = [await network.post(network.message(to=tuple(f"{part:016x}" for part in range(size)))) for size in (1, 900)]
     for _ in range(100):
-        if there.told and there.told[-1] == last[-1]:
+        if here.told == there.told == last:
             break
         await asyncio.sleep(0.02)
     assert there.told == here.told == last

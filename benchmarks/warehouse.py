@@ -4,7 +4,8 @@
 
 The anchor S is how many rows of the log a CPU-second reads, all columns of it, from Parquet in the same warm session; so the
 shares say what a job costs on any machine. CPU seconds are those of the driver, its JVM and all Python workers; the best
-round counts. The log is made up by `postroad simulate`'s generator; each size is run after the one before it, in one session.
+round counts. The log is made up by `postroad simulate`'s generator; the sizes are run one after the other in one session, the
+largest first, so that none of them pays for compiling the code of the others.
 The exit code is 1 when a floor is missed. --publish rewrites the table in docs/explanation/performance.md.
 """
 
@@ -210,7 +211,7 @@ def growth(figures: list[Figures]) -> list[str]:
     """How CPU grew with the events, where a job ran at two sizes."""
     said = []
     for name in dict.fromkeys(one.job for one in figures):
-        sizes = [one for one in figures if one.job == name]
+        sizes = sorted((one for one in figures if one.job == name), key=lambda one: one.events)
         if len(sizes) > 1:
             first, last = sizes[0], sizes[-1]
             times = last.spark.cpu_s / first.spark.cpu_s
@@ -254,7 +255,7 @@ def main() -> None:
         settings = WarehouseSettings(folder=folder, master=f"local[{given.cores}]", driver_memory=given.memory)
         spark = spark_session(settings, "benchmark")
         figures: list[Figures] = []
-        for events in given.events:
+        for events in sorted(given.events, reverse=True):
             place = folder / f"{events:.0f}"
             place.mkdir(parents=True, exist_ok=True)
             figures += measured(Sized(spark, Peer(given.cores), place, int(events)), given.rounds)

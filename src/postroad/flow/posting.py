@@ -51,7 +51,7 @@ def part_facts(parts: tuple[Part, ...]) -> tuple[PartFacts, ...]:
 
 
 def _facts(part: Part) -> PartFacts:
-    return PartFacts(part.id, part.content_type, len(part.data), part.expires_at_us, part.attachment)
+    return PartFacts(part.id, part.content_type, len(part.data), part.expires_at_us, part.attachment, part.headers)
 
 
 def body_of(parts: tuple[Part, ...], explanation: bytes = b"") -> bytes | None:
@@ -82,6 +82,7 @@ def _part(fact: PartFacts, data: bytes) -> Part:
         data=data,
         expires_at_us=fact.expires_at_us,
         attachment=fact.attachment,
+        headers=fact.headers,
     )
 
 

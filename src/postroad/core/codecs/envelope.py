@@ -17,7 +17,7 @@ from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.json_shapes import JsonProblem
 from postroad.core.codecs.lexical import LAST_US, check_size, read_property, read_routing, read_text
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
-from postroad.core.codecs.parts import OCTETS, check_lists, in_order
+from postroad.core.codecs.parts import OCTETS, check_lists, in_order, read_headers
 from postroad.core.codecs.requests import checked_poll, checked_settlement
 from postroad.core.model.message import (
     Argument,
@@ -41,13 +41,14 @@ _Service = str | tuple[str, dict[str, str]]
 
 
 class EnvelopePart(Struct, array_like=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A further document or attachment: ``[id, content type, data, expires at µs, attachment]``."""
+    """A further document or attachment: ``[id, content type, data, expires at µs, attachment, headers]``."""
 
     id: str
     content_type: str
     data: bytes
     expires_at_us: _Time = 0
     attachment: bool = False
+    headers: dict[str, str] = {}
 
 
 class Envelope(Struct, array_like=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -132,7 +133,7 @@ class EnvelopeCodec:
         return checked_poll(_decode(body, _POLL), limits)
 
     def encode_delivered(self, messages: Sequence[Delivered]) -> bytes:
-        return _encode(messages)
+        return _encode([message if type(message) is Delivered else _plain(message) for message in messages])
 
     def decode_delivered(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> list[Delivered]:
         check_size(body, limits)
@@ -265,14 +266,20 @@ def _parts(e: Envelope, limits: WireLimits) -> tuple[Part, ...]:
             data=part.data,
             expires_at_us=part.expires_at_us,
             attachment=part.attachment,
+            headers=read_headers(part.headers.items(), "/parts", limits) if part.headers else (),
         )
         for number, part in enumerate(first + e.parts, start=1)
     )
 
 
+def _plain(message: Delivered) -> Delivered:
+    """Without what the network itself knows more of some deliveries."""
+    return Delivered(**{name: getattr(message, name) for name in Delivered.__struct_fields__})
+
+
 def envelope_of(message: Message) -> Envelope:
     first = message.parts[0] if message.parts else None
-    alone = first is not None and first.id == "1" and not (first.attachment or first.expires_at_us)
+    alone = first is not None and first.id == "1" and not (first.attachment or first.expires_at_us or first.headers)
     rest = message.parts[1:] if alone else message.parts
     single = len(message.to) == 1 and not message.to[0].arguments
     return Envelope(
@@ -289,9 +296,13 @@ def envelope_of(message: Message) -> Envelope:
         sender=message.sender,
         route=[_service(recipient) for recipient in message.route],
         status=message.status,
-        parts=[EnvelopePart(p.id, p.content_type, p.data, p.expires_at_us, p.attachment) for p in rest],
+        parts=[_written(part) for part in rest],
         routing=message.routing,
     )
+
+
+def _written(part: Part) -> EnvelopePart:
+    return EnvelopePart(part.id, part.content_type, part.data, part.expires_at_us, part.attachment, dict(part.headers))
 
 
 def _service(recipient: Recipient) -> _Service:

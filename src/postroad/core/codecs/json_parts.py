@@ -12,7 +12,7 @@ from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.json_shapes import JsonDate, JsonPart, JsonService
 from postroad.core.codecs.lexical import read_base64, read_property, read_text, read_time, write_time
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
-from postroad.core.codecs.parts import JSON, OCTETS, TEXT, check_count, is_xml
+from postroad.core.codecs.parts import JSON, OCTETS, TEXT, check_count, is_xml, read_headers
 from postroad.core.model.message import Argument, Part, Property, PropertyType, Recipient
 
 _RAW = msgspec.json.Decoder(Raw)
@@ -40,6 +40,7 @@ def _part(part: JsonPart, number: int, attachment: bool, pointer: str, limits: W
         data=data,
         expires_at_us=read_time(part.expiration, pointer + "/expiration") if part.expiration else 0,
         attachment=attachment,
+        headers=read_headers(part.headers.items(), pointer + "/headers", limits) if part.headers else (),
     )
 
 
@@ -55,7 +56,7 @@ def _content(part: JsonPart, pointer: str) -> tuple[str, bytes]:
 
 def write_part(part: Part) -> JsonPart:
     expiration = write_time(part.expires_at_us) if part.expires_at_us else ""
-    written = JsonPart(id=part.id, content_type=part.content_type, expiration=expiration)
+    written = JsonPart(id=part.id, content_type=part.content_type, expiration=expiration, headers=dict(part.headers))
     kind = part.content_type.lower()
     if kind.startswith(JSON) and _is_json(part.data):
         written.json = Raw(part.data)

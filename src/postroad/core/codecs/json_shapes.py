@@ -38,6 +38,7 @@ class JsonPart(Shape):
     json: Raw | UnsetType = UNSET
     base64: str | UnsetType = UNSET
     expiration: str = ""
+    headers: dict[str, str] = {}
 
 
 class JsonPost(Shape):

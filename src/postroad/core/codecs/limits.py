@@ -26,6 +26,7 @@ class WireLimits:
     recipients: int = 10_000
     bulk_messages: int = 10_000
     part_header_bytes: int = 16 << 10  # the MIME header of one part of a multipart body
+    part_headers: int = 50  # of one part, beside its id and type
 
 
 DEFAULT_LIMITS = WireLimits()

@@ -6,6 +6,7 @@ later part claims a number that was given out this way, since a receiver could t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 
 from postroad.core.codecs.faults import malformed, too_complex
@@ -13,6 +14,10 @@ from postroad.core.codecs.limits import NAME_CHARS, WireLimits
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.errors import Refused
 
+RESERVED_HEADERS = frozenset(
+    ("content-type", "content-id", "content-transfer-encoding", "content-length", "mime-version", "postroad-expires")
+)
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}", re.ASCII)
 OCTETS = "application/octet-stream"
 XML = "application/xml"
 TEXT = "text/plain"
@@ -33,6 +38,21 @@ def check_ids(ids: Collection[str], pointer: str) -> None:
 def check_count(items: Collection[object], most: int, what: str, pointer: str) -> None:
     if len(items) > most:
         raise too_complex(f"{len(items)} {what} were given; at most {most} are allowed", pointer)
+
+
+def read_headers(given: Iterable[tuple[str, str]], pointer: str, limits: WireLimits) -> tuple[tuple[str, str], ...]:
+    """Further MIME headers of a part, in bounds; those that the network itself writes have fields of their own."""
+    headers = tuple(given)
+    if not headers:
+        return ()
+    check_count(headers, limits.part_headers, "headers", pointer)
+    check_names([name.lower() for name, _ in headers], "header", pointer)
+    for name, value in headers:
+        if not _HEADER_NAME.fullmatch(name) or name.lower() in RESERVED_HEADERS:
+            raise malformed(f"{name[:40]!r} cannot be a header of a part", pointer)
+        if not value.isprintable() or len(value) > limits.text_chars:
+            raise malformed(f"the header {name[:40]} has at most {limits.text_chars} printable characters", pointer)
+    return headers
 
 
 def in_order(parts: Iterable[Part]) -> tuple[Part, ...]:

@@ -25,6 +25,17 @@ class PartFacts(Struct, gc=False, frozen=True, array_like=True):
     size: int
     expires_at_us: int = 0
     attachment: bool = False
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class Came(Struct, gc=False, frozen=True, array_like=True):
+    """How a message came that was not in one of the network's own forms; what is needed to give the same bytes again lies in the body."""
+
+    setting: int = 0  # bytes between the parts and the explanation in the body: how the parts were wrapped
+    notes: tuple[str, ...] = ()  # what its headers said otherwise than its bytes, and what its reader let pass
+    message_id: str = ""  # by AS2: what its sender calls it
+    mic: str = ""  # by AS2: the digest that the receipt confirms
+    layers: tuple[str, ...] = ()  # by AS2: signed, encrypted, compressed, from the outside in
 
 
 class Context(Struct, gc=False, frozen=True, array_like=True):
@@ -100,7 +111,7 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     type: MessageType
     topic: str
     size: int  # of the wire, as it arrived
-    form: str  # wire form: json, soap11, soap12, envelope
+    form: str  # wire form: json, soap11, soap12, envelope; soap, swa, dime, mime, as2, cloudevents
     expires_at_us: int
     directory: int  # version of the directory under which it was admitted and routed
     parts: tuple[PartFacts, ...]
@@ -117,6 +128,7 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     ends: Ending | None = None  # for an error response of the network: what came to its end
     shown_sender: str = ""  # GCID that the receiver sees as sender: the service that redirected the request
     routing: str = ""  # static or dynamic, where the sender chose it for every service on the way
+    came: Came | None = None  # how it came, where that was not in one of the network's own forms
 
 
 class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.refused"):
@@ -202,6 +214,17 @@ class DeliveryAttempted(Struct, gc=False, frozen=True, array_like=True, tag_fiel
     @property
     def reason(self) -> str:
         return f"push failed: {self.fault}"
+
+
+class DeliveryTranslated(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.translated"):
+    """A delivery was put into its receiver's format, and not all that came with the message has a place there."""
+
+    at_us: int
+    by: str  # GCID of the receiver
+    delivery: int
+    form: str  # in which the message had come
+    format: str  # in which it is handed out
+    dropped: tuple[str, ...]  # what was left out, a sentence each
 
 
 class DeliveriesEnded(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.ended"):
@@ -318,6 +341,7 @@ Entry = (
     | DeliveryAttempted
     | DeliveryResent
     | DeliveriesDropped
+    | DeliveryTranslated
 )
 
 KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.lexical import NOT_XML, read_base64, read_text, read_time, write_time
 from postroad.core.codecs.limits import WireLimits
-from postroad.core.codecs.parts import OCTETS, TEXT, XML, is_xml
+from postroad.core.codecs.parts import OCTETS, TEXT, XML, is_xml, read_headers
 from postroad.core.codecs.soap.escape import attribute_value, text_value
 from postroad.core.codecs.soap.reader import Element
 from postroad.core.codecs.xml import is_embeddable
@@ -30,7 +30,9 @@ def read_parts(documents: Sequence[Element], attachments: Sequence[Element], lim
 
 def read_part(element: Element, default_id: str, attachment: bool, limits: WireLimits) -> Part:
     attributes = element.only_attributes("id", "contentType", "expiration")
-    form, data = _content(element)
+    fields = element.fields(Header=limits.part_headers, Xml=1, Text=1, Base64=1)
+    form, data = _content(element, fields)
+    said = [(h.only_attributes("name").get("name", ""), h.text) for h in fields["Header"]]
     expiration = attributes.get("expiration", "")
     return Part(
         id=read_text(attributes.get("id", ""), element.path, limits) or default_id,
@@ -38,11 +40,12 @@ def read_part(element: Element, default_id: str, attachment: bool, limits: WireL
         data=data,
         expires_at_us=read_time(expiration.strip(), element.path) if expiration else 0,
         attachment=attachment,
+        headers=read_headers(said, element.path, limits) if said else (),
     )
 
 
-def _content(element: Element) -> tuple[str, bytes]:
-    found = [(form, child) for form, children in element.fields(Xml=1, Text=1, Base64=1).items() for child in children]
+def _content(element: Element, fields: dict[str, list[Element]]) -> tuple[str, bytes]:
+    found = [(form, child) for form in CONTENT_TYPES for child in fields[form]]
     if len(found) != 1:
         raise malformed("a part holds exactly one of Xml, Text and Base64", element.path)
     form, content = found[0]
@@ -55,7 +58,13 @@ def write_part(part: Part) -> bytes:
     name = b"Attachment" if part.attachment else b"Document"
     expiration = f' expiration="{write_time(part.expires_at_us)}"' if part.expires_at_us else ""
     opening = f' id="{attribute_value(part.id)}" contentType="{attribute_value(part.content_type)}"{expiration}>'
-    return b"<pr:%b%b%b</pr:%b>" % (name, opening.encode(), _written(part), name)
+    headers = _headers(part.headers) if part.headers else b""
+    return b"<pr:%b%b%b%b</pr:%b>" % (name, opening.encode(), headers, _written(part), name)
+
+
+def _headers(headers: Sequence[tuple[str, str]]) -> bytes:
+    written = (f'<pr:Header name="{attribute_value(name)}">{text_value(value)}</pr:Header>' for name, value in headers)
+    return "".join(written).encode()
 
 
 def _written(part: Part) -> bytes:

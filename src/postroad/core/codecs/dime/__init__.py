@@ -1,0 +1,14 @@
+"""DIME, Direct Internet Message Encapsulation (draft-nielsen-dime-02): records of typed bytes, one behind the other.
+
+``read_dime`` gives every payload with its type and id, as views into the message; ``write_dime`` gives the pieces of a message;
+``looks_like_dime`` tells a DIME message from anything else by its structure alone. ``records.py`` draws the format.
+"""
+
+from __future__ import annotations
+
+from postroad.core.codecs.dime.reading import read_dime
+from postroad.core.codecs.dime.recognition import looks_like_dime
+from postroad.core.codecs.dime.records import MEDIA_TYPE, DimeMessage, Record, TypeFormat
+from postroad.core.codecs.dime.writing import write_dime
+
+__all__ = ["MEDIA_TYPE", "DimeMessage", "Record", "TypeFormat", "looks_like_dime", "read_dime", "write_dime"]

@@ -1,0 +1,57 @@
+"""The nouns of DIME and the layout of a record; all integers are big-endian, and no length counts the padding.
+
+    byte 0   version (5 bits, always 1), MB first record, ME last record, CF more chunks follow
+    byte 1   type format (4 bits), reserved (4 bits, always 0)
+    2-11     lengths of OPTIONS, ID and TYPE (16 bits each) and DATA (32 bits)
+    12-      OPTIONS, ID, TYPE, DATA, each padded with zeros to a multiple of 4
+
+A payload in chunks is a run of records: the first says type and id, the others are of the type "unchanged" and say neither.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from struct import Struct as Layout
+from typing import Final
+
+from msgspec import Struct
+
+from postroad.core.codecs.buffers import Buffer
+
+MEDIA_TYPE: Final = "application/dime"
+VERSION: Final = 1
+FIRST, LAST, MORE = 4, 2, 1  # the flags MB, ME and CF
+HEADER: Final = Layout(">BBHHHI")
+HEADER_BYTES: Final = HEADER.size
+LONGEST_NAME: Final = 0xFFFF  # of an id or a type, in bytes
+
+
+class TypeFormat(IntEnum):
+    """What the type of a record is."""
+
+    UNCHANGED = 0  # a chunk that continues the record before it; never the type of a payload
+    MEDIA_TYPE = 1
+    URI = 2
+    UNKNOWN = 3
+    NONE = 4  # there is neither a type nor data
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """One payload, its chunks joined."""
+
+    type_format: TypeFormat
+    type: str
+    id: str
+    data: Buffer
+    chunks: tuple[int, ...] = ()  # the sizes in which it came; none when it came whole
+    options: bytes = b""  # as they came; nobody knows what they mean, and they are never written
+
+
+class DimeMessage(Struct, frozen=True, kw_only=True):
+    records: tuple[Record, ...]
+    tolerated: tuple[str, ...] = ()  # what was not as the format wants it, and was read all the same
+
+
+def padded(length: int) -> int:
+    """The length with its padding."""
+    return (length + 3) & ~3

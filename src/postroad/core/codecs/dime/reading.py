@@ -19,8 +19,7 @@ from postroad.core.codecs.dime.records import (
     DimeMessage,
     Record,
     TypeFormat,
-    padded,
-)  # fmt: skip
+)
 from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.errors import Refused
@@ -106,20 +105,18 @@ class _Reading:
 
     def _fields(self, at: int, lengths: list[int]) -> tuple[list[memoryview], int]:
         """Options, id, type and data, and where the record ends."""
-        begin, fields = at + HEADER_BYTES, []
-        content_end = begin
+        view, begin = self._view, at + HEADER_BYTES
+        content_end, fields = begin, []
         for length in lengths:
             end = begin + length
+            fields.append(view[begin:end])
             if length:
-                content_end = end
-                if end & 3 and any(self._view[end : padded(end)]):
+                content_end, begin = end, (end + 3) & ~3  # a record begins at a multiple of 4
+                if begin != end and any(view[end:begin]):
                     self._noted.setdefault("padding is not zero", end)
-            fields.append(self._view[begin:end])
-            begin += padded(length)
         if content_end > self._size:
-            raise malformed(
-                f"byte {at}: a DIME record says that it has {content_end - at} bytes, and only {self._size - at} are there"
-            )
+            says, there = content_end - at, self._size - at
+            raise malformed(f"byte {at}: a DIME record says that it has {says} bytes, and only {there} are there")
         if begin > self._size:
             self._noted.setdefault("padding is missing at the end", content_end)
             begin = self._size

@@ -11,6 +11,7 @@ from binascii import Error as NotBase64
 from binascii import a2b_base64
 from datetime import UTC, datetime, timedelta
 
+from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.model.message import PropertyType
@@ -97,7 +98,7 @@ def read_text(text: str, pointer: str, limits: WireLimits) -> str:
     return text
 
 
-def check_size(body: bytes, limits: WireLimits) -> None:
+def check_size(body: Buffer, limits: WireLimits) -> None:
     if len(body) > limits.body_bytes:
         raise Refused("wire.too-large", f"the body has {len(body)} bytes; at most {limits.body_bytes} are allowed")
 

@@ -1,0 +1,33 @@
+"""MIME: entities and multiparts, read as views into the bytes that came and written as lists of buffers.
+
+A ``head`` is header lines; an ``Entity`` is a head, an empty line and a body; a ``Multipart`` is entities between
+boundary lines. ``related`` finds the root of a SOAP message with attachments among them. The transfer encoding of a
+part is undone when somebody asks for its data, and not before.
+"""
+
+from __future__ import annotations
+
+from postroad.core.codecs.mime.entity import Entity, read_entity
+from postroad.core.codecs.mime.fields import write_head
+from postroad.core.codecs.mime.multipart import Multipart, read_multipart
+from postroad.core.codecs.mime.parameters import parameter, read_parameters
+from postroad.core.codecs.mime.related import Related, bare_id, content_id, read_related
+from postroad.core.codecs.mime.transfer import encoded
+from postroad.core.codecs.mime.writing import fresh_boundary, write_multipart
+
+__all__ = [
+    "Entity",
+    "Multipart",
+    "Related",
+    "bare_id",
+    "content_id",
+    "encoded",
+    "fresh_boundary",
+    "parameter",
+    "read_entity",
+    "read_multipart",
+    "read_parameters",
+    "read_related",
+    "write_head",
+    "write_multipart",
+]

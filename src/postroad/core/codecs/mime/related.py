@@ -1,0 +1,69 @@
+"""SOAP with attachments: which part of a multipart/related is the root, and by what ids the others are known.
+
+Kept rule: no guessing. A ``start`` that names no part, or two parts of one id, would be read differently by others;
+such a message is refused. Without a ``start`` the root is the first part, as RFC 2387 has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.faults import malformed
+from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.codecs.mime.entity import Entity
+from postroad.core.codecs.mime.multipart import Multipart, read_multipart
+from postroad.core.codecs.mime.parameters import parameter
+from postroad.core.codecs.mime.xop import is_xop
+
+
+class Related(Struct, frozen=True):
+    root: Entity
+    others: tuple[Entity, ...]  # in the order in which they came
+    start: str  # the id that Content-Type names as the root's, without <>; "" when it names none
+    is_xop: bool
+    multipart: Multipart
+
+
+def read_related(content_type: str, body: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> Related:
+    multipart = read_multipart(content_type, body, limits)
+    parts = multipart.parts
+    ids = [content_id(part) for part in parts]
+    _check_unique(ids)
+    start = bare_id(parameter(content_type, "start", limits))
+    place = _place_of(start, ids) if start else 0
+    root = parts[place]
+    return Related(root, parts[:place] + parts[place + 1 :], start, is_xop(root.content_type), multipart)
+
+
+def content_id(entity: Entity) -> str:
+    """The id of an entity without its angle brackets; "" when it has none."""
+    return bare_id(entity.header("content-id"))
+
+
+def bare_id(text: str) -> str:
+    """``<a@b>`` → ``a@b``; an id that came without brackets is taken as it is."""
+    stripped = text.strip()
+    return stripped[1:-1].strip() if stripped[:1] == "<" and stripped[-1:] == ">" else stripped
+
+
+def _check_unique(ids: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for place, text in enumerate(ids, 1):
+        if text and text in seen:
+            raise malformed(f"part {place} has the Content-ID {text[:80]!r} of a part before it; ids are unique")
+        seen.add(text)
+
+
+def _place_of(start: str, ids: Sequence[str]) -> int:
+    """The part whose id is ``start``, letter by letter, or else written with percent signs on one side only."""
+    if start in ids:
+        return ids.index(start)
+    plain = [unquote(text) for text in ids]
+    wanted = unquote(start.removeprefix("cid:"))
+    if wanted not in plain:
+        raise malformed(f"start names the part {start[:80]!r}, and no part has that Content-ID")
+    return plain.index(wanted)

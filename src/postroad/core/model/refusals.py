@@ -24,6 +24,14 @@ REFUSALS: dict[str, Refusal] = {
     "wire.forbidden-markup": Refusal(
         400, "The XML contains a construct that is not allowed (DTD, entity, processing instruction)"
     ),
+    # messages that are signed, encrypted or compressed (CMS, as S/MIME and AS2 carry them)
+    "cms.malformed": Refusal(400, "The signed, encrypted or compressed message could not be read"),
+    "cms.unsupported": Refusal(422, "The message is signed, encrypted or compressed in a way that is not accepted"),
+    "cms.decryption-failed": Refusal(422, "The message cannot be decrypted"),
+    "cms.signature-invalid": Refusal(422, "The signature does not hold"),
+    "cms.decompression-failed": Refusal(422, "The compressed content cannot be unpacked"),
+    "cms.too-large": Refusal(413, "The content is larger than allowed once unpacked"),
+    "cms.too-complex": Refusal(413, "The message has more elements, signers, recipients or depth than allowed"),
     # admission
     "sender.mismatch": Refusal(403, "From is not the authenticated poster"),
     "sender.unknown": Refusal(403, "From does not name a service of the poster"),

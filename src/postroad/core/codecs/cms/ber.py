@@ -1,0 +1,207 @@
+"""Reads BER, as other products write it: definite and indefinite lengths, strings in pieces.
+
+Kept rules: a length is compared with what is there before anything is cut out; elements are views, so nothing is copied; every
+element's header is read once, however deep it stands, so time is linear; depth and number of elements are limited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.cms.der import CONSTRUCTED, INTEGER, OCTET_STRING, OID, SET, element, header
+from postroad.core.codecs.cms.faults import malformed, too_complex
+
+DEEPEST = 32
+MOST_ELEMENTS = 100_000
+_INDEFINITE = 0x80
+_LONGEST_LENGTH = 8  # octets of a length
+_LONG_TAG = 0x1F
+_AFTER_THE_END = b"\r\n\0 \t"  # what transports leave behind a message
+
+
+class Source:
+    """The bytes that are read, and how many elements were found in them so far."""
+
+    __slots__ = ("elements", "octets")
+
+    def __init__(self, buffer: Buffer) -> None:
+        self.octets = memoryview(buffer).cast("B") if isinstance(buffer, memoryview) else memoryview(buffer)
+        self.elements = 0
+
+    def count(self) -> None:
+        self.elements += 1
+        if self.elements > MOST_ELEMENTS:
+            raise too_complex(f"The message has more than {MOST_ELEMENTS} elements")
+
+
+class Element(Struct, frozen=True, gc=False):
+    """One element: its header begins at ``begin``, its content is ``start`` to ``stop``, and the next one follows at ``end``."""
+
+    source: Source
+    tag: int
+    begin: int
+    start: int
+    stop: int
+    end: int
+    depth: int
+    found: tuple[Element, ...] | None = None  # children that had to be read to find the end
+
+    def raw(self) -> memoryview:
+        return self.source.octets[self.begin : self.end]
+
+    def content(self) -> memoryview:
+        return self.source.octets[self.start : self.stop]
+
+    def children(self) -> tuple[Element, ...]:
+        if self.found is not None:
+            return self.found
+        if not self.tag & CONSTRUCTED:
+            raise malformed("A structure is expected where a plain value stands", self.begin)
+        return tuple(self._read_children())
+
+    def _read_children(self) -> Iterator[Element]:
+        at = self.start
+        while at < self.stop:
+            child = _read(self.source, at, self.stop, self.depth + 1)
+            yield child
+            at = child.end
+
+    def only_child(self) -> Element:
+        children = self.children()
+        if len(children) != 1:
+            raise malformed(f"Exactly one element is expected here, not {len(children)}", self.begin)
+        return children[0]
+
+    def fields(self) -> Fields:
+        return Fields(self)
+
+    def pieces(self) -> list[memoryview]:
+        """The octets of a string, which may be cut into pieces and those into pieces again."""
+        if not self.tag & CONSTRUCTED:
+            return [self.content()]
+        found: list[memoryview] = []
+        for child in self.children():
+            if child.tag & ~CONSTRUCTED != OCTET_STRING:
+                raise malformed("A string in pieces has a piece that is no string", child.begin)
+            found += child.pieces()
+        return found
+
+    def octets(self) -> bytes:
+        if not self.tag & CONSTRUCTED:
+            return bytes(self.content())
+        return b"".join(self.pieces())
+
+    def integer(self) -> int:
+        if self.tag != INTEGER or not self.start < self.stop <= self.start + 8:
+            raise malformed("A small number is expected here", self.begin)
+        return int.from_bytes(self.content(), "big", signed=True)
+
+    def oid(self) -> bytes:
+        if self.tag != OID:
+            raise malformed("An object identifier is expected here", self.begin)
+        return bytes(self.raw())
+
+
+class Fields:
+    """The members of a structure, taken one after the other."""
+
+    __slots__ = ("_members", "_next", "_owner")
+
+    def __init__(self, owner: Element) -> None:
+        self._owner = owner
+        self._members = owner.children()
+        self._next = 0
+
+    def take(self, what: str, *tags: int) -> Element:
+        """The next member, which must be there and have one of the tags (any, when none is named)."""
+        if self._next == len(self._members):
+            raise malformed(f"The {what} is missing", self._owner.end)
+        member = self._members[self._next]
+        if tags and member.tag not in tags:
+            raise malformed(f"The {what} is expected here", member.begin)
+        self._next += 1
+        return member
+
+    def maybe(self, *tags: int) -> Element | None:
+        if self._next < len(self._members) and self._members[self._next].tag in tags:
+            self._next += 1
+            return self._members[self._next - 1]
+        return None
+
+    def end(self) -> None:
+        if self._next < len(self._members):
+            raise malformed("There is more than belongs here", self._members[self._next].begin)
+
+
+def read(buffer: Buffer) -> Element:
+    """The one element that the buffer holds."""
+    source = Source(buffer)
+    found = _read(source, 0, len(source.octets), 0)
+    rest = source.octets[found.end :]
+    if rest and bytes(rest[:64]).strip(_AFTER_THE_END) + bytes(rest[64:65]):
+        raise malformed("Something follows the end of the message", found.end)
+    return found
+
+
+def first_inside(buffer: Buffer) -> Element:
+    """The first child of the one element, without looking any further."""
+    source = Source(buffer)
+    tag, start, length = _header(source, 0, len(source.octets))
+    if not tag & CONSTRUCTED:
+        raise malformed("A structure is expected at the beginning", 0)
+    return _read(source, start, len(source.octets) if length is None else start + length, 1)
+
+
+def canonical(found: Element) -> bytes:
+    """The element in DER, as signatures want it. Only for what is small."""
+    if found.tag & ~CONSTRUCTED == OCTET_STRING:
+        return element(OCTET_STRING, found.octets())
+    if not found.tag & CONSTRUCTED:
+        return header(found.tag, found.stop - found.start) + bytes(found.content())
+    members = [canonical(child) for child in found.children()]
+    return element(found.tag, *(sorted(members) if found.tag == SET else members))
+
+
+def _header(source: Source, begin: int, limit: int) -> tuple[int, int, int | None]:
+    """Tag, where the content starts, and how long it is: None when only its end mark tells."""
+    source.count()
+    octets = source.octets
+    if begin + 2 > limit:
+        raise malformed("The message ends in the middle", limit)
+    tag, length, start = octets[begin], octets[begin + 1], begin + 2
+    if tag & _LONG_TAG == _LONG_TAG or not tag:
+        raise malformed(f"No CMS message has an element of type {tag:#04x}", begin)
+    if length == _INDEFINITE:
+        return tag, start, None
+    if length > _INDEFINITE:
+        size = length & 0x7F
+        if size > _LONGEST_LENGTH or start + size > limit:
+            raise malformed("A length is not valid", begin)
+        length, start = int.from_bytes(octets[start : start + size], "big"), start + size
+    if start + length > limit:
+        raise malformed(f"An element claims {length} bytes, more than there are", begin)
+    return tag, start, length
+
+
+def _read(source: Source, begin: int, limit: int, depth: int) -> Element:
+    if depth > DEEPEST:
+        raise too_complex(f"The message is nested deeper than {DEEPEST} levels")
+    tag, start, length = _header(source, begin, limit)
+    if length is not None:
+        return Element(source, tag, begin, start, start + length, start + length, depth)
+    if not tag & CONSTRUCTED:
+        raise malformed("A plain value has no length", begin)
+    found, stop = _until_end_mark(source, start, limit, depth + 1)
+    return Element(source, tag, begin, start, stop, stop + 2, depth, found)
+
+
+def _until_end_mark(source: Source, at: int, limit: int, depth: int) -> tuple[tuple[Element, ...], int]:
+    found: list[Element] = []
+    octets = source.octets
+    while at + 2 > limit or octets[at] or octets[at + 1]:
+        found.append(_read(source, at, limit, depth))
+        at = found[-1].end
+    return tuple(found), at

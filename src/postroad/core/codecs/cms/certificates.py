@@ -1,0 +1,58 @@
+"""By which marks messages name a certificate: issuer and serial number, or the identifier of its key.
+
+What is asked of a certificate again and again (its marks, its key, its DER form) is read once and remembered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from postroad.core.codecs.cms.ber import Element, read
+from postroad.core.codecs.cms.der import INTEGER, SEQUENCE, sequence, tagged
+from postroad.core.codecs.cms.faults import malformed
+
+KEY_IDENTIFIER = tagged(0, constructed=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    der: bytes
+    issuer_and_serial: bytes
+    key_identifier: bytes
+    key: PublicKeyTypes
+
+    def are_named_by(self, mark: Element) -> bool:
+        """Whether a signer or recipient that is named so is this certificate's owner."""
+        if mark.tag == SEQUENCE:
+            return sequence(*(bytes(part.raw()) for part in mark.children())) == self.issuer_and_serial
+        if mark.tag & ~0x20 == KEY_IDENTIFIER:
+            return mark.octets() == self.key_identifier
+        raise malformed("A certificate is named by neither issuer and serial number nor key identifier", mark.begin)
+
+
+@lru_cache(maxsize=4096)
+def marks_of(certificate: x509.Certificate) -> Marks:
+    fields = read(certificate.tbs_certificate_bytes).fields()
+    fields.maybe(tagged(0))  # the version
+    serial = fields.take("serial number", INTEGER)
+    fields.take("signature algorithm")
+    issuer = fields.take("issuer", SEQUENCE)
+    return Marks(
+        der=certificate.public_bytes(Encoding.DER),
+        issuer_and_serial=sequence(bytes(issuer.raw()), bytes(serial.raw())),
+        key_identifier=_key_identifier(certificate),
+        key=certificate.public_key(),
+    )
+
+
+def _key_identifier(certificate: x509.Certificate) -> bytes:
+    """As the certificate says it, or, where it says nothing, as everybody computes it."""
+    try:
+        return certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value.digest
+    except (x509.ExtensionNotFound, x509.DuplicateExtension, x509.UnsupportedGeneralNameType, ValueError):
+        return x509.SubjectKeyIdentifier.from_public_key(certificate.public_key()).digest

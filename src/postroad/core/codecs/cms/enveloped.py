@@ -1,0 +1,113 @@
+"""EnvelopedData and AuthEnvelopedData: content that only its recipients can read.
+
+Ciphers that authenticate (GCM) make AuthEnvelopedData (RFC 5083); content that others put into EnvelopedData with the tag behind
+it, as BouncyCastle does, is read too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from cryptography import x509
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.cms import oids
+from postroad.core.codecs.cms.attributes import canonical_set
+from postroad.core.codecs.cms.ber import Element, Fields
+from postroad.core.codecs.cms.ciphers import Sealed, cipher_in, cipher_named
+from postroad.core.codecs.cms.content import closed, opened, views
+from postroad.core.codecs.cms.der import (
+    CONSTRUCTED,
+    INTEGER,
+    OCTET_STRING,
+    OID,
+    SEQUENCE,
+    SET,
+    element,
+    enclosed,
+    set_of,
+    small_integer,
+    tagged,
+)
+from postroad.core.codecs.cms.faults import decryption_failed, malformed, not_for_us
+from postroad.core.codecs.cms.identities import Identity
+from postroad.core.codecs.cms.recipients import recipient_info, wrapped_keys
+
+_VERSION = small_integer(0)
+_CONTENT = tagged(0, constructed=False)
+
+
+def encrypt(
+    content: Buffer | Sequence[Buffer],
+    recipients: Sequence[x509.Certificate],
+    *,
+    cipher: str = "aes256-cbc",
+    oaep: bool = False,
+    randomness: Callable[[int], bytes],
+) -> bytes:
+    """An enveloped message in DER. ``oaep`` wraps the key with RSA-OAEP (SHA-256) in place of PKCS#1 v1.5."""
+    if not recipients:
+        raise ValueError("a message without recipients can be read by nobody")
+    chosen = cipher_named(cipher)
+    key, vector = randomness(chosen.key_bytes), randomness(chosen.vector_bytes)
+    pieces, tag = chosen.sealed(views(content), key, vector)
+    inside: list[Buffer] = [
+        _VERSION,
+        set_of(recipient_info(recipient, key, oaep=oaep) for recipient in recipients),
+        *enclosed(SEQUENCE, [oids.DATA, chosen.identifier(vector), *enclosed(_CONTENT, pieces)]),
+    ]
+    if chosen.authenticates:
+        return closed(oids.AUTH_ENVELOPED_DATA, [*inside, element(OCTET_STRING, tag)])
+    return closed(oids.ENVELOPED_DATA, inside)
+
+
+def decrypt(enveloped: Buffer, identities: Sequence[Identity]) -> bytes:
+    """The content, for whichever of our identities it was encrypted."""
+    kind, content = opened(enveloped, "enveloped", "auth-enveloped")
+    fields = content.fields()
+    fields.take("version", INTEGER)
+    fields.maybe(tagged(0))  # about the originator, which nobody needs
+    keys = wrapped_keys(fields.take("list of recipients", SET), identities)
+    sealed = _sealed(fields, authenticated=kind == "auth-enveloped")
+    if not keys:
+        raise not_for_us()
+    for key in keys:
+        found = sealed.opened(key.unwrapped(sealed.cipher.key_bytes))
+        if found is not None:
+            return found
+    raise decryption_failed()
+
+
+def _sealed(fields: Fields, *, authenticated: bool) -> Sealed:
+    encrypted = fields.take("encrypted content", SEQUENCE).fields()
+    encrypted.take("type of the encrypted content", OID)
+    cipher, vector, tag_bytes = cipher_in(encrypted.take("cipher", SEQUENCE))
+    pieces = encrypted.take("encrypted content", _CONTENT, _CONTENT | CONSTRUCTED).pieces()
+    if authenticated:
+        attributes = fields.maybe(tagged(1))
+        also = canonical_set(attributes) if attributes else b""
+        tag = _tag(fields.take("tag", OCTET_STRING), tag_bytes)
+        return Sealed(cipher=cipher, vector=vector, pieces=pieces, tag=tag, also_authenticated=also)
+    pieces, tag = _without_tag(pieces, tag_bytes)
+    return Sealed(cipher=cipher, vector=vector, pieces=pieces, tag=tag)
+
+
+def _tag(found: Element, length: int) -> bytes:
+    if not length or found.stop - found.start != length:
+        raise malformed("The message's tag does not fit its cipher", found.begin)
+    return bytes(found.content())
+
+
+def _without_tag(pieces: list[memoryview], length: int) -> tuple[list[memoryview], bytes]:
+    """Content and the tag behind it, which may be cut across the last pieces."""
+    if not length:
+        return pieces, b""
+    if sum(map(len, pieces)) < length:
+        raise malformed("The encrypted content is shorter than its tag", 0)
+    kept, tag = list(pieces), b""
+    while len(tag) < length:
+        last = kept.pop()
+        cut = max(0, len(last) - (length - len(tag)))
+        tag = bytes(last[cut:]) + tag
+        kept.append(last[:cut]) if cut else None
+    return kept, tag

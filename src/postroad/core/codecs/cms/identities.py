@@ -1,0 +1,77 @@
+"""Who signs and decrypts: a certificate with its private key, and the certificates that vouch for it.
+
+Kept rule: key and certificate belong together; a pair that does not is refused where it is read, not when a partner complains.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
+
+from postroad.core.codecs.cms.schemes import SigningKey
+from postroad.errors import Refused
+
+_PEM_KEY = re.compile(rb"-----BEGIN ([A-Z ]*PRIVATE KEY)-----.*?-----END \1-----", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    certificate: x509.Certificate
+    key: SigningKey = field(repr=False)
+    chain: tuple[x509.Certificate, ...] = ()
+    rejection_secret: bytes = field(init=False, repr=False, compare=False)  # decrypting goes on with it after a failure
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rejection_secret", _rejection_secret(self.key))
+
+
+def identity_from_pem(pem: bytes, password: bytes | None = None) -> Identity:
+    """From a PEM file with the private key and certificates, the key's own among them."""
+    block = _PEM_KEY.search(pem)
+    if block is None:
+        raise _unusable("there is no private key in it")
+    try:
+        key = load_pem_private_key(block.group(), password)
+        certificates = x509.load_pem_x509_certificates(pem)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as fault:
+        raise _unusable(str(fault).split("\n")[0][:120]) from None
+    return _identity(key, certificates)
+
+
+def identity_from_pkcs12(pkcs12: bytes, password: bytes | None = None) -> Identity:
+    """From a PKCS#12 file (.p12, .pfx)."""
+    try:
+        found = load_pkcs12(pkcs12, password)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as fault:
+        raise _unusable(str(fault).split("\n")[0][:120]) from None
+    certificates = [bag.certificate for bag in (found.cert, *found.additional_certs) if bag]
+    return _identity(found.key, certificates)
+
+
+def _identity(key: PrivateKeyTypes | None, certificates: list[x509.Certificate]) -> Identity:
+    if not isinstance(key, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey):
+        raise _unusable("its private key is neither RSA nor of an elliptic curve")
+    own = next((one for one in certificates if one.public_key() == key.public_key()), None)
+    if own is None:
+        raise _unusable("none of its certificates belongs to its private key")
+    return Identity(certificate=own, key=key, chain=tuple(one for one in certificates if one != own))
+
+
+def _unusable(reason: str) -> Refused:
+    detail = f"This key file cannot be used: {reason}; give a file with a private key, its certificate, and the right password"
+    return Refused("value.invalid", detail)
+
+
+def _rejection_secret(key: SigningKey) -> bytes:
+    """What nobody else can know, the same at every start: so failing looks the same however often it is tried."""
+    numbers = key.private_numbers()
+    secret = numbers.d if isinstance(numbers, rsa.RSAPrivateNumbers) else numbers.private_value
+    return sha256(b"postroad cms implicit rejection" + secret.to_bytes((secret.bit_length() + 7) // 8, "big")).digest()

@@ -1,0 +1,130 @@
+"""RecipientInfo: the key of enveloped content, wrapped for each who may read it.
+
+Kept rule (RFC 3218, "implicit rejection"): a key that cannot be unwrapped is replaced by one that nobody knows, and the work goes
+on. So a sender who tries wrapped keys learns nothing, neither from the answer nor from the time it takes.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+from postroad.core.codecs.cms import oids
+from postroad.core.codecs.cms.ber import Element
+from postroad.core.codecs.cms.certificates import marks_of
+from postroad.core.codecs.cms.der import (
+    CONSTRUCTED,
+    INTEGER,
+    NULL,
+    OCTET_STRING,
+    OID,
+    SEQUENCE,
+    element,
+    sequence,
+    small_integer,
+    tagged,
+)
+from postroad.core.codecs.cms.digests import DIGESTS, SHA1, digest_in
+from postroad.core.codecs.cms.faults import malformed, too_complex, unsupported
+from postroad.core.codecs.cms.identities import Identity
+from postroad.core.codecs.cms.schemes import mask_digest_in
+
+MOST_RECIPIENTS = 1000
+Padding = padding.PKCS1v15 | padding.OAEP
+
+_VERSION = small_integer(0)
+_PKCS1 = sequence(oids.RSA, element(NULL))
+_SHA256 = DIGESTS["sha256"]
+_OAEP = sequence(
+    oids.RSA_OAEP,
+    sequence(element(tagged(0), _SHA256.identifier), element(tagged(1), sequence(oids.MGF1, _SHA256.identifier))),
+)
+
+
+def recipient_info(recipient: x509.Certificate, key: bytes, *, oaep: bool) -> bytes:
+    """The content's key, wrapped for one recipient."""
+    marks = marks_of(recipient)
+    if not isinstance(marks.key, rsa.RSAPublicKey):
+        raise unsupported("Only RSA certificates can be encrypted for; register one of the recipient's")
+    way: Padding = padding.OAEP(padding.MGF1(_SHA256.hash), _SHA256.hash, None) if oaep else padding.PKCS1v15()
+    wrapped = element(OCTET_STRING, marks.key.encrypt(key, way))
+    return sequence(_VERSION, marks.issuer_and_serial, _OAEP if oaep else _PKCS1, wrapped)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrappedKey:
+    key: rsa.RSAPrivateKey
+    rejection_secret: bytes
+    way: Padding
+    octets: bytes
+
+    def unwrapped(self, length: int) -> bytes:
+        """The content's key, or one that nobody knows."""
+        instead = hmac.digest(self.rejection_secret, self.octets, "sha256")[:length]
+        try:
+            found = self.key.decrypt(self.octets, self.way)
+        except ValueError:
+            return instead
+        return found if len(found) == length else instead
+
+
+def wrapped_keys(recipient_infos: Element, identities: Sequence[Identity]) -> list[WrappedKey]:
+    """What is there for our identities: the first for each, so that nobody makes us unwrap without end."""
+    found: dict[int, WrappedKey] = {}
+    for recipient in _key_transports(recipient_infos):
+        fields = recipient.fields()
+        fields.take("version", INTEGER)
+        mark = fields.take("name of the recipient")
+        for place, identity in enumerate(identities):
+            if place not in found and marks_of(identity.certificate).are_named_by(mark):
+                found[place] = _wrapped_key(identity, fields.take("key wrapping", SEQUENCE), fields.take("wrapped key"))
+                break
+    return list(found.values())
+
+
+def _key_transports(recipient_infos: Element) -> list[Element]:
+    """Recipients for whom RSA wrapped the key; other ways (key agreement, passwords) are for others."""
+    recipients = recipient_infos.children()
+    if len(recipients) > MOST_RECIPIENTS:
+        raise too_complex(f"The message has more than {MOST_RECIPIENTS} recipients")
+    return [recipient for recipient in recipients if recipient.tag == SEQUENCE]
+
+
+def _wrapped_key(identity: Identity, algorithm: Element, wrapped: Element) -> WrappedKey:
+    if wrapped.tag & ~CONSTRUCTED != OCTET_STRING:
+        raise malformed("A wrapped key is not given as a string", wrapped.begin)
+    if not isinstance(identity.key, rsa.RSAPrivateKey):
+        raise unsupported("The message is encrypted for a key that is not RSA; use an RSA certificate of ours")
+    return WrappedKey(
+        key=identity.key, rejection_secret=identity.rejection_secret, way=_way(algorithm), octets=wrapped.octets()
+    )
+
+
+def _way(algorithm: Element) -> Padding:
+    fields = algorithm.fields()
+    oid = fields.take("key wrapping", OID).oid()
+    if oid == oids.RSA:
+        return padding.PKCS1v15()
+    if oid != oids.RSA_OAEP:
+        raise unsupported("The message's key is wrapped in a way that is not known here; use RSA PKCS#1 or OAEP")
+    parameters = fields.maybe(SEQUENCE)
+    return _oaep(parameters) if parameters else padding.OAEP(padding.MGF1(SHA1.hash), SHA1.hash, None)
+
+
+def _oaep(parameters: Element) -> padding.OAEP:
+    fields = parameters.fields()
+    hashed, masked, labelled = (fields.maybe(tagged(place)) for place in range(3))
+    digest = digest_in(hashed.only_child()) if hashed else SHA1
+    mask = mask_digest_in(masked.only_child()) if masked else SHA1
+    return padding.OAEP(padding.MGF1(mask.hash), digest.hash, _label(labelled.only_child()) if labelled else None)
+
+
+def _label(source: Element) -> bytes | None:
+    fields = source.fields()
+    if fields.take("label", OID).oid() != oids.P_SPECIFIED:
+        raise unsupported("The message's key is wrapped in a way that is not known here; use RSA PKCS#1 or OAEP")
+    return fields.take("label", OCTET_STRING).octets() or None

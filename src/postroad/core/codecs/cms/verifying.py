@@ -1,0 +1,183 @@
+"""SignedData is verified against the certificates that were registered for the signer; no others count, and no chain is built.
+
+Kept rules: at least one signature by a registered certificate, and every such signature holds; the content's digest is signed
+exactly once; a signature without attributes is never taken for one over attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from cryptography import x509
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.cms import oids
+from postroad.core.codecs.cms.attributes import check_attributes, could_be_attributes, signed_forms
+from postroad.core.codecs.cms.ber import Element, Fields
+from postroad.core.codecs.cms.certificates import marks_of
+from postroad.core.codecs.cms.content import opened
+from postroad.core.codecs.cms.der import CONSTRUCTED, INTEGER, OCTET_STRING, OID, SEQUENCE, SET, tagged
+from postroad.core.codecs.cms.digests import SHA256, Digest, digest_in
+from postroad.core.codecs.cms.faults import CONTENT, SIGNATURE, SIGNERS, malformed, signature_invalid, too_complex
+from postroad.core.codecs.cms.schemes import holds
+
+MOST_SIGNERS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    signers: tuple[x509.Certificate, ...]  # the registered ones that signed, in the order of their signatures
+    digest: str  # of the first of them
+    content_digest: bytes
+    content: bytes | None  # when it came inside the message
+
+
+def verify(
+    signed: Buffer,
+    content: Sequence[Buffer] | None,
+    trusted: Sequence[x509.Certificate],
+    *,
+    at: datetime | None = None,
+) -> Verified:
+    """Who of the registered certificates signed the content: that which is given, or that which came inside.
+
+    With ``at``, a certificate that is not valid then counts for nothing.
+    """
+    message = _read(signed)
+    covered = _covered(message, content)
+    found = [
+        (_signer(info, candidates, covered, at), info.digest)
+        for info, candidates in _known(message.signer_infos, trusted)
+    ]
+    if not found:
+        raise signature_invalid(_nobody_known(message.signer_infos), SIGNERS)
+    return Verified(
+        signers=tuple(certificate for certificate, _ in found),
+        digest=found[0][1].name,
+        content_digest=covered.digest(found[0][1]),
+        content=None if message.inside is None else message.inside.octets(),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Message:
+    content_type: bytes
+    inside: Element | None
+    signer_infos: tuple[Element, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SignerInfo:
+    digest: Digest
+    attributes: Element | None
+    scheme: Element
+    signature: bytes
+
+
+class _Covered:
+    """What is signed, hashed once for each digest."""
+
+    __slots__ = ("_digests", "pieces", "type")
+
+    def __init__(self, pieces: Sequence[Buffer], content_type: bytes) -> None:
+        self.pieces = pieces
+        self.type = content_type
+        self._digests: dict[str, bytes] = {}
+
+    def digest(self, digest: Digest) -> bytes:
+        if digest.name not in self._digests:
+            self._digests[digest.name] = digest.of(self.pieces)
+        return self._digests[digest.name]
+
+
+def _read(signed: Buffer) -> _Message:
+    _, content = opened(signed, "signed")
+    fields = content.fields()
+    fields.take("version", INTEGER)
+    fields.take("list of digest algorithms", SET)
+    encapsulated = fields.take("signed content", SEQUENCE).fields()
+    content_type = encapsulated.take("type of the signed content", OID).oid()
+    inside = encapsulated.maybe(tagged(0))
+    fields.maybe(tagged(0))  # certificates: only registered ones count
+    fields.maybe(tagged(1))  # revocations
+    signer_infos = fields.take("list of signers", SET).children()
+    fields.end()
+    if len(signer_infos) > MOST_SIGNERS:
+        raise too_complex(f"The message has more than {MOST_SIGNERS} signers")
+    return _Message(
+        content_type=content_type, inside=inside and _string(inside.only_child()), signer_infos=signer_infos
+    )
+
+
+def _string(inside: Element) -> Element:
+    if inside.tag & ~CONSTRUCTED != OCTET_STRING:
+        raise malformed("The signed content is not given as a string", inside.begin)
+    return inside
+
+
+def _covered(message: _Message, given: Sequence[Buffer] | None) -> _Covered:
+    inside = None if message.inside is None else message.inside.pieces()
+    if given is None and inside is None:
+        raise signature_invalid("The signature came without the content that it is for; send both", CONTENT)
+    if given is not None and inside is not None and SHA256.of(given) != SHA256.of(inside):
+        raise signature_invalid("The signature brings other content than it came with; send one of them", CONTENT)
+    return _Covered(given if given is not None else inside or [], message.content_type)
+
+
+def _known(
+    signer_infos: tuple[Element, ...], trusted: Sequence[x509.Certificate]
+) -> Iterator[tuple[_SignerInfo, list[x509.Certificate]]]:
+    """The signatures that say to be of registered certificates. Nothing is asked of those by others."""
+    for signer_info in signer_infos:
+        fields = signer_info.fields()
+        fields.take("version", INTEGER)
+        mark = fields.take("name of the signer")
+        candidates = [certificate for certificate in trusted if marks_of(certificate).are_named_by(mark)]
+        if candidates:
+            yield _signer_info(fields), candidates
+
+
+def _signer_info(fields: Fields) -> _SignerInfo:
+    return _SignerInfo(
+        digest=digest_in(fields.take("digest algorithm", SEQUENCE)),
+        attributes=fields.maybe(tagged(0)),
+        scheme=fields.take("signature algorithm", SEQUENCE),
+        signature=_string(fields.take("signature")).octets(),
+    )
+
+
+def _signer(
+    info: _SignerInfo, candidates: list[x509.Certificate], covered: _Covered, at: datetime | None
+) -> x509.Certificate:
+    """The certificate whose signature this is. Several may be named alike, as when one succeeds another with the same key."""
+    if info.attributes is not None:
+        check_attributes(info.attributes, covered.type, covered.digest(info.digest))
+    elif covered.type != oids.DATA or could_be_attributes(covered.pieces):
+        raise signature_invalid(
+            "A signature over such content needs signed attributes; ask the sender for them", SIGNATURE
+        )
+    signed_by = [certificate for certificate in candidates if _is_by(certificate, info, covered)]
+    if not signed_by:
+        raise signature_invalid("The signature is not the registered certificate's, or not for this content", SIGNATURE)
+    valid = [one for one in signed_by if at is None or one.not_valid_before_utc <= at <= one.not_valid_after_utc]
+    if not valid:
+        raise signature_invalid("The signer's certificate is not valid at this time; register its successor", SIGNERS)
+    return valid[0]
+
+
+def _is_by(certificate: x509.Certificate, info: _SignerInfo, covered: _Covered) -> bool:
+    key = marks_of(certificate).key
+    if info.attributes is None:
+        return holds(key, info.scheme, info.digest, info.signature, covered.digest(info.digest), hashed=True)
+    return any(
+        holds(key, info.scheme, info.digest, info.signature, form, hashed=False)
+        for form in signed_forms(info.attributes)
+    )
+
+
+def _nobody_known(signer_infos: tuple[Element, ...]) -> str:
+    if not signer_infos:
+        return "The message says that it is signed, but nobody signed it"
+    return "None of the signatures is by a registered certificate; register the sender's current certificate"

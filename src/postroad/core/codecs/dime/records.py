@@ -36,7 +36,7 @@ class TypeFormat(IntEnum):
     NONE = 4  # there is neither a type nor data
 
 
-class Record(Struct, frozen=True, kw_only=True):
+class Record(Struct, gc=False, frozen=True, kw_only=True):
     """One payload, its chunks joined."""
 
     type_format: TypeFormat
@@ -47,7 +47,7 @@ class Record(Struct, frozen=True, kw_only=True):
     options: bytes = b""  # as they came; nobody knows what they mean, and they are never written
 
 
-class DimeMessage(Struct, frozen=True, kw_only=True):
+class DimeMessage(Struct, gc=False, frozen=True, kw_only=True):
     records: tuple[Record, ...]
     tolerated: tuple[str, ...] = ()  # what was not as the format wants it, and was read all the same
 

@@ -1,0 +1,59 @@
+"""Events in HTTP's binary mode: the attributes are headers that begin with ``ce-``, the document is the body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.cloudevents.documents import is_json_type
+from postroad.core.codecs.cloudevents.event import Attribute, CloudEvent, attributes_of, event_of
+from postroad.core.codecs.cloudevents.header_values import header_text, header_value
+from postroad.core.codecs.faults import malformed
+from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.errors import Refused
+
+PREFIX = "ce-"
+_CONTENT_TYPE = "datacontenttype"
+
+
+def read_binary(headers: Sequence[tuple[str, str]], body: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> CloudEvent:
+    """The event; attributes come as text, since headers have no other type."""
+    if len(body) > limits.body_bytes:
+        raise Refused("wire.too-large", f"the body has {len(body)} bytes; at most {limits.body_bytes} are allowed")
+    attributes: dict[str, Attribute] = {}
+    for name, value in headers:
+        attribute = _attribute_of(name.lower())
+        if attribute in attributes:
+            raise malformed(f"the header {name[:40]} comes twice")
+        if attribute and (value or attribute != _CONTENT_TYPE):
+            attributes[attribute] = value if attribute == _CONTENT_TYPE else header_text(value)
+    return event_of(attributes, _document(str(attributes.get(_CONTENT_TYPE, "")), body), "", limits)
+
+
+def _attribute_of(header: str) -> str:
+    """The attribute that a header holds, or "" for headers that are none of ours."""
+    if header == "content-type":
+        return _CONTENT_TYPE
+    if header == PREFIX + _CONTENT_TYPE:
+        raise malformed("in binary mode the datacontenttype is the Content-Type; leave ce-datacontenttype out")
+    return header[len(PREFIX) :] if header.startswith(PREFIX) else ""
+
+
+def _document(content_type: str, body: Buffer) -> bytes | None:
+    """HTTP cannot say that there is no body: an empty one is an empty document only where a type says what is empty."""
+    if body or (content_type and not is_json_type(content_type)):
+        return bytes(body)
+    return None
+
+
+def write_binary(event: CloudEvent) -> tuple[list[tuple[str, str]], bytes]:
+    """Headers and body."""
+    headers = [
+        ("Content-Type", str(value)) if name == _CONTENT_TYPE else (PREFIX + name, header_value(_canonical(value)))
+        for name, value in attributes_of(event)
+    ]
+    return headers, event.data or b""
+
+
+def _canonical(value: Attribute) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -44,7 +44,7 @@ _OPENING = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'
     '<soap:Envelope xmlns:soap="{}" xmlns:pr="urn:postroad:message:1"><soap:Body>'
 )  # fmt: skip
-_CLOSING = b"</soap:Body></soap:Envelope>"
+CLOSING = b"</soap:Body></soap:Envelope>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,11 @@ class SoapCodec:
         return read_fault(self._operation(_utf8(body, limits), limits, "Fault"), limits)
 
     def _enveloped(self, operation: bytes) -> bytes:
-        return self.opening + operation + _CLOSING
+        return self.opening + operation + CLOSING
+
+    def operation(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Element:
+        """The element in the Body, whatever it is."""
+        return self._operation(_utf8(body, limits), limits, "operation")
 
     def _operation(self, utf8: bytes, limits: WireLimits, role: str) -> Element:
         return operation_in(read_tree(utf8, limits), self.namespace, role=role)

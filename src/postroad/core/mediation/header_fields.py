@@ -1,0 +1,208 @@
+"""The network's header as HTTP or MIME fields, ``Postroad-To: MyBiz/Purchasing`` and so on, beside a message in a plain format.
+
+Kept rules: values are printable ASCII, everything else percent-encoded as CloudEvents does it, so that any client can write and
+read them; lists are repeated fields or separated by commas; what belongs to an entry follows it after semicolons, ``name=value``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from postroad.core.codecs.cloudevents import header_text, header_value
+from postroad.core.codecs.faults import malformed
+from postroad.core.codecs.lexical import read_boolean, read_property, read_routing, read_text, read_time, write_time
+from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.codecs.parts import check_lists
+from postroad.core.mediation.nouns import Headers
+from postroad.core.model.message import (
+    Argument,
+    Delivered,
+    Message,
+    MessageType,
+    Passed,
+    Property,
+    PropertyType,
+    Recipient,
+    Status,
+)
+
+PREFIX = "postroad-"
+ONCE = frozenset(
+    ("from", "type", "topic", "handle", "possible-duplicate", "reference", "expiration", "routing", "status")
+)
+LISTS = frozenset(("to", "route", "property"))
+
+
+class Entry:
+    """One entry of a field: its value, and what follows it after semicolons."""
+
+    __slots__ = ("more", "raw", "value")
+
+    def __init__(self, text: str, pointer: str, limits: WireLimits) -> None:
+        raw, *pairs = text.split(";")
+        self.raw = raw.strip()
+        self.value = read_text(header_text(self.raw), pointer, limits)
+        self.more: list[tuple[str, str]] = []
+        for pair in pairs:
+            name, sign, given = pair.partition("=")
+            if not sign or not name.strip():
+                raise malformed(f"write {pair.strip()[:40]!r} as name=value", pointer)
+            self.more.append((header_text(name.strip()), read_text(header_text(given.strip()), pointer, limits)))
+
+
+def has_fields(headers: Headers) -> bool:
+    return any(name.startswith(PREFIX) for name, _ in headers)
+
+
+def read_fields(headers: Headers, limits: WireLimits = DEFAULT_LIMITS) -> Message:
+    """The message that these fields describe, without its parts."""
+    once: dict[str, str] = {}
+    lists: dict[str, list[Entry]] = {name: [] for name in LISTS}
+    for name, value in headers:
+        if not name.startswith(PREFIX):
+            continue
+        field, pointer = name[len(PREFIX) :], name.title()
+        if field in LISTS:
+            lists[field] += [Entry(text, pointer, limits) for text in value.split(",") if text.strip()]
+        elif field not in ONCE:
+            raise malformed(f"the field {pointer} is not known; leave it out", pointer)
+        elif field in once:
+            raise malformed(f"the field {pointer} comes twice", pointer)
+        else:
+            once[field] = value.strip()
+    message = Message(
+        sender=_text(once, "from", limits),
+        to=_services(lists["to"]),
+        type=_type(once.get("type", "")),
+        topic=_text(once, "topic", limits),
+        handle=_text(once, "handle", limits),
+        possible_duplicate=_flag(once, "possible-duplicate"),
+        reference=_text(once, "reference", limits),
+        expires_at_us=read_time(once["expiration"], _pointer("expiration")) if "expiration" in once else 0,
+        route=_services(lists["route"]),
+        properties=tuple([_property(entry, limits) for entry in lists["property"]]),
+        status=_status(once, limits),
+        routing=read_routing(once.get("routing", ""), _pointer("routing")),
+    )
+    check_lists(message, limits)
+    return message
+
+
+def _pointer(field: str) -> str:
+    return f"{PREFIX}{field}".title()
+
+
+def _text(once: dict[str, str], field: str, limits: WireLimits) -> str:
+    return read_text(header_text(once[field]), _pointer(field), limits) if field in once else ""
+
+
+def _flag(once: dict[str, str], field: str) -> bool:
+    return field in once and read_boolean(once[field], _pointer(field))
+
+
+def _type(text: str) -> MessageType:
+    try:
+        return MessageType(text) if text else MessageType.NOTIFICATION
+    except ValueError:
+        known = ", ".join(kind.value for kind in MessageType)
+        raise malformed(f"{text[:40]!r} is no message type; use one of {known}", _pointer("type")) from None
+
+
+def _services(entries: Iterable[Entry]) -> tuple[Recipient, ...]:
+    return tuple([Recipient(entry.value, tuple([Argument(*pair) for pair in entry.more])) for entry in entries])
+
+
+def _property(entry: Entry, limits: WireLimits) -> Property:
+    pointer = _pointer("property")
+    name, sign, value = entry.raw.partition("=")
+    kinds = dict(entry.more)
+    if not sign or kinds.keys() - {"type"}:
+        raise malformed("write a property as name=value, or name=value;type=number", pointer)
+    try:
+        kind = PropertyType(kinds.get("type", "string"))
+    except ValueError:
+        raise malformed(
+            f"there are properties of type {', '.join(kind.value for kind in PropertyType)}", pointer
+        ) from None
+    text = read_property(header_text(value.strip()), kind, pointer, limits)
+    return Property(read_text(header_text(name.strip()), pointer, limits), text, kind)
+
+
+def _status(once: dict[str, str], limits: WireLimits) -> Status | None:
+    if "status" not in once:
+        return None
+    entry = Entry(once["status"], _pointer("status"), limits)
+    return Status(entry.value, dict(entry.more).get("text", ""))
+
+
+def write_posted(message: Message) -> list[tuple[str, str]]:
+    """The fields with which a client posts a message in a plain format."""
+    texts = (("From", message.sender), ("Topic", message.topic), ("Handle", message.handle),
+             ("Reference", message.reference), ("Routing", message.routing))  # fmt: skip
+    fields = [(f"Postroad-{name}", header_value(text)) for name, text in texts if text]
+    fields += [("Postroad-To", _service(one.service, one.arguments)) for one in message.to]
+    fields += [("Postroad-Route", _service(one.service, one.arguments)) for one in message.route]
+    if message.type is not MessageType.NOTIFICATION:
+        fields.append(("Postroad-Type", message.type.value))
+    if message.possible_duplicate:
+        fields.append(("Postroad-Possible-Duplicate", "true"))
+    if message.expires_at_us:
+        fields.append(("Postroad-Expiration", write_time(message.expires_at_us)))
+    return fields + _shared(message.properties, message.status)
+
+
+def write_delivered(delivered: Delivered) -> list[tuple[str, str]]:
+    """The fields with which a message is handed out in a plain format."""
+    reference = delivered.reference
+    texts = (("Session", delivered.session), ("Token", delivered.token), ("Transaction", delivered.transaction),
+             ("Topic", delivered.topic), ("Handle", delivered.handle), ("Invoker", delivered.invoker))  # fmt: skip
+    fields = [(f"Postroad-{name}", header_value(text)) for name, text in texts if text]
+    fields.append(("Postroad-From", f"{_coded(delivered.sender)};gcid={_coded(delivered.sender_gcid)}"))
+    fields.append(("Postroad-To", _service(delivered.recipient, delivered.arguments)))
+    fields.append(("Postroad-Type", delivered.type.value))
+    fields.append(("Postroad-Posted-At", write_time(delivered.posted_at_us)))
+    fields.append(("Postroad-Attempt", str(delivered.attempt)))
+    if reference is not None:
+        fields.append(("Postroad-Reference", f"{_coded(reference.session)};handle={_coded(reference.handle)}"))
+    if delivered.expires_at_us:
+        fields.append(("Postroad-Expiration", write_time(delivered.expires_at_us)))
+    fields += [(f"Postroad-{name}", "true") for name, is_so in _flags(delivered) if is_so]
+    if delivered.cookie is not None:
+        kind = _coded(delivered.cookie.content_type)
+        fields.append(("Postroad-Cookie", f"{_coded(delivered.cookie.content)};type={kind}"))
+    fields += [("Postroad-Trace", _passed(stop)) for stop in delivered.trace]
+    return fields + _shared(delivered.properties, delivered.status)
+
+
+def _flags(delivered: Delivered) -> tuple[tuple[str, bool], ...]:
+    return ("In-Transit", delivered.in_transit), ("Possible-Duplicate", delivered.possible_duplicate)
+
+
+def _service(name: str, arguments: Iterable[Argument]) -> str:
+    more = [f";{_coded(argument.name)}={_coded(argument.value)}" for argument in arguments]
+    return _coded(name) + "".join(more)
+
+
+def _coded(text: str) -> str:
+    """As a value in a list: also what separates entries is encoded."""
+    value = header_value(text)
+    for sign, code in ((",", "%2C"), (";", "%3B"), ("=", "%3D")):
+        value = value.replace(sign, code)
+    return value
+
+
+def _passed(stop: Passed) -> str:
+    status = f";code={_coded(stop.status.code)};text={_coded(stop.status.text)}" if stop.status is not None else ""
+    return f"{_coded(stop.service)};at={write_time(stop.at_us)}{status}"
+
+
+def _shared(properties: Iterable[Property], status: Status | None) -> list[tuple[str, str]]:
+    fields = [("Postroad-Property", _written(entry)) for entry in properties]
+    if status is not None:
+        fields.append(("Postroad-Status", f"{_coded(status.code)};text={_coded(status.text)}"))
+    return fields
+
+
+def _written(entry: Property) -> str:
+    kind = "" if entry.type is PropertyType.STRING else f";type={entry.type.value}"
+    return f"{_coded(entry.name)}={_coded(entry.value)}{kind}"

@@ -1,0 +1,88 @@
+"""What mediation takes and gives: a wire, what was found in it, and what is handed out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.mediation.setting import Setting
+from postroad.core.model.formats import Format
+from postroad.core.model.message import Delivered, Message, Part, Property
+
+Headers = Sequence[tuple[str, str]]
+
+
+class Wire(NamedTuple):
+    """A message as it came: what the transport said about it (lower-case names), and its bytes."""
+
+    headers: Headers
+    body: bytes
+
+    def header(self, name: str) -> str:
+        return next((value for known, value in self.headers if known == name), "")
+
+    @property
+    def content_type(self) -> str:
+        return self.header("content-type")
+
+
+class Taken(Struct, gc=False, frozen=True, kw_only=True):
+    """A message taken out of its wrapping."""
+
+    format: Format
+    parts: tuple[Part, ...]
+    setting: Setting | None = None  # None: nothing about the wrapping is worth keeping
+    header: Message | None = None  # what the message itself says to the network, without parts
+    notes: tuple[str, ...] = ()  # what its reader let pass
+
+
+class Outgoing(Struct, gc=False, frozen=True, kw_only=True):
+    """What is to be given in somebody's format."""
+
+    parts: tuple[Part, ...]
+    setting: Setting | None = None  # of the message as it came, where nobody has changed it since
+    seed: bytes = b""  # from which boundaries are made: the same for every attempt at a delivery
+    sender: str = ""
+    topic: str = ""
+    handle: str = ""
+    session: str = ""
+    posted_at_us: int = 0
+    properties: tuple[Property, ...] = ()
+
+    def in_setting(self, *formats: Format) -> Setting | None:
+        """The setting, if the parts fit into it and it is of one of these formats."""
+        setting = self.setting
+        return setting if setting is not None and setting.format in formats and setting.fits(self.parts) else None
+
+
+class Given(Struct, gc=False, frozen=True, kw_only=True):
+    """A message in the receiver's format."""
+
+    media_type: str
+    body: list[Buffer]
+    headers: tuple[
+        tuple[str, str], ...
+    ] = ()  # that belong to the format, beside the content type: SOAPAction, Content-Disposition …
+    dropped: tuple[str, ...] = ()  # what has no place in the format, a sentence each
+    head: bytes = b""  # the header block of the entity exactly as it came, where that is to be kept
+
+    @property
+    def data(self) -> bytes:
+        return self.body[0] if len(self.body) == 1 and isinstance(self.body[0], bytes) else b"".join(self.body)
+
+
+def outgoing(delivered: Delivered, setting: Setting | None, seed: bytes) -> Outgoing:
+    return Outgoing(
+        parts=delivered.parts,
+        setting=setting,
+        seed=seed,
+        sender=delivered.sender,
+        topic=delivered.topic,
+        handle=delivered.handle,
+        session=delivered.session,
+        posted_at_us=delivered.posted_at_us,
+        properties=delivered.properties,
+    )

@@ -1,0 +1,79 @@
+"""The one table of formats: how each is taken apart, and how it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.codecs.parts import check_lists
+from postroad.core.mediation import cloudevents_format, dime_format, mime_format, soap_format, swa_format
+from postroad.core.mediation.header_fields import has_fields, read_fields
+from postroad.core.mediation.looking import Found, look
+from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
+from postroad.core.model.formats import Format
+from postroad.core.model.message import Message
+
+TAKE: dict[Format, Callable[[Wire, WireLimits], Taken]] = {
+    Format.SOAP: soap_format.take,
+    Format.SWA: swa_format.take,
+    Format.DIME: dime_format.take,
+    Format.MIME: mime_format.take,
+    Format.CLOUDEVENTS: cloudevents_format.take,
+}
+GIVE: dict[Format, Callable[[Outgoing], Given]] = {
+    Format.SOAP: soap_format.give,
+    Format.SWA: swa_format.give,
+    Format.DIME: dime_format.give,
+    Format.MIME: mime_format.give,
+    Format.AS2: mime_format.give,  # the entity that is then signed and encrypted
+    Format.CLOUDEVENTS: cloudevents_format.give,
+}
+
+
+def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
+    """A message in whatever plain format it is, taken apart."""
+    found = look(wire)
+    return with_note(TAKE[found.format](declared_as(wire, found), limits), found)
+
+
+def declared_as(wire: Wire, found: Found) -> Wire:
+    """The wire under the content type that its bytes have."""
+    if found.content_type == wire.content_type:
+        return wire
+    others = [(name, value) for name, value in wire.headers if name != "content-type"]
+    return Wire([*others, ("content-type", found.content_type)], wire.body)
+
+
+def with_note(taken: Taken, found: Found) -> Taken:
+    if not found.note:
+        return taken
+    return Taken(format=taken.format, parts=taken.parts, setting=taken.setting, header=taken.header,
+                 notes=(found.note, *taken.notes))  # fmt: skip
+
+
+def message_of(wire: Wire, taken: Taken, limits: WireLimits = DEFAULT_LIMITS) -> Message:
+    """The message to be posted: what the transport's fields say to the network, else what the message itself says."""
+    own = taken.header or Message()
+    fields = read_fields(wire.headers, limits) if has_fields(wire.headers) else Message()
+    message = Message(
+        sender=fields.sender or own.sender,
+        to=fields.to or own.to,
+        type=fields.type if fields.type is not Message().type else own.type,
+        topic=fields.topic or own.topic,
+        handle=fields.handle or own.handle,
+        possible_duplicate=fields.possible_duplicate or own.possible_duplicate,
+        reference=fields.reference or own.reference,
+        expires_at_us=fields.expires_at_us or own.expires_at_us,
+        route=fields.route or own.route,
+        properties=(*own.properties, *fields.properties),
+        status=fields.status or own.status,
+        parts=taken.parts,
+        routing=fields.routing or own.routing,
+    )
+    check_lists(message, limits)
+    return message
+
+
+def give(message: Outgoing, format: Format) -> Given:
+    """The message in a plain format."""
+    return GIVE[format](message)

@@ -1,0 +1,26 @@
+"""The formats in which a service may want its messages: the network's own forms, and the plain ones of others.
+
+A form puts the network's header around the documents. A plain format leaves the partner's bytes as they are, and the network's
+header stands beside them.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Format(StrEnum):
+    JSON = "json"
+    SOAP11 = "soap11"
+    SOAP12 = "soap12"
+    ENVELOPE = "envelope"
+    SOAP = "soap"  # somebody's own SOAP envelope
+    SWA = "swa"  # SOAP with attachments, in multipart/related
+    DIME = "dime"
+    MIME = "mime"  # any entity: one document as it is, or several in a multipart
+    AS2 = "as2"
+    CLOUDEVENTS = "cloudevents"
+
+
+PLAIN = (Format.SOAP, Format.SWA, Format.DIME, Format.MIME, Format.AS2, Format.CLOUDEVENTS)
+OWN = (Format.JSON, Format.SOAP11, Format.SOAP12, Format.ENVELOPE)

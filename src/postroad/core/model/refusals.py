@@ -32,6 +32,18 @@ REFUSALS: dict[str, Refusal] = {
     "cms.decompression-failed": Refusal(422, "The compressed content cannot be unpacked"),
     "cms.too-large": Refusal(413, "The content is larger than allowed once unpacked"),
     "cms.too-complex": Refusal(413, "The message has more elements, signers, recipients or depth than allowed"),
+    # AS2; core/codecs/as2/answers.py has what a partner is told
+    "as2.malformed": Refusal(400, "This is no AS2 message, or one that cannot be read"),
+    "as2.partner-unknown": Refusal(403, "Sender and recipient have no AS2 agreement"),
+    "as2.decryption-failed": Refusal(422, "The AS2 message cannot be decrypted"),
+    "as2.authentication-failed": Refusal(422, "The AS2 message is not signed by its sender"),
+    "as2.integrity-check-failed": Refusal(422, "The AS2 message is not what its sender signed"),
+    "as2.decompression-failed": Refusal(422, "The AS2 message cannot be unpacked"),
+    "as2.insufficient-security": Refusal(403, "The AS2 message lacks the signature or encryption that was agreed on"),
+    "as2.message-id-reused": Refusal(409, "Another AS2 message came under this Message-ID before"),
+    "as2.unsupported-format": Refusal(415, "The AS2 message is made in a way that is not supported"),
+    "as2.unsupported-mic-algorithms": Refusal(422, "The receipt is asked for with a digest that is not supported"),
+    "as2.unexpected-processing-error": Refusal(500, "The AS2 message could not be taken, through no fault of its sender"),
     # admission
     "sender.mismatch": Refusal(403, "From is not the authenticated poster"),
     "sender.unknown": Refusal(403, "From does not name a service of the poster"),

@@ -1,0 +1,81 @@
+"""AS2: business documents over HTTP, signed, encrypted and compressed, with a receipt that proves what was received.
+
+RFC 4130, 5402 (compression) and 6362 (several attachments, which are simply a multipart document). The words:
+
+- a ``Station`` is one side with its keys or certificates; an ``Agreement`` is what two sides have agreed on;
+- a message has a ``Heading`` outside and **layers** around its document: signed, encrypted, compressed;
+- the ``Mic`` is the digest of what was sent; the receipt (``Mdn``) brings it back with a ``Disposition``;
+- ``judge_mdn`` is the only one to say whether a receipt is a success.
+
+Sending::
+
+    built = build(head, [body], own, partner, agreement, message_id="<…>", at=now, subject="", boundary_seed=seed,
+                  randomness=randomness)        # Built(headers, body, sent): post headers and body, keep ``sent``
+    mdn = read_mdn(headers, body, partner)      # of the HTTP answer, or of a request for which ``is_mdn`` holds
+    verdict = judge_mdn(mdn, built.sent)        # Verdict(outcome, reason), verdict.acknowledged
+
+Receiving::
+
+    heading = read_heading(headers)             # finds own and partner; heading.wish is the receipt that is wished for
+    try:
+        opened = open_message(headers, body, own, partner, agreement, limits)
+        disposition, mic = PROCESSED, opened.mic        # after the document is durable
+    except Refused as refused:
+        disposition, mic = disposition_of(refused), None
+    if heading.wish.wanted:
+        mdn = build_mdn(heading, own, disposition=disposition, mic=mic, at=now, message_id="<…>", boundary_seed=seed)
+
+Kept rules: the same arguments make the same bytes; a reader returns or raises ``Refused``; documents are never canonicalised.
+"""
+
+from __future__ import annotations
+
+from postroad.core.codecs.as2.answers import ANSWERS, disposition_of
+from postroad.core.codecs.as2.dispositions import PROCESSED, Disposition, error, failure, read_disposition, warning
+from postroad.core.codecs.as2.heading import Heading, read_heading
+from postroad.core.codecs.as2.incoming import Opened, open_message
+from postroad.core.codecs.as2.mdn_reading import Mdn, is_mdn, read_mdn
+from postroad.core.codecs.as2.mdn_writing import BuiltMdn, build_mdn
+from postroad.core.codecs.as2.mic import Mic, mic_over, read_mic
+from postroad.core.codecs.as2.names import checked_name, names_in, quoted, unquoted
+from postroad.core.codecs.as2.outgoing import Built, Sent, build
+from postroad.core.codecs.as2.partners import Agreement, Station
+from postroad.core.codecs.as2.verdict import Outcome, Verdict, judge_mdn
+from postroad.core.codecs.as2.wishes import NO_WISH, MdnWish
+
+__all__ = [
+    "ANSWERS",
+    "NO_WISH",
+    "PROCESSED",
+    "Agreement",
+    "Built",
+    "BuiltMdn",
+    "Disposition",
+    "Heading",
+    "Mdn",
+    "MdnWish",
+    "Mic",
+    "Opened",
+    "Outcome",
+    "Sent",
+    "Station",
+    "Verdict",
+    "build",
+    "build_mdn",
+    "checked_name",
+    "disposition_of",
+    "error",
+    "failure",
+    "is_mdn",
+    "judge_mdn",
+    "mic_over",
+    "names_in",
+    "open_message",
+    "quoted",
+    "read_disposition",
+    "read_heading",
+    "read_mdn",
+    "read_mic",
+    "unquoted",
+    "warning",
+]

@@ -1,0 +1,92 @@
+"""Header fields of an AS2 message: finding them, and the rule that nothing we write can begin a field of its own.
+
+Kept rule: a value with a control character never leaves this package. Values come from partners, profiles and documents; one
+line break in a name or subject would let its author write headers in our name.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from postroad.errors import Refused
+
+Headers = Sequence[tuple[str, str]]
+
+MESSAGE_ID_CHARS = 998  # of RFC 5322: no line is longer
+_NOT_PRINTABLE = re.compile(r"[^\x20-\x7e]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_WORD_BYTES = 42  # of an encoded word of RFC 2047: 42 bytes are 56 characters of base64, and a word has at most 75
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def field_of(headers: Headers, name: str) -> str:
+    """The first value of that name, without the blanks around it; "" when there is none."""
+    for key, value in headers:
+        if key.lower() == name:
+            return value.strip(" \t\r\n")
+    return ""
+
+
+def fields_of(headers: Headers) -> dict[str, str]:
+    """The first value of every name, by its name in small letters."""
+    found: dict[str, str] = {}
+    for key, value in headers:
+        found.setdefault(key.lower(), value.strip(" \t\r\n"))
+    return found
+
+
+def refuse_repeated(headers: Headers, names: Iterable[str]) -> None:
+    """Refuse what stands there twice and differs: two readers could take two different ones."""
+    for name in names:
+        values = {value.strip() for key, value in headers if key.lower() == name}
+        if len(values) > 1:
+            raise Refused(
+                "as2.malformed", f"The header {name} comes more than once, with different values; send it once"
+            )
+
+
+def printable(value: str, what: str) -> str:
+    """The value, when it is printable ASCII; ``what`` names it in the refusal."""
+    if wrong := _NOT_PRINTABLE.search(value):
+        raise Refused(
+            "as2.malformed",
+            f"{what} has the character {wrong[0]!r} at {wrong.start()}; only printable ASCII is possible there",
+        )
+    return value
+
+
+def checked_message_id(value: str) -> str:
+    """A Message-ID that may be written and sent back: printable, not empty, not longer than a line."""
+    if not 0 < len(value) <= MESSAGE_ID_CHARS:
+        raise Refused("as2.malformed", f"The Message-ID must have 1 to {MESSAGE_ID_CHARS} characters")
+    return printable(value, "The Message-ID")
+
+
+def subject_value(text: str) -> str:
+    """A subject as it stands in a header: as it is when it is ASCII, otherwise in encoded words (RFC 2047)."""
+    if wrong := _CONTROL.search(text):
+        raise Refused("as2.malformed", f"The subject has the control character {wrong[0]!r}; leave it out")
+    return text if text.isascii() and "=?" not in text else " ".join(_encoded_words(text))
+
+
+def _encoded_words(text: str) -> Iterable[str]:
+    """Words of at most 75 characters that are never cut inside a character."""
+    word = b""
+    for character in text.encode("utf-8", "replace").decode():
+        encoded = character.encode()
+        if len(word) + len(encoded) > _WORD_BYTES:
+            yield f"=?utf-8?B?{b64encode(word).decode()}?="
+            word = b""
+        word += encoded
+    yield f"=?utf-8?B?{b64encode(word).decode()}?="
+
+
+def date_value(at: datetime) -> str:
+    """A time as HTTP and mail write it; English whatever the machine speaks."""
+    utc = at.astimezone(UTC)
+    day, month = _DAYS[utc.weekday()], _MONTHS[utc.month - 1]
+    return f"{day}, {utc.day:02} {month} {utc.year:04} {utc.hour:02}:{utc.minute:02}:{utc.second:02} GMT"

@@ -1,0 +1,50 @@
+"""The heading of an AS2 message: who sends it to whom, under which id, and what receipt it wishes for.
+
+Everything here stands outside of signature and encryption, so it finds the partner and proves nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from postroad.core.codecs.as2.headers import Headers, checked_message_id, fields_of, refuse_repeated
+from postroad.core.codecs.as2.names import unquoted
+from postroad.core.codecs.as2.wishes import MdnWish, read_wish
+from postroad.errors import Refused
+
+_ONCE = (
+    "as2-from",
+    "as2-to",
+    "message-id",
+    "receipt-delivery-option",
+    "disposition-notification-options",
+    "content-type",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    sender: str  # bare names
+    recipient: str
+    message_id: str  # verbatim
+    subject: str = ""
+    wish: MdnWish
+
+
+def read_heading(headers: Headers) -> Heading:
+    """From the header fields of the HTTP request; refused with ``as2.malformed`` when no receipt could answer it either."""
+    fields = fields_of(headers)
+    if len(fields) != len(headers):
+        refuse_repeated(headers, _ONCE)
+    for name in ("as2-from", "as2-to", "message-id"):
+        if not fields.get(name):
+            raise Refused(
+                "as2.malformed", f"The header {name} is missing; an AS2 message has AS2-From, AS2-To, Message-ID"
+            )
+    return Heading(
+        sender=unquoted(fields["as2-from"]),
+        recipient=unquoted(fields["as2-to"]),
+        message_id=checked_message_id(fields["message-id"]),
+        subject=fields.get("subject", ""),
+        wish=read_wish(fields),
+    )

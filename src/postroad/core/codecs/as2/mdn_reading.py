@@ -1,0 +1,125 @@
+"""A partner's receipt is read: what it says, and whether it is the partner who says so.
+
+Kept rule: reading believes nothing. An unsigned receipt or one with a bad signature is read all the same, so that people see
+what came, and says so in ``signature``; whether it counts is for ``verdict`` to say, and for nobody else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cryptography.x509 import Certificate
+
+from postroad.core.codecs.as2.carried import plain_entity
+from postroad.core.codecs.as2.dispositions import Disposition, read_disposition
+from postroad.core.codecs.as2.headers import Headers, field_of
+from postroad.core.codecs.as2.mic import Mic, read_mic
+from postroad.core.codecs.as2.names import unquoted
+from postroad.core.codecs.as2.partners import Station
+from postroad.core.codecs.as2.signed import read_signed
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.codecs.media import media_type_of
+from postroad.core.codecs.mime import Entity, Multipart, parameter, read_entity, read_multipart, read_parameters
+from postroad.errors import Refused
+
+_TEXT_BYTES = 4096
+_NOTIFICATION = "message/disposition-notification"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mdn:
+    sender: str  # bare names; "" where the header is missing
+    recipient: str
+    message_id: str
+    original_message_id: str
+    disposition: Disposition
+    mic: Mic | None
+    signature: Literal["none", "valid", "invalid"]
+    fault: str = ""  # why the signature is invalid
+    signer: Certificate | None = None
+    text: str = ""  # the part for people, at most 4 KB of it
+
+
+def is_mdn(headers: Headers, body: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> bool:
+    """Whether this is a receipt and no message."""
+    content_type = field_of(headers, "content-type")
+    try:
+        if media_type_of(content_type) == "multipart/signed":
+            content_type = read_multipart(content_type, body, limits).parts[0].content_type
+        return _is_report(content_type, limits)
+    except Refused:
+        return False
+
+
+def _is_report(content_type: str, limits: WireLimits) -> bool:
+    """multipart/report of dispositions; some products leave out of what."""
+    if media_type_of(content_type) != "multipart/report":
+        return False
+    return parameter(read_parameters(content_type, limits), "report-type").lower() in ("", "disposition-notification")
+
+
+def read_mdn(headers: Headers, body: Buffer, partner: Station, limits: WireLimits = DEFAULT_LIMITS) -> Mdn:
+    """What the receipt says; refused only when it is none."""
+    entity = plain_entity(headers, body, limits)
+    signature: Literal["none", "valid", "invalid"] = "none"
+    fault, signer = "", None
+    if media_type_of(entity.content_type) == "multipart/signed":
+        multipart = read_multipart(entity.content_type, entity.body, limits)
+        try:
+            entity, verified = read_signed(multipart, partner.certificates, limits)
+            signature, signer = "valid", verified.signers[0]
+        except Refused as refused:
+            entity, signature, fault = multipart.parts[0], "invalid", refused.detail
+    return _read_report(headers, entity, limits, signature=signature, fault=fault, signer=signer)
+
+
+def _read_report(
+    headers: Headers,
+    entity: Entity,
+    limits: WireLimits,
+    *,
+    signature: Literal["none", "valid", "invalid"],
+    fault: str,
+    signer: Certificate | None,
+) -> Mdn:
+    if not _is_report(entity.content_type, limits):
+        raise Refused(
+            "as2.malformed", "This is no receipt: a receipt is a multipart/report of a disposition-notification"
+        )
+    report = read_multipart(entity.content_type, entity.body, limits)
+    notification = _notification(report, limits)
+    return Mdn(
+        sender=_name(headers, "as2-from"),
+        recipient=_name(headers, "as2-to"),
+        message_id=field_of(headers, "message-id"),
+        original_message_id=notification.header("original-message-id").strip(),
+        disposition=read_disposition(notification.header("disposition")),
+        mic=read_mic(notification.header("received-content-mic")),
+        signature=signature,
+        fault=fault,
+        signer=signer,
+        text=_text(report, limits),
+    )
+
+
+def _name(headers: Headers, field: str) -> str:
+    value = field_of(headers, field)
+    return unquoted(value) if value else ""
+
+
+def _notification(report: Multipart, limits: WireLimits) -> Entity:
+    """The fields for programs: lines like a header's, which the part has as its content."""
+    for part in report.parts:
+        if media_type_of(part.content_type) == _NOTIFICATION:
+            fields = bytes(part.data(limits)).strip(b" \t\r\n")
+            return read_entity(fields + b"\r\n\r\n", limits)
+    raise Refused("as2.malformed", f"The receipt has no part of the type {_NOTIFICATION}")
+
+
+def _text(report: Multipart, limits: WireLimits) -> str:
+    first = report.parts[0]
+    if media_type_of(first.content_type) not in ("", "text/plain"):
+        return ""
+    return bytes(first.data(limits)[:_TEXT_BYTES]).decode("utf-8", "replace").strip()

@@ -1,0 +1,55 @@
+"""The message integrity check: a digest over what was sent, which the receipt brings back as proof of what was received.
+
+Kept rules: digests are named as ``hashlib`` has them inside (``sha256``) and as RFC 5751 has them on the wire (``sha-256``);
+every spelling seen in the field is read. What the digest covers is decided in ``outgoing`` and ``incoming``, the same way.
+"""
+
+from __future__ import annotations
+
+import binascii
+import hashlib
+from base64 import b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from postroad.core.codecs.buffers import Buffer
+
+DEFAULT = "sha1"  # of RFC 4130 where nobody asked for anything else
+WRITTEN = {"sha1": "sha1", "sha256": "sha-256", "sha384": "sha-384", "sha512": "sha-512"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mic:
+    digest: bytes
+    algorithm: str  # of WRITTEN, or as a partner wrote it when it is none of them; "" when it did not say
+
+    def __str__(self) -> str:
+        """As in Received-Content-MIC."""
+        return f"{b64encode(self.digest).decode()}, {micalg(self.algorithm)}"
+
+
+def mic_over(pieces: Iterable[Buffer], algorithm: str) -> Mic:
+    digest = hashlib.new(algorithm, usedforsecurity=False)
+    for piece in pieces:
+        digest.update(piece)
+    return Mic(digest=digest.digest(), algorithm=algorithm)
+
+
+def read_mic(value: str) -> Mic | None:
+    """What a partner wrote in Received-Content-MIC; None when that is not base64."""
+    encoded, _, algorithm = value.partition(",")
+    try:
+        digest = binascii.a2b_base64(encoded.strip().encode("ascii"), strict_mode=True)
+    except (binascii.Error, ValueError):
+        return None
+    return Mic(digest=digest, algorithm=digest_named(algorithm) or algorithm.strip()) if digest else None
+
+
+def digest_named(spelling: str) -> str:
+    """The digest that a partner's spelling means (``SHA-256``, ``sha256``, ``"sha1"`` …); "" for one that is not supported."""
+    plain = spelling.strip(" \t\"'").lower().replace("-", "").replace("_", "")
+    return plain if plain in WRITTEN else ""
+
+
+def micalg(algorithm: str) -> str:
+    return WRITTEN.get(algorithm, algorithm)

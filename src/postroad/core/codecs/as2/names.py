@@ -1,0 +1,55 @@
+"""AS2 names: what partners call each other in AS2-From and AS2-To (RFC 4130, 6.2).
+
+Kept rule: inside, a name is its bare text; quotes exist only on the wire, are taken off once and put on once. Names are
+compared letter by letter, capitals included.
+"""
+
+from __future__ import annotations
+
+import re
+
+from postroad.core.codecs.as2.headers import Headers, field_of
+from postroad.errors import Refused
+
+NAME_CHARS = 128
+_UNQUOTED = re.compile(r"[!#-\[\]-~]+")  # printable ASCII without blank, quotation mark and backslash
+_QUOTED = re.compile(r'"((?:[ !#-\[\]-~]|\\[\\"])*)"')
+_ESCAPED = re.compile(r'\\([\\"])')
+_NEEDS_ESCAPE = re.compile(r'([\\"])')
+_PRINTABLE = re.compile(r"[ -~]+")
+
+
+def checked_name(name: str) -> str:
+    """The bare name, when it is one: 1 to 128 printable ASCII characters."""
+    if not 0 < len(name) <= NAME_CHARS or not _PRINTABLE.fullmatch(name):
+        raise Refused(
+            "as2.malformed",
+            f"{name[:NAME_CHARS]!r} is no AS2 name; it has 1 to {NAME_CHARS} printable ASCII characters",
+        )
+    return name
+
+
+def quoted(name: str) -> str:
+    """A bare name as it stands in a header: in quotation marks only where it needs them."""
+    if _UNQUOTED.fullmatch(checked_name(name)):
+        return name
+    return '"' + _NEEDS_ESCAPE.sub(r"\\\1", name) + '"'
+
+
+def unquoted(value: str) -> str:
+    """The bare name in a header value. Blanks without quotation marks are tolerated: many products leave those out."""
+    if match := _QUOTED.fullmatch(value):
+        return checked_name(_ESCAPED.sub(r"\1", match[1]))
+    return checked_name(value)
+
+
+def names_in(headers: Headers) -> tuple[str, str]:
+    """Who sends, and to whom, as bare names; refused when one of them is missing or no name."""
+    return _name(headers, "AS2-From"), _name(headers, "AS2-To")
+
+
+def _name(headers: Headers, field: str) -> str:
+    value = field_of(headers, field.lower())
+    if not value:
+        raise Refused("as2.malformed", f"The header {field} is missing; both AS2-From and AS2-To must be given")
+    return unquoted(value)

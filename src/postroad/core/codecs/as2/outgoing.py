@@ -1,0 +1,155 @@
+"""A message to a partner is built: compressed, signed and encrypted as was agreed on, with the MIC that must come back.
+
+Kept rules: the same arguments make the same bytes, so that a repetition is one; the document goes out as it was given, byte for
+byte. Nothing in a name, an id, a subject or the document's header can begin a header of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from postroad.core.codecs.as2.carried import carried
+from postroad.core.codecs.as2.headers import checked_message_id, date_value, printable, subject_value
+from postroad.core.codecs.as2.mic import Mic, mic_over
+from postroad.core.codecs.as2.names import quoted
+from postroad.core.codecs.as2.partners import Agreement, Station
+from postroad.core.codecs.as2.signed import CRLF, write_signed
+from postroad.core.codecs.as2.wishes import options_value
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.cms import compress, encrypt
+from postroad.core.codecs.mime import read_entity, write_head
+from postroad.errors import Refused
+
+VERSION = "1.2"
+Fields = tuple[tuple[str, str], ...]
+_UNNAMED = write_head([("Content-Type", "application/octet-stream"), ("Content-Transfer-Encoding", "binary")])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What to remember of a message until its receipt comes."""
+
+    message_id: str
+    sender: str
+    recipient: str
+    mic: Mic
+    mdn_signed: bool  # whether the receipt must be
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    headers: Fields  # of the HTTP request
+    body: bytes
+    sent: Sent
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """A header and what stands below it; each layer makes another one of it."""
+
+    head: bytes
+    body: Buffer
+
+    @property
+    def raw(self) -> tuple[Buffer, ...]:
+        return (self.head, CRLF, self.body)
+
+
+def _pkcs7(smime_type: str, file_name: str) -> bytes:
+    return write_head((
+        ("Content-Type", f'application/pkcs7-mime; smime-type={smime_type}; name="{file_name}"'),
+        ("Content-Transfer-Encoding", "binary"),
+        ("Content-Disposition", f'attachment; filename="{file_name}"'),
+    ))  # fmt: skip
+
+
+_COMPRESSED = _pkcs7("compressed-data", "smime.p7z")
+_ENCRYPTED = _pkcs7("enveloped-data", "smime.p7m")
+
+
+def build(
+    entity_head: bytes,
+    entity_body: Sequence[Buffer],
+    own: Station,
+    partner: Station,
+    agreement: Agreement,
+    *,
+    message_id: str,
+    at: datetime,
+    boundary_seed: bytes,
+    randomness: Callable[[int], bytes],
+    subject: str = "",
+) -> Built:
+    """The document as an AS2 message. ``entity_head`` is whole header lines, or empty; ``message_id`` has its brackets."""
+    document = _Content(_checked_head(entity_head), entity_body[0] if len(entity_body) == 1 else b"".join(entity_body))
+    content, mic = _signed(document, own, agreement, at, boundary_seed)
+    if agreement.encrypt:
+        content = _Content(
+            _ENCRYPTED,
+            encrypt(
+                content.raw, (partner.recipient,), cipher=agreement.encrypt, oaep=agreement.oaep, randomness=randomness
+            ),
+        )
+    headers = (
+        ("AS2-Version", VERSION),
+        ("AS2-From", quoted(own.name)),
+        ("AS2-To", quoted(partner.name)),
+        ("Message-ID", checked_message_id(message_id)),
+        ("Date", date_value(at)),
+        *((("Subject", subject_value(subject)),) if subject else ()),
+        ("MIME-Version", "1.0"),
+        ("EDIINT-Features", "multiple-attachments"),
+        *_wish(own, agreement),
+        *carried(read_entity(content.head + CRLF).headers()),
+    )
+    sent = Sent(
+        message_id=message_id,
+        sender=own.name,
+        recipient=partner.name,
+        mic=mic,
+        mdn_signed=agreement.mdn_signed and agreement.mdn != "none",
+    )
+    return Built(headers=headers, body=bytes(content.body), sent=sent)
+
+
+def _checked_head(head: bytes) -> bytes:
+    if not head:
+        return _UNNAMED  # some partners take content without any header for something else
+    if not head.endswith(CRLF) or read_entity(head + CRLF).body:
+        raise Refused("as2.malformed", "The document's header must be whole lines, without an empty one among them")
+    return head
+
+
+def _signed(document: _Content, own: Station, agreement: Agreement, at: datetime, seed: bytes) -> tuple[_Content, Mic]:
+    """The document signed and compressed, in the order that was agreed on, and the MIC of it."""
+    content = _compressed(document) if agreement.compress == "before" else document
+    if agreement.sign:
+        mic = mic_over(content.raw, agreement.sign)
+        content_type, pieces = write_signed(
+            content.head, content.body, own.signer, digest=agreement.sign, at=at, seed=seed, pss=agreement.pss
+        )
+        content = _Content(write_head([("Content-Type", content_type)]), b"".join(pieces))
+    elif agreement.compress or agreement.encrypt:
+        mic = mic_over(document.raw, agreement.mic_digest)
+    else:
+        mic = mic_over((document.body,), agreement.mic_digest)
+    return (_compressed(content) if agreement.compress == "after" else content), mic
+
+
+def _compressed(content: _Content) -> _Content:
+    return _Content(_COMPRESSED, compress(content.raw))
+
+
+def _wish(own: Station, agreement: Agreement) -> list[tuple[str, str]]:
+    """How the receipt is asked for."""
+    if agreement.mdn == "none":
+        return []
+    url = printable(agreement.mdn_url, "The address for receipts")
+    wish = [("Disposition-Notification-To", url or quoted(own.name))]
+    if agreement.mdn_signed:
+        wish.append(("Disposition-Notification-Options", options_value(agreement.mic_digest)))
+    if agreement.mdn == "async":
+        wish.append(("Receipt-Delivery-Option", url))
+    return wish

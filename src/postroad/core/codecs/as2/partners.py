@@ -1,0 +1,66 @@
+"""Who speaks with whom, and what they have agreed on: stations, with their keys and certificates, and agreements.
+
+Kept rule: certificates are listed newest first. The newest is used for what we make; all of them are tried on what we are
+sent, so that a certificate can be rolled over while messages made with the old one are still on their way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cryptography.x509 import Certificate
+
+from postroad.core.codecs.as2.mic import DEFAULT, WRITTEN
+from postroad.core.codecs.cms import Identity
+from postroad.errors import Misconfigured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Station:
+    """One side: our own with its ``identities``, a partner with its ``certificates``; each newest first."""
+
+    name: str  # bare, without quotation marks
+    identities: tuple[Identity, ...] = ()
+    certificates: tuple[Certificate, ...] = ()
+    encryption_certificates: tuple[
+        Certificate, ...
+    ] = ()  # where a partner has others for encryption than for signatures
+
+    @property
+    def signer(self) -> Identity:
+        if not self.identities:
+            raise Misconfigured(
+                [f"The AS2 station {self.name!r} has no key to sign with; give it a key and certificate"]
+            )
+        return self.identities[0]
+
+    @property
+    def recipient(self) -> Certificate:
+        """The certificate that messages to this partner are encrypted for."""
+        known = self.encryption_certificates or self.certificates
+        if not known:
+            raise Misconfigured([f"The AS2 partner {self.name!r} has no certificate to encrypt for; register one"])
+        return known[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """What we send a partner, and the least that we take from it."""
+
+    sign: str = "sha256"  # the digest of our signatures; "" for none
+    encrypt: str = "aes256-cbc"  # a cipher of the cms room; "" for none
+    compress: Literal["", "before", "after"] = ""  # the signature; without one it makes no difference
+    pss: bool = False
+    oaep: bool = False
+    mdn: Literal["none", "sync", "async"] = "sync"
+    mdn_signed: bool = True
+    mdn_url: str = ""  # where the partner posts asynchronous receipts to
+    must_be_signed: bool = True
+    must_be_encrypted: bool = False
+    accepted_digests: tuple[str, ...] = tuple(WRITTEN)  # of the partner's signatures
+
+    @property
+    def mic_digest(self) -> str:
+        """The digest of the MIC that the partner will answer with: the signature's, or else the one that is asked for."""
+        return self.sign or ("sha256" if self.mdn_signed and self.mdn != "none" else DEFAULT)

@@ -1,0 +1,97 @@
+"""multipart/signed: an entity and the detached signature over it (RFC 8551, 3.5.3), as messages and receipts have it.
+
+Kept rule: the bytes that are signed are never touched. Only where they do not verify as they came, the line ends that a
+gateway may have changed are tried the other way, and then what verifies is what was sent.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import Error as NotBase64
+from binascii import a2b_base64
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from cryptography.x509 import Certificate
+
+from postroad.core.codecs.as2.mic import micalg
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.cms import Identity, Verified, sign, verify
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.media import media_type_of
+from postroad.core.codecs.mime import (
+    Entity,
+    Multipart,
+    encoded,
+    fresh_boundary,
+    read_entity,
+    write_head,
+    write_multipart,
+)
+from postroad.errors import Refused
+
+CRLF = b"\r\n"
+_BARE_LF = re.compile(rb"(?<!\r)\n")
+_SEQUENCE = 0x30  # what every DER or BER signature begins with, and no base64 of one does
+_MULTIPART = 'multipart/signed; protocol="application/pkcs7-signature"'
+_SIGNATURES = ("application/pkcs7-signature", "application/x-pkcs7-signature")
+_SIGNATURE_HEAD = write_head((
+    ("Content-Type", 'application/pkcs7-signature; name="smime.p7s"; smime-type=signed-data'),
+    ("Content-Transfer-Encoding", "base64"),
+    ("Content-Disposition", 'attachment; filename="smime.p7s"'),
+))  # fmt: skip
+
+
+def write_signed(
+    head: bytes, body: Buffer, signer: Identity, *, digest: str, at: datetime, seed: bytes, pss: bool = False
+) -> tuple[str, list[Buffer]]:
+    """An entity signed: the Content-Type that goes with it, and the body in pieces."""
+    signature = sign((head, CRLF, body), (signer,), digest=digest, signed_at=at, pss=pss)
+    boundary = fresh_boundary((head, body), seed)
+    content_type = f'{_MULTIPART}; micalg={micalg(digest)}; boundary="{boundary.decode()}"'
+    return content_type, write_multipart(((head, body), (_SIGNATURE_HEAD, encoded(signature, "base64"))), boundary)
+
+
+def read_signed(multipart: Multipart, trusted: Sequence[Certificate], limits: WireLimits) -> tuple[Entity, Verified]:
+    """The entity as it was signed by one of the trusted certificates, and the proof; otherwise refused, as ``cms`` does."""
+    entity, signature = _signed_parts(multipart, limits)
+    refused: Refused | None = None
+    for candidate in _candidates(entity):
+        try:
+            verified = verify(signature, (candidate,), trusted)
+        except Refused as fault:
+            if fault.code != "cms.signature-invalid":
+                raise
+            refused = refused or fault
+        else:
+            return (entity if candidate is entity.raw else read_entity(candidate, limits)), verified
+    raise refused or AssertionError("there is always one candidate")
+
+
+def _signed_parts(multipart: Multipart, limits: WireLimits) -> tuple[Entity, Buffer]:
+    if len(multipart.parts) != 2 or media_type_of(multipart.parts[1].content_type) not in _SIGNATURES:
+        raise Refused("as2.malformed", "A signed message has two parts, and the second one is its pkcs7-signature")
+    entity, signature = multipart.parts
+    return entity, _without_base64(signature.data(limits))
+
+
+def _without_base64(signature: Buffer) -> Buffer:
+    """Some products encode the signature and do not say so."""
+    if not signature or signature[0] == _SEQUENCE:
+        return signature
+    try:
+        return a2b_base64(signature)
+    except NotBase64:
+        return signature
+
+
+def _candidates(entity: Entity) -> Iterator[Buffer]:
+    """The bytes that may have been signed: as they came; with CRLF in the header; with CRLF everywhere."""
+    yield entity.raw
+    head = _BARE_LF.sub(CRLF, entity.head)
+    first = b"".join((head, CRLF, entity.body))
+    if first != entity.raw:
+        yield first
+    everywhere = _BARE_LF.sub(CRLF, first)
+    if everywhere != first:
+        yield everywhere

@@ -1,7 +1,8 @@
 """A message to a partner is built: compressed, signed and encrypted as was agreed on, with the MIC that must come back.
 
-Kept rules: the same arguments make the same bytes, so that a repetition is one; the document goes out as it was given, byte for
-byte. Nothing in a name, an id, a subject or the document's header can begin a header of its own.
+Kept rules: the document goes out as it was given, byte for byte. The same arguments make the same bytes, but for an encrypted
+key, into which OpenSSL mixes random bytes of its own. Nothing in a name, an id, a subject or the document's header can begin
+a header of its own.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ def _pkcs7(smime_type: str, file_name: str) -> bytes:
 
 _COMPRESSED = _pkcs7("compressed-data", "smime.p7z")
 _ENCRYPTED = _pkcs7("enveloped-data", "smime.p7m")
+_ENCRYPTED_AND_SEALED = _pkcs7("authEnveloped-data", "smime.p7m")  # by a cipher that authenticates
 
 
 def build(
@@ -87,7 +89,7 @@ def build(
     content, mic = _signed(document, own, agreement, at, boundary_seed)
     if agreement.encrypt:
         content = _Content(
-            _ENCRYPTED,
+            _ENCRYPTED_AND_SEALED if agreement.encrypt.endswith("-gcm") else _ENCRYPTED,
             encrypt(
                 content.raw, (partner.recipient,), cipher=agreement.encrypt, oaep=agreement.oaep, randomness=randomness
             ),

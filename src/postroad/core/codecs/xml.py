@@ -9,6 +9,7 @@ envelope and learns where in the bytes things stand.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from xml.parsers import expat
 
 from lxml import etree
@@ -152,6 +153,34 @@ def check_well_formed(utf8: bytes, limits: WireLimits = DEFAULT_LIMITS) -> None:
     if not counts_are_harmless(utf8, limits):
         Counter(limits).attach(scanner)
     run_scanner(scanner, utf8)
+
+
+class _Enough(Exception):
+    """Ends a look at a document."""
+
+
+def first_elements(beginning: bytes, most: int) -> list[str]:
+    """The names of the first elements of a document of which only the beginning need be there, ``most`` of them at most.
+
+    For telling documents apart, so a document type is passed over and nothing is refused: the list ends where the beginning
+    does, or where it cannot be read. It ends at an entity's declaration too, since nothing here is ever expanded.
+    """
+    names: list[str] = []
+
+    def started(name: str, _attributes: dict[str, str]) -> None:
+        names.append(name)
+        if len(names) >= most:
+            raise _Enough
+
+    def stop(*_: object) -> None:
+        raise _Enough
+
+    scanner = expat.ParserCreate("utf-8", SEPARATOR)
+    scanner.StartElementHandler = started
+    scanner.EntityDeclHandler = stop
+    with suppress(_Enough, expat.ExpatError, Refused):
+        scanner.Parse(to_utf8(beginning), False)
+    return names
 
 
 class _Portability(Counter):

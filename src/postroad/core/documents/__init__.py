@@ -1,0 +1,1 @@
+"""Business documents inside messages: which kind they are, from their bytes. They stand on codecs for the one XML parser."""

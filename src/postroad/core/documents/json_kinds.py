@@ -1,0 +1,65 @@
+"""Which kind of JSON: an event, a batch of events, several documents in lines, or any other; or none at all."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.documents.kinds import DocumentKind
+
+_LOOK = 4096  # bytes in which the first event of a batch shows what it is
+
+
+class _Signs(Struct, gc=False):
+    """What every CloudEvent says."""
+
+    specversion: Raw | UnsetType = UNSET
+    id: Raw | UnsetType = UNSET
+    source: Raw | UnsetType = UNSET
+    type: Raw | UnsetType = UNSET
+
+    def are_of_an_event(self) -> bool:
+        return UNSET not in (self.specversion, self.id, self.source, self.type)
+
+
+_OBJECT = msgspec.json.Decoder(_Signs)
+_OBJECTS = msgspec.json.Decoder(list[_Signs])
+_ANY = msgspec.json.Decoder(Raw)
+
+
+def json_kind(data: Buffer) -> DocumentKind:
+    """The kind of bytes that begin like a JSON object or array."""
+    try:
+        return _kind_of_whole(data)
+    except msgspec.DecodeError:
+        return DocumentKind.JSON_LINES if _are_lines(bytes(data)) else DocumentKind.UNKNOWN
+    except RecursionError:
+        return DocumentKind.UNKNOWN  # nobody will read what is that deep
+
+
+def _kind_of_whole(data: Buffer) -> DocumentKind:
+    try:
+        return DocumentKind.CLOUDEVENTS if _OBJECT.decode(data).are_of_an_event() else DocumentKind.JSON
+    except msgspec.ValidationError:
+        pass  # an array
+    if b'"specversion"' in bytes(data[:_LOOK]) and _are_events(data):
+        return DocumentKind.CLOUDEVENTS_BATCH
+    _ANY.decode(data)
+    return DocumentKind.JSON
+
+
+def _are_events(data: Buffer) -> bool:
+    try:
+        return all(signs.are_of_an_event() for signs in _OBJECTS.decode(data))
+    except msgspec.ValidationError:
+        return False
+
+
+def _are_lines(data: bytes) -> bool:
+    """Whether the first two lines are documents of their own."""
+    lines = data.lstrip().split(b"\n", 2)[:2]
+    try:
+        return len(lines) > 1 and all(_ANY.decode(line) for line in lines)
+    except (msgspec.DecodeError, RecursionError):
+        return False

@@ -1,0 +1,88 @@
+"""The kind of a document, found by looking at it.
+
+Kept rules: nothing is believed but the bytes, nothing is raised, and only the beginning is looked at; JSON alone is read to its
+end, because its first byte proves nothing. Which sign is looked for where is written in one table, the first that fits wins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.documents.json_kinds import json_kind
+from postroad.core.documents.kinds import DocumentKind
+from postroad.core.documents.xml_kinds import xml_kind
+
+_LOOK = 4096  # bytes in which every kind but XML and JSON has shown itself
+_LOOK_XML = 65_536  # comments and licences may come before the root
+_UTF_8_MARK = b"\xef\xbb\xbf"
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_BLANKS = b" \t\r\n"
+
+# Sixteen elements, their separator chosen by the sender; many senders forget to fill them up to the length they should have.
+_ISA = re.compile(rb"ISA([^A-Za-z0-9 \r\n])(?=([\s\S]{0,160}))")
+_ISA_ELEMENTS = 16
+# UNA says which characters separate what; without it they are the usual ones, unless "UNOA:1" and the like show others.
+_UNA = re.compile(rb"UNA[\s\S]([\s\S])[\s\S]{4}[\s]*UN[BGH]\1")
+_UNB = re.compile(rb"UN[BGH][+\x1d]|UNB([^A-Za-z0-9\s])[A-Z]{4}([^A-Za-z0-9\s])[0-9]\1")
+_TRADACOMS = re.compile(rb"STX=|MHD=")
+_HL7 = re.compile(rb"(?:MSH|FHS|BHS)([^A-Za-z0-9\s])[^A-Za-z0-9\s]{1,5}\1")
+_FIN = re.compile(rb"\x01?\{1:[FAL][0-9]{2}[A-Z0-9]{12}")
+_FIELD = re.compile(rb"^:[0-9]{2}[A-Z]?:", re.MULTILINE)
+_LATER_REFERENCE = re.compile(rb"(?:[^\n]*\n){1,6}?:20:")  # a bank's own lines may come first
+_IDOC = re.compile(rb"EDI_DC(?:40)? ")
+
+
+def document_kind(data: Buffer) -> DocumentKind:
+    """What these bytes are, as far as can be seen."""
+    beginning = _beginning(data)
+    first = beginning[:1]
+    if first == b"<" or data[:2] in (b"<\0", b"\0<"):
+        return xml_kind(bytes(data[:_LOOK_XML]).removeprefix(_UTF_8_MARK).lstrip(_BLANKS))
+    if first in (b"{", b"["):
+        found = json_kind(data)
+        if found:
+            return found
+    return next((kind for kind, fits in _SIGNS if fits(beginning)), DocumentKind.UNKNOWN)
+
+
+def _beginning(data: Buffer) -> bytes:
+    """The first bytes, without what may stand before a document, in an encoding in which ASCII is ASCII."""
+    beginning = bytes(data[:_LOOK])
+    if beginning.startswith(_UTF_16_MARKS):
+        beginning = beginning.decode("utf-16", "ignore").encode("utf-8", "ignore")
+    return beginning.removeprefix(_UTF_8_MARK).lstrip(_BLANKS)
+
+
+def _is_x12(beginning: bytes) -> bool:
+    found = _ISA.match(beginning)
+    return found is not None and found.group(2).count(found.group(1)) >= _ISA_ELEMENTS - 1
+
+
+def _is_framed_hl7(beginning: bytes) -> bool:
+    return beginning[:1] == b"\x0b" and _HL7.match(beginning, 1) is not None
+
+
+def _is_swift_text(beginning: bytes) -> bool:
+    """A field first; or later the one that begins every message, and then another: one line with colons may be anything."""
+    if _FIELD.match(beginning):
+        return True
+    return _LATER_REFERENCE.match(beginning) is not None and len(_FIELD.findall(beginning)) > 1
+
+
+def _matches(sign: re.Pattern[bytes]) -> Callable[[bytes], bool]:
+    return lambda beginning: sign.match(beginning) is not None
+
+
+_SIGNS: tuple[tuple[DocumentKind, Callable[[bytes], bool]], ...] = (
+    (DocumentKind.X12, _is_x12),
+    (DocumentKind.EDIFACT, _matches(_UNA)),
+    (DocumentKind.EDIFACT, _matches(_UNB)),
+    (DocumentKind.TRADACOMS, _matches(_TRADACOMS)),
+    (DocumentKind.HL7, _matches(_HL7)),
+    (DocumentKind.HL7_MLLP, _is_framed_hl7),
+    (DocumentKind.SWIFT_FIN, _matches(_FIN)),
+    (DocumentKind.IDOC, _matches(_IDOC)),
+    (DocumentKind.SWIFT_TEXT, _is_swift_text),
+)

@@ -11,22 +11,20 @@ from hmac import compare_digest
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import oids
 from postroad.core.codecs.cms.ber import Element, canonical
-from postroad.core.codecs.cms.der import OCTET_STRING, SET, header
-from postroad.core.codecs.cms.faults import CONTENT, malformed, signature_invalid
+from postroad.core.codecs.cms.der import SET, header
+from postroad.core.codecs.cms.faults import CONTENT, signature_invalid, too_complex
 
 _MOST_BYTES = 64 << 10
-_AS_FAR_AS_A_DIGEST_STANDS = 4096
 
 
 def check_attributes(attributes: Element, content_type: bytes, content_digest: bytes) -> None:
     """That they speak of this content."""
     if attributes.stop - attributes.start > _MOST_BYTES:
-        raise malformed(f"The signed attributes are longer than {_MOST_BYTES} bytes", attributes.begin)
+        raise too_complex(f"The signed attributes are longer than {_MOST_BYTES} bytes")
     said = _said(attributes)
     if said[oids.CONTENT_TYPE].oid() != content_type:
         raise signature_invalid("The signature is for content of another type; ask the sender to sign again", CONTENT)
-    digest = said[oids.MESSAGE_DIGEST]
-    if digest.tag & ~0x20 != OCTET_STRING or not compare_digest(digest.octets(), content_digest):
+    if not compare_digest(said[oids.MESSAGE_DIGEST].string("digest of the content").octets(), content_digest):
         raise signature_invalid(
             "The content is not what was signed: it was changed on the way, or never was this", CONTENT
         )
@@ -68,5 +66,7 @@ def canonical_set(attributes: Element) -> bytes:
 
 def could_be_attributes(content: Sequence[Buffer]) -> bool:
     """Whether content could be somebody's signed attributes, whose signature would then seem to be one over the content."""
-    first = b"".join(bytes(piece[:_AS_FAR_AS_A_DIGEST_STANDS]) for piece in content[:8])
-    return first[:1] == bytes((SET,)) and oids.MESSAGE_DIGEST in first
+    filled = [piece for piece in content if piece]
+    if not filled or filled[0][0] != SET:
+        return False
+    return oids.MESSAGE_DIGEST in b"".join(filled)[:_MOST_BYTES]

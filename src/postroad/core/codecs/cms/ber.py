@@ -6,8 +6,6 @@ element's header is read once, however deep it stands, so time is linear; depth 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer
@@ -19,7 +17,7 @@ MOST_ELEMENTS = 100_000
 _INDEFINITE = 0x80
 _LONGEST_LENGTH = 8  # octets of a length
 _LONG_TAG = 0x1F
-_AFTER_THE_END = b"\r\n\0 \t"  # what transports leave behind a message
+_LEFT_BEHIND, _MOST_LEFT_BEHIND = b"\r\n\0 \t", 64  # what transports append to a message, and how much of it
 
 
 class Source:
@@ -30,11 +28,6 @@ class Source:
     def __init__(self, buffer: Buffer) -> None:
         self.octets = memoryview(buffer).cast("B") if isinstance(buffer, memoryview) else memoryview(buffer)
         self.elements = 0
-
-    def count(self) -> None:
-        self.elements += 1
-        if self.elements > MOST_ELEMENTS:
-            raise too_complex(f"The message has more than {MOST_ELEMENTS} elements")
 
 
 class Element(Struct, frozen=True, gc=False):
@@ -60,14 +53,15 @@ class Element(Struct, frozen=True, gc=False):
             return self.found
         if not self.tag & CONSTRUCTED:
             raise malformed("A structure is expected where a plain value stands", self.begin)
-        return tuple(self._read_children())
+        return self._read_children()
 
-    def _read_children(self) -> Iterator[Element]:
+    def _read_children(self) -> tuple[Element, ...]:
+        read: list[Element] = []
         at = self.start
         while at < self.stop:
-            child = _read(self.source, at, self.stop, self.depth + 1)
-            yield child
-            at = child.end
+            read.append(_read(self.source, at, self.stop, self.depth + 1))
+            at = read[-1].end
+        return tuple(read)
 
     def only_child(self) -> Element:
         children = self.children()
@@ -84,10 +78,14 @@ class Element(Struct, frozen=True, gc=False):
             return [self.content()]
         found: list[memoryview] = []
         for child in self.children():
-            if child.tag & ~CONSTRUCTED != OCTET_STRING:
-                raise malformed("A string in pieces has a piece that is no string", child.begin)
-            found += child.pieces()
+            found += child.string("piece of a string").pieces()
         return found
+
+    def string(self, what: str) -> Element:
+        """Itself, when it is a string."""
+        if self.tag & ~CONSTRUCTED != OCTET_STRING:
+            raise malformed(f"The {what} is not given as a string", self.begin)
+        return self
 
     def octets(self) -> bytes:
         if not self.tag & CONSTRUCTED:
@@ -141,7 +139,7 @@ def read(buffer: Buffer) -> Element:
     source = Source(buffer)
     found = _read(source, 0, len(source.octets), 0)
     rest = source.octets[found.end :]
-    if rest and bytes(rest[:64]).strip(_AFTER_THE_END) + bytes(rest[64:65]):
+    if len(rest) > _MOST_LEFT_BEHIND or bytes(rest).strip(_LEFT_BEHIND):
         raise malformed("Something follows the end of the message", found.end)
     return found
 
@@ -167,7 +165,9 @@ def canonical(found: Element) -> bytes:
 
 def _header(source: Source, begin: int, limit: int) -> tuple[int, int, int | None]:
     """Tag, where the content starts, and how long it is: None when only its end mark tells."""
-    source.count()
+    source.elements += 1
+    if source.elements > MOST_ELEMENTS:
+        raise too_complex(f"The message has more than {MOST_ELEMENTS} elements")
     octets = source.octets
     if begin + 2 > limit:
         raise malformed("The message ends in the middle", limit)

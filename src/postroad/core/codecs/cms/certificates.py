@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from postroad.core.codecs.cms.ber import Element, read
+from postroad.core.codecs.cms.ber import Element, canonical, read
 from postroad.core.codecs.cms.der import INTEGER, SEQUENCE, sequence, tagged
-from postroad.core.codecs.cms.faults import malformed
+from postroad.core.codecs.cms.faults import malformed, unsupported
 
 KEY_IDENTIFIER = tagged(0, constructed=False)
+_LONGEST_NAME = 64 << 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,15 +26,25 @@ class Marks:
     der: bytes
     issuer_and_serial: bytes
     key_identifier: bytes
-    key: PublicKeyTypes
+    key: CertificatePublicKeyTypes
 
     def are_named_by(self, mark: Element) -> bool:
         """Whether a signer or recipient that is named so is this certificate's owner."""
         if mark.tag == SEQUENCE:
-            return sequence(*(bytes(part.raw()) for part in mark.children())) == self.issuer_and_serial
+            return self._issued(mark)
         if mark.tag & ~0x20 == KEY_IDENTIFIER:
             return mark.octets() == self.key_identifier
         raise malformed("A certificate is named by neither issuer and serial number nor key identifier", mark.begin)
+
+    def _issued(self, mark: Element) -> bool:
+        """Written as in the certificate, as good as always; otherwise both have to be the same in DER."""
+        if bytes(mark.raw()) == self.issuer_and_serial:
+            return True
+        return (
+            mark.found is not None
+            and mark.stop - mark.start < _LONGEST_NAME
+            and canonical(mark) == self.issuer_and_serial
+        )
 
 
 @lru_cache(maxsize=4096)
@@ -46,8 +58,17 @@ def marks_of(certificate: x509.Certificate) -> Marks:
         der=certificate.public_bytes(Encoding.DER),
         issuer_and_serial=sequence(bytes(issuer.raw()), bytes(serial.raw())),
         key_identifier=_key_identifier(certificate),
-        key=certificate.public_key(),
+        key=_key(certificate),
     )
+
+
+def _key(certificate: x509.Certificate) -> CertificatePublicKeyTypes:
+    try:
+        return certificate.public_key()
+    except (ValueError, UnsupportedAlgorithm):
+        raise unsupported(
+            "A registered certificate has a key that is not known here; use RSA or an elliptic curve"
+        ) from None
 
 
 def _key_identifier(certificate: x509.Certificate) -> bytes:
@@ -55,4 +76,4 @@ def _key_identifier(certificate: x509.Certificate) -> bytes:
     try:
         return certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value.digest
     except (x509.ExtensionNotFound, x509.DuplicateExtension, x509.UnsupportedGeneralNameType, ValueError):
-        return x509.SubjectKeyIdentifier.from_public_key(certificate.public_key()).digest
+        return x509.SubjectKeyIdentifier.from_public_key(_key(certificate)).digest

@@ -128,9 +128,10 @@ def cipher_in(identifier: Element) -> tuple[Cipher, bytes, int]:
 
 
 def _vector(found: Element, least: int, most: int) -> bytes:
-    if found.tag != OCTET_STRING or not least <= found.stop - found.start <= most:
+    vector = found.string("initialisation vector").octets()
+    if not least <= len(vector) <= most:
         raise malformed("The initialisation vector does not fit the cipher", found.begin)
-    return bytes(found.content())
+    return vector
 
 
 def _through(machine: CipherContext, content: Sequence[Buffer]) -> list[Buffer]:

@@ -14,7 +14,6 @@ from postroad.core.codecs.cms import oids
 from postroad.core.codecs.cms.ber import Element
 from postroad.core.codecs.cms.content import closed, opened, views
 from postroad.core.codecs.cms.der import (
-    CONSTRUCTED,
     INTEGER,
     OCTET_STRING,
     OID,
@@ -24,7 +23,7 @@ from postroad.core.codecs.cms.der import (
     small_integer,
     tagged,
 )
-from postroad.core.codecs.cms.faults import malformed, unsupported
+from postroad.core.codecs.cms.faults import unsupported
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.errors import Refused
 
@@ -70,10 +69,7 @@ def _zlib_stream(compressed: Buffer) -> Element:
     encapsulated = fields.take("compressed content", SEQUENCE).fields()
     fields.end()
     encapsulated.take("type of the compressed content", OID)
-    stream = encapsulated.take("compressed content", tagged(0)).only_child()
-    if stream.tag & ~CONSTRUCTED != OCTET_STRING:
-        raise malformed("The compressed content is not given as a string", stream.begin)
-    return stream
+    return encapsulated.take("compressed content", tagged(0)).only_child().string("compressed content")
 
 
 def _inflated(stream: zlib._Decompress, piece: memoryview, most: int) -> bytes:

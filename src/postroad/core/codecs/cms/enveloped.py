@@ -86,16 +86,17 @@ def _sealed(fields: Fields, *, authenticated: bool) -> Sealed:
     if authenticated:
         attributes = fields.maybe(tagged(1))
         also = canonical_set(attributes) if attributes else b""
-        tag = _tag(fields.take("tag", OCTET_STRING), tag_bytes)
+        tag = _tag(fields.take("tag"), tag_bytes)
         return Sealed(cipher=cipher, vector=vector, pieces=pieces, tag=tag, also_authenticated=also)
     pieces, tag = _without_tag(pieces, tag_bytes)
     return Sealed(cipher=cipher, vector=vector, pieces=pieces, tag=tag)
 
 
 def _tag(found: Element, length: int) -> bytes:
-    if not length or found.stop - found.start != length:
+    tag = found.string("tag").octets()
+    if not length or len(tag) != length:
         raise malformed("The message's tag does not fit its cipher", found.begin)
-    return bytes(found.content())
+    return tag
 
 
 def _without_tag(pieces: list[memoryview], length: int) -> tuple[list[memoryview], bytes]:
@@ -108,6 +109,8 @@ def _without_tag(pieces: list[memoryview], length: int) -> tuple[list[memoryview
     while len(tag) < length:
         last = kept.pop()
         cut = max(0, len(last) - (length - len(tag)))
+        kept.append(last[:cut])
         tag = bytes(last[cut:]) + tag
-        kept.append(last[:cut]) if cut else None
+        if not cut:
+            kept.pop()
     return kept, tag

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from postroad.core.codecs.cms import oids
 from postroad.core.codecs.cms.ber import Element
 from postroad.core.codecs.cms.certificates import marks_of
 from postroad.core.codecs.cms.der import (
-    CONSTRUCTED,
     INTEGER,
     NULL,
     OCTET_STRING,
@@ -29,7 +29,7 @@ from postroad.core.codecs.cms.der import (
     tagged,
 )
 from postroad.core.codecs.cms.digests import DIGESTS, SHA1, digest_in
-from postroad.core.codecs.cms.faults import malformed, too_complex, unsupported
+from postroad.core.codecs.cms.faults import too_complex, unsupported
 from postroad.core.codecs.cms.identities import Identity
 from postroad.core.codecs.cms.schemes import mask_digest_in
 
@@ -51,7 +51,10 @@ def recipient_info(recipient: x509.Certificate, key: bytes, *, oaep: bool) -> by
     if not isinstance(marks.key, rsa.RSAPublicKey):
         raise unsupported("Only RSA certificates can be encrypted for; register one of the recipient's")
     way: Padding = padding.OAEP(padding.MGF1(_SHA256.hash), _SHA256.hash, None) if oaep else padding.PKCS1v15()
-    wrapped = element(OCTET_STRING, marks.key.encrypt(key, way))
+    try:
+        wrapped = element(OCTET_STRING, marks.key.encrypt(key, way))
+    except ValueError:
+        raise unsupported("The recipient's RSA key is too short to wrap a key for it; register a longer one") from None
     return sequence(_VERSION, marks.issuer_and_serial, _OAEP if oaep else _PKCS1, wrapped)
 
 
@@ -67,7 +70,7 @@ class WrappedKey:
         instead = hmac.digest(self.rejection_secret, self.octets, "sha256")[:length]
         try:
             found = self.key.decrypt(self.octets, self.way)
-        except ValueError:
+        except (ValueError, UnsupportedAlgorithm):
             return instead
         return found if len(found) == length else instead
 
@@ -79,10 +82,10 @@ def wrapped_keys(recipient_infos: Element, identities: Sequence[Identity]) -> li
         fields = recipient.fields()
         fields.take("version", INTEGER)
         mark = fields.take("name of the recipient")
+        algorithm, wrapped = fields.take("key wrapping", SEQUENCE), fields.take("wrapped key")
         for place, identity in enumerate(identities):
             if place not in found and marks_of(identity.certificate).are_named_by(mark):
-                found[place] = _wrapped_key(identity, fields.take("key wrapping", SEQUENCE), fields.take("wrapped key"))
-                break
+                found[place] = _wrapped_key(identity, algorithm, wrapped)
     return list(found.values())
 
 
@@ -95,12 +98,13 @@ def _key_transports(recipient_infos: Element) -> list[Element]:
 
 
 def _wrapped_key(identity: Identity, algorithm: Element, wrapped: Element) -> WrappedKey:
-    if wrapped.tag & ~CONSTRUCTED != OCTET_STRING:
-        raise malformed("A wrapped key is not given as a string", wrapped.begin)
     if not isinstance(identity.key, rsa.RSAPrivateKey):
         raise unsupported("The message is encrypted for a key that is not RSA; use an RSA certificate of ours")
     return WrappedKey(
-        key=identity.key, rejection_secret=identity.rejection_secret, way=_way(algorithm), octets=wrapped.octets()
+        key=identity.key,
+        rejection_secret=identity.rejection_secret,
+        way=_way(algorithm),
+        octets=wrapped.string("wrapped key").octets(),
     )
 
 
@@ -127,4 +131,4 @@ def _label(source: Element) -> bytes | None:
     fields = source.fields()
     if fields.take("label", OID).oid() != oids.P_SPECIFIED:
         raise unsupported("The message's key is wrapped in a way that is not known here; use RSA PKCS#1 or OAEP")
-    return fields.take("label", OCTET_STRING).octets() or None
+    return fields.take("label").string("label").octets() or None

@@ -48,7 +48,10 @@ def scheme_for(key: SigningKey, digest: Digest, *, pss: bool) -> bytes:
 def signature(key: SigningKey, message: bytes, digest: Digest, *, pss: bool) -> bytes:
     if isinstance(key, ec.EllipticCurvePrivateKey):
         return key.sign(message, ec.ECDSA(digest.hash))
-    return key.sign(message, _pss(digest) if pss else padding.PKCS1v15(), digest.hash)
+    try:
+        return key.sign(message, _pss(digest) if pss else padding.PKCS1v15(), digest.hash)
+    except ValueError:
+        raise unsupported(f"The RSA key is too short to sign with {digest.name}; take a longer key") from None
 
 
 def holds(key: PublicKeyTypes, scheme: Element, digest: Digest, signed: bytes, message: bytes, *, hashed: bool) -> bool:

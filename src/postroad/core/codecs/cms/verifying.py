@@ -18,9 +18,9 @@ from postroad.core.codecs.cms.attributes import check_attributes, could_be_attri
 from postroad.core.codecs.cms.ber import Element, Fields
 from postroad.core.codecs.cms.certificates import marks_of
 from postroad.core.codecs.cms.content import opened
-from postroad.core.codecs.cms.der import CONSTRUCTED, INTEGER, OCTET_STRING, OID, SEQUENCE, SET, tagged
+from postroad.core.codecs.cms.der import INTEGER, OID, SEQUENCE, SET, tagged
 from postroad.core.codecs.cms.digests import SHA256, Digest, digest_in
-from postroad.core.codecs.cms.faults import CONTENT, SIGNATURE, SIGNERS, malformed, signature_invalid, too_complex
+from postroad.core.codecs.cms.faults import CONTENT, SIGNATURE, SIGNERS, signature_invalid, too_complex
 from postroad.core.codecs.cms.schemes import holds
 
 MOST_SIGNERS = 64
@@ -107,14 +107,10 @@ def _read(signed: Buffer) -> _Message:
     if len(signer_infos) > MOST_SIGNERS:
         raise too_complex(f"The message has more than {MOST_SIGNERS} signers")
     return _Message(
-        content_type=content_type, inside=inside and _string(inside.only_child()), signer_infos=signer_infos
+        content_type=content_type,
+        inside=inside and inside.only_child().string("signed content"),
+        signer_infos=signer_infos,
     )
-
-
-def _string(inside: Element) -> Element:
-    if inside.tag & ~CONSTRUCTED != OCTET_STRING:
-        raise malformed("The signed content is not given as a string", inside.begin)
-    return inside
 
 
 def _covered(message: _Message, given: Sequence[Buffer] | None) -> _Covered:
@@ -140,12 +136,15 @@ def _known(
 
 
 def _signer_info(fields: Fields) -> _SignerInfo:
-    return _SignerInfo(
+    info = _SignerInfo(
         digest=digest_in(fields.take("digest algorithm", SEQUENCE)),
         attributes=fields.maybe(tagged(0)),
         scheme=fields.take("signature algorithm", SEQUENCE),
-        signature=_string(fields.take("signature")).octets(),
+        signature=fields.take("signature").string("signature").octets(),
     )
+    fields.maybe(tagged(1))  # attributes that nobody signed
+    fields.end()
+    return info
 
 
 def _signer(

@@ -39,9 +39,11 @@ READERS: list[Callable[[bytes], object]] = [
 @pytest.mark.req("T7")
 @settings(deadline=None, max_examples=60)
 @given(PIECES, st.sampled_from([clerk, notary]), DIGESTS, st.booleans(), PIECE_BYTES)
-def test_signed_content_comes_back(pieces: list[bytes], signer: Callable[[], Identity], digest: str, pss: bool, piece_bytes: int) -> None:
-    beside = sign(pieces: list[bytes], [signer()], digest=digest, signed_at=SIGNED_AT, pss=pss)
-    around = sign(pieces: list[bytes], [signer()], digest=digest, detached=False, signed_at=SIGNED_AT, pss=pss)
+def test_signed_content_comes_back(
+    pieces: list[bytes], signer: Callable[[], Identity], digest: str, pss: bool, piece_bytes: int
+) -> None:
+    beside = sign(pieces, [signer()], digest=digest, signed_at=SIGNED_AT, pss=pss)
+    around = sign(pieces, [signer()], digest=digest, detached=False, signed_at=SIGNED_AT, pss=pss)
     content = b"".join(pieces)
     assert verify(beside, [content], TRUSTED).content is None
     assert verify(around, None, TRUSTED).content == content
@@ -52,7 +54,7 @@ def test_signed_content_comes_back(pieces: list[bytes], signer: Callable[[], Ide
 @settings(deadline=None, max_examples=60)
 @given(PIECES, st.sampled_from(sorted(CIPHERS)), st.booleans(), PIECE_BYTES)
 def test_encrypted_content_comes_back(pieces: list[bytes], cipher: str, oaep: bool, piece_bytes: int) -> None:
-    message = encrypt(pieces: list[bytes], [clerk().certificate], cipher=cipher, oaep=oaep, randomness=os.urandom)
+    message = encrypt(pieces, [clerk().certificate], cipher=cipher, oaep=oaep, randomness=os.urandom)
     assert decrypt(message, [clerk()]) == decrypt(as_ber(message, piece_bytes), [clerk()]) == b"".join(pieces)
 
 
@@ -60,7 +62,7 @@ def test_encrypted_content_comes_back(pieces: list[bytes], cipher: str, oaep: bo
 @settings(deadline=None, max_examples=100)
 @given(PIECES, st.integers(0, 9), PIECE_BYTES)
 def test_compressed_content_comes_back(pieces: list[bytes], level: int, piece_bytes: int) -> None:
-    message = compress(pieces: list[bytes], level)
+    message = compress(pieces, level)
     assert decompress(message) == decompress(as_ber(message, piece_bytes)) == b"".join(pieces)
 
 

@@ -1,18 +1,26 @@
-"""Which codec a body asks for: its content type says so, and a look at its first bytes must agree.
+"""Which of the network's own forms a body is in, found by looking at its bytes; what its content type says is a hint.
 
-A contradiction is refused and says what was found, since it is nearly always a client's mistake and never safe to
-guess.
+Kept rule: the bytes decide. Where they and the content type disagree, the note of ``Own`` says so, and the journal keeps it.
+Bytes that no own form begins with are refused and told what they look like; ``own_form`` is None where they belong to a plain
+format, which ``core.mediation`` reads.
 """
 
 from __future__ import annotations
 
+import re
+from typing import NamedTuple
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
 from postroad.core.codecs.codec import Codec
+from postroad.core.codecs.dime import looks_like_dime
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.media import MULTIPART, NDJSON, accepted_types, media_type_of
 from postroad.core.codecs.soap import SOAP11, SOAP12
-from postroad.core.codecs.soap.names import SOAP_11, SOAP_12
+from postroad.core.codecs.soap.names import NAMESPACE, SOAP_11, SOAP_12
 from postroad.errors import Refused
 
 CODECS: dict[str, Codec] = {
@@ -24,38 +32,121 @@ CODECS: dict[str, Codec] = {
     "application/vnd.msgpack": ENVELOPE_FORM,
 }
 BULK_TYPES = frozenset({NDJSON, MULTIPART, ENVELOPES})
+UNTYPED = frozenset({"", "application/octet-stream", "application/x-www-form-urlencoded", "text/plain"})
 _XML_TYPES = ("application/xml", "text/xml", "application/soap+xml")
-_SOAP_11, _SOAP_12 = SOAP_11.encode(), SOAP_12.encode()
+_SOAP_11, _SOAP_12, _OURS = SOAP_11.encode(), SOAP_12.encode(), NAMESPACE.encode()
+_OPERATION = re.compile(rb"<(?:([\w.-]+):)?(Post|Poll|Acknowledge)[\s/>]")
+_BINDING = re.compile(rb"""xmlns(?::([\w.-]+))?\s*=\s*["']%b["']""" % re.escape(_OURS))
 _LOOK = 1024  # bytes within which an envelope names its namespace
+_EVENT_LOOK = 16_384  # bytes within which an event says that it is one
+
+
+class Own(NamedTuple):
+    """One of the network's own forms, and where that contradicts what was declared."""
+
+    codec: Codec
+    note: str = ""
+
+
+class _Fields(Struct):
+    """What tells an event and a post apart."""
+
+    specversion: Raw | UnsetType = UNSET
+    to: Raw | UnsetType = UNSET
+    reference: Raw | UnsetType = UNSET
+
+
+_FIELDS = msgspec.json.Decoder(_Fields)
+
+
+def own_form(content_type: str, body: bytes) -> Own | None:
+    """The own form that a body is in; None when it is in a plain format. Raises Refused when it can be neither."""
+    kind = media_type_of(content_type)
+    first = body[:1]
+    if kind == "application/json" and first == b"{" and body.find(b'"specversion"', 0, _EVENT_LOOK) < 0:
+        return _JSON  # what most posts are
+    if kind == "text/xml" and first == b"<" and body[1:2] != b"\x00" and body.find(_SOAP_12, 0, _LOOK) < 0:
+        return _SOAP if operation_in(body) or body.find(_SOAP_11, 0, _LOOK) < 0 else None
+    if kind not in CODECS and kind != "application/xml":
+        return _undeclared(kind, body)
+    found = _found(body)
+    if found == "empty":
+        raise malformed(f"Content-Type says {kind}, but the body is empty")
+    codec = _by_bytes(kind, body, found)
+    return Own(codec, _note(kind, codec, found)) if codec is not None else None
+
+
+_JSON, _SOAP = Own(JSON_FORM), Own(SOAP11)
 
 
 def codec_for(content_type: str, body: bytes) -> Codec:
-    """The codec for a posted body."""
-    kind = media_type_of(content_type)
-    if kind == "text/xml" and body[:1] == b"<" and body[1:2] != b"\x00" and body.find(_SOAP_12, 0, _LOOK) < 0:
-        return SOAP11  # what most posts are: it says so, looks like XML, and is not of the other version
-    if kind not in CODECS and kind != "application/xml":
-        known = ", ".join(sorted(CODECS))
-        raise Refused("wire.unsupported", f"the content type {kind[:80]!r} is not known here; use one of {known}")
+    """The codec for a body that can only be in an own form."""
+    own = own_form(content_type, body)
+    if own is not None:
+        return own.codec
     found = _found(body)
-    if kind in _XML_TYPES:
-        return _soap(kind, found)
-    wanted = "JSON" if CODECS[kind] is JSON_FORM else "msgpack"
-    if found != wanted and not (wanted == "msgpack" and found == "something else"):
-        raise malformed(f"Content-Type says {kind}, but the body is {found}")
-    return CODECS[kind]
+    if found.startswith("SOAP"):
+        return SOAP12 if found == "SOAP 1.2" else SOAP11  # it knows best what is missing
+    kind, known = media_type_of(content_type), ", ".join(sorted(CODECS))
+    raise Refused("wire.unsupported", f"the content type {kind[:80]!r} is not known here; use one of {known}")
 
 
-def _soap(kind: str, found: str) -> Codec:
-    if found not in ("SOAP 1.1", "SOAP 1.2", "XML"):
-        raise malformed(f"Content-Type says {kind}, but the body is {found}")
-    if kind == "application/xml":
-        return SOAP12 if found == "SOAP 1.2" else SOAP11
-    codec = CODECS[kind]
-    if found != "XML" and codec is not (SOAP11 if found == "SOAP 1.1" else SOAP12):
-        usual = "text/xml" if found == "SOAP 1.1" else "application/soap+xml"
-        raise malformed(f"Content-Type says {kind}, but the envelope is {found}; send it as {usual}")
-    return codec
+def operation_in(body: bytes) -> str:
+    """The operation of the network's that an envelope asks for: Post, Poll, Acknowledge; "" where it asks for none."""
+    if _is_utf16(body):
+        body = body.replace(b"\x00", b"")
+    if body.find(_OURS) < 0:
+        return ""
+    first = _OPERATION.search(body)
+    if first is None:
+        return ""
+    if body.find(b'xmlns:%b="%b"' % (first[1] or b"", _OURS)) >= 0:
+        return str(first[2].decode())  # as nearly everybody writes it
+    prefixes = set(_BINDING.findall(body))
+    named = (found[2].decode() for found in _OPERATION.finditer(body) if (found[1] or b"") in prefixes)
+    return next(named, "")
+
+
+def _undeclared(kind: str, body: bytes) -> Own | None:
+    """A body of another type is in an own form only where the type says nothing, and the bytes leave no doubt."""
+    if kind not in UNTYPED:
+        return None
+    found = _found(body)
+    if found in ("SOAP 1.1", "SOAP 1.2") and operation_in(body):
+        codec: Codec = SOAP12 if found == "SOAP 1.2" else SOAP11
+        return Own(codec, _note(kind, codec, found))
+    if found == "JSON" and _has_fields(body, "to", "reference") and not _has_fields(body, "specversion"):
+        return Own(JSON_FORM, _note(kind, JSON_FORM, found))
+    return None
+
+
+def _by_bytes(kind: str, body: bytes, found: str) -> Codec | None:
+    if found == "JSON":
+        return None if _has_fields(body, "specversion") else JSON_FORM
+    if found in ("SOAP 1.1", "SOAP 1.2"):
+        return (SOAP12 if found == "SOAP 1.2" else SOAP11) if operation_in(body) else None
+    if looks_like_dime(body):
+        return None
+    if found == "XML" and kind in _XML_TYPES:
+        return SOAP12 if kind == "application/soap+xml" else SOAP11
+    if found == "msgpack" or (found == "something else" and CODECS.get(kind) is ENVELOPE_FORM):
+        return ENVELOPE_FORM
+    raise malformed(f"Content-Type says {kind}, but the body is {found}")
+
+
+def _note(kind: str, codec: Codec, found: str) -> str:
+    if kind == "application/xml" or CODECS.get(kind) is codec:
+        return ""
+    return f"said to be {kind[:80] or 'nothing'}, and is {found}"
+
+
+def _has_fields(body: bytes, *names: str) -> bool:
+    """Whether this JSON object has one of these fields; False also for what cannot be read."""
+    try:
+        fields = _FIELDS.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return any(getattr(fields, name) is not UNSET for name in names)
 
 
 def _found(body: bytes) -> str:

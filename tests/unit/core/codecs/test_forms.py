@@ -7,7 +7,8 @@ import pytest
 
 from postroad.core.codecs.bulk import decode_bulk
 from postroad.core.codecs.codec import Codec, refusal_bytes
-from postroad.core.codecs.detect import answer_codec, codec_for
+from postroad.core.codecs.detect import answer_codec, codec_for, operation_in, own_form
+from postroad.core.codecs.dime import Record, TypeFormat, write_dime
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import WireLimits
@@ -152,26 +153,83 @@ def test_a_boundary_inside_a_part_only_counts_at_the_start_of_a_line() -> None:
         ("application/soap+xml; action=x", SOAP12.encode_post(SIMPLE), SOAP12),
         ("application/xml", SOAP12.encode_post(SIMPLE), SOAP12),
         (ENVELOPES, ENVELOPE_FORM.encode_post(SIMPLE), ENVELOPE_FORM),
+        ("application/xml", b"<s:Envelope xmlns:s='http://schemas.xmlsoap.org/soap/envelope/'/>", SOAP11),
     ],
 )
 def test_the_codec_is_found(content_type: str, body: bytes, codec: Codec) -> None:
     assert codec_for(content_type, body) is codec
 
 
+@pytest.mark.req("T2")
+@pytest.mark.parametrize(
+    ("content_type", "body", "codec", "note"),
+    [
+        ("text/xml", b"{}", JSON_FORM, "said to be text/xml, and is JSON"),
+        ("text/xml", SOAP12.encode_post(SIMPLE), SOAP12, "said to be text/xml, and is SOAP 1.2"),
+        ("application/soap+xml", SOAP11.encode_post(SIMPLE), SOAP11, "said to be application/soap+xml, and is SOAP 1.1"),
+        ("application/json", SOAP11.encode_post(SIMPLE), SOAP11, "said to be application/json, and is SOAP 1.1"),
+        ("application/json", ENVELOPE_FORM.encode_post(SIMPLE), ENVELOPE_FORM, "said to be application/json, and is msgpack"),
+        (ENVELOPES, b"{}", JSON_FORM, f"said to be {ENVELOPES}, and is JSON"),
+        ("text/plain", b'{"to":["A/B"]}', JSON_FORM, "said to be text/plain, and is JSON"),
+        ("", SOAP12.encode_post(SIMPLE), SOAP12, "said to be nothing, and is SOAP 1.2"),
+        ("application/xml", SOAP12.encode_post(SIMPLE), SOAP12, ""),
+        ("application/json", b'{"documents":[{"json":{"specversion":"1.0"}}]}', JSON_FORM, ""),
+    ],
+)  # fmt: skip
+def test_the_bytes_decide_and_a_contradiction_is_noted(content_type: str, body: bytes, codec: Codec, note: str) -> None:
+    assert own_form(content_type, body) == (codec, note)
+
+
+BUSINESS = b'<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body><Post xmlns="urn:x"/></s:Body></s:Envelope>'
+ADDRESSED = BUSINESS.replace(
+    b"<s:Body>", b'<s:Header><pr:Header xmlns:pr="urn:postroad:message:1"/></s:Header><s:Body>'
+)
+
+
+@pytest.mark.req("T2")
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("text/xml", BUSINESS),
+        ("text/xml", ADDRESSED),
+        ("application/xml", BUSINESS.decode().encode("utf-16")),
+        ("application/json", b'{"specversion":"1.0","type":"a","source":"b","id":"c"}'),
+        ("application/json", bytes(b"".join(write_dime([Record(type_format=TypeFormat.NONE, type="", id="", data=b"")])))),
+        ("multipart/related; boundary=b", b"--b\r\n\r\n--b--"),
+        ("image/png", b"\x89PNG"),
+        ("", b'{"anything":"else"}'),
+        ("text/plain", b""),
+    ],
+)  # fmt: skip
+def test_what_is_in_no_own_form_is_left_to_the_plain_formats(content_type: str, body: bytes) -> None:
+    assert own_form(content_type, body) is None
+
+
+@pytest.mark.parametrize(
+    ("envelope", "operation"),
+    [
+        (b'<s:Envelope xmlns:p="urn:postroad:message:1"><s:Body><p:Poll/>', "Poll"),
+        (b"<s:Envelope xmlns = 'urn:postroad:message:1'><s:Body><Acknowledge>", "Acknowledge"),
+        (b'<x:Post xmlns:x="urn:x"/><p:Post xmlns:p="urn:postroad:message:1">', "Post"),
+        (ADDRESSED, ""),
+        (b"<p:Post>", ""),
+    ],
+)
+def test_an_operation_is_one_only_in_the_networks_namespace(envelope: bytes, operation: str) -> None:
+    assert operation_in(envelope) == operation
+
+
 @pytest.mark.parametrize(
     ("content_type", "body", "code", "said"),
     [
         ("application/json", b"<a/>", "wire.malformed", "the body is XML"),
-        ("text/xml", b"{}", "wire.malformed", "the body is JSON"),
-        ("text/xml", SOAP12.encode_post(SIMPLE), "wire.malformed", "send it as application/soap+xml"),
-        ("application/soap+xml", SOAP11.encode_post(SIMPLE), "wire.malformed", "send it as text/xml"),
+        ("text/xml", b"3 anvils", "wire.malformed", "the body is something else"),
         ("application/json", b"", "wire.malformed", "the body is empty"),
-        (ENVELOPES, b"{}", "wire.malformed", "the body is JSON"),
         ("image/png", b"", "wire.unsupported", "use one of"),
         ("", b"{}", "wire.unsupported", "use one of"),
     ],
 )
-def test_a_contradiction_says_what_was_found(content_type: str, body: bytes, code: str, said: str) -> None:
+def test_what_can_be_no_form_says_what_was_found(content_type: str, body: bytes, code: str, said: str) -> None:
     refused = refusal(content_type, body)
     assert refused.code == code
     assert said in refused.detail

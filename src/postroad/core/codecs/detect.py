@@ -1,8 +1,9 @@
 """Which of the network's own forms a body is in, found by looking at its bytes; what its content type says is a hint.
 
 Kept rule: the bytes decide. Where they and the content type disagree, the note of ``Own`` says so, and the journal keeps it.
-Bytes that no own form begins with are refused and told what they look like; ``own_form`` is None where they belong to a plain
-format, which ``core.mediation`` reads.
+Bytes that no own form begins with are refused and told what they look like. ``own_form`` is None where they belong to a plain
+format, which ``core.mediation`` reads; what is nearly always a post is not looked at twice, so where its codec refuses it,
+``is_plain_after_all`` says whether that was a mistake.
 """
 
 from __future__ import annotations
@@ -38,7 +39,6 @@ _SOAP_11, _SOAP_12, _OURS = SOAP_11.encode(), SOAP_12.encode(), NAMESPACE.encode
 _OPERATION = re.compile(rb"<(?:([\w.-]+):)?(Post|Poll|Acknowledge)[\s/>]")
 _BINDING = re.compile(rb"""xmlns(?::([\w.-]+))?\s*=\s*["']%b["']""" % re.escape(_OURS))
 _LOOK = 1024  # bytes within which an envelope names its namespace
-_EVENT_LOOK = 16_384  # bytes within which an event says that it is one
 
 
 class Own(NamedTuple):
@@ -63,10 +63,10 @@ def own_form(content_type: str, body: bytes) -> Own | None:
     """The own form that a body is in; None when it is in a plain format. Raises Refused when it can be neither."""
     kind = media_type_of(content_type)
     first = body[:1]
-    if kind == "application/json" and first == b"{" and body.find(b'"specversion"', 0, _EVENT_LOOK) < 0:
+    if kind == "application/json" and first == b"{":
         return _JSON  # what most posts are
-    if kind == "text/xml" and first == b"<" and body[1:2] != b"\x00" and body.find(_SOAP_12, 0, _LOOK) < 0:
-        return _SOAP if operation_in(body) or body.find(_SOAP_11, 0, _LOOK) < 0 else None
+    if kind == "text/xml" and first == b"<" and 0 <= body.find(_OURS, 0, _LOOK) and body.find(_SOAP_12, 0, _LOOK) < 0:
+        return _SOAP
     if kind not in CODECS and kind != "application/xml":
         return _undeclared(kind, body)
     found = _found(body)
@@ -77,6 +77,13 @@ def own_form(content_type: str, body: bytes) -> Own | None:
 
 
 _JSON, _SOAP = Own(JSON_FORM), Own(SOAP11)
+
+
+def is_plain_after_all(codec: Codec, body: bytes) -> bool:
+    """Whether a body that its codec could not read is an event, or somebody's own envelope."""
+    if codec is JSON_FORM:
+        return _has_fields(body, "specversion")
+    return codec in (SOAP11, SOAP12) and _found(body).startswith("SOAP") and not operation_in(body)
 
 
 def codec_for(content_type: str, body: bytes) -> Codec:

@@ -7,7 +7,7 @@ import pytest
 
 from postroad.core.codecs.bulk import decode_bulk
 from postroad.core.codecs.codec import Codec, refusal_bytes
-from postroad.core.codecs.detect import answer_codec, codec_for, operation_in, own_form
+from postroad.core.codecs.detect import answer_codec, codec_for, is_plain_after_all, operation_in, own_form
 from postroad.core.codecs.dime import Record, TypeFormat, write_dime
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
@@ -202,7 +202,16 @@ ADDRESSED = BUSINESS.replace(
     ],
 )  # fmt: skip
 def test_what_is_in_no_own_form_is_left_to_the_plain_formats(content_type: str, body: bytes) -> None:
-    assert own_form(content_type, body) is None
+    own = own_form(content_type, body)
+    assert own is None or is_plain_after_all(own.codec, body)
+
+
+@pytest.mark.parametrize(
+    ("codec", "body"),
+    [(JSON_FORM, b'{"to":1}'), (SOAP11, SOAP11.encode_post(SIMPLE)), (SOAP11, b"<a/>"), (ENVELOPE_FORM, b"\x80")],
+)
+def test_a_bad_post_stays_one(codec: Codec, body: bytes) -> None:
+    assert not is_plain_after_all(codec, body)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from postroad.core.codecs.as2.headers import Headers
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import WireLimits
-from postroad.core.codecs.mime import Entity, write_head
+from postroad.core.codecs.mime import Entity, entity_of, write_head
 from postroad.errors import Refused
 
 CARRIED = {
@@ -35,10 +35,8 @@ def carried(headers: Headers) -> list[tuple[str, str]]:
 def plain_entity(headers: Headers, body: Buffer, limits: WireLimits) -> Entity:
     """What the request carries, as an entity. Its ``raw`` is the body alone: the rest was never sent like that."""
     check_size(body, limits)
-    fields = tuple(carried(headers))
     try:
-        head = write_head(fields)
+        head = write_head(carried(headers))
     except ValueError:
         raise Refused("as2.malformed", "A header has control characters or is no Latin-1; leave them out") from None
-    view = memoryview(body)
-    return Entity(head, view, view, fields, 0)
+    return entity_of(head, body)

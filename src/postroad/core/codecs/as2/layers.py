@@ -16,7 +16,7 @@ from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import Verified, content_kind, decompress, decrypt, verify
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.media import media_type_of
-from postroad.core.codecs.mime import Entity, parameter, read_entity, read_multipart, read_parameters
+from postroad.core.codecs.mime import Entity, entity_of, parameter, read_entity, read_multipart, read_parameters
 from postroad.errors import Refused
 
 MOST_LAYERS = 4
@@ -114,14 +114,9 @@ def entity_in(content: Buffer, limits: WireLimits) -> Entity:
     except Refused as fault:
         if fault.code == "wire.too-large":
             raise
-        return _headless(content)
-    named = any(name.lower().startswith(("content-", "mime-version")) for name, _ in entity.fields)
-    return entity if named or not entity.head else _headless(content)
-
-
-def _headless(content: Buffer) -> Entity:
-    view = memoryview(content)
-    return Entity(b"", view, view, (), 0)
+        return entity_of(b"", content)
+    named = any(name.lower().startswith(("content-", "mime-version")) for name, _ in entity.headers())
+    return entity if named or not entity.head else entity_of(b"", content)
 
 
 def is_headless(entity: Entity) -> bool:

@@ -7,11 +7,12 @@ part is undone when somebody asks for its data, and not before.
 
 from __future__ import annotations
 
-from postroad.core.codecs.mime.entity import Entity, read_entity
+from postroad.core.codecs.mime.entity import Entity, entity_of, read_entity
 from postroad.core.codecs.mime.fields import write_head
+from postroad.core.codecs.mime.ids import bare_id
 from postroad.core.codecs.mime.multipart import Multipart, read_multipart
 from postroad.core.codecs.mime.parameters import parameter, read_parameters
-from postroad.core.codecs.mime.related import Related, bare_id, content_id, read_related
+from postroad.core.codecs.mime.related import Related, read_related
 from postroad.core.codecs.mime.transfer import encoded
 from postroad.core.codecs.mime.writing import fresh_boundary, write_multipart
 
@@ -20,8 +21,8 @@ __all__ = [
     "Multipart",
     "Related",
     "bare_id",
-    "content_id",
     "encoded",
+    "entity_of",
     "fresh_boundary",
     "parameter",
     "read_entity",

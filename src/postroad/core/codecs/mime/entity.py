@@ -1,57 +1,63 @@
 """A MIME entity: a header block, an empty line, a body; a whole message, or one part of a multipart.
 
 Kept rule: an entity is views into the bytes it was read from. Nothing is copied until somebody asks for content that
-was sent in a transfer encoding, and a signature can be checked over exactly the bytes that came.
+was sent in a transfer encoding, and a signature can be checked over exactly the bytes that came. Its header was read
+whole and found good before there is an entity, so asking for a header never fails.
 """
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
-from postroad.core.codecs.faults import too_complex
+from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
-from postroad.core.codecs.mime.fields import CUT_HEADER, Fields, read_fields
+from postroad.core.codecs.mime.fields import Fields, first_of, read_fields, tolerated_in
+from postroad.core.codecs.mime.ids import bare_id
 from postroad.core.codecs.mime.transfer import IDENTITY, decoded
+from postroad.errors import Refused
+
+CUT_HEADER = "a header has no empty line behind it"
+
+# A header as nearly everybody writes it: whole lines that end in CRLF, the three that matter at most once each and
+# without anything unusual in them. Whatever this does not match is left to the general reader.
+_PLAIN_HEADER = re.compile(
+    rb"(?:(?i:content-)(?:"
+    rb"(?(1)(?!)|(?i:type):[ \t]*+([^\x00-\x08\x0a-\x1f\x7f]*+)(?<![ \t])\r\n)"
+    rb"|(?(2)(?!)|(?i:transfer-encoding):[ \t]*+([0-9A-Za-z-]*+)\r\n)"
+    rb"|(?(3)(?!)|(?i:id):[ \t]*+<([!-;=?-~\x80-\xff]*+)>\r\n))"
+    rb"|(?!(?i:content-(?:type|transfer-encoding|id))[ \t]*+:)[!-9;-~]++:[^\x00-\x08\x0a-\x1f\x7f]*+\r\n"
+    rb")++\r\n"
+)
+_SHORTEST_FIELD = 4  # bytes: a name, a colon, CRLF
 
 
-class Entity(Struct, frozen=True):
-    head: bytes  # whole header lines exactly as they came, without the empty line; b"" when there are none
-    body: memoryview  # content as it stands, its transfer encoding not undone
+class Entity(Struct, frozen=True, eq=False):
+    head: bytes  # the header lines exactly as they came, without the empty line; b"" when there are none
+    body: memoryview  # the content as it stands, its transfer encoding not undone
     raw: memoryview  # head, empty line and body exactly: what a signature covers
-    fields: Fields  # the header block read: names and values in order
-    begins: int  # where the body begins in the buffer that was read; it ends len(body) later
+    content_type: str  # unfolded; "" when there is none
+    transfer_encoding: str  # in lower case; "" when there is none
+    content_id: str  # without its angle brackets; "" when there is none
     tolerated: tuple[str, ...] = ()
+
+    def headers(self) -> Fields:
+        """All headers in order, unfolded, a character for a byte (latin-1)."""
+        return read_fields(self.head)
 
     def header(self, name: str) -> str:
         """The first header of that name, "" when there is none."""
-        wanted = name.lower()
-        for key, value in self.fields:
-            if key.lower() == wanted:
-                return value
-        return ""
-
-    def headers(self) -> Fields:
-        return self.fields
-
-    @property
-    def content_type(self) -> str:
-        return self.header("content-type")
-
-    @property
-    def transfer_encoding(self) -> str:
-        """In lower case and without a comment or a stray semicolon behind it."""
-        text = self.header("content-transfer-encoding")
-        return text.partition("(")[0].partition(";")[0].strip().lower() if text else ""
+        return first_of(read_fields(self.head), name)
 
     def data(self, limits: WireLimits = DEFAULT_LIMITS) -> Buffer:
         """The content with its transfer encoding undone; the view itself when there was none."""
-        encoding = self.transfer_encoding
-        if encoding in IDENTITY:
+        if self.transfer_encoding in IDENTITY:
             return self.body
         check_size(self.body, limits)
-        return decoded(self.body, encoding)
+        return decoded(self.body, self.transfer_encoding)
 
 
 def read_entity(buffer: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> Entity:
@@ -61,16 +67,55 @@ def read_entity(buffer: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> Entity:
     return entity_between(source, memoryview(source), 0, len(source), limits)
 
 
+def entity_of(head: bytes, body: Buffer) -> Entity:
+    """An entity whose header lines came by another way than its body (HTTP), or not at all; raw is the body alone."""
+    view = memoryview(body)
+    return _entity(head, view, view, ())
+
+
 def entity_between(source: bytes, view: memoryview, start: int, stop: int, limits: WireLimits) -> Entity:
     """The entity in ``source[start:stop]``; ``view`` is a view of the whole source."""
-    head_ends, begins = _split(source, start, stop, limits)
-    if head_ends == start:
-        return Entity(b"", view[begins:stop], view[start:stop], (), begins)
-    head = source[start:head_ends]
-    fields, tolerated = read_fields(head, start, limits)
-    if begins == head_ends:
-        tolerated += (CUT_HEADER,)
-    return Entity(head, view[begins:stop], view[start:stop], fields, begins, tolerated)
+    plain = _PLAIN_HEADER.match(source, start, stop)
+    begins = plain.end() if plain else 0
+    if plain is None or begins - start > _SHORTEST_FIELD * limits.mime_headers:  # it may have too many
+        return any_entity_between(source, view, start, stop, limits)
+    kind, encoding, id_ = plain.groups(b"")
+    return Entity(
+        source[start : begins - 2],
+        view[begins:stop],
+        view[start:stop],
+        kind.decode("latin-1"),
+        encoding.decode("latin-1").lower(),
+        id_.decode("latin-1"),
+    )
+
+
+def any_entity_between(source: bytes, view: memoryview, start: int, stop: int, limits: WireLimits) -> Entity:
+    """The general reader: no header at all, folded lines, lines that end in LF, the same header twice."""
+    ends, begins = _split(source, start, stop, limits)
+    head = source[start:ends]
+    try:
+        number = len(read_fields(head))
+    except Refused as refused:
+        raise malformed(f"{refused.detail}; that header begins at byte {start}") from None
+    if number > limits.mime_headers:
+        raise too_complex(f"the header at byte {start} has more than {limits.mime_headers} fields")
+    tolerated = tolerated_in(head) + ((CUT_HEADER,) if start < ends == begins else ())
+    return _entity(head, view[begins:stop], view[start:stop], tolerated)
+
+
+def _entity(head: bytes, body: memoryview, raw: memoryview, tolerated: tuple[str, ...]) -> Entity:
+    fields = read_fields(head)
+    encoding = first_of(fields, "content-transfer-encoding")
+    return Entity(
+        head,
+        body,
+        raw,
+        first_of(fields, "content-type"),
+        encoding.partition("(")[0].partition(";")[0].strip().lower(),  # a comment, a stray semicolon
+        bare_id(first_of(fields, "content-id")),
+        tolerated,
+    )
 
 
 def _split(source: bytes, start: int, stop: int, limits: WireLimits) -> tuple[int, int]:

@@ -9,63 +9,58 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
-from postroad.core.codecs.faults import malformed, too_complex
-from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.faults import malformed
 from postroad.errors import Refused
 
 Fields = tuple[tuple[str, str], ...]
 
 LF_LINES = "lines end in LF alone"
 SPACED_NAME = "there is space between the name of a header and its colon"
-CUT_HEADER = "a header has no empty line behind it"
 
 _VALUE = r"[^\x00-\x08\x0a-\x1f\x7f]*+"
-_PLAIN = re.compile(rf"^([!-9;-~]++):[ \t]*+({_VALUE})\r\n", re.MULTILINE)
-_LENIENT = re.compile(rf"^([!-9;-~]++)[ \t]*+:[ \t]*+({_VALUE})(?:\r?\n|\Z)", re.MULTILINE)
+_FIELD = re.compile(rf"^([!-9;-~]++)[ \t]*+:[ \t]*+({_VALUE})(?:\r?\n|\Z)", re.MULTILINE)
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
-_SPACED = re.compile(r"^[!-9;-~]++[ \t]++:", re.MULTILINE)
+_SPACED_NAME = re.compile(rb"^[!-9;-~]++[ \t]++:", re.MULTILINE)
 _NAME = re.compile(r"[!-9;-~]+")
 _WRITTEN = re.compile(_VALUE)
 
 
-def read_fields(head: bytes, at: int, limits: WireLimits) -> tuple[Fields, tuple[str, ...]]:
-    """The fields of a block that begins at byte ``at``, unfolded, and what was tolerated in them."""
-    text = head.decode("latin-1")
-    fields = _PLAIN.findall(text)
-    tolerated: tuple[str, ...] = ()
-    if len(fields) != text.count("\n") or not text.endswith("\n"):
-        fields, tolerated = _read_leniently(text, at)
-    if len(fields) > limits.mime_headers:
-        raise too_complex(
-            f"the header at byte {at} has {len(fields)} fields; at most {limits.mime_headers} are allowed"
-        )
-    if " \r" in text or "\t\r" in text or " \n" in text or "\t\n" in text:
-        fields = [(name, value.rstrip(" \t")) for name, value in fields]
-    return tuple(fields), tolerated
+@lru_cache(maxsize=64)
+def read_fields(head: bytes) -> Fields:
+    """The fields of a block; folded lines are joined, and lines may end in LF. Whoever asks for one soon asks for another."""
+    text = _FOLD.sub("", head.decode("latin-1"))
+    fields = _FIELD.findall(text)
+    if len(fields) != text.count("\n") + (not text.endswith("\n")) and text:
+        raise _not_a_field(text)
+    return tuple([(name, value.rstrip(" \t")) for name, value in fields])
 
 
-def _read_leniently(text: str, at: int) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
-    """Folded lines, lines that end in LF, space before the colon, a last line that has no end."""
-    unfolded = _FOLD.sub("", text)
-    fields = _LENIENT.findall(unfolded)
-    if len(fields) != unfolded.count("\n") + (not unfolded.endswith("\n")):
-        raise _not_a_field(unfolded, at)
-    tolerated = []
-    if text.count("\n") != text.count("\r\n"):
-        tolerated.append(LF_LINES)
-    if _SPACED.search(unfolded):
-        tolerated.append(SPACED_NAME)
-    return fields, tuple(tolerated)
-
-
-def _not_a_field(unfolded: str, at: int) -> Refused:
-    lines = unfolded.removesuffix("\n").split("\n")
-    number, line = next((n, line) for n, line in enumerate(lines, 1) if not _LENIENT.fullmatch(line.removesuffix("\r")))
+def _not_a_field(text: str) -> Refused:
+    """Names the first line, of those that are left when folded ones are joined, that is none."""
+    lines = text.removesuffix("\n").split("\n")
+    number, line = next((n, line) for n, line in enumerate(lines, 1) if not _FIELD.fullmatch(line + "\n"))
     return malformed(
-        f"field {number} of the header at byte {at} cannot be read: {line[:60]!r}; a header consists of lines like "
+        f"line {number} of a header cannot be read: {line[:60]!r}; a header consists of lines like "
         "'Content-Type: text/xml' without control characters, and an empty line comes before the body"
     )
+
+
+def tolerated_in(head: bytes) -> tuple[str, ...]:
+    """What a good header block has that it should not have."""
+    notes = []
+    if head.count(b"\n") != head.count(b"\r\n"):
+        notes.append(LF_LINES)
+    if _SPACED_NAME.search(head):
+        notes.append(SPACED_NAME)
+    return tuple(notes)
+
+
+def first_of(fields: Fields, name: str) -> str:
+    """The value of the first field of that name, "" when there is none."""
+    wanted = name.lower()
+    return next((value for key, value in fields if key.lower() == wanted), "")
 
 
 def write_head(headers: Iterable[tuple[str, str]]) -> bytes:

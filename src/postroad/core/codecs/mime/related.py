@@ -15,9 +15,11 @@ from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.mime.entity import Entity
-from postroad.core.codecs.mime.multipart import Multipart, read_multipart
-from postroad.core.codecs.mime.parameters import parameter
+from postroad.core.codecs.mime.ids import bare_id
+from postroad.core.codecs.mime.multipart import Multipart, multipart_of
+from postroad.core.codecs.mime.multipart_type import read_multipart_type
 from postroad.core.codecs.mime.xop import is_xop
+from postroad.errors import Refused
 
 
 class Related(Struct, frozen=True):
@@ -29,28 +31,22 @@ class Related(Struct, frozen=True):
 
 
 def read_related(content_type: str, body: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> Related:
-    multipart = read_multipart(content_type, body, limits)
+    kind = read_multipart_type(content_type, limits)
+    if kind.subtype != "related":
+        raise Refused("wire.unsupported", f"multipart/related is expected here, not {content_type[:80]!r}")
+    multipart = multipart_of(kind, body, limits)
     parts = multipart.parts
-    ids = [content_id(part) for part in parts]
+    ids = [part.content_id for part in parts]
     _check_unique(ids)
-    start = bare_id(parameter(content_type, "start", limits))
+    start = bare_id(kind.start)
     place = _place_of(start, ids) if start else 0
     root = parts[place]
     return Related(root, parts[:place] + parts[place + 1 :], start, is_xop(root.content_type), multipart)
 
 
-def content_id(entity: Entity) -> str:
-    """The id of an entity without its angle brackets; "" when it has none."""
-    return bare_id(entity.header("content-id"))
-
-
-def bare_id(text: str) -> str:
-    """``<a@b>`` → ``a@b``; an id that came without brackets is taken as it is."""
-    stripped = text.strip()
-    return stripped[1:-1].strip() if stripped[:1] == "<" and stripped[-1:] == ">" else stripped
-
-
 def _check_unique(ids: Sequence[str]) -> None:
+    if len(set(ids)) == len(ids):
+        return
     seen: set[str] = set()
     for place, text in enumerate(ids, 1):
         if text and text in seen:

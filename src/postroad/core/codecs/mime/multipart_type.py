@@ -1,0 +1,54 @@
+"""The Content-Type of a multipart: its subtype, its boundary, and which part is the root.
+
+Kept rule: what the quick reader takes, the general one reads alike; everything else is left to the general one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from postroad.core.codecs.faults import malformed
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.media import media_type_of
+from postroad.core.codecs.mime.parameters import parameter, read_parameters
+from postroad.errors import Refused
+
+# As nearly everybody writes it: every parameter once, nothing escaped, boundary and start in quotes.
+_PLAIN = re.compile(
+    r'multipart/([!-:<-~]++)(?:;[ \t]*+(?:(?(2)(?!)|boundary="([!#-\[\]-~]{1,200}+)")|(?(3)(?!)|start="([^"\\]*+)")'
+    r'|(?!boundary|start["=\s])[^\s=;"]++=(?:"[^"\\]*+"|[^\s;"\\]++)))*+',
+    re.IGNORECASE,
+)
+_BOUNDARY = re.compile(r"[ -~]{0,199}[!-~]")
+_SHORTEST_PARAMETER = 4  # characters: ;a=b
+
+
+class MultipartType(Struct, frozen=True):
+    subtype: str
+    boundary: bytes
+    start: str = ""  # the root's Content-ID as it is written here; "" when none is named
+
+
+def read_multipart_type(content_type: str, limits: WireLimits) -> MultipartType:
+    plain = _PLAIN.fullmatch(content_type)
+    if plain and plain[2] and len(content_type) <= _SHORTEST_PARAMETER * limits.mime_parameters:
+        subtype, boundary, start = plain.groups("")
+        return MultipartType(subtype.lower(), boundary.encode(), start)
+    return read_any_multipart_type(content_type, limits)
+
+
+def read_any_multipart_type(content_type: str, limits: WireLimits) -> MultipartType:
+    """The general reader: parameters in any form that ``read_parameters`` takes."""
+    kind, _, subtype = media_type_of(content_type).partition("/")
+    if kind != "multipart":
+        raise Refused("wire.unsupported", f"a multipart is expected here, not {content_type[:80]!r}")
+    parameters = read_parameters(content_type, limits)
+    boundaries = {value.rstrip(" ") for name, value in parameters if name == "boundary"}
+    if len(boundaries) > 1:
+        raise malformed("Content-Type names two boundaries; it has to name one")
+    boundary = "".join(boundaries)
+    if not _BOUNDARY.fullmatch(boundary):
+        raise malformed('a multipart Content-Type names its boundary: multipart/related; boundary="…"')
+    return MultipartType(subtype, boundary.encode(), parameter(parameters, "start"))

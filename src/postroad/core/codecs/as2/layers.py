@@ -51,7 +51,7 @@ class Peeling:
                 entity = self._without(layer, entity)
         except Refused as fault:
             if ENCRYPTED in self.layers and fault.code in _TOLD_AS_UNDECRYPTED:
-                raise undecrypted() from None
+                raise undecrypted() from fault  # the cause is for our own eyes
             raise
         return entity
 
@@ -79,7 +79,7 @@ class Peeling:
         except Refused as fault:
             if fault.code == "cms.unsupported":
                 raise Refused("as2.unsupported-format", fault.detail) from None
-            raise undecrypted() from None
+            raise undecrypted() from fault  # the cause is for our own eyes
 
     def _decompressed(self, entity: Entity) -> Entity:
         try:

@@ -12,6 +12,7 @@ from hmac import compare_digest
 
 from postroad.core.codecs.as2.mdn_reading import Mdn
 from postroad.core.codecs.as2.mic import micalg
+from postroad.core.codecs.as2.names import unquoted
 from postroad.core.codecs.as2.outgoing import Sent
 
 
@@ -46,7 +47,7 @@ def _doubt(mdn: Mdn, sent: Sent) -> str:
     """Why the receipt may not be the partner's word on this message; "" when it is."""
     if mdn.original_message_id.strip("<> ") != sent.message_id.strip("<> "):
         return f"The receipt is for another message, {mdn.original_message_id[:200]!r}"
-    if mdn.sender not in ("", sent.recipient) or mdn.recipient not in ("", sent.sender):
+    if not _is_named(mdn.sender, sent.recipient) or not _is_named(mdn.recipient, sent.sender):
         return (
             f"The receipt is from {mdn.sender!r} to {mdn.recipient!r}, not from {sent.recipient!r} to {sent.sender!r}"
         )
@@ -55,6 +56,11 @@ def _doubt(mdn: Mdn, sent: Sent) -> str:
     if mdn.signature == "none" and sent.mdn_signed:
         return "The receipt is not signed though a signed one was asked for"
     return ""
+
+
+def _is_named(name: str, expected: str) -> bool:
+    """Whether it is the expected name; some products leave it out, and some put it into quotation marks twice."""
+    return name in ("", expected) or unquoted(name) == expected
 
 
 def _difference(mdn: Mdn, sent: Sent) -> str:

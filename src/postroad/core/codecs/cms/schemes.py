@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 
 from postroad.core.codecs.cms import oids
 from postroad.core.codecs.cms.ber import Element
-from postroad.core.codecs.cms.der import NULL, element, sequence, small_integer, tagged
+from postroad.core.codecs.cms.der import NULL, SEQUENCE, element, sequence, small_integer, tagged
 from postroad.core.codecs.cms.digests import SHA1, Digest, digest_in
 from postroad.core.codecs.cms.faults import unsupported
 
@@ -22,6 +22,7 @@ SigningKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 _RSA = {  # which digest each name speaks of; None leaves it to the signer's digest algorithm
     oids.RSA: None,
     oids.RSA_SHA1: "sha1",
+    oids.RSA_SHA1_OF_OIW: "sha1",
     oids.RSA_SHA256: "sha256",
     oids.RSA_SHA384: "sha384",
     oids.RSA_SHA512: "sha512",
@@ -75,7 +76,8 @@ def _wanted(scheme: Element, digest: Digest) -> Padding | None:
     fields = scheme.fields()
     oid = fields.take("signature algorithm").oid()
     if oid == oids.RSA_PSS:
-        return _pss_in(fields.take("parameters of the signature"), digest)
+        parameters = fields.maybe(SEQUENCE)
+        return _pss_in(parameters, digest) if parameters else _pss(digest)  # pyas2lib leaves them out
     if oid not in _RSA and oid not in _ECDSA:
         raise unsupported("The message is signed in a way that is not known here; use RSA or ECDSA")
     if (_RSA.get(oid) or _ECDSA.get(oid) or digest.name) != digest.name:

@@ -69,4 +69,4 @@ def could_be_attributes(content: Sequence[Buffer]) -> bool:
     filled = [piece for piece in content if piece]
     if not filled or filled[0][0] != SET:
         return False
-    return oids.MESSAGE_DIGEST in b"".join(filled)[:_MOST_BYTES]
+    return oids.MESSAGE_DIGEST in b"".join(piece[:_MOST_BYTES] for piece in filled)[:_MOST_BYTES]

@@ -18,7 +18,7 @@ from postroad.core.codecs.cms.der import INTEGER, SEQUENCE, sequence, tagged
 from postroad.core.codecs.cms.faults import malformed, unsupported
 
 KEY_IDENTIFIER = tagged(0, constructed=False)
-_LONGEST_NAME = 64 << 10
+_LONGEST_NAME = 4096  # of a name that has to be put together before it can be compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,18 +33,14 @@ class Marks:
         if mark.tag == SEQUENCE:
             return self._issued(mark)
         if mark.tag & ~0x20 == KEY_IDENTIFIER:
-            return mark.octets() == self.key_identifier
+            return mark.stop - mark.start <= _LONGEST_NAME and mark.octets() == self.key_identifier
         raise malformed("A certificate is named by neither issuer and serial number nor key identifier", mark.begin)
 
     def _issued(self, mark: Element) -> bool:
         """Written as in the certificate, as good as always; otherwise both have to be the same in DER."""
-        if bytes(mark.raw()) == self.issuer_and_serial:
-            return True
-        return (
-            mark.found is not None
-            and mark.stop - mark.start < _LONGEST_NAME
-            and canonical(mark) == self.issuer_and_serial
-        )
+        if mark.found is None:
+            return mark.raw() == self.issuer_and_serial
+        return mark.stop - mark.start <= _LONGEST_NAME and canonical(mark) == self.issuer_and_serial
 
 
 @lru_cache(maxsize=4096)

@@ -109,8 +109,7 @@ def _without_tag(pieces: list[memoryview], length: int) -> tuple[list[memoryview
     while len(tag) < length:
         last = kept.pop()
         cut = max(0, len(last) - (length - len(tag)))
-        kept.append(last[:cut])
         tag = bytes(last[cut:]) + tag
-        if not cut:
-            kept.pop()
+        if cut:
+            kept.append(last[:cut])
     return kept, tag

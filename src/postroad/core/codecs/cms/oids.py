@@ -30,6 +30,7 @@ MGF1 = object_identifier(f"{_PKCS1}.8")
 P_SPECIFIED = object_identifier(f"{_PKCS1}.9")
 RSA_PSS = object_identifier(f"{_PKCS1}.10")
 RSA_SHA1 = object_identifier(f"{_PKCS1}.5")
+RSA_SHA1_OF_OIW = object_identifier("1.3.14.3.2.29")  # what products of Microsoft called it
 RSA_SHA256 = object_identifier(f"{_PKCS1}.11")
 RSA_SHA384 = object_identifier(f"{_PKCS1}.12")
 RSA_SHA512 = object_identifier(f"{_PKCS1}.13")

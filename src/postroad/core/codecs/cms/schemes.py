@@ -77,7 +77,9 @@ def _wanted(scheme: Element, digest: Digest) -> Padding | None:
     oid = fields.take("signature algorithm").oid()
     if oid == oids.RSA_PSS:
         parameters = fields.maybe(SEQUENCE)
-        return _pss_in(parameters, digest) if parameters else _pss(digest)  # pyas2lib leaves them out
+        if parameters is None:  # pyas2lib leaves them out
+            return padding.PSS(padding.MGF1(digest.hash), padding.PSS.AUTO)
+        return _pss_in(parameters, digest)
     if oid not in _RSA and oid not in _ECDSA:
         raise unsupported("The message is signed in a way that is not known here; use RSA or ECDSA")
     if (_RSA.get(oid) or _ECDSA.get(oid) or digest.name) != digest.name:

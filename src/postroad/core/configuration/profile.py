@@ -39,12 +39,13 @@ from postroad.core.model.directory import (
     Transport,
     Visibility,
 )
+from postroad.core.model.formats import Format
 
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 TimeOfDay = Annotated[StrictStr, StringConstraints(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$")]
 Names = Annotated[tuple[Word, ...], Field(max_length=1_000), AfterValidator(unique)]
-PUSHED_FORMS = ("json", "soap11", "soap12", "envelope")
+PUSHED_FORMATS = tuple(format for format in Format if format is not Format.AS2)  # which needs to know the partner
 NOT_PROFILE = ("gcid", "organization", "name", "suspended")
 
 
@@ -163,7 +164,9 @@ class ServiceProfile(Shape):
     push: PushProfile | None = None
     windows: Annotated[tuple[WindowProfile, ...], Field(max_length=50)] = ()
     time_zone: TimeZone = "UTC"
-    format: Annotated[Word, Field(max_length=100)] = "json"
+    format: Annotated[Format, Field(description="In which the service wants its messages, however they came")] = (
+        Format.JSON
+    )
     documentation_url: Url = ""
     arguments: Annotated[tuple[ArgumentProfile, ...], Field(max_length=200)] = ()
     provisioning_url: PageUrl = ""
@@ -178,13 +181,16 @@ class ServiceProfile(Shape):
     routing: Routing = Routing.STATIC
     returns: StrictBool = False
     hosted: Hosting = Hosting.NONE
+    whole_only: Annotated[
+        StrictBool, Field(description="A delivery from which the format would leave something out fails instead")
+    ] = False
 
     @model_validator(mode="after")
     def can_be_pushed_to(self) -> Self:
         if self.delivery is DeliveryMode.PUSH and self.push is None:
             raise ValueError("delivery by push needs push.url; or let the service poll")
-        if self.delivery is DeliveryMode.PUSH and self.format not in PUSHED_FORMS:
-            raise ValueError(f"nothing is pushed in this format; choose one of {', '.join(PUSHED_FORMS)}")
+        if self.delivery is DeliveryMode.PUSH and self.format is Format.AS2:
+            raise ValueError(f"nothing is pushed by AS2 yet; choose one of {', '.join(PUSHED_FORMATS)}")
         return self
 
     @model_validator(mode="after")
@@ -207,7 +213,7 @@ class ServiceProfile(Shape):
 
     def service(self, *, gcid: str, organization: str, name: str, suspended: str = "") -> Service:
         """The directory's object for this profile."""
-        fields = self.model_dump(include=set(ServiceProfile.model_fields))
+        fields = self.model_dump(include=set(ServiceProfile.model_fields)) | {"format": self.format.value}
         identity = {"gcid": gcid, "organization": organization, "name": name, "suspended": suspended}
         return msgspec.convert(fields | identity, Service)
 

@@ -189,7 +189,7 @@ class Service:
     push: Push | None = None
     windows: tuple[Window, ...] = ()
     time_zone: str = "UTC"
-    format: str = "json"
+    format: str = "json"  # one of ``formats.Format``; older networks took any word
     documentation_url: str = ""
     arguments: tuple[DeclaredArgument, ...] = ()
     provisioning_url: str = ""
@@ -205,6 +205,7 @@ class Service:
     routing: Routing = Routing.STATIC
     returns: bool = False  # when it was in transit, the response is delivered to it too on its way back
     hosted: Hosting = Hosting.NONE
+    whole_only: bool = False  # a delivery from which its format would leave something out fails instead
 
     @property
     def address(self) -> str:

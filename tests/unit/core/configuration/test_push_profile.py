@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from postroad.core.configuration.profile import PUSHED_FORMS, PushProfile, ServiceProfile, WindowProfile
+from postroad.core.configuration.profile import PUSHED_FORMATS, PushProfile, ServiceProfile, WindowProfile
+from postroad.core.mediation.translating import GIVE
+from postroad.core.model.formats import Format
 from postroad.flow.push_request import FORMS
 
 HTTPS = {"url": "https://aster.example/in"}
@@ -57,14 +59,18 @@ def test_what_could_never_be_pushed_is_refused(written: dict[str, Any], says: st
         ServiceProfile.model_validate({"delivery": "push", "push": written})
 
 
-def test_a_service_is_pushed_to_in_forms_that_the_network_writes() -> None:
-    assert set(PUSHED_FORMS) == FORMS.keys()
+def test_a_service_is_pushed_to_in_every_format_that_the_network_writes() -> None:
+    assert set(PUSHED_FORMATS) == (FORMS.keys() | GIVE.keys()) - {Format.AS2}
     push = HTTPS | {"authentication": "none"}
-    for form in PUSHED_FORMS:
-        ServiceProfile.model_validate({"delivery": "push", "push": push, "format": form})
-    ServiceProfile.model_validate({"delivery": "poll", "push": push, "format": "edifact"})
+    for form in PUSHED_FORMATS:
+        ServiceProfile.model_validate({"delivery": "push", "push": push, "format": form.value})
+
+
+def test_by_as2_nothing_is_pushed_to_whom_it_does_not_know_as_a_partner() -> None:
+    push = HTTPS | {"authentication": "none"}
+    ServiceProfile.model_validate({"delivery": "poll", "push": push, "format": "as2"})
     with pytest.raises(ValidationError, match="choose one of json"):
-        ServiceProfile.model_validate({"delivery": "push", "push": push, "format": "edifact"})
+        ServiceProfile.model_validate({"delivery": "push", "push": push, "format": "as2"})
 
 
 def test_all_that_is_missing_is_told_at_once() -> None:

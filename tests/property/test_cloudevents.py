@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -21,6 +22,7 @@ from postroad.core.codecs.cloudevents import (
     write_binary,
     write_structured,
 )
+from postroad.core.codecs.cloudevents.raw_json import can_stand_inside
 from postroad.errors import Refused
 from tests.unit.core.codecs.strategies import DOCUMENTS
 
@@ -37,7 +39,7 @@ TYPES = st.sampled_from(
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
-    max_leaves=6,
+    max_leaves=12,
 )
 EXTENSIONS = st.dictionaries(
     st.from_regex(r"[a-z0-9]{1,20}", fullmatch=True).filter(is_attribute_name),
@@ -144,6 +146,21 @@ def test_mutated_and_random_bytes_are_read_or_refused(body: bytes) -> None:
     events = outcome(lambda: read_batch(body))
     if isinstance(events, list):
         assert read_batch(write_batch(events)) == events
+
+
+def depth_of(value: object) -> int:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inside is None else 1 + max(map(depth_of, inside), default=0)
+
+
+@given(value=JSON, wrapped=st.integers(0, 20), levels=st.integers(1, 24))
+@settings(max_examples=500)
+def test_depth_is_counted_as_it_is(value: object, wrapped: int, levels: int) -> None:
+    for _ in range(wrapped):
+        value = [value, [[]], "]}[{"]
+    data = json.dumps(value).encode()
+    assert can_stand_inside(data, levels) == (depth_of(value) <= levels)
+    assert not can_stand_inside(data + b" ", 100)
 
 
 @pytest.mark.req("Z2")

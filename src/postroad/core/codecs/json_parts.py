@@ -58,7 +58,7 @@ def write_part(part: Part) -> JsonPart:
     expiration = write_time(part.expires_at_us) if part.expires_at_us else ""
     written = JsonPart(id=part.id, content_type=part.content_type, expiration=expiration, headers=dict(part.headers))
     kind = part.content_type.lower()
-    if kind.startswith(JSON) and is_embeddable_json(part.data):
+    if kind.startswith(JSON) and _is_json(part.data):
         written.json = Raw(part.data)
         return written
     if kind.startswith(("text/", JSON)) or is_xml(kind):
@@ -71,7 +71,7 @@ def write_part(part: Part) -> JsonPart:
     return written
 
 
-def is_embeddable_json(data: bytes) -> bool:
+def _is_json(data: bytes) -> bool:
     """Whether these bytes can stand in a JSON document as they are, and come out of it unchanged."""
     if data.count(b"[") + data.count(b"{") > _EMBEDDED_LEVELS:
         return False

@@ -31,11 +31,8 @@ class _Object(list[tuple[str, object]]):
     """A JSON object as the pairs that were written."""
 
 
-def decode(body: bytes, decoder: msgspec.json.Decoder[_Shape], limits: WireLimits, *, document: str = "json") -> _Shape:
-    """The body in the decoder's shape; anything else is a refusal.
-
-    Members called ``document`` hold somebody's document: names in there are its owner's business.
-    """
+def decode(body: bytes, decoder: msgspec.json.Decoder[_Shape], limits: WireLimits) -> _Shape:
+    """The body in the decoder's shape; anything else is a refusal."""
     check_size(body, limits)
     if body.count(b"[") + body.count(b"{") > limits.json_depth:
         _check_depth(body, limits)
@@ -49,7 +46,7 @@ def decode(body: bytes, decoder: msgspec.json.Decoder[_Shape], limits: WireLimit
         raise malformed(f"this is not JSON in UTF-8: {fault}") from None
     except RecursionError:
         raise too_complex(f"the JSON is nested more than {limits.json_depth} levels deep") from None
-    _check_names(body, document)
+    _check_names(body)
     return shape
 
 
@@ -71,17 +68,17 @@ def _check_depth(body: bytes, limits: WireLimits) -> None:
                 raise too_complex(f"the JSON is nested more than {limits.json_depth} levels deep")
 
 
-def _check_names(body: bytes, document: str) -> None:
+def _check_names(body: bytes) -> None:
     """Refuse an object with a name twice. Mostly no name at all comes twice, which one search shows.
 
     The search gives up at a backslash and reports it, since only a decoder can tell what an escaped name says.
     """
     names = _FIRST_NAME.findall(body) + _NEXT_NAME.findall(body)
     if len(set(names)) < len(names) or any(escaped for _, escaped in names):
-        _check_object(json.loads(body, object_pairs_hook=_Object, parse_int=str, parse_float=str), "", document)
+        _check_object(json.loads(body, object_pairs_hook=_Object, parse_int=str, parse_float=str), "")
 
 
-def _check_object(value: object, pointer: str, document: str) -> None:
+def _check_object(value: object, pointer: str) -> None:
     if isinstance(value, _Object):
         seen: set[str] = set()
         for name, inner in value:
@@ -89,8 +86,8 @@ def _check_object(value: object, pointer: str, document: str) -> None:
             if name in seen:
                 raise malformed(f"the name {name[:80]!r} comes twice in one object", place)
             seen.add(name)
-            if name != document:
-                _check_object(inner, place, document)
+            if name != "json":  # a document is its owner's business
+                _check_object(inner, place)
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            _check_object(inner, f"{pointer}/{number}", document)
+            _check_object(inner, f"{pointer}/{number}")

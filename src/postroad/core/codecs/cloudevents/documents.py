@@ -11,12 +11,14 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Raw
 
+from postroad.core.codecs.cloudevents.raw_json import can_stand_inside
 from postroad.core.codecs.faults import malformed
-from postroad.core.codecs.json_parts import is_embeddable_json
 from postroad.core.codecs.lexical import read_base64
+from postroad.core.codecs.limits import DEFAULT_LIMITS
 from postroad.core.codecs.media import media_type_of, parameter_of
 from postroad.core.codecs.parts import is_xml
 
+_LEVELS = DEFAULT_LIMITS.json_depth - 2  # leaves room for the event and the batch around it
 DATA, DATA_BASE64 = "data", "data_base64"
 _STRING = msgspec.json.Decoder(str)
 _TEXTS = ("text/", "application/edi", "application/x-www-form-urlencoded")
@@ -69,7 +71,7 @@ def write_document(data: bytes | None, content_type: str) -> dict[str, str | Raw
     """The member for the document, if there is one."""
     if data is None:
         return {}
-    if is_json_type(content_type) and is_embeddable_json(data):
+    if is_json_type(content_type) and can_stand_inside(data, _LEVELS):
         return {DATA: Raw(data)}
     text = _decoded(data, content_type)
     return {DATA_BASE64: b2a_base64(data, newline=False).decode()} if text is None else {DATA: text}

@@ -10,32 +10,31 @@ from msgspec import Raw
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cloudevents.documents import DATA, DATA_BASE64, read_document, write_document
 from postroad.core.codecs.cloudevents.event import Attribute, CloudEvent, attributes_of, event_of
+from postroad.core.codecs.cloudevents.raw_json import array_items, object_members
 from postroad.core.codecs.faults import malformed, too_complex
-from postroad.core.codecs.json_syntax import decode
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import JSON
 
 STRUCTURED = "application/cloudevents+json"
 BATCH = "application/cloudevents-batch+json"
 
-_EVENT = msgspec.json.Decoder(dict[str, Raw])
-_EVENTS = msgspec.json.Decoder(list[dict[str, Raw]])
 _VALUE: msgspec.json.Decoder[Attribute] = msgspec.json.Decoder(str | int | bool)
 _NOT_ATTRIBUTES = (DATA, DATA_BASE64)
 
 
 def read_structured(body: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> CloudEvent:
-    return _event(decode(bytes(body), _EVENT, limits, document=DATA), "", limits)
+    return _event(bytes(body), "", limits)
 
 
 def read_batch(body: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> list[CloudEvent]:
-    events = decode(bytes(body), _EVENTS, limits, document=DATA)
+    events = array_items(bytes(body), limits)
     if len(events) > limits.bulk_messages:
         raise too_complex(f"the batch has {len(events)} events; at most {limits.bulk_messages} are allowed")
-    return [_event(members, f"/{number}", limits) for number, members in enumerate(events)]
+    return [_event(event, f"/{number}", limits) for number, event in enumerate(events)]
 
 
-def _event(members: dict[str, Raw], pointer: str, limits: WireLimits) -> CloudEvent:
+def _event(body: bytes, pointer: str, limits: WireLimits) -> CloudEvent:
+    members = object_members(body, pointer, limits)
     attributes: dict[str, Attribute] = {}
     for name, raw in members.items():
         if name not in _NOT_ATTRIBUTES and (value := bytes(raw)) != b"null":  # null is the same as nothing

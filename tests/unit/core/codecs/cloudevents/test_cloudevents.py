@@ -130,7 +130,9 @@ def test_documents_of_events_in_json(members: dict[str, object], content_type: s
         pytest.param("a/vnd.b+json; v=1", b"{}", '"data":{}', id="a kind of json"),
         pytest.param("application/json", b"{}\n", '"data_base64":"e30K"', id="json that would lose a line end"),
         pytest.param("application/json", b"{", '"data_base64":"ew=="', id="no json"),
-        pytest.param("application/json", b"[" * 57 + b"]" * 57, '"data_base64":"W1tb', id="deep json"),
+        pytest.param("application/json", b"[" * 62 + b"]" * 62, '"data":[[[[[[', id="deep json"),
+        pytest.param("application/json", b"[" * 63 + b"]" * 63, '"data_base64":"W1tb', id="json too deep for a batch"),
+        pytest.param("application/json", b"[" + b'{"a":[]},' * 99 + b"1]", '"data":[{"a":[]},', id="wide json"),
         pytest.param("text/plain", "é\r\n".encode(), '"data":"é\\r\\n"', id="text"),
         pytest.param("text/plain", b"\xe9", '"data_base64":"6Q=="', id="no utf-8"),
         pytest.param("text/plain; charset=iso-8859-1", b"\xe9", '"data":"é"', id="latin-1"),
@@ -150,6 +152,7 @@ def test_a_document_is_written_so_that_its_bytes_come_back(content_type: str, da
     body = write_structured(event)
     assert member in body.decode()
     assert read_structured(body) == event
+    assert read_batch(write_batch([event])) == [event]
 
 
 @pytest.mark.req("T8")
@@ -227,6 +230,44 @@ def test_names_twice_are_refused_outside_of_the_document_and_left_alone_inside()
     assert refusal(structured()[:-1] + b', "id": "2"}').pointer == "/id"
     document = b'{"a": 1, "a": 2}'
     assert read_structured(structured()[:-1] + b', "data": ' + document + b"}").data == document
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        pytest.param(b'"x": 1, "x": 2', id="numbers"),
+        pytest.param(b'"x": 12, "x": 1', id="one begins like the other"),
+        pytest.param(b'"x": 1, "x": 1', id="the same"),
+        pytest.param(b'"x": 1, "\\u0078": 1', id="escaped"),
+        pytest.param(b'"data": {"a": 1}, "data": {"b": 1}', id="documents"),
+        pytest.param(b'"data": 1, "x": 2, "data": 1', id="far apart"),
+        pytest.param(b'"": 1, "": 2', id="empty names"),
+    ],
+)
+def test_a_name_that_comes_twice_is_refused(members: bytes) -> None:
+    refused = refusal(structured()[:-1] + b", " + members + b" }")
+    assert (refused.code, refused.detail) == ("wire.malformed", "a name comes twice in the event")
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.req("Z2")
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        pytest.param(b"[" * 5_000_000, "wire.too-complex", id="open brackets"),
+        pytest.param(b"[" * 400 + b"]" * 400, "wire.too-complex", id="deep"),
+        pytest.param(b"[" + (b"[" * 70 + b"]" * 70 + b",") * 70_000 + b"1]", "wire.too-complex", id="deep and wide"),
+        pytest.param(b"[" + (b"[" * 60 + b"]" * 60 + b",") * 80_000 + b"1]", "", id="nearly too deep and wide"),
+        pytest.param(b"[" + b"[[]]," * 2_000_000 + b"1]", "", id="wide"),
+        pytest.param(b'"' + b"[" * 5_000_000 + b'"', "", id="brackets in a text"),
+    ],
+)
+def test_documents_that_are_deep_or_wide(data: bytes, code: str) -> None:
+    body = structured()[:-1] + b', "data": ' + data + b"}"
+    if code:
+        assert refusal(body, WireLimits(body_bytes=1 << 30)).code == code
+    else:
+        assert read_structured(body, WireLimits(body_bytes=1 << 30)).data == data
 
 
 def test_limits() -> None:

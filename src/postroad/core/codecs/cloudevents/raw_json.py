@@ -1,0 +1,104 @@
+"""JSON taken apart without reading what is inside: the members of an object as the bytes that were written.
+
+``json_syntax`` looks for names that come twice in all of a message. Here most bytes are somebody's document, in which names come
+again and again and are its owner's business; so only the members of the event itself are walked through.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from postroad.core.codecs.faults import malformed, too_complex
+from postroad.core.codecs.lexical import check_size
+from postroad.core.codecs.limits import WireLimits
+
+_Shape = TypeVar("_Shape")
+
+_OBJECT = msgspec.json.Decoder(dict[str, Raw])
+_ARRAY = msgspec.json.Decoder(list[Raw])
+_ANY = msgspec.json.Decoder(Raw)
+_NAME = msgspec.json.Decoder(str)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_BEFORE_VALUE = re.compile(rb'\s*[{,]\s*("[^"\\]*+(?:\\.[^"\\]*+)*+")\s*:\s*', re.DOTALL)
+_TO_ROUND = bytes.maketrans(b"[{]}", b"(())")
+_RUNS = re.compile(rb"\(+|\)+")
+_OPENING = ord("(")
+_TAKEN_AWAY = 8
+_NO_BRACKETS = bytes(set(range(256)).difference(b"[{]}"))
+
+
+def object_members(body: bytes, pointer: str, limits: WireLimits) -> dict[str, Raw]:
+    """The members of an object, in order; a name that comes twice is refused."""
+    members = _decoded(body, _OBJECT, pointer, limits)
+    _check_names(body, members, pointer)
+    return members
+
+
+def array_items(body: bytes, limits: WireLimits) -> list[bytes]:
+    return [bytes(item) for item in _decoded(body, _ARRAY, "", limits)]
+
+
+def _decoded(body: bytes, decoder: msgspec.json.Decoder[_Shape], pointer: str, limits: WireLimits) -> _Shape:
+    check_size(body, limits)
+    try:
+        if not body.isascii():
+            body.decode()
+        decoded = decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+        raise malformed(f"this is not the JSON of a CloudEvent in UTF-8: {fault}", pointer) from None
+    except RecursionError:
+        raise _too_deep(limits, pointer) from None
+    if _nests_deeper(body, limits.json_depth):
+        raise _too_deep(limits, pointer)
+    return decoded
+
+
+def _too_deep(limits: WireLimits, pointer: str) -> Exception:
+    return too_complex(f"the JSON is nested more than {limits.json_depth} levels deep", pointer)
+
+
+def _check_names(body: bytes, members: dict[str, Raw], pointer: str) -> None:
+    """Walk from value to value. The last of two values with one name is known, so the walk fails at the first of them."""
+    at, left = 0, set(members)
+    while left:
+        found = _BEFORE_VALUE.match(body, at)
+        name = _NAME.decode(found.group(1)) if found else ""
+        if not found or name not in left or not body.startswith(value := bytes(members[name]), found.end()):
+            raise malformed("a name comes twice in the event", f"{pointer}/{name[:40]}")
+        left.remove(name)
+        at = found.end() + len(value)
+    if body[at:].strip() not in (b"}", b"{}"):
+        raise malformed("a name comes twice in the event", pointer)
+
+
+def can_stand_inside(data: bytes, levels: int) -> bool:
+    """Whether these bytes can stand in a JSON document as they are, come out of it unchanged, and nest no deeper."""
+    try:
+        data.decode()
+        unchanged = bytes(_ANY.decode(data)) == data
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return unchanged and not _nests_deeper(data, levels)
+
+
+def _nests_deeper(data: bytes, levels: int) -> bool:
+    """Whether well-formed JSON is nested deeper than this.
+
+    First the innermost brackets are taken away a few times, each time one level; what is left then are few long runs to count.
+    """
+    if data.count(b"[") + data.count(b"{") <= levels:
+        return False
+    brackets = _STRING.sub(b"", data).translate(_TO_ROUND, _NO_BRACKETS)
+    depth = min(levels, _TAKEN_AWAY)
+    for _ in range(depth):
+        brackets = brackets.replace(b"()", b"")
+    for run in _RUNS.finditer(brackets):
+        length = run.end() - run.start()
+        depth += length if brackets[run.start()] == _OPENING else -length
+        if depth > levels:
+            return True
+    return False

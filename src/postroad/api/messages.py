@@ -1,4 +1,4 @@
-"""The message endpoints: post, post many, poll, acknowledge, and the one SOAP address for all three.
+"""The message endpoints: post, post many, poll, take the next, acknowledge, and the one SOAP address for all of them.
 
 They run on the HTTP front's fast routes: plain functions on the event loop that may answer later. Kept rules: the answer
 comes in the caller's own wire form, refusals included; a post is answered when its entry is durable; a long poll ends when its
@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import re
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,32 +17,42 @@ from typing import Any, NamedTuple
 import msgspec
 
 from postroad.api.answers import answer_limited, answer_refused, answer_unavailable, rate_headers
+from postroad.api.asked import asked
 from postroad.api.bulk import BulkAnswer
 from postroad.api.error_page import serve_error_page
 from postroad.api.http.request import FastHandler, FastRoute, FastRoutes, Reply, Request
+from postroad.api.plain_messages import (
+    answer_form,
+    answer_messages,
+    answer_next,
+    answer_polled,
+    next_request,
+    wants_plain,
+    wire_of,
+)
 from postroad.core.admission.rate import UNLIMITED, RateLimiter, RateState
 from postroad.core.codecs.bulk import decode_bulk
 from postroad.core.codecs.codec import Codec
-from postroad.core.codecs.detect import answer_codec, codec_for
+from postroad.core.codecs.detect import Own, answer_codec, codec_for, is_plain_after_all, operation_in, own_form
 from postroad.core.codecs.envelope import ENVELOPE_FORM
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.schema import MESSAGES_XSD, wsdl
 from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
 from postroad.core.model.caller import Caller
+from postroad.core.model.journal import Came
 from postroad.core.model.message import Delivered, Message, PostResult
-from postroad.core.model.polling import Outcome, Settlement
+from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused, Unavailable
 from postroad.flow.authenticate import Authenticator, Proof
+from postroad.flow.mediate import Handed, posting_of
 from postroad.flow.network import Network
 from postroad.flow.patience import Patience
 from postroad.flow.posting import Answer, Posting, Replayed, check_idempotency_key, fingerprint
 
 log = logging.getLogger(__name__)
 
-OPERATION = re.compile(rb"<(?:[\w.-]+:)?(Post|Poll|Acknowledge)[\s/>]")
-OPERATION_WITHIN = 8_192
 REQUEST_BYTES = 1 << 20  # of polls and settlements
 
 FORMS = {
@@ -52,31 +61,17 @@ FORMS = {
     SOAP11.media_type: "soap11",
     SOAP12.media_type: "soap12",
 }
+OWN: dict[str, Codec] = {"json": JSON_FORM, "envelope": ENVELOPE_FORM, "soap11": SOAP11, "soap12": SOAP12}
 
 Served = Callable[[Caller, Request, Reply, Codec], None]
 
 
-class Asked(NamedTuple):
-    """What the headers of a request say, as far as these endpoints listen."""
+class HandingOut(NamedTuple):
+    """How messages are handed out: what is asked for, whether in the caller's plain format, and how they are answered."""
 
-    content_type: str
-    accept: str
-    proof: Proof
-    idempotency: str | None
-
-
-def asked(request: Request) -> Asked:
-    """Read once for all requests that repeat the same head."""
-    known: Asked | None = request.memo.get("asked")
-    if known is None:
-        key = request.header(b"idempotency-key")
-        known = request.memo["asked"] = Asked(
-            (request.header(b"content-type") or b"").decode("latin-1"),
-            (request.header(b"accept") or b"").decode("latin-1"),
-            Proof(request.header(b"authorization") or b"", request.client_certificate_der, request.secure),
-            key.decode("latin-1").strip('"') if key is not None else None,
-        )
-    return known
+    asks: Callable[[], PollRequest]
+    plain: bool
+    answer: Callable[[Reply, list[Handed], Codec], None]
 
 
 class MessageEndpoints:
@@ -104,7 +99,8 @@ class MessageEndpoints:
 
     def routes(self) -> FastRoutes:
         return {
-            (b"POST", b"/v1/messages"): FastRoute(self._serving(self._post), self._message_bytes),
+            (b"POST", b"/v1/messages"): FastRoute(self._posting, self._message_bytes),
+            (b"GET", b"/v1/messages/next"): FastRoute(self._authenticated(self._next), 0),
             (b"POST", b"/v1/messages/bulk"): FastRoute(self._authenticated(self._bulk), self._bulk_bytes),
             (b"POST", b"/v1/poll"): FastRoute(self._serving(self._poll), REQUEST_BYTES),
             (b"POST", b"/v1/ack"): FastRoute(self._serving(self._settle), REQUEST_BYTES),
@@ -133,11 +129,14 @@ class MessageEndpoints:
             except Refused as refusal:
                 answer_refused(reply, codec, refusal)
             except Exception:
-                log.exception("%s %s failed", request.method.decode(), request.path.decode("latin-1"))
-                if not reply.answered:
-                    answer_refused(reply, codec, Refused("internal", "The request was not carried out; try again"))
+                self._failed(request, reply, codec)
 
         return handler
+
+    def _failed(self, request: Request, reply: Reply, codec: Codec) -> None:
+        log.exception("%s %s failed", request.method.decode(), request.path.decode("latin-1"))
+        if not reply.answered:
+            answer_refused(reply, codec, Refused("internal", "The request was not carried out; try again"))
 
     def _authenticated(self, served: Served) -> FastHandler:
         return lambda request, reply: self._as_caller(request, reply, JSON_FORM, served)
@@ -157,9 +156,22 @@ class MessageEndpoints:
         except Refused as refusal:
             answer_refused(reply, codec, refusal)
 
+    def _posting(self, request: Request, reply: Reply) -> None:
+        """A post in any form or format: find out which, so that it is answered in its own."""
+        codec: Codec = JSON_FORM
+        try:
+            known = asked(request)
+            own = None if known.is_plain else own_form(known.content_type, request.body)
+            codec = own.codec if own else answer_form(known.accept, known.content_type, request.body)
+            self._as_caller(request, reply, codec, partial(self._post, own))
+        except Refused as refusal:
+            answer_refused(reply, codec, refusal)
+        except Exception:
+            self._failed(request, reply, codec)
+
     # --- posting -----------------------------------------------------------------------------------------------
 
-    def _post(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+    def _post(self, own: Own | None, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
         rate = self._rate(caller, 1)
         if not rate.allowed:
             answer_limited(reply, codec, rate)
@@ -168,17 +180,29 @@ class MessageEndpoints:
         def answered(answer: Answer) -> None:
             _answer_post(reply, codec, answer, rate)
 
-        body = request.body
         try:
-            message = codec.decode_post(body, self._limits)
-            key = asked(request).idempotency
-            if key is not None:
-                check_idempotency_key(key)
+            posting = self._decoded(own, request)
         except Refused as refusal:
-            self._network.refuse(caller, refusal, len(body), answered)
-            return
-        posting = Posting(message, len(body), FORMS[codec.media_type], key or "", fingerprint(body) if key else "")
-        self._network.submit(caller, posting, answered)
+            self._network.refuse(caller, refusal, len(request.body), answered)
+        else:
+            self._network.submit(caller, posting, answered)
+
+    def _decoded(self, own: Own | None, request: Request) -> Posting:
+        body, key = request.body, asked(request).idempotency
+        if own is not None:
+            try:
+                message = own.codec.decode_post(body, self._limits)
+            except Refused:
+                if not is_plain_after_all(own.codec, body):
+                    raise
+                own = None
+        if key is not None:
+            check_idempotency_key(key)
+        if own is None:
+            return posting_of(wire_of(request), self._limits, key or "")
+        came = Came(notes=(own.note,)) if own.note else None
+        mark = fingerprint(body) if key else ""
+        return Posting(message, len(body), FORMS[own.codec.media_type], key or "", mark, came)
 
     def _bulk(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
         content_type = asked(request).content_type
@@ -219,27 +243,49 @@ class MessageEndpoints:
     # --- receiving ---------------------------------------------------------------------------------------------
 
     def _poll(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+        plain = codec is JSON_FORM and wants_plain(caller, asked(request).accept)
+        asks = partial(codec.decode_poll, request.body, self._limits)
+        self._hand_out(
+            caller, request, reply, codec, HandingOut(asks, plain, answer_messages if plain else answer_polled)
+        )
+
+    def _next(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+        """The next message as itself."""
+        plain = wants_plain(caller, asked(request).accept)
+        if caller.service is not None and not plain:
+            codec = OWN.get(caller.service.format, codec)
+        asks = partial(next_request, request.query, self._limits)
+        self._hand_out(caller, request, reply, codec, HandingOut(asks, plain, answer_next))
+
+    def _hand_out(self, caller: Caller, request: Request, reply: Reply, codec: Codec, how: HandingOut) -> None:
         patience = Patience()
         patience.over = self._ending
         self._waiting.add(patience)
-        task = self._later(self._polled(caller, request, reply, codec, patience), reply, codec)
+        task = self._later(self._handed_out(caller, request, reply, codec, how, patience), reply, codec)
         task.add_done_callback(lambda _: self._waiting.discard(patience))
         reply.on_disconnect(patience.end)
 
-    async def _polled(self, caller: Caller, request: Request, reply: Reply, codec: Codec, patience: Patience) -> None:
+    async def _handed_out(
+        self, caller: Caller, request: Request, reply: Reply, codec: Codec, how: HandingOut, patience: Patience
+    ) -> None:
         try:
-            poll = codec.decode_poll(request.body, self._limits)
-            into = answer_codec(asked(request).accept, codec)
-            delivered = await self._network.poll(caller, poll, patience)
+            poll = how.asks()
+            into = codec if how.plain else answer_codec(asked(request).accept, codec)
+            handed = await self._handed(caller, poll, how.plain, patience)
         except Refused as refusal:
             answer_refused(reply, codec, refusal)
         except Unavailable as unavailable:
             answer_unavailable(reply, codec, unavailable)
         else:
             if reply.closed:
-                await self._give_back(caller, delivered)
+                await self._give_back(caller, [one.delivered for one in handed])
             else:
-                reply(200, into.encode_delivered(delivered), into.media_type.encode())
+                how.answer(reply, handed, into)
+
+    async def _handed(self, caller: Caller, poll: PollRequest, plain: bool, patience: Patience) -> list[Handed]:
+        if plain:
+            return await self._network.poll_in_format(caller, poll, patience)
+        return [Handed(delivered) for delivered in await self._network.poll(caller, poll, patience)]
 
     async def _give_back(self, caller: Caller, delivered: list[Delivered]) -> None:
         if delivered:
@@ -269,11 +315,9 @@ class MessageEndpoints:
         if codec not in (SOAP11, SOAP12):
             answer_refused(reply, codec, Refused("wire.unsupported", "Send SOAP 1.1 or 1.2 here, JSON to /v1/messages"))
             return
-        found = OPERATION.search(request.body, 0, OPERATION_WITHIN)
-        operation = found[1] if found else b"Post"
-        {b"Post": self._post, b"Poll": self._poll, b"Acknowledge": self._settle}[operation](
-            caller, request, reply, codec
-        )
+        post = partial(self._post, None if asked(request).is_plain else Own(codec))
+        served = {"Poll": self._poll, "Acknowledge": self._settle}.get(operation_in(request.body), post)
+        served(caller, request, reply, codec)
 
     def _wsdl(self, request: Request, reply: Reply) -> None:
         """The WSDL, for this very address unless the operator has named a public one."""

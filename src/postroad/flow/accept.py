@@ -171,8 +171,9 @@ class AcceptStage:
             None,
             "",
             message.routing,
+            posting.came,
         )
-        return Step(entry, body_of(message.parts, explanation), _must_be_new(entry))
+        return Step(entry, body_of(message.parts, explanation, posting.setting), _must_be_new(entry))
 
     def _accept_allowed(self, step: Step, admitted: Admitted, posting: Posting, answered: Answered) -> None:
         """Accept it if its organization may take that up; where that is not certain, find out first."""

@@ -123,7 +123,7 @@ class AnswerStage:
         way = await self._way_back(admitted, queued, requester, directory)
         explanation = pack(way.tried) if way.tried else b""
         entry = self._response(admitted, posting, queued, directory, way, len(explanation))
-        body = body_of(posting.message.parts, explanation)
+        body = body_of(posting.message.parts, explanation, posting.setting)
         outcome = await committed(self._desk, Step(entry, body, (answer_key(queued.number),)))
         if isinstance(outcome, Conflict):
             first = await posted_at(self._journal, outcome.seq)
@@ -180,6 +180,7 @@ class AnswerStage:
             keys=post_keys(admitted.sender.gcid, message.handle, posting.idempotency, queued.number),
             explained=explained,
             shown_sender=way.shown_sender,
+            came=posting.came,
         )
 
 

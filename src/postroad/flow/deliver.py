@@ -14,8 +14,9 @@ from postroad.core.admission.policy import check_connection
 from postroad.core.identity.tokens import Tokens
 from postroad.core.identity.veil import is_pseudonym
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import Queued, State
+from postroad.core.model.delivery import Queued, State, Wrapped
 from postroad.core.model.directory import DeliveryMode, Service
+from postroad.core.model.formats import PLAIN
 from postroad.core.model.journal import DeliveriesReturned
 from postroad.core.model.message import Delivered, Reference
 from postroad.core.model.polling import (
@@ -35,7 +36,7 @@ from postroad.flow.answer import AnswerStage
 from postroad.flow.commit import committed
 from postroad.flow.context import has_context, in_context, with_cookie
 from postroad.flow.patience import Patience
-from postroad.flow.posting import parts_of
+from postroad.flow.posting import parts_of, setting_of
 from postroad.flow.rounds import as_resent
 from postroad.flow.settle import acknowledge
 from postroad.flow.trail import TrailStage
@@ -164,9 +165,24 @@ class DeliverStage:
         )
         if has_context(queued):
             delivered = in_context(delivered, queued, directory, self._tokens.veil)
+        service = directory.services.get(queued.recipient)
+        if service is not None and service.format in PLAIN:
+            delivered = _wrapped(delivered, queued, body or b"")
         if directory.cookies:
             delivered = with_cookie(delivered, directory)
         return as_resent(delivered, queued, self._tokens.veil) if queued.origin else delivered
+
+
+def _wrapped(delivered: Delivered, queued: Queued, body: bytes) -> Wrapped:
+    """The delivery with how the message was wrapped, where it is as it came and nothing of it is kept from the receiver."""
+    message = queued.message
+    is_as_came = queued.hop == 0 and len(delivered.parts) == len(message.parts)
+    is_open = delivered.session == message.session and delivered.transaction == message.transaction
+    return Wrapped(
+        **{name: getattr(delivered, name) for name in Delivered.__struct_fields__},
+        form=message.form,
+        setting=setting_of(message, body) if is_as_came and is_open else b"",
+    )
 
 
 def _over(token: str) -> Settled:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from postroad.core.audit.passing import recipient_as_known, unnamed
 from postroad.core.model import ids
-from postroad.core.model.delivery import Queued
+from postroad.core.model.delivery import Queued, State
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import Answers, Copy, DeliveriesEnded, Ending, Hop, MessagePosted
 from postroad.core.model.message import MessageType, Status
@@ -48,6 +48,17 @@ class EndStage:
         someone = unnamed(queued, self._directory())  # the reason may tell who it is
         told = Status(code, f"{someone} failed, or did not take the message in time") if someone else None
         await self.end(queued.journey, queued.number, state, Status(code, reason), told=told)
+
+    async def fail(self, number: int, reason: str) -> None:
+        """Give up a delivery that waits: a dead letter, and word to whoever waits for a response."""
+        found = await self._desk.find(number)
+        if found is None or found.state is not State.QUEUED:
+            return
+        if found.queued.journey:
+            await self.give_up(found.queued, "failed", reason)
+            return
+        entry = DeliveriesEnded(self._clock.now_us(), BY_NETWORK, "failed", reason[:REASON_MOST], (number,))
+        await committed(self._desk, Step(entry, reserve=True, waiting=(number,)))
 
     async def end(
         self,

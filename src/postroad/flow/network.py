@@ -13,6 +13,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+from msgspec.structs import replace
+
 from postroad.core.audit.story import History
 from postroad.core.identity.tokens import Tokens
 from postroad.core.model.caller import Caller
@@ -34,6 +36,7 @@ from postroad.flow.end import EndStage
 from postroad.flow.expire import ExpireStage
 from postroad.flow.explain import ExplainStage
 from postroad.flow.history import HistoryStage
+from postroad.flow.mediate import Handed, MediateStage
 from postroad.flow.patience import Patience
 from postroad.flow.posting import Answer, Answered, AnsweredAt, Posting
 from postroad.flow.trail import TrailStage
@@ -72,6 +75,7 @@ class Network:
         self.allowances = AllowStage(index, directory, clock, indexed, limits or OrganizationLimits())
         self._accept = AcceptStage(desk, journal, directory, clock, randomness, answers, self.allowances, due.note)
         self._deliver = DeliverStage(desk, directory, clock, answers, TrailStage(index, indexed), tokens)
+        self.mediation = MediateStage(desk, clock, tokens, ending)
         self._explain = ExplainStage(journal, index, directory, clock, indexed, tokens.veil)
         self._history = HistoryStage(journal, index, directory, indexed, tokens.veil)
 
@@ -95,12 +99,12 @@ class Network:
         self, caller: Caller, message: Message, *, size: int = 0, form: str = "python", idempotency: str = ""
     ) -> PostResult:
         """Post and wait; raises Refused or Unavailable."""
+        return await self.carry_out(caller, Posting(message, size, form, idempotency))
+
+    async def carry_out(self, caller: Caller, posting: Posting) -> PostResult:
+        """Submit and wait, likewise."""
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self.submit(
-            caller,
-            Posting(message, size, form, idempotency),
-            lambda answer: None if future.done() else future.set_result(answer),
-        )
+        self.submit(caller, posting, lambda answer: None if future.done() else future.set_result(answer))
         answer = await future
         if isinstance(answer, Refused | Unavailable):
             raise answer
@@ -108,6 +112,18 @@ class Network:
 
     async def poll(self, caller: Caller, request: PollRequest, patience: Patience | None = None) -> list[Delivered]:
         return await self._deliver.poll(caller, request, patience)
+
+    async def poll_in_format(
+        self, caller: Caller, request: PollRequest, patience: Patience | None = None
+    ) -> list[Handed]:
+        """Like ``poll``, each message in the caller's format; what it cannot have in that way has failed meanwhile."""
+        began = self.clock.monotonic()
+        while waiting := await self.poll(caller, request, patience):
+            service = self.directory.services[waiting[0].recipient_gcid]
+            if prepared := await self.mediation.prepared(service, waiting):
+                return prepared
+            request = replace(request, wait_s=max(0.0, request.wait_s - (self.clock.monotonic() - began)))
+        return []
 
     async def settle(self, caller: Caller, settlement: Settlement) -> SettlementResult:
         return await self._deliver.settle(caller, settlement)

@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 from msgspec import Struct
 
-from postroad.core.model.journal import MessagePosted, PartFacts, decode
+from postroad.core.model.journal import Came, MessagePosted, PartFacts, decode
 from postroad.core.model.message import Message, Part, PostResult, RecipientResult
 from postroad.errors import Refused, Unavailable
 from postroad.ports import Journal
@@ -27,6 +27,8 @@ class Posting(Struct, gc=False, frozen=True):
     form: str
     idempotency: str = ""
     fingerprint: str = ""
+    came: Came | None = None  # how it came, where there is anything to tell
+    setting: bytes = b""  # how its parts were wrapped, packed
 
 
 class Replayed(PostResult, gc=False, frozen=True, kw_only=True):
@@ -54,10 +56,10 @@ def _facts(part: Part) -> PartFacts:
     return PartFacts(part.id, part.content_type, len(part.data), part.expires_at_us, part.attachment, part.headers)
 
 
-def body_of(parts: tuple[Part, ...], explanation: bytes = b"") -> bytes | None:
-    """The bytes of all parts one after the other, as the journal keeps them, and how their route was found."""
-    if explanation:
-        return b"".join([*[part.data for part in parts], explanation])
+def body_of(parts: tuple[Part, ...], explanation: bytes = b"", setting: bytes = b"") -> bytes | None:
+    """The bytes of all parts one after the other, as the journal keeps them; behind them how they were wrapped and routed."""
+    if explanation or setting:
+        return b"".join([*[part.data for part in parts], setting, explanation])
     if len(parts) == 1:
         return parts[0].data
     return b"".join([part.data for part in parts]) if parts else None
@@ -73,6 +75,14 @@ def parts_of(facts: tuple[PartFacts, ...], body: bytes) -> tuple[Part, ...]:
         parts.append(_part(fact, body[offset : offset + fact.size]))
         offset += fact.size
     return tuple(parts)
+
+
+def setting_of(message: MessagePosted, body: bytes) -> bytes:
+    """How the message was wrapped when it came; empty where nothing was kept of that."""
+    if message.came is None or not message.came.setting:
+        return b""
+    begins = sum([fact.size for fact in message.parts])
+    return body[begins : begins + message.came.setting]
 
 
 def _part(fact: PartFacts, data: bytes) -> Part:

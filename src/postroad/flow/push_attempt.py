@@ -19,14 +19,14 @@ from postroad.core.delivery.pushing import PushAnswer
 from postroad.core.delivery.retrying import Again, GiveUp, SwitchOff, Verdict, verdict
 from postroad.core.model import message as model
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import State
 from postroad.core.model.directory import DeliveryMode, Push, Service
-from postroad.core.model.journal import DeliveriesEnded, DeliveryAttempted
+from postroad.core.model.journal import DeliveryAttempted
 from postroad.core.model.polling import Settlement
 from postroad.errors import Misconfigured, Refused, Unavailable
 from postroad.flow.commit import committed
 from postroad.flow.configure import saving
 from postroad.flow.end import BY_NETWORK, REASON_MOST
+from postroad.flow.mediate import Handed
 from postroad.flow.network import Network
 from postroad.flow.push_answer import FORM, response_in
 from postroad.flow.push_request import push_request
@@ -61,11 +61,11 @@ class Attempts:
         self._pusher = pusher
         self._secrets = secrets
 
-    async def make(self, service: Service, push: Push, delivered: model.Delivered) -> bool:
+    async def make(self, service: Service, push: Push, handed: Handed) -> bool:
         """Push once and write down what came of it; returns whether the receiver is well."""
-        clock = self._network.clock
+        clock, delivered = self._network.clock, handed.delivered
         started = clock.monotonic()
-        answer = await self._answered(service, delivered)
+        answer = await self._answered(service, handed)
         if _is_success(answer):
             answer = await _insisting(partial(self._taken_over, service, delivered, answer))
         if _is_success(answer):
@@ -76,9 +76,9 @@ class Attempts:
         await _insisting(partial(self._write, service, delivered, failed, judged))
         return False
 
-    async def _answered(self, service: Service, delivered: model.Delivered) -> PushAnswer:
+    async def _answered(self, service: Service, handed: Handed) -> PushAnswer:
         try:
-            request = push_request(service, delivered, self._secrets, self._network.clock.now_us(), self.timeout_s)
+            request = push_request(service, handed, self._secrets, self._network.clock.now_us(), self.timeout_s)
         except Misconfigured as fault:
             return PushAnswer(status=None, fault=str(fault))
         return await self._pusher.push(request)
@@ -103,7 +103,7 @@ class Attempts:
             case Again():
                 await self._again(service, delivered, failed, judged)
             case GiveUp():
-                await self._give_up(delivered, judged.reason)
+                await self._network.ending.fail(self._number(delivered), judged.reason)
             case SwitchOff():
                 await self.switch_off(service, judged.reason)  # before it waits again, or it would be pushed at once
                 await self._again(service, delivered, failed, judged)
@@ -122,19 +122,6 @@ class Attempts:
             delay_s=round(judged.delay_s, 3) if isinstance(judged, Again) else 0.0,
         )
         await committed(self._network.desk, Step(entry, reserve=True, waiting=(number,)))
-
-    async def _give_up(self, delivered: model.Delivered, reason: str) -> None:
-        """The end of it: a dead letter, and word to whoever waits for a response."""
-        number, desk = self._number(delivered), self._network.desk
-        found = await desk.find(number)
-        if found is None or found.state is not State.QUEUED:
-            return
-        if found.queued.journey:
-            await self._network.ending.give_up(found.queued, "failed", reason)
-            return
-        now_us = self._network.clock.now_us()
-        entry = DeliveriesEnded(now_us, BY_NETWORK, "failed", reason[:REASON_MOST], (number,))
-        await committed(desk, Step(entry, reserve=True, waiting=(number,)))
 
     def _number(self, delivered: model.Delivered) -> int:
         number = self._network.tokens.number(delivered.token)

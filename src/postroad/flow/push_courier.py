@@ -19,6 +19,7 @@ from postroad.core.model.message import Delivered
 from postroad.core.model.polling import Outcome as Wish
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import Refused, Unavailable
+from postroad.flow.mediate import Handed
 from postroad.flow.network import Network
 from postroad.flow.patience import Patience
 from postroad.flow.push_attempt import Attempts, caller_for
@@ -113,16 +114,23 @@ class Courier:
             self._slots_taken = 0
 
     async def _begin_at_most(self, most: int, lane: Slots) -> int:
-        request = PollRequest(max=most, lease_s=self._attempts.timeout_s + LEASE_BEYOND_S)
-        waiting = await self._network.poll(caller_for(self.service), request, self._patience)
-        going = [delivered for delivered in waiting if self._may_go(delivered)]
-        if late := tuple(delivered.token for delivered in waiting if delivered not in going):
+        waiting = await self._waiting(most)
+        going = [handed for handed in waiting if self._may_go(handed.delivered)]
+        if late := tuple(handed.delivered.token for handed in waiting if handed not in going):
             await self._give_back(late)
         if going:
             self._breaker.allows(self._network.clock.monotonic())  # while it is open, this is the probe
-        for delivered in going:
-            self._begin(delivered, lane)
+        for handed in going:
+            self._begin(handed, lane)
         return len(going)
+
+    async def _waiting(self, most: int) -> list[Handed]:
+        """What waits, in the service's format; what it cannot have in that way is over by then, and the next ones come."""
+        request = PollRequest(max=most, lease_s=self._attempts.timeout_s + LEASE_BEYOND_S)
+        while waiting := await self._network.poll(caller_for(self.service), request, self._patience):
+            if prepared := await self._network.mediation.prepared(self.service, waiting):
+                return prepared
+        return []
 
     def _may_go(self, delivered: Delivered) -> bool:
         """Whether it is still time: leasing takes a while where the database is slow."""
@@ -135,11 +143,11 @@ class Courier:
         most = max(1, self._pace.at_once - len(self._under_way))
         self._slots_taken = await lane.take(self.service.organization, most)
 
-    def _begin(self, delivered: Delivered, lane: Slots) -> None:
+    def _begin(self, handed: Handed, lane: Slots) -> None:
         loop = asyncio.get_running_loop()
-        task = loop.create_task(self._attempt(delivered))
+        task = loop.create_task(self._attempt(handed))
         late = loop.call_later(QUICK_S, self._is_late, task)
-        self._under_way[task] = UnderWay(delivered=delivered, lane=lane, late=late)
+        self._under_way[task] = UnderWay(delivered=handed.delivered, lane=lane, late=late)
         task.add_done_callback(self._done)
 
     def _is_late(self, task: asyncio.Task[None]) -> None:
@@ -150,10 +158,10 @@ class Courier:
             push.lane = self._lanes.slow
             self._lanes.quick.give(organization, 1)
 
-    async def _attempt(self, delivered: Delivered) -> None:
+    async def _attempt(self, handed: Handed) -> None:
         clock = self._network.clock
         begun = clock.monotonic()
-        is_well = await self._attempts.make(self.service, self._push, delivered)
+        is_well = await self._attempts.make(self.service, self._push, handed)
         now = clock.monotonic()
         if is_well:
             self._breaker.succeeded(now)

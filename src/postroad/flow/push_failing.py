@@ -10,6 +10,7 @@ from postroad.core.model.directory import Service
 from postroad.core.model.journal import DeliveriesEnded, DeliveryAttempted, Entry, MessagePosted, decode
 from postroad.core.projection.queries import QUERIES
 from postroad.errors import Unavailable
+from postroad.flow.mediate import LOSSY
 from postroad.flow.network import Network
 
 TAKEN_LOOKED_AT = 100  # the newest that were delivered: an older one may have been delivered after a newer one
@@ -71,7 +72,7 @@ async def failing_since_us(network: Network, service: Service) -> int:
 def _is_failure(entry: Entry) -> bool:
     """A push that failed, or the last of them: a dead letter, or word to whoever waited for a response."""
     if isinstance(entry, DeliveriesEnded):
-        return entry.state == FAILED
+        return entry.state == FAILED and LOSSY not in entry.reason
     if isinstance(entry, MessagePosted):
-        return entry.ends is not None and entry.ends.state == FAILED
+        return entry.ends is not None and entry.ends.state == FAILED and LOSSY not in entry.ends.reason
     return isinstance(entry, DeliveryAttempted)

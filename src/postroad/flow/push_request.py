@@ -1,4 +1,4 @@
-"""A delivery as the request that is pushed: in the service's wire form, with the proof that it comes from this network.
+"""A delivery as the request that is pushed: in the service's format, with the proof that it comes from this network.
 
 Kept rules: the id in the headers is the same for every attempt at a delivery, and tells nothing about it; a secret is read for
 each push, so a new one holds at once, and it leaves in the headers alone.
@@ -18,8 +18,10 @@ from postroad.core.identity import webhook
 from postroad.core.model import ids
 from postroad.core.model.delivery import Resent
 from postroad.core.model.directory import Push, PushAuthentication, Service
+from postroad.core.model.formats import Format
 from postroad.core.model.message import Delivered
 from postroad.errors import Misconfigured
+from postroad.flow.mediate import Handed, header_fields
 from postroad.ports import Secrets
 
 FORMS: dict[str, Codec] = {"json": JSON_FORM, "soap11": SOAP11, "soap12": SOAP12, "envelope": ENVELOPE_FORM}
@@ -32,19 +34,14 @@ def webhook_id(delivered: Delivered) -> str:
     return f"msg_{sha256(named.encode()).hexdigest()[:32]}"
 
 
-def push_request(
-    service: Service, delivered: Delivered, secrets: Secrets, now_us: int, timeout_s: float
-) -> PushRequest:
+def push_request(service: Service, handed: Handed, secrets: Secrets, now_us: int, timeout_s: float) -> PushRequest:
     """The request for one attempt; raises Misconfigured when the profile lacks what it takes."""
-    push, codec = service.push, FORMS.get(service.format)
+    push = service.push
     if push is None:
         raise Misconfigured(["The service's profile has no push.url"])
-    if codec is None:
-        raise Misconfigured([f"The format {service.format!r} cannot be pushed; choose one of {', '.join(FORMS)}"])
-    body = codec.encode_delivered([delivered])
-    headers = {
-        "content-type": codec.media_type,
-        "webhook-id": webhook_id(delivered),
+    written, body = _content(service, handed)
+    headers = written | {
+        "webhook-id": webhook_id(handed.delivered),
         "webhook-timestamp": str(now_us // 1_000_000),
     }
     return PushRequest(
@@ -54,6 +51,18 @@ def push_request(
         certificate=_certificate(service, push, secrets),
         timeout_s=timeout_s,
     )
+
+
+def _content(service: Service, handed: Handed) -> tuple[dict[str, str], bytes]:
+    """The message in the service's format: its headers and its bytes."""
+    given = handed.given
+    if given is not None and service.format != Format.AS2:
+        named = {"content-type": given.media_type} if given.media_type else {}
+        return named | {name.lower(): value for name, value in header_fields(handed).items()}, given.data
+    codec = FORMS.get(service.format)
+    if codec is None:
+        raise Misconfigured([f"The format {service.format!r} cannot be pushed; choose one of {', '.join(FORMS)}"])
+    return {"content-type": codec.media_type}, codec.encode_delivered([handed.delivered])
 
 
 def _proof(service: Service, push: Push, secrets: Secrets, headers: dict[str, str], body: bytes) -> dict[str, str]:

@@ -32,7 +32,7 @@ class Round(NamedTuple):
 def as_resent(delivered: Delivered, queued: Queued, veil: Veil) -> Resent:
     """A delivery of a later round with the number that its receiver knows the first one by."""
     origin = veil.number(queued.origin) if queued.shown_sender else queued.origin
-    return Resent(**{name: getattr(delivered, name) for name in Delivered.__struct_fields__}, origin=origin)
+    return Resent(**{name: getattr(delivered, name) for name in delivered.__struct_fields__}, origin=origin)
 
 
 async def traveller(journal: Journal, journey: int) -> Traveller | None:

@@ -65,7 +65,7 @@ def own_form(content_type: str, body: bytes) -> Own | None:
     first = body[:1]
     if kind == "application/json" and first == b"{":
         return _JSON  # what most posts are
-    if kind == "text/xml" and first == b"<" and 0 <= body.find(_OURS, 0, _LOOK) and body.find(_SOAP_12, 0, _LOOK) < 0:
+    if kind == "text/xml" and first == b"<" and body.find(_OURS, 0, _LOOK) >= 0 and body.find(_SOAP_12, 0, _LOOK) < 0:
         return _SOAP
     if kind not in CODECS and kind != "application/xml":
         return _undeclared(kind, body)

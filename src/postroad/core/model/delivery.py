@@ -132,7 +132,16 @@ def is_followed(message: MessagePosted, copy: int) -> bool:
     return message.type is MessageType.REQUEST or len(message.copies[copy].hops) > 1
 
 
-class Resent(Delivered, gc=False, frozen=True, kw_only=True):
+class Wrapped(Delivered, gc=False, frozen=True, kw_only=True):
+    """A delivery that is put into its receiver's plain format, and what that needs of how the message came."""
+
+    form: str = ""  # in which it came
+    setting: bytes = (
+        b""  # how its parts were wrapped, packed; empty where that is not known, or not for the receiver to know
+    )
+
+
+class Resent(Wrapped, gc=False, frozen=True, kw_only=True):
     """A delivery of a later round, as handed to its receiver, who may know it again by the first round's number."""
 
     origin: int

@@ -1,0 +1,125 @@
+"""Messages in plain formats over HTTP: the network's header stands in that of the request or the answer, beside the bytes.
+
+Kept rules: whoever posts SOAP is answered in SOAP of the same version, everybody else in JSON, unless Accept says otherwise; one
+message is handed out as itself, several as a multipart of them, each with its own header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import parse_qs
+
+import msgspec
+
+from postroad.api.http.request import Headers, Reply, Request
+from postroad.core.codecs.codec import Codec
+from postroad.core.codecs.detect import CODECS
+from postroad.core.codecs.dime import looks_like_dime
+from postroad.core.codecs.faults import malformed
+from postroad.core.codecs.json_form import JSON_FORM, write_delivered
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.media import accepted_types, media_type_of
+from postroad.core.codecs.mime import fresh_boundary, write_head, write_multipart
+from postroad.core.codecs.requests import checked_poll
+from postroad.core.codecs.soap import SOAP11, SOAP12
+from postroad.core.codecs.soap.names import SOAP_11, SOAP_12
+from postroad.core.mediation.nouns import Wire
+from postroad.core.model.caller import Caller
+from postroad.core.model.polling import PollRequest
+from postroad.flow.mediate import Handed, header_fields, plain_format
+
+ROOTED = frozenset(("text/xml", "application/xml", "application/soap+xml", "application/dime", "multipart/related"))
+LOOK = 16_384  # bytes within which the envelope of a message names its namespace
+
+
+def wire_of(request: Request) -> Wire:
+    """The request as mediation sees it; header names are in lower case already."""
+    return Wire([(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers], request.body)
+
+
+def answer_form(accept: str, content_type: str, body: bytes) -> Codec:
+    """The form in which a post in a plain format is answered."""
+    posted = _posted_soap(content_type, body)
+    for kind in accepted_types(accept):
+        if posted is not None and (kind in ROOTED or kind.endswith("/*")):
+            return posted
+        if kind in CODECS:
+            return CODECS[kind]
+    return posted or JSON_FORM
+
+
+def _posted_soap(content_type: str, body: bytes) -> Codec | None:
+    is_dime = looks_like_dime(body)
+    if not is_dime and media_type_of(content_type) not in ROOTED and body[:1] != b"<":
+        return None
+    if body.find(SOAP_12.encode(), 0, LOOK) >= 0:
+        return SOAP12
+    return SOAP11 if is_dime or body.find(SOAP_11.encode(), 0, LOOK) >= 0 else None
+
+
+def wants_plain(caller: Caller, accept: str) -> bool:
+    """Whether a poller is handed its messages in its own plain format: it has one, and asks for none of the own forms."""
+    has_one = caller.service is not None and plain_format(caller.service) is not None
+    return has_one and not any(kind in CODECS for kind in accepted_types(accept))
+
+
+def next_request(query: bytes, limits: WireLimits) -> PollRequest:
+    """What ``?wait=20&lease=60`` asks for: the next message."""
+    given = {name: values[-1] for name, values in parse_qs(query.decode("latin-1"), keep_blank_values=True).items()}
+    unknown = next((name for name in given if name not in ("wait", "lease")), None)
+    if unknown is not None:
+        raise malformed(f"the parameter {unknown[:40]!r} is not known; there are wait and lease, in seconds")
+    return checked_poll(PollRequest(max=1, wait_s=_seconds(given, "wait"), lease_s=_seconds(given, "lease")), limits)
+
+
+def _seconds(given: Mapping[str, str], name: str) -> float:
+    try:
+        seconds = float(given.get(name, "0"))
+    except ValueError:
+        raise malformed(f"{name} is a number of seconds", f"/{name}") from None
+    return seconds
+
+
+def answer_next(reply: Reply, handed: Sequence[Handed], own: Codec) -> None:
+    """One message as itself, with its header in that of the answer; in an own form where no plain one is wanted."""
+    if not handed:
+        reply(204, b"", b"")
+        return
+    [one] = handed
+    if one.given is not None:
+        body, content_type = one.given.data, one.given.media_type
+    elif own is JSON_FORM:
+        body, content_type = msgspec.json.encode(write_delivered(one.delivered)), own.media_type
+    else:
+        body, content_type = own.encode_delivered([one.delivered]), own.media_type
+    reply(200, body, _line(content_type), _headers(one))
+
+
+def answer_polled(reply: Reply, handed: Sequence[Handed], own: Codec) -> None:
+    """What was polled, in an own form."""
+    reply(200, own.encode_delivered([one.delivered for one in handed]), own.media_type.encode())
+
+
+def answer_messages(reply: Reply, handed: Sequence[Handed], own: Codec) -> None:
+    """Each message as a part of one multipart, its header above it; nothing at all when there is none."""
+    if not handed:
+        reply(204, b"", b"")
+        return
+    parts = [(_head(one), one.given.data if one.given is not None else b"") for one in handed]
+    seed = ".".join([one.delivered.session for one in handed]).encode()
+    boundary = fresh_boundary([data for _, data in parts], seed)
+    body = b"".join(write_multipart(parts, boundary))
+    reply(200, body, b'multipart/mixed; boundary="%b"' % boundary)
+
+
+def _head(handed: Handed) -> bytes:
+    kind = handed.given.media_type if handed.given is not None else ""
+    return write_head([("Content-Type", kind)] * bool(kind) + list(header_fields(handed).items()))
+
+
+def _headers(handed: Handed) -> Headers:
+    return [(name.lower().encode(), _line(value)) for name, value in header_fields(handed).items()]
+
+
+def _line(text: str) -> bytes:
+    return text.encode("latin-1")

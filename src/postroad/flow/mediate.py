@@ -1,0 +1,115 @@
+"""Take posts in plain formats apart, and put deliveries into the format that their receiver has chosen.
+
+Kept rules: how a message was wrapped is kept with it, so that the same bytes can be given again; what a format has no place for
+is on record before the message is handed out, once for each delivery; a service that takes messages only whole gets none from
+which something is missing: its delivery fails instead, as after the last push.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.identity.tokens import Tokens
+from postroad.core.mediation.header_fields import PREFIX, write_delivered
+from postroad.core.mediation.nouns import Given, Wire, outgoing
+from postroad.core.mediation.setting import packed, unpacked
+from postroad.core.mediation.translating import give, message_of, take
+from postroad.core.model.delivery import Wrapped
+from postroad.core.model.directory import Service
+from postroad.core.model.formats import PLAIN, Format
+from postroad.core.model.journal import Came, DeliveryTranslated
+from postroad.core.model.message import Delivered
+from postroad.errors import Refused
+from postroad.flow.commit import committed
+from postroad.flow.end import EndStage
+from postroad.flow.posting import Posting, fingerprint
+from postroad.ports import Clock, Desk, Step
+
+LOSSY = "mediation.lossy"
+
+
+def posting_of(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempotency: str = "") -> Posting:
+    """A post in a plain format, with all that is needed to give the same bytes again."""
+    if wire.header("as2-from") and wire.header("as2-to"):
+        raise Refused("wire.unsupported", "AS2 messages are sent to the network's AS2 address, not to this one")
+    taken = take(wire, limits)
+    message = message_of(wire, taken, limits)
+    setting = packed(taken.setting) if taken.setting is not None else b""
+    came = Came(len(setting), taken.notes) if setting or taken.notes else None
+    mark = _mark(wire) if idempotency else ""
+    return Posting(message, len(wire.body), taken.format.value, idempotency, mark, came, setting)
+
+
+def _mark(wire: Wire) -> str:
+    """The fingerprint of a post whose header stands beside its bytes."""
+    beside = [f"{name}: {value}" for name, value in wire.headers if name == "content-type" or name.startswith(PREFIX)]
+    return fingerprint("\n".join(sorted(beside)).encode() + b"\n" + wire.body)
+
+
+class Handed(NamedTuple):
+    """A delivery as it is handed out; ``given`` is None where its receiver wants one of the network's own forms."""
+
+    delivered: Delivered
+    given: Given | None = None
+
+
+def plain_format(service: Service) -> Format | None:
+    """The plain format that a service wants its messages in; None: one of the network's own forms."""
+    return Format(service.format) if service.format in PLAIN else None
+
+
+def header_fields(handed: Handed) -> dict[str, str]:
+    """What stands beside the message in the head of a request or an answer: one field of a name, lists in one line."""
+    fields: dict[str, str] = {}
+    for name, value in [*(handed.given.headers if handed.given else ()), *write_delivered(handed.delivered)]:
+        fields[name] = f"{fields[name]}, {value}" if name in fields else value
+    return fields
+
+
+class MediateStage:
+    def __init__(self, desk: Desk, clock: Clock, tokens: Tokens, ending: EndStage) -> None:
+        self._desk = desk
+        self._clock = clock
+        self._tokens = tokens
+        self._ending = ending
+
+    async def prepared(self, service: Service, waiting: Sequence[Delivered]) -> list[Handed]:
+        """These deliveries in the service's format, but for those that failed because it cannot have them whole."""
+        format = plain_format(service)
+        if format is None:
+            return [Handed(delivered) for delivered in waiting]
+        handed = [Handed(delivered, _given(delivered, format)) for delivered in waiting]
+        fitting = await asyncio.gather(*[self._noted(service, format, one) for one in handed])
+        return [one for one, fits in zip(handed, fitting, strict=True) if fits]
+
+    async def _noted(self, service: Service, format: Format, handed: Handed) -> bool:
+        """Whether it may be handed out; what is missing in it is on record then."""
+        dropped = handed.given.dropped if handed.given is not None else ()
+        if not dropped:
+            return True
+        delivered = handed.delivered
+        number = self._number(delivered)
+        if service.whole_only:
+            await self._ending.fail(number, f"{LOSSY}: {'; '.join(dropped)}")
+            return False
+        if delivered.attempt <= 1:
+            form = delivered.form if isinstance(delivered, Wrapped) else ""
+            now_us = self._clock.now_us()
+            entry = DeliveryTranslated(now_us, service.gcid, number, form, format.value, dropped)
+            await committed(self._desk, Step(entry, reserve=True))
+        return True
+
+    def _number(self, delivered: Delivered) -> int:
+        number = self._tokens.number(delivered.token)
+        if number is None:
+            raise RuntimeError("a delivery of this network has a token of another")
+        return number
+
+
+def _given(delivered: Delivered, format: Format) -> Given:
+    setting = unpacked(delivered.setting) if isinstance(delivered, Wrapped) and delivered.setting else None
+    seed = f"{delivered.session}.{delivered.recipient_gcid}".encode()
+    return give(outgoing(delivered, setting, seed), format)

@@ -13,6 +13,7 @@ import msgspec
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, StringConstraints, model_validator
 
 from postroad.core.admission.policy import is_https, pushed_level
+from postroad.core.configuration.as2_profile import As2Profile
 from postroad.core.configuration.shapes import (
     Count,
     Line,
@@ -184,13 +185,20 @@ class ServiceProfile(Shape):
     whole_only: Annotated[
         StrictBool, Field(description="A delivery from which the format would leave something out fails instead")
     ] = False
+    as2: As2Profile | None = None
 
     @model_validator(mode="after")
     def can_be_pushed_to(self) -> Self:
         if self.delivery is DeliveryMode.PUSH and self.push is None:
             raise ValueError("delivery by push needs push.url; or let the service poll")
-        if self.delivery is DeliveryMode.PUSH and self.format is Format.AS2:
-            raise ValueError(f"nothing is pushed by AS2 yet; choose one of {', '.join(PUSHED_FORMATS)}")
+        return self
+
+    @model_validator(mode="after")
+    def knows_its_partner(self) -> Self:
+        if (self.format is Format.AS2) is not (self.as2 is not None):
+            raise ValueError("format: as2 and the section as2, which says what was agreed on, belong together")
+        if self.as2 is not None and (self.delivery is not DeliveryMode.PUSH or self.push is None):
+            raise ValueError("an AS2 partner is pushed to: say delivery: push, and its AS2 address in push.url")
         return self
 
     @model_validator(mode="after")
@@ -242,6 +250,7 @@ BELOW: dict[str, type[Shape]] = {
     "policy": PolicyProfile,
     "document_access": DocumentAccessProfile,
     "limits": LimitsProfile,
+    "as2": As2Profile,
 }
 
 

@@ -170,6 +170,26 @@ class ServiceLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class As2:
+    """What was agreed on with an AS2 partner, which the service stands for."""
+
+    name: str  # of the partner's station
+    own_name: str  # how the partner calls us
+    certificates: tuple[str, ...] = ()  # the partner's, PEM, newest first; while one is rolled over both hold
+    key_from: str = ""  # where our key and certificate lie: env:NAME or file:PATH, PEM; several pairs, newest first
+    deliver_to: str = ""  # address of the service that gets what the partner sends
+    sign: str = "sha256"  # with which digest; empty: not signed
+    encrypt: str = "aes256-cbc"  # with which cipher; empty: not encrypted
+    compress: str = ""  # before or after signing; empty: not compressed
+    mdn: str = "sync"  # how we want receipts: none, sync or async
+    mdn_signed: bool = True
+    mdn_timeout_s: int = 3_600  # how long an asynchronous receipt may take before the message is sent again
+    must_be_signed: bool = True  # the least that is taken from the partner
+    must_be_encrypted: bool = False
+    receipt_urls: tuple[str, ...] = ()  # how addresses begin to which its receipts may be posted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
     """An application connected to the network, with everything the network must know to serve it."""
 
@@ -206,6 +226,7 @@ class Service:
     returns: bool = False  # when it was in transit, the response is delivered to it too on its way back
     hosted: Hosting = Hosting.NONE
     whole_only: bool = False  # a delivery from which its format would leave something out fails instead
+    as2: As2 | None = None  # with format as2
 
     @property
     def address(self) -> str:

@@ -1,0 +1,65 @@
+"""Both sides of an AS2 agreement, as the codec wants them, from what a service's profile says.
+
+Kept rule: an agreement is found by both names, so that a partner may know us by several; keys come from outside and stay in memory.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Literal, NamedTuple, cast
+
+from cryptography import x509
+
+from postroad.core.codecs.as2 import Agreement, Station
+from postroad.core.codecs.cms import Identity, identities_from_pem
+from postroad.core.model.directory import As2, Service
+from postroad.core.model.snapshot import Directory
+
+
+class Partnership(NamedTuple):
+    """Our station, the partner's, and what both have agreed on."""
+
+    own: Station
+    partner: Station
+    agreement: Agreement
+
+
+def partner_between(directory: Directory, partner: str, own: str) -> Service | None:
+    """The service that stands for the AS2 partner of this name, which calls us by that one."""
+    known: dict[tuple[str, str], Service] | None = directory.cache.get("as2")
+    if known is None:
+        found = [service for service in directory.services.values() if service.as2 is not None]
+        known = directory.cache["as2"] = {_names(service.as2): service for service in found if service.as2}
+    return known.get((partner, own))
+
+
+def _names(as2: As2) -> tuple[str, str]:
+    return as2.name, as2.own_name
+
+
+def partnership(as2: As2, key_pem: str, receipt_url: str = "") -> Partnership:
+    """``key_pem`` is what ``key_from`` stands for; ``receipt_url`` where asynchronous receipts are to be posted."""
+    return Partnership(
+        own=Station(name=as2.own_name, identities=_identities(key_pem) if key_pem else ()),
+        partner=Station(name=as2.name, certificates=tuple([_certificate(pem) for pem in as2.certificates])),
+        agreement=Agreement(
+            sign=as2.sign,
+            encrypt=as2.encrypt,
+            compress=cast(Literal["", "before", "after"], as2.compress),
+            mdn=cast(Literal["none", "sync", "async"], as2.mdn),
+            mdn_signed=as2.mdn_signed,
+            mdn_url=receipt_url if as2.mdn == "async" else "",
+            must_be_signed=as2.must_be_signed,
+            must_be_encrypted=as2.must_be_encrypted,
+        ),
+    )
+
+
+@lru_cache(maxsize=256)
+def _certificate(pem: str) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(pem.encode())
+
+
+@lru_cache(maxsize=64)
+def _identities(pem: str) -> tuple[Identity, ...]:
+    return identities_from_pem(pem.encode())

@@ -27,7 +27,6 @@ class WireLimits:
     bulk_messages: int = 10_000
     part_header_bytes: int = 16 << 10  # the MIME header of one part of a multipart body
     mime_parts: int = 1_000  # of one multipart
-    mime_depth: int = 8  # multiparts inside multiparts
     mime_headers: int = 200  # of one part or entity
     mime_header_bytes: int = 64 << 10  # all of them together
     mime_parameters: int = 64  # of one header

@@ -20,7 +20,7 @@ LF_LINES = "lines end in LF alone"
 SPACED_NAME = "there is space between the name of a header and its colon"
 
 _VALUE = r"[^\x00-\x08\x0a-\x1f\x7f]*+"
-_FIELD = re.compile(rf"^([!-9;-~]++)[ \t]*+:[ \t]*+({_VALUE})(?:\r?\n|\Z)", re.MULTILINE)
+_FIELD = re.compile(rf"^([!-9;-~]++)[ \t]*+:[ \t]*+({_VALUE})\r?(?:\n|\Z)", re.MULTILINE)
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
 _SPACED_NAME = re.compile(rb"^[!-9;-~]++[ \t]++:", re.MULTILINE)
 _NAME = re.compile(r"[!-9;-~]+")

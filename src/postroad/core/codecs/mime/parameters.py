@@ -15,7 +15,7 @@ Parameters = tuple[tuple[str, str], ...]
 
 # Every match begins at a semicolon and takes everything up to the next one that is not quoted, so none is tried twice.
 _PARAMETER = re.compile(
-    r';\s*+(?:([^\s=;"]++)\s*+=\s*+(?:"([^"\\]*+(?:\\.[^"\\]*+)*+)|([^\s;"]*+)))?+[^;]*+',
+    r';[\s;]*+(?:([^\s=;"]++)\s*+=\s*+(?:"([^"\\]*+(?:\\.[^"\\]*+)*+)|([^\s;"]*+)))?+[^;]*+',
     re.DOTALL,
 )
 _QUOTED_PAIR = re.compile(r"\\(.)", re.DOTALL)
@@ -23,14 +23,14 @@ _QUOTED_PAIR = re.compile(r"\\(.)", re.DOTALL)
 
 def read_parameters(value: str, limits: WireLimits = DEFAULT_LIMITS) -> Parameters:
     """Names in lower case and values without quotes, in the order in which they stand."""
-    found = tuple(
-        (name.lower(), _QUOTED_PAIR.sub(r"\1", quoted) or token)
-        for name, quoted, token in _PARAMETER.findall(value)
-        if name
-    )
-    if len(found) > limits.mime_parameters:
-        raise too_complex(f"a header has {len(found)} parameters; at most {limits.mime_parameters} are allowed")
-    return found
+    found: list[tuple[str, str]] = []
+    for match in _PARAMETER.finditer(value):
+        name, quoted, token = match.groups("")
+        if name:
+            found.append((name.lower(), _QUOTED_PAIR.sub(r"\1", quoted) or token))
+        if len(found) > limits.mime_parameters:
+            raise too_complex(f"a header has at most {limits.mime_parameters} parameters; this one has more")
+    return tuple(found)
 
 
 def parameter(parameters: Parameters, name: str) -> str:

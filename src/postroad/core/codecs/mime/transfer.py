@@ -72,5 +72,8 @@ def encoded(data: Buffer, encoding: Encoding) -> bytes:
         text = b2a_base64(data, newline=False)
         return b"\r\n".join([text[at : at + _LINE_CHARS] for at in range(0, len(text), _LINE_CHARS)])
     if encoding == "quoted-printable":
-        return b2a_qp(data, quotetabs=False, istext=False).replace(b"\n", b"\r\n")
+        written = b2a_qp(
+            data, quotetabs=False, istext=False
+        )  # line ends in it are its own: it writes those of the data as =0A
+        return written.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
     return bytes(data)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 AUTOMATIC = "automatic-action/MDN-sent-automatically"
 _NOT_WRITTEN = re.compile(r"[^\x20-\x7e]+")
-_TEXT_CHARS = 200
+_TEXT_CHARS, _WORD_CHARS = 200, 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,11 +22,12 @@ class Disposition:
         return self.type == "processed" and self.modifier in ("", "warning")
 
     def __str__(self) -> str:
-        """As in the Disposition field. Text becomes one printable line."""
+        """As in the Disposition field: one printable line, whatever the partner wrote."""
         modifier = "Failure" if self.modifier == "failure" else self.modifier
-        text = _NOT_WRITTEN.sub(" ", self.text)[:_TEXT_CHARS].strip()
-        said = f"{self.type[:40]}/{modifier[:40]}" if modifier else self.type[:40]
-        return f"{AUTOMATIC}; {said}: {text}" if text else f"{AUTOMATIC}; {said}"
+        said = f"{self.type[:_WORD_CHARS]}/{modifier[:_WORD_CHARS]}" if modifier else self.type[:_WORD_CHARS]
+        if self.text:
+            said = f"{said}: {self.text[:_TEXT_CHARS]}"
+        return f"{AUTOMATIC}; {_NOT_WRITTEN.sub(' ', said).strip()}"
 
 
 PROCESSED = Disposition()

@@ -16,7 +16,7 @@ from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import Verified, content_kind, decompress, decrypt, verify
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.media import media_type_of
-from postroad.core.codecs.mime import Entity, entity_of, parameter, read_entity, read_multipart, read_parameters
+from postroad.core.codecs.mime import Entity, entity_of, read_entity, read_multipart
 from postroad.errors import Refused
 
 MOST_LAYERS = 4
@@ -58,8 +58,10 @@ class Peeling:
     def _layer_of(self, entity: Entity) -> str:
         media_type = media_type_of(entity.content_type)
         if media_type == "multipart/signed":
-            protocol = parameter(read_parameters(entity.content_type, self.limits), "protocol").lower()
-            return SIGNED if not protocol or "pkcs7-signature" in protocol else ""  # PGP's is the partners' own affair
+            said = entity.content_type.lower()
+            return (
+                SIGNED if "pkcs7-signature" in said or "protocol" not in said else ""
+            )  # PGP is the partners' own affair
         if media_type not in _PKCS7:
             return ""
         try:
@@ -115,8 +117,10 @@ def entity_in(content: Buffer, limits: WireLimits) -> Entity:
         if fault.code == "wire.too-large":
             raise
         return entity_of(b"", content)
+    if entity.content_type or not entity.head:
+        return entity
     named = any(name.lower().startswith(("content-", "mime-version")) for name, _ in entity.headers())
-    return entity if named or not entity.head else entity_of(b"", content)
+    return entity if named else entity_of(b"", content)
 
 
 def is_headless(entity: Entity) -> bool:

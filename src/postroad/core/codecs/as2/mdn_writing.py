@@ -76,14 +76,12 @@ def _report(heading: Heading, disposition: Disposition, mic: Mic | None, seed: b
 
 
 def _notification(heading: Heading, disposition: Disposition, mic: Mic | None) -> bytes:
-    recipient = f"rfc822; {quoted(heading.recipient)}"
-    fields = [
-        ("Reporting-UA", REPORTING_UA),
-        ("Original-Recipient", recipient),
-        ("Final-Recipient", recipient),
-        ("Original-Message-ID", checked_message_id(heading.message_id)),
-        ("Disposition", str(disposition)),
-    ]
-    if mic:
-        fields.append(("Received-Content-MIC", str(mic)))
-    return write_head(fields)
+    recipient = quoted(heading.recipient)
+    received = f"Received-Content-MIC: {mic}\r\n" if mic else ""
+    return (
+        f"Reporting-UA: {REPORTING_UA}\r\n"
+        f"Original-Recipient: rfc822; {recipient}\r\n"
+        f"Final-Recipient: rfc822; {recipient}\r\n"
+        f"Original-Message-ID: {checked_message_id(heading.message_id)}\r\n"
+        f"Disposition: {disposition}\r\n{received}"
+    ).encode("ascii")

@@ -7,6 +7,7 @@ compared letter by letter, capitals included.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from postroad.core.codecs.as2.headers import Headers, field_of
 from postroad.errors import Refused
@@ -29,6 +30,7 @@ def checked_name(name: str) -> str:
     return name
 
 
+@lru_cache(maxsize=1024)
 def quoted(name: str) -> str:
     """A bare name as it stands in a header: in quotation marks only where it needs them."""
     if _UNQUOTED.fullmatch(checked_name(name)):
@@ -36,6 +38,7 @@ def quoted(name: str) -> str:
     return '"' + _NEEDS_ESCAPE.sub(r"\\\1", name) + '"'
 
 
+@lru_cache(maxsize=1024)
 def unquoted(value: str) -> str:
     """The bare name in a header value. Blanks without quotation marks are tolerated: many products leave those out."""
     if match := _QUOTED.fullmatch(value):

@@ -6,7 +6,8 @@ not supported is refused with the disposition that RFC 4130 has for it, never si
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from postroad.core.codecs.as2.headers import printable
 from postroad.core.codecs.as2.mic import digest_named, micalg
@@ -44,7 +45,14 @@ def read_wish(fields: dict[str, str]) -> MdnWish:
     """From the message's header fields, named in small letters."""
     if not fields.get("disposition-notification-to"):
         return NO_WISH
-    options = _options(fields.get("disposition-notification-options", ""))
+    wish = _wish(fields.get("disposition-notification-options", ""))
+    url = fields.get("receipt-delivery-option")
+    return replace(wish, url=printable(url, "Receipt-Delivery-Option")) if url else wish
+
+
+@lru_cache(maxsize=256)  # every partner has its own way to write them, and writes them in every message
+def _wish(value: str) -> MdnWish:
+    options = _options(value)
     protocol_required, protocols = options.get("signed-receipt-protocol", (False, []))
     digest_required, spellings = options.get("signed-receipt-micalg", (False, []))
     signed = any(protocol.lower() in _PROTOCOLS for protocol in protocols)
@@ -52,13 +60,7 @@ def read_wish(fields: dict[str, str]) -> MdnWish:
     unsupported = "as2.unsupported-mic-algorithms" if digest_required and spellings and not digests else ""
     if protocol_required and protocols and not signed:
         unsupported = "as2.unsupported-format"
-    return MdnWish(
-        wanted=True,
-        signed=signed,
-        digests=digests,
-        url=printable(fields.get("receipt-delivery-option", ""), "Receipt-Delivery-Option"),
-        unsupported=unsupported,
-    )
+    return MdnWish(wanted=True, signed=signed, digests=digests, unsupported=unsupported)
 
 
 def _options(value: str) -> dict[str, tuple[bool, list[str]]]:

@@ -1,7 +1,9 @@
 """What a receiver's answer to a push says besides yes: it may carry the response message itself.
 
-Kept rule: an answer is a response only if it says so; whatever else stands in a 2xx answer (most servers write something) means
-that the delivery was taken over. What says that it is a response and cannot be read as one is refused, never passed over.
+Kept rule: an answer is a response only if it says so, by its type in an own form or by ``Postroad-Type: response`` beside a plain
+format; whatever else stands in a 2xx answer (most servers write something) means that the delivery was taken over. What says that
+it is a response and cannot be read as one is refused, never passed over. One answer needs no words: whoever is pushed a request
+in SOAP and answers 200 with an envelope has answered it, as SOAP servers do.
 """
 
 from __future__ import annotations
@@ -12,38 +14,64 @@ import msgspec
 from msgspec.structs import replace
 
 from postroad.core.codecs.codec import Codec
-from postroad.core.codecs.detect import codec_for
+from postroad.core.codecs.detect import codec_for, operation_in
 from postroad.core.codecs.envelope import ENVELOPE_FORM
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.delivery.pushing import PushAnswer
+from postroad.core.mediation.looking import look
+from postroad.core.mediation.nouns import Wire
+from postroad.core.model.formats import Format
 from postroad.core.model.message import Delivered, Message, MessageType
 from postroad.errors import Refused
+from postroad.flow.mediate import posting_of
+from postroad.flow.posting import Posting
 
 FORM = "push"  # in the place of a wire form
-POST = re.compile(rb"<(?:[\w.-]+:)?Post[\s/>]")
-POST_WITHIN = 8_192
+SAYS_TYPE = "postroad-type"
+IN_SOAP = (Format.SOAP, Format.SWA, Format.DIME)
+_EMPTY_BODY = re.compile(rb"<(?:[\w.-]+:)?Body\s*(?:/>|>\s*</)")
 
 
-def response_in(answer: PushAnswer, delivered: Delivered) -> Message | None:
+def response_in(answer: PushAnswer, delivered: Delivered, format: str) -> Posting | None:
     """The response that the answer carries, None when it carries none; raises Refused when it is not a good one."""
+    wire = Wire(answer.headers or (("content-type", answer.content_type),), answer.body)
+    posting: Posting | None
+    if wire.header(SAYS_TYPE) == MessageType.RESPONSE.value or _is_answered_in_soap(answer, wire, delivered, format):
+        posting = posting_of(wire)
+    else:
+        posting = _own_response(answer)
+    if posting is None:
+        return None
+    message = posting.message
+    if message.reference not in ("", delivered.token):
+        raise Refused("reference.invalid", "The response in the answer to a push refers to another delivery")
+    return replace(posting, message=replace(message, type=MessageType.RESPONSE, reference=delivered.token))
+
+
+def _is_answered_in_soap(answer: PushAnswer, wire: Wire, delivered: Delivered, format: str) -> bool:
+    """Whether this is the envelope with which a SOAP server answers a request; one with an empty Body says nothing."""
+    if answer.status != 200 or format not in IN_SOAP:
+        return False
+    if delivered.type is not MessageType.REQUEST or delivered.in_transit or operation_in(wire.body):
+        return False
+    return look(wire).format in IN_SOAP and _EMPTY_BODY.search(wire.body) is None
+
+
+def _own_response(answer: PushAnswer) -> Posting | None:
     try:
         codec = codec_for(answer.content_type, answer.body)
     except Refused:
         return None
     if not _says_response(codec, answer.body):
         return None
-    message = codec.decode_post(answer.body)
-    if message.type is not MessageType.RESPONSE:
-        return None
-    if message.reference not in ("", delivered.token):
-        raise Refused("reference.invalid", "The response in the answer to a push refers to another delivery")
-    return replace(message, reference=delivered.token)
+    message: Message = codec.decode_post(answer.body)
+    return Posting(message, len(answer.body), FORM) if message.type is MessageType.RESPONSE else None
 
 
 def _says_response(codec: Codec, body: bytes) -> bool:
     if codec is JSON_FORM:
         return _json_type(body) == MessageType.RESPONSE.value
-    return codec is ENVELOPE_FORM or POST.search(body, 0, POST_WITHIN) is not None
+    return codec is ENVELOPE_FORM or operation_in(body) == "Post"
 
 
 def _json_type(body: bytes) -> object:

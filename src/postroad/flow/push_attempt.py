@@ -28,7 +28,7 @@ from postroad.flow.configure import saving
 from postroad.flow.end import BY_NETWORK, REASON_MOST
 from postroad.flow.mediate import Handed
 from postroad.flow.network import Network
-from postroad.flow.push_answer import FORM, response_in
+from postroad.flow.push_answer import response_in
 from postroad.flow.push_request import push_request
 from postroad.ports import Pusher, Secrets, Step
 
@@ -87,11 +87,11 @@ class Attempts:
         """Settle what the receiver has taken; a response of its that cannot be accepted makes the attempt a failed one."""
         caller = caller_for(service)
         try:
-            response = response_in(answer, delivered)
+            response = response_in(answer, delivered, service.format)
             if response is None:
                 await self._network.settle(caller, Settlement(tokens=(delivered.token,)))
             else:
-                await self._network.post(caller, response, size=len(answer.body), form=FORM)
+                await self._network.carry_out(caller, response)
         except Refused as refusal:
             if not refusal.code.startswith(TOO_LATE):
                 return PushAnswer(status=None, fault=f"the response in the answer was refused: {refusal}")

@@ -29,3 +29,4 @@ class PushAnswer:
     fault: str = ""
     body: bytes = field(default=b"", repr=False)
     content_type: str = ""
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)  # names in lower case

@@ -1,0 +1,305 @@
+"""Messages in plain formats through the stages: taken apart when they come, whole again when they go, and never more than is due."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from postroad.core.codecs.dime import read_dime
+from postroad.core.delivery.pushing import PushAnswer, PushRequest
+from postroad.core.mediation.nouns import Wire
+from postroad.core.mediation.translating import take
+from postroad.core.model.caller import Caller
+from postroad.core.model.delivery import Wrapped
+from postroad.core.model.directory import DocumentAccess, Visibility
+from postroad.core.model.journal import Came, DeliveriesEnded, DeliveryTranslated, MessagePosted, decode
+from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient
+from postroad.core.model.polling import Outcome, PollRequest, Settlement
+from postroad.errors import Refused
+from postroad.flow.mediate import Handed, header_fields, posting_of
+from postroad.testing.network import MemoryNetwork, memory_network
+from tests.unit.flow.pushing_bench import Bench, url_of
+from tests.unit.flow.test_push import in_virtual_time
+
+BUYER, ACME, SCAN = "MyBiz/Purchasing", "Acme/Supply", "Transmatics/Scan"
+MIXED = 'multipart/mixed; boundary="a strange one"'
+TWO_PARTS = (
+    b"a preamble\r\n--a strange one\r\nContent-Type: application/xml\r\nX-First: yes\r\n\r\n<order/>\r\n--a strange one\r\n"
+    b"Content-Type: application/pdf\r\nContent-ID: <pdf>\r\nContent-Disposition: attachment\r\n\r\n%PDF\r\n--a strange one--\r\nthe end"
+)
+ENVELOPE = b'<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>%b</s:Body></s:Envelope>'
+
+
+def wire(body: bytes, content_type: str, **fields: str) -> Wire:
+    beside = [(f"postroad-{name.replace('_', '-')}", value) for name, value in fields.items()]
+    return Wire([("content-type", content_type), *beside], body)
+
+
+@pytest.fixture
+async def running() -> AsyncIterator[MemoryNetwork]:
+    async with memory_network() as network:
+        yield network
+
+
+async def handed_to(running: MemoryNetwork, caller: Caller, **how: Any) -> list[Handed]:
+    return await running.network.poll_in_format(caller, PollRequest(**how))
+
+
+async def entries(running: MemoryNetwork, kind: type) -> list[Any]:
+    records = (await running.network.journal.read(0, 1 << 20)).records
+    return [entry for record in records if isinstance(entry := decode(record.facts), kind)]
+
+
+async def sent(
+    running: MemoryNetwork, to: str, content_type: str = MIXED, body: bytes = TWO_PARTS, **fields: str
+) -> None:
+    buyer = running.network.directory.service(BUYER)
+    caller = Caller(service=buyer) if buyer is not None else await running.register(BUYER)
+    await running.network.carry_out(caller, posting_of(wire(body, content_type, to=to, **fields)))
+
+
+@pytest.mark.req("T1", "T3")
+async def test_the_same_format_gives_the_same_bytes(running: MemoryNetwork) -> None:
+    acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="mime")
+    await sent(running, ACME)
+    [handed] = await handed_to(running, acme)
+    assert handed.given is not None
+    assert (handed.given.media_type, handed.given.data) == (MIXED, TWO_PARTS)
+    [posted] = await entries(running, MessagePosted)
+    assert posted.form == "mime"
+    assert posted.size == len(TWO_PARTS)
+    assert posted.came is not None
+    assert posted.came.setting > 0
+
+
+@pytest.mark.req("T9")
+async def test_what_a_format_has_no_place_for_is_on_record_once(running: MemoryNetwork) -> None:
+    acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="dime")
+    await sent(running, ACME)
+    [handed] = await handed_to(running, acme)
+    assert handed.given is not None
+    assert [bytes(record.data) for record in read_dime(handed.given.data).records] == [b"<order/>", b"%PDF"]
+    token = handed.delivered.token
+    await running.network.settle(acme, Settlement(tokens=(token,), outcome=Outcome.NACK))
+    [again] = await handed_to(running, acme)
+    assert again.delivered.attempt == 2
+    assert again.given is not None
+    assert again.given.data == handed.given.data
+    [noted] = await entries(running, DeliveryTranslated)
+    assert (noted.form, noted.format) == ("mime", "dime")
+    assert "X-First" in " ".join(noted.dropped)
+
+
+@pytest.mark.req("T9")
+async def test_whoever_wants_messages_whole_gets_none_that_is_not(running: MemoryNetwork) -> None:
+    acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="dime", whole_only=True)
+    await sent(running, ACME)
+    await sent(running, ACME, "application/xml", b"<whole/>")
+    [handed] = await handed_to(running, acme, max=1)
+    assert handed.delivered.parts[0].data == b"<whole/>"
+    [ended] = await entries(running, DeliveriesEnded)
+    assert ended.state == "failed"
+    assert ended.reason.startswith("mediation.lossy: ")
+    assert "X-First" in ended.reason
+    assert await entries(running, DeliveryTranslated) == []
+
+
+@pytest.mark.req("T9")
+async def test_a_requester_is_told_when_its_request_cannot_be_had_whole(running: MemoryNetwork) -> None:
+    await running.register(ACME, visibility=Visibility.PUBLIC, format="dime", whole_only=True)
+    await sent(running, ACME, type="request")
+    acme, buyer = (Caller(service=running.network.directory.service(name)) for name in (ACME, BUYER))
+    assert await handed_to(running, acme) == []
+    [told] = await running.network.poll(buyer, PollRequest())
+    assert told.status is not None
+    assert told.status.code == "route.failed"
+    assert "mediation.lossy" in told.status.text
+
+
+async def test_a_contradiction_is_kept_with_the_message(running: MemoryNetwork) -> None:
+    acme = await running.register(ACME, visibility=Visibility.PUBLIC)
+    await sent(running, ACME, "application/dime", ENVELOPE % b"<order/>")
+    [posted] = await entries(running, MessagePosted)
+    assert posted.form == "soap"
+    assert posted.came is not None
+    assert "application/dime" in posted.came.notes[0]
+    [delivered] = await running.network.poll(acme, PollRequest())
+    assert delivered.parts[0].data == b"<order/>"
+
+
+async def test_as2_has_a_door_of_its_own() -> None:
+    as2 = Wire([("as2-from", "a"), ("as2-to", "b"), ("content-type", "application/pkcs7-mime")], b"x")
+    with pytest.raises(Refused, match="AS2"):
+        posting_of(as2)
+
+
+async def through_scan(running: MemoryNetwork, *access: DocumentAccess, format: str = "mime") -> tuple[Caller, Caller]:
+    """A message that passes a service on its way; returns that service and the recipient."""
+    scan = await running.register(SCAN, visibility=Visibility.PUBLIC, format=format)
+    acme = await running.register(ACME, visibility=Visibility.PUBLIC, format=format)
+    await running.register(BUYER, document_access=access)
+    await sent(running, ACME, route=SCAN)
+    return scan, acme
+
+
+@pytest.mark.req("T3")
+async def test_a_service_in_transit_gets_the_bytes_and_answers_in_its_format(running: MemoryNetwork) -> None:
+    scan, acme = await through_scan(running)
+    [handed] = await handed_to(running, scan)
+    assert handed.given is not None
+    assert handed.given.data == TWO_PARTS
+    assert header_fields(handed)["Postroad-In-Transit"] == "true"
+    answer = wire(b"<scanned/>", "application/xml", type="response", reference=handed.delivered.token)
+    await running.network.carry_out(scan, posting_of(answer))
+    [last] = await handed_to(running, acme)
+    assert last.given is not None
+    assert (last.given.media_type, last.given.data) == ("application/xml", b"<scanned/>")
+
+
+@pytest.mark.req("Z5")
+async def test_a_document_that_is_withheld_is_not_in_the_wrapping_either(running: MemoryNetwork) -> None:
+    scan, _ = await through_scan(running, DocumentAccess(service=SCAN, read=("1",), change=()))
+    [handed] = await handed_to(running, scan)
+    assert handed.given is not None
+    assert b"PDF" not in handed.given.data
+    assert b"preamble" not in handed.given.data
+    assert handed.given.data.count(b"<order/>") == 1
+
+
+async def test_the_response_comes_back_as_it_was_posted(running: MemoryNetwork) -> None:
+    acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="soap")
+    buyer = await running.register(BUYER, format="mime")
+    await sent(running, ACME, "application/xml", b"<ask/>", type="request", handle="h 1")
+    [asked] = await handed_to(running, acme)
+    assert asked.given is not None
+    assert take(Wire([("content-type", asked.given.media_type)], asked.given.data)).parts[0].data == b"<ask/>"
+    answer = wire(TWO_PARTS, MIXED, type="response", reference=asked.delivered.token)
+    await running.network.carry_out(acme, posting_of(answer))
+    [told] = await handed_to(running, buyer)
+    assert told.given is not None
+    assert (told.given.media_type, told.given.data) == (MIXED, TWO_PARTS)
+    assert header_fields(told)["Postroad-Reference"].endswith(";handle=h%201")
+
+
+async def test_own_forms_have_no_wrapping(running: MemoryNetwork) -> None:
+    acme = await running.register(ACME, visibility=Visibility.PUBLIC)
+    await sent(running, ACME)
+    [handed] = await handed_to(running, acme)
+    assert handed.given is None
+    assert type(handed.delivered) is Delivered
+
+
+async def test_a_wrapping_is_kept_from_explanations(running: MemoryNetwork) -> None:
+    """Parts, wrapping and explanation lie one behind the other in the journal; each is read alone."""
+    acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="mime")
+    await sent(running, ACME)
+    [posted] = await entries(running, MessagePosted)
+    [delivered] = await running.network.poll(acme, PollRequest())
+    assert isinstance(delivered, Wrapped)
+    assert posted.came == Came(len(delivered.setting))
+    assert [part.data for part in delivered.parts] == [b"<order/>", b"%PDF"]
+
+
+# --- pushes ------------------------------------------------------------------------------------------------------------------
+
+
+async def posted_to_acme(at: Bench, content_type: str = MIXED, body: bytes = TWO_PARTS, **fields: str) -> None:
+    await at.running.network.carry_out(at.buyer, posting_of(wire(body, content_type, to=ACME, **fields)))
+
+
+@pytest.mark.req("T1", "T3", "D3")
+def test_a_push_is_the_message_itself_with_its_header_beside_it() -> None:
+    async def work(at: Bench) -> None:
+        await at.pushed_to(ACME, format="mime", push={"authentication": "signature", "secret_from": "env:SECRET"})
+        await posted_to_acme(at, topic="größe")
+        await asyncio.sleep(1)
+        [seen] = at.receivers.seen
+        headers = seen.request.headers
+        assert (headers["content-type"], seen.request.body) == (MIXED, TWO_PARTS)
+        assert headers["postroad-topic"] == "gr%C3%B6%C3%9Fe"
+        assert headers["postroad-to"] == ACME
+        assert {"webhook-id", "webhook-signature", "postroad-token", "postroad-session"} <= headers.keys()
+
+    in_virtual_time(work)
+
+
+@pytest.mark.req("T9")
+def test_a_push_that_would_not_be_whole_is_not_made() -> None:
+    async def work(at: Bench) -> None:
+        await at.pushed_to(ACME, format="dime", whole_only=True)
+        await posted_to_acme(at)
+        await posted_to_acme(at, "application/xml", b"<whole/>")
+        await asyncio.sleep(1)
+        [seen] = at.receivers.seen
+        assert b"<whole/>" in seen.request.body
+        ended = [entry for entry in await at.entries() if isinstance(entry, DeliveriesEnded)]
+        assert [entry.state for entry in ended] == ["failed"]
+
+    in_virtual_time(work)
+
+
+@pytest.mark.req("T1")
+@pytest.mark.parametrize(
+    ("headers", "body", "document"),
+    [
+        ({"content-type": "text/xml"}, ENVELOPE % b"<done/>", b"<done/>"),
+        ({"content-type": "text/csv", "postroad-type": "response"}, b"a;b", b"a;b"),
+        ({"content-type": MIXED, "postroad-type": "response"}, TWO_PARTS, b"<order/>"),
+    ],
+)
+def test_the_answer_to_a_push_is_the_response_in_any_format(
+    headers: dict[str, str], body: bytes, document: bytes
+) -> None:
+    async def work(at: Bench) -> None:
+        await at.pushed_to(ACME, format="soap")
+        at.receivers.answer(url_of(ACME), PushAnswer(status=200, body=body, headers=tuple(headers.items())))
+        await posted_to_acme(at, "application/xml", b"<ask/>", type="request")
+        await asyncio.sleep(1)
+        [told] = await at.running.network.poll(at.buyer, PollRequest())
+        assert told.type is MessageType.RESPONSE
+        assert told.parts[0].data == document
+
+    in_virtual_time(work)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "body"),
+    [
+        (202, "request", ENVELOPE % b"<later/>"),
+        (200, "request", ENVELOPE % b""),
+        (200, "request", b"<html/>"),
+        (200, "notification", ENVELOPE % b"<thanks/>"),
+    ],
+)
+def test_what_does_not_answer_a_request_in_soap_only_takes_it_over(status: int, kind: str, body: bytes) -> None:
+    async def work(at: Bench) -> None:
+        await at.pushed_to(ACME, format="soap")
+        answer = PushAnswer(status=status, body=body, content_type="text/xml", headers=(("content-type", "text/xml"),))
+        at.receivers.answer(url_of(ACME), answer)
+        await posted_to_acme(at, "application/xml", b"<ask/>", type=kind)
+        await asyncio.sleep(1)
+        assert len(at.receivers.seen) == 1
+        assert await at.running.network.poll(at.buyer, PollRequest()) == []
+
+    in_virtual_time(work)
+
+
+def test_every_attempt_has_the_same_bytes() -> None:
+    async def work(at: Bench) -> None:
+        await at.pushed_to(ACME, format="swa", push={"tries": 3, "retry_interval_s": 1})
+        at.receivers.answer(url_of(ACME), PushAnswer(status=503), PushAnswer(status=200))
+        parts = tuple(Part(id=name, content_type="text/plain", data=name.encode()) for name in ("a", "b"))
+        await at.running.network.post(at.buyer, Message(to=(Recipient(ACME),), parts=parts))
+        await asyncio.sleep(60)
+        first, second = (seen.request for seen in at.receivers.seen)
+        assert same(first) == same(second)
+        assert second.headers["postroad-attempt"] == "2"
+
+    in_virtual_time(work)
+
+
+def same(request: PushRequest) -> tuple[bytes, str, str]:
+    return request.body, request.headers["content-type"], request.headers["webhook-id"]

@@ -15,7 +15,12 @@ from __future__ import annotations
 from postroad.core.codecs.cms.compressed import compress, decompress
 from postroad.core.codecs.cms.content import content_kind
 from postroad.core.codecs.cms.enveloped import decrypt, encrypt
-from postroad.core.codecs.cms.identities import Identity, identity_from_pem, identity_from_pkcs12
+from postroad.core.codecs.cms.identities import (
+    Identity,
+    identities_from_pem,
+    identity_from_pem,
+    identity_from_pkcs12,
+)
 from postroad.core.codecs.cms.signing import sign
 from postroad.core.codecs.cms.verifying import Verified, verify
 
@@ -27,6 +32,7 @@ __all__ = [
     "decompress",
     "decrypt",
     "encrypt",
+    "identities_from_pem",
     "identity_from_pem",
     "identity_from_pkcs12",
     "sign",

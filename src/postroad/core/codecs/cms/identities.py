@@ -35,15 +35,36 @@ class Identity:
 
 def identity_from_pem(pem: bytes, password: bytes | None = None) -> Identity:
     """From a PEM file with the private key and certificates, the key's own among them."""
-    block = _PEM_KEY.search(pem)
-    if block is None:
+    keys, certificates = _read_pem(pem, password)
+    return _identity(keys[0], certificates)
+
+
+def identities_from_pem(pem: bytes, password: bytes | None = None) -> tuple[Identity, ...]:
+    """From a PEM file with one or several pairs of key and certificate, in the order of the certificates.
+
+    While a key is rolled over the new pair stands before the old one: the first signs, and all of them decrypt.
+    """
+    keys, certificates = _read_pem(pem, password)
+    own = [one for one in certificates if any(one.public_key() == key.public_key() for key in keys)]
+    chain = [one for one in certificates if one not in own]
+    if unpaired := [key for key in keys if all(one.public_key() != key.public_key() for one in own)]:
+        _identity(unpaired[0], chain)  # says what is wrong with it
+    return tuple([_identity(_key_of(one, keys), [one, *chain]) for one in own])
+
+
+def _key_of(certificate: x509.Certificate, keys: list[PrivateKeyTypes]) -> PrivateKeyTypes:
+    return next(key for key in keys if key.public_key() == certificate.public_key())
+
+
+def _read_pem(pem: bytes, password: bytes | None) -> tuple[list[PrivateKeyTypes], list[x509.Certificate]]:
+    """All private keys, of which there is one at least, and all certificates."""
+    blocks = [found.group() for found in _PEM_KEY.finditer(pem)]
+    if not blocks:
         raise _unusable("there is no private key in it")
     try:
-        key = load_pem_private_key(block.group(), password)
-        certificates = x509.load_pem_x509_certificates(pem)
+        return [load_pem_private_key(block, password) for block in blocks], x509.load_pem_x509_certificates(pem)
     except (ValueError, TypeError, UnsupportedAlgorithm) as fault:
         raise _unusable(str(fault).split("\n")[0][:120]) from None
-    return _identity(key, certificates)
 
 
 def identity_from_pkcs12(pkcs12: bytes, password: bytes | None = None) -> Identity:

@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
-from postroad.core.codecs.cms import Identity, identity_from_pem, identity_from_pkcs12
+from postroad.core.codecs.cms import Identity, identities_from_pem, identity_from_pem, identity_from_pkcs12
 from postroad.errors import Refused
-from tests.unit.core.codecs.cms.people import clerk, notary, partner, stranger
+from tests.unit.core.codecs.cms.people import clerk, identity, notary, partner, stranger
 
 CLEAR = NoEncryption()
 LOCKED = BestAvailableEncryption(b"secret")
@@ -98,3 +98,26 @@ def test_no_key_is_ever_shown() -> None:
     shown = repr(clerk())
     assert "key" not in shown
     assert "secret" not in shown
+
+
+def test_while_a_key_is_rolled_over_one_file_has_both_and_the_first_one_signs() -> None:
+    old, new = clerk(), stranger()
+    vouching = certificate_pem(notary())
+    file = certificate_pem(new) + pem(old) + certificate_pem(old) + pem(new) + vouching
+    found = identities_from_pem(file)
+    assert [one.certificate for one in found] == [new.certificate, old.certificate]
+    assert [one.key.private_numbers() for one in found] == [new.key.private_numbers(), old.key.private_numbers()]
+    assert {one.chain for one in found} == {(notary().certificate,)}
+
+
+def test_a_certificate_that_was_renewed_for_the_same_key_makes_another_identity() -> None:
+    renewed = identity("Clerk", clerk().key, serial=8)
+    found = identities_from_pem(pem(clerk()) + certificate_pem(renewed) + certificate_pem(clerk()))
+    assert [one.certificate for one in found] == [renewed.certificate, clerk().certificate]
+
+
+def test_every_key_in_the_file_needs_its_certificate() -> None:
+    with pytest.raises(Refused, match="belongs to its private key"):
+        identities_from_pem(pem(clerk()) + certificate_pem(clerk()) + pem(stranger()))
+    with pytest.raises(Refused, match="no private key"):
+        identities_from_pem(certificate_pem(clerk()))

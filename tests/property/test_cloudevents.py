@@ -22,7 +22,7 @@ from postroad.core.codecs.cloudevents import (
     write_binary,
     write_structured,
 )
-from postroad.core.codecs.cloudevents.raw_json import can_stand_inside
+from postroad.core.codecs.json_nesting import can_stand_inside
 from postroad.errors import Refused
 from tests.unit.core.codecs.strategies import DOCUMENTS
 

@@ -9,13 +9,13 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from postroad.core.codecs.faults import malformed
+from postroad.core.codecs.json_nesting import can_stand_inside
 from postroad.core.codecs.json_shapes import JsonDate, JsonPart, JsonService
 from postroad.core.codecs.lexical import read_base64, read_property, read_text, read_time, write_time
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import JSON, OCTETS, TEXT, check_count, is_xml, read_headers
 from postroad.core.model.message import Argument, Part, Property, PropertyType, Recipient
 
-_RAW = msgspec.json.Decoder(Raw)
 _STRING = msgspec.json.Decoder(str)
 _DATE = msgspec.json.Decoder(JsonDate)
 _EMBEDDED_LEVELS = DEFAULT_LIMITS.json_depth - 8  # leaves room for the message around it
@@ -58,7 +58,7 @@ def write_part(part: Part) -> JsonPart:
     expiration = write_time(part.expires_at_us) if part.expires_at_us else ""
     written = JsonPart(id=part.id, content_type=part.content_type, expiration=expiration, headers=dict(part.headers))
     kind = part.content_type.lower()
-    if kind.startswith(JSON) and _is_json(part.data):
+    if kind.startswith(JSON) and can_stand_inside(part.data, _EMBEDDED_LEVELS):
         written.json = Raw(part.data)
         return written
     if kind.startswith(("text/", JSON)) or is_xml(kind):
@@ -69,17 +69,6 @@ def write_part(part: Part) -> JsonPart:
             pass  # not the text it says it is: Base64 carries it all the same
     written.base64 = b2a_base64(part.data, newline=False).decode()
     return written
-
-
-def _is_json(data: bytes) -> bool:
-    """Whether these bytes can stand in a JSON document as they are, and come out of it unchanged."""
-    if data.count(b"[") + data.count(b"{") > _EMBEDDED_LEVELS:
-        return False
-    try:
-        data.decode()
-        return bytes(_RAW.decode(data)) == data
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
 
 
 def read_services(services: Sequence[str | JsonService], pointer: str, limits: WireLimits) -> tuple[Recipient, ...]:

@@ -13,16 +13,15 @@ from typing import TypeVar
 import msgspec
 
 from postroad.core.codecs.faults import malformed, too_complex
+from postroad.core.codecs.json_nesting import nests_deeper
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import WireLimits
 
 _Shape = TypeVar("_Shape")
 
-_STRING = rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
 # A name follows a brace or comma. Nothing behind that is consumed, so that no name can hide behind another. Two patterns,
 # since a search for one plain character is several times as fast as a search for one of two.
 _FIRST_NAME, _NEXT_NAME = (re.compile(before + rb'(?=\s*+"([^"\\]*+)(?:"\s*+:|(\\)))') for before in (rb"\{", rb","))
-_BRACKETS = re.compile(_STRING + rb"|([\[{])|[\]}]", re.DOTALL)
 _PLACE = re.compile(r"(.*) - at `(?:key in )?\$(.*)`\Z", re.DOTALL)
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 
@@ -34,8 +33,8 @@ class _Object(list[tuple[str, object]]):
 def decode(body: bytes, decoder: msgspec.json.Decoder[_Shape], limits: WireLimits) -> _Shape:
     """The body in the decoder's shape; anything else is a refusal."""
     check_size(body, limits)
-    if body.count(b"[") + body.count(b"{") > limits.json_depth:
-        _check_depth(body, limits)
+    if nests_deeper(body, limits.json_depth):
+        raise too_complex(f"the JSON is nested more than {limits.json_depth} levels deep")
     try:
         shape = decoder.decode(body)
         if not body.isascii():
@@ -57,15 +56,6 @@ def _place(text: str) -> tuple[str, str]:
         return text, ""
     steps = (name or number for name, number in _STEP.findall(found.group(2)))
     return found.group(1), "".join("/" + step.replace("...", "*") for step in steps)
-
-
-def _check_depth(body: bytes, limits: WireLimits) -> None:
-    depth = 0
-    for found in _BRACKETS.finditer(body):
-        if found.group(1) is None:
-            depth += 1 if found.group(2) else -1
-            if depth > limits.json_depth:
-                raise too_complex(f"the JSON is nested more than {limits.json_depth} levels deep")
 
 
 def _check_names(body: bytes) -> None:

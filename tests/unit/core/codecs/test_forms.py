@@ -299,3 +299,13 @@ def test_polls_out_of_bounds_are_refused(codec: Codec) -> None:
 
 
 _POLL = JSON_FORM.decode_poll(b'{"max": 5}')
+
+
+def test_a_json_document_stays_json_however_many_brackets_it_has() -> None:
+    document = b'{"lines": [' + b", ".join([b'{"sku": "A-%d", "tags": []}' % n for n in range(300)]) + b"]}"
+    message = Message(
+        to=(Recipient("Acme/Supply"),), parts=(Part(id="1", content_type="application/json", data=document),)
+    )
+    wire = JSON_FORM.encode_post(message)
+    assert b'"json":{"lines"' in wire
+    assert JSON_FORM.decode_post(wire).parts[0].data == document

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Raw
 
-from postroad.core.codecs.cloudevents.raw_json import can_stand_inside
 from postroad.core.codecs.faults import malformed
+from postroad.core.codecs.json_nesting import can_stand_inside
 from postroad.core.codecs.lexical import read_base64
 from postroad.core.codecs.limits import DEFAULT_LIMITS
 from postroad.core.codecs.media import media_type_of, parameter_of

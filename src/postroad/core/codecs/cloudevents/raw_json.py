@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from postroad.core.codecs.faults import malformed, too_complex
+from postroad.core.codecs.json_nesting import nests_deeper
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import WireLimits
 
@@ -20,15 +21,8 @@ _Shape = TypeVar("_Shape")
 
 _OBJECT = msgspec.json.Decoder(dict[str, Raw])
 _ARRAY = msgspec.json.Decoder(list[Raw])
-_ANY = msgspec.json.Decoder(Raw)
 _NAME = msgspec.json.Decoder(str)
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _BEFORE_VALUE = re.compile(rb'\s*[{,]\s*("[^"\\]*+(?:\\.[^"\\]*+)*+")\s*:\s*', re.DOTALL)
-_TO_ROUND = bytes.maketrans(b"[{]}", b"(())")
-_RUNS = re.compile(rb"\(+|\)+")
-_OPENING = ord("(")
-_TAKEN_AWAY = 8
-_NO_BRACKETS = bytes(set(range(256)).difference(b"[{]}"))
 
 
 def object_members(body: bytes, pointer: str, limits: WireLimits) -> dict[str, Raw]:
@@ -52,7 +46,7 @@ def _decoded(body: bytes, decoder: msgspec.json.Decoder[_Shape], pointer: str, l
         raise malformed(f"this is not the JSON of a CloudEvent in UTF-8: {fault}", pointer) from None
     except RecursionError:
         raise _too_deep(limits, pointer) from None
-    if _nests_deeper(body, limits.json_depth):
+    if nests_deeper(body, limits.json_depth):
         raise _too_deep(limits, pointer)
     return decoded
 
@@ -73,32 +67,3 @@ def _check_names(body: bytes, members: dict[str, Raw], pointer: str) -> None:
         at = found.end() + len(value)
     if body[at:].strip() not in (b"}", b"{}"):
         raise malformed("a name comes twice in the event", pointer)
-
-
-def can_stand_inside(data: bytes, levels: int) -> bool:
-    """Whether these bytes can stand in a JSON document as they are, come out of it unchanged, and nest no deeper."""
-    try:
-        data.decode()
-        unchanged = bytes(_ANY.decode(data)) == data
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return unchanged and not _nests_deeper(data, levels)
-
-
-def _nests_deeper(data: bytes, levels: int) -> bool:
-    """Whether well-formed JSON is nested deeper than this.
-
-    First the innermost brackets are taken away a few times, each time one level; what is left then are few long runs to count.
-    """
-    if data.count(b"[") + data.count(b"{") <= levels:
-        return False
-    brackets = _STRING.sub(b"", data).translate(_TO_ROUND, _NO_BRACKETS)
-    depth = min(levels, _TAKEN_AWAY)
-    for _ in range(depth):
-        brackets = brackets.replace(b"()", b"")
-    for run in _RUNS.finditer(brackets):
-        length = run.end() - run.start()
-        depth += length if brackets[run.start()] == _OPENING else -length
-        if depth > levels:
-            return True
-    return False

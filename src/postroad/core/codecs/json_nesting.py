@@ -1,0 +1,45 @@
+"""How deep JSON is nested, found by its brackets alone, and whether a document can stand inside another one."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+from msgspec import Raw
+
+_ANY = msgspec.json.Decoder(Raw)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_TO_ROUND = bytes.maketrans(b"[{]}", b"(())")
+_NO_BRACKETS = bytes(set(range(256)).difference(b"[{]}"))
+_RUNS = re.compile(rb"\(+|\)+")
+_OPENING = ord("(")
+_TAKEN_AWAY = 8
+
+
+def can_stand_inside(data: bytes, levels: int) -> bool:
+    """Whether these bytes can stand in a JSON document as they are, come out of it unchanged, and nest no deeper."""
+    try:
+        data.decode()
+        unchanged = bytes(_ANY.decode(data)) == data
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return unchanged and not nests_deeper(data, levels)
+
+
+def nests_deeper(data: bytes, levels: int) -> bool:
+    """Whether well-formed JSON is nested deeper than this.
+
+    First the innermost brackets are taken away a few times, each time one level; what is left then are few long runs to count.
+    """
+    if data.count(b"[") + data.count(b"{") <= levels:
+        return False
+    brackets = _STRING.sub(b"", data).translate(_TO_ROUND, _NO_BRACKETS)
+    depth = min(levels, _TAKEN_AWAY)
+    for _ in range(depth):
+        brackets = brackets.replace(b"()", b"")
+    for run in _RUNS.finditer(brackets):
+        length = run.end() - run.start()
+        depth += length if brackets[run.start()] == _OPENING else -length
+        if depth > levels:
+            return True
+    return False

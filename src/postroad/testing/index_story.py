@@ -14,6 +14,7 @@ from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     AccessRecorded,
     Answers,
+    Came,
     ConfigurationChanged,
     Context,
     Copy,
@@ -26,6 +27,7 @@ from postroad.core.model.journal import (
     DeliveriesReturned,
     DeliveryAttempted,
     DeliveryResent,
+    DeliveryTranslated,
     Ending,
     Entry,
     Hop,
@@ -101,7 +103,7 @@ STORY: list[Entry] = [
     _post(20, BUYER, _to(SELLER), expires_at_us=21_500),
     DeliveriesAcknowledged(21_000, SELLER, (SILENT,)),
     DeliveriesEnded(22_000, "network", "expired", "no response", (), (SILENT,)),
-    _post(23, BUYER, _to(BANK), type=MessageType.NOTIFICATION, expires_at_us=60_000),
+    _post(23, BUYER, _to(BANK), type=MessageType.NOTIFICATION, expires_at_us=60_000, came=Came(2, ("said to be text/xml",))),
     _post(24, BUYER, _to(STAMPER, BANK), type=MessageType.NOTIFICATION, expires_at_us=90_000),
     InvocationReturned(25_000, ASKED, "session 25", "session 24", STAMPER, 24, 0, 1, BANK, 12, 85_000, (), journey=ASKED),
     CrossReferenceChanged(26_000, SELLER, STAMPER, "Customers", (CrossReferenceRecord(SELLERS, (("tone", "polite"),)),)),
@@ -117,6 +119,7 @@ STORY: list[Entry] = [
     DeliveriesDropped(35_000, "ada", "too old", (SPOILT,)),
     DeliveryResent(36_000, "ada", "mended", GIVEN_UP, GIVEN_UP, "session 15", "session 15", BUYER, 15, 1, 0, 15, BANK, 95_000,
                    followed=True),
+    DeliveryTranslated(37_000, BANK, ANNOUNCED, "dime", "mime", ("the options of record 1 have no place in MIME",)),
 ]  # fmt: skip
 PASSED_ON = delivery_number(25, 0)
 
@@ -178,8 +181,9 @@ QUESTIONS = [
     Question("taken_by", (BANK, 10), "number settle_seq", [(AT_BANK, 7)]),
     Question("taken_by", (SELLER, 2), "number settle_seq", [(SILENT, 21), (ROUTED, 17)]),
     Question("taken_by", ("unknown", 2), "number", []),
-    Question("tried_at", (BANK, 0, 7, 10), "seq", [(10,), (19,), (30,)]),
-    Question("tried_at", (BANK, EXPIRED, 7, 10), "seq", [(19,), (30,)]),
+    Question("tried_at", (BANK, 0, 7, 10), "seq", [(10,), (19,), (30,), (37,)]),
+    Question("tried_at", (BANK, EXPIRED, 7, 10), "seq", [(19,), (30,), (37,)]),
+    Question("tried_at", (BANK, 0, 30, 10), "seq", []),
     Question("tried_at", (BANK, 0, 10, 1), "seq", [(19,)]),
     Question("tried_at", (SELLER, 0, 34, 10), "seq", []),
     Question("all_messages", (LATER, 3), "seq", [(33,), (31,), (24,)]),
@@ -211,6 +215,7 @@ QUESTIONS = [
               (AGAIN, State.QUEUED, "")]),
     Question("transaction_trail", ("session 15",), "seq", [(16,), (17,), (18,), (19,), (36,)]),
     Question("transaction_trail", ("session 33",), "seq", [(34,), (35,)]),
+    Question("transaction_trail", ("session 23",), "seq", [(30,), (37,)]),
     Question("transaction_journeys", ("session 15",), _WAY,
              [(ROUND_TRIP, RESPONSE, Leg.BACK, State.DELIVERED, 90_000, 18_000, "acknowledged", 17, 18),
               (GIVEN_UP, GIVEN_UP, Leg.OUT, State.FAILED, 90_000, 19_000, "no answer", 0, 19),

@@ -26,6 +26,7 @@ from postroad.core.model.journal import (
     DeliveriesReturned,
     DeliveryAttempted,
     DeliveryResent,
+    DeliveryTranslated,
     Ending,
     Entry,
     Hop,
@@ -41,7 +42,9 @@ from postroad.testing.journal_values import (
     SERVICES,
     Draw,
     an_expiry,
+    arrivals,
     cross_reference,
+    formats,
     hops,
     logical,
     returned,
@@ -136,11 +139,12 @@ def _answers(draw: Draw, answered: Waiting) -> Answers:
 
 def _message(draw: Draw, story: Story, answered: Waiting | None, **more: Any) -> MessagePosted:
     return MessagePosted(
-        at_us=draw(times), session=story.session(), sender=draw(st.sampled_from(SERVICES)), form="json", directory=1,
+        at_us=draw(times), session=story.session(), sender=draw(st.sampled_from(SERVICES)), form=draw(formats), directory=1,
         transaction=answered.message.transaction if answered else story.session(), topic=draw(words), size=draw(sizes),
         expires_at_us=draw(an_expiry), copies=tuple(_copy(draw) for _ in range(draw(st.integers(1, 3)))),
         handle=draw(words), parts=(PartFacts("p", "text/plain", 3),), idempotency=draw(words),
-        explained=draw(st.sampled_from([0, 3])), shown_sender=draw(st.sampled_from(["", SERVICES[0]])), **more,
+        explained=draw(st.sampled_from([0, 3])), shown_sender=draw(st.sampled_from(["", SERVICES[0]])),
+        came=draw(arrivals), **more,
     )  # fmt: skip
 
 
@@ -207,6 +211,14 @@ def _attempt(draw: Draw, story: Story) -> Entry | None:
     status = draw(st.sampled_from([0, 302, 503]))
     numbers, delay_s = story.choose(draw), draw(st.sampled_from([0.0, 5.0]))
     return DeliveryAttempted(draw(times), draw(st.sampled_from(SERVICES)), numbers, status, 12, draw(words), delay_s)
+
+
+def _translate(draw: Draw, story: Story) -> Entry | None:
+    if not story.waiting:
+        return None
+    one = draw(st.sampled_from(story.waiting))
+    by, dropped = one.route[one.hop].service, tuple(draw(st.lists(words, min_size=1, max_size=3)))
+    return DeliveryTranslated(draw(times), by, one.number, one.message.form, draw(formats), dropped)
 
 
 def _acknowledge(draw: Draw, story: Story) -> Entry | None:
@@ -290,6 +302,7 @@ EVENTS: tuple[Callable[[Draw, Story], Entry | None], ...] = (
     _lease,
     _give_back,
     _attempt,
+    _translate,
     _acknowledge,
     _end,
     _end,

@@ -9,7 +9,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from postroad.core.model.formats import Format
 from postroad.core.model.journal import (
+    Came,
     Context,
     CrossReferenceChanged,
     CrossReferenceRecord,
@@ -31,6 +33,9 @@ an_expiry = st.sampled_from([0, 10, 20]) | times
 sizes = st.integers(0, 2**40)
 services = st.sampled_from(SERVICES)
 statuses = st.none() | st.builds(Status, words, words)
+formats = st.sampled_from([format.value for format in Format])
+_notes = st.lists(words, max_size=2).map(tuple)
+arrivals = st.none() | st.builds(Came, st.sampled_from([0, 2]), _notes, words, words, _notes)
 
 contexts = st.none() | st.builds(
     Context,

@@ -42,8 +42,8 @@ def settle(delivery: list[Any], change: Row) -> None:
 def fold(changes: Changes, position: int) -> Changes:
     """The changes as a database takes them.
 
-    ``insert_changed_delivery`` is for each new delivery that is also changed in this batch, ``insert_trail`` for the leases
-    of this batch that others of it take the place of.
+    ``insert_changed_delivery`` is for each new delivery that is also changed in this batch; ``insert_trail`` is also for the
+    leases of this batch that others of it take the place of.
     """
     hand_outs, settles = changes.get("hand_out", []), changes.get("settle", [])
     if not (hand_outs or settles):
@@ -55,7 +55,7 @@ def fold(changes: Changes, position: int) -> Changes:
         **changes,
         "insert_delivery": folding.unchanged(),
         "insert_changed_delivery": list(folding.changed.values()),
-        "insert_trail": folding.replaced + _repeated(hand_outs),
+        "insert_trail": changes.get("insert_trail", []) + folding.replaced + _repeated(hand_outs),
         "hand_out": hand_outs,
         "settle": settles,
     }

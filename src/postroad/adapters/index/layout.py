@@ -21,7 +21,7 @@ Row = tuple[Any, ...]
 NOTHING_APPLIED = Head(0, bytes(32))
 DATABASE_TABLES = ("service", "activity", *TABLES)
 STORED_MESSAGE = tuple(column for column in TABLES["message"] if column not in IN_HEADER)
-DATABASE_STATEMENTS = ("insert_changed_delivery", "insert_trail", *STATEMENTS)  # in this order
+DATABASE_STATEMENTS = ("insert_changed_delivery", *STATEMENTS)  # in this order
 STORED_DELIVERY = ("number", "recipient", "expires_at_us")  # the first of a copy, while it is new
 STORED_CHANGED_DELIVERY = (
     *STORED_DELIVERY, "state", "attempts", "leased_at_us", "available_at_us", "settled_at_us", "reason",

@@ -29,7 +29,10 @@ TABLE_TEXTS = {
         "One row per handle, Idempotency-Key, answer, end of a journey, dead letter dealt with or object version ever used, "
         "by hash."
     ),
-    "trail": "Entries that leased a delivery, or gave it back, before the last one that did; that one is in `delivery`.",
+    "trail": (
+        "Entries that leased a delivery, or gave it back, before the last one that did, which is in `delivery`; and those "
+        "that translated it."
+    ),
     "refused": "One row per rejected post.",
     "object": "Configuration objects as they are now.",
     "object_version": "Configuration objects as they ever were.",
@@ -54,7 +57,7 @@ COLUMN_TEXTS = {
     "dealt_seq": "the entry by which it was resent or dropped; 0 = nobody has dealt with it",
     "detail": "in words",
     "expires_at_us": "when it expires; 0 = never",
-    "form": "wire form: json, soap11, soap12, envelope",
+    "form": "wire form: json, soap11, soap12, envelope, soap, swa, dime, mime, as2, cloudevents",
     "handle": "the sender's own name for the message",
     "header": "the entry as the journal has it (MessagePack)",
     "hop": "which service of the copy's route, counted from 0",

@@ -242,6 +242,7 @@ def _taken_by(index: MemoryIndex, recipient: str, limit: int) -> list[Row]:
 def _tried_at(index: MemoryIndex, recipient: str, after_number: int, after_seq: int, limit: int) -> list[Row]:
     tried = [row for row in index.all("delivery", recipient=recipient) if row[0] > after_number]
     tried = [row for row in tried if row[DELIVERY["state"]] != State.DELIVERED]
+    tried = [row for row in tried if max(row[DELIVERY["lease_seq"]], row[DELIVERY["settle_seq"]]) > after_seq]
     numbers = {row[0] for row in tried}
     seqs = {row[DELIVERY[column]] for row in tried for column in ("lease_seq", "settle_seq")}
     seqs |= {seq for number, seq in index.all("trail") if number in numbers}

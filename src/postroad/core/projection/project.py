@@ -26,6 +26,7 @@ from postroad.core.model.journal import (
     DeliveriesReturned,
     DeliveryAttempted,
     DeliveryResent,
+    DeliveryTranslated,
     Ending,
     Entry,
     InvocationReturned,
@@ -204,6 +205,10 @@ def _returned(
         changes["hand_out"].append((0, entry.at_us, available_at_us, entry.reason, seq, number))
 
 
+def _translated(changes: Changes, seq: int, entry: DeliveryTranslated, facts: bytes, body: BodyAt) -> None:
+    changes["insert_trail"].append((entry.delivery, seq))
+
+
 def _acknowledged(changes: Changes, seq: int, entry: DeliveriesAcknowledged, facts: bytes, body: BodyAt) -> None:
     _settle(changes, seq, entry.at_us, entry.deliveries, State.DELIVERED, "acknowledged")
     if entry.journeys:
@@ -300,6 +305,7 @@ PROJECTORS: dict[type, Callable[[Changes, int, Any, bytes, BodyAt], None]] = {
     DeliveriesLeased: _leased,
     DeliveriesReturned: _returned,
     DeliveryAttempted: _returned,
+    DeliveryTranslated: _translated,
     DeliveriesAcknowledged: _acknowledged,
     DeliveriesEnded: _ended,
     ConfigurationChanged: _configuration,

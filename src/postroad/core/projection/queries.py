@@ -51,7 +51,8 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "tried_at": (
         ("recipient", "after_number", "after_seq", "limit"),
         ("seq",),
-    ),  # entries after that which handed out, gave back or ended undelivered ones, oldest first
+    ),  # entries after that which handed out, gave back, translated or ended undelivered ones, as far as those were
+    # handed out, given back or ended after it; oldest first
     "all_messages": (("before_seq", "limit"), MESSAGE),  # newest first
     "refused": (("session",), TABLES["refused"]),
     "refused_by": (("sender", "before_seq", "limit"), TABLES["refused"]),  # newest first
@@ -61,7 +62,7 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "transaction_messages": (("transaction_id",), MESSAGE),  # oldest first
     "transaction_contents": (("transaction_id",), CONTENT),  # oldest first
     "transaction_deliveries": (("transaction_id",), DELIVERY),  # by number
-    "transaction_trail": (("transaction_id",), ("seq",)),  # distinct entries that changed its deliveries, oldest first
+    "transaction_trail": (("transaction_id",), ("seq",)),  # distinct entries about its deliveries, oldest first
     "transaction_journeys": (("transaction_id",), JOURNEY),  # by id
     "message_rounds": (("message_seq",), TABLES["round"]),  # oldest first
     # dead letters that nobody has dealt with, oldest first: all, those at a service, and those of a sender's messages

@@ -35,7 +35,8 @@ TABLES: dict[str, tuple[str, ...]] = {
     ),
     # one row per handle or Idempotency-Key ever used, by hash
     "seen": ("key", "session", "seq"),
-    # the entries that leased a delivery or gave it back before the last one that did, which its own row names
+    # the entries that leased a delivery or gave it back before the last one that did, which its own row names; and those that
+    # translated it
     "trail": ("number", "seq"),
     # one row per rejected post
     "refused": ("seq", "session", "at_us", "sender", "code", "detail", "size", "form", "handle"),
@@ -61,7 +62,7 @@ ONWARD_DELIVERY = (
 )  # fmt: skip
 RESENT_DELIVERY = (*ONWARD_DELIVERY, "journey", "origin")
 FIRST_JOURNEY = ("id", "at_number", "expires_at_us")
-_FILLED_OTHERWISE = ("delivery", "dead_letter", "trail", "object", "journey", "reference")
+_FILLED_OTHERWISE = ("delivery", "dead_letter", "object", "journey", "reference")
 
 # Order matters: rows are inserted before they are changed.
 STATEMENTS: dict[str, tuple[str, ...]] = {

@@ -6,14 +6,14 @@ message shows its documents and each stop what the service there changed in them
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from rich.text import Text
 from rich.tree import Tree
 
 from postroad.cli.changes_view import changes, named, shown
-from postroad.core.audit.story import CopyHistory, History, MessageHistory, Stop
+from postroad.core.audit.story import Arrival, CopyHistory, History, MessageHistory, Stop
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.message import Part
 from postroad.core.routing.explanation import OF_ANOTHER
@@ -46,6 +46,8 @@ class _Drawing:
         line.append("  " + ", ".join(fact for fact in facts if fact), "dim").append(self._after(message.at_us), "dim")
         branch = above.add(line)
         branch.add(Text(f"session {message.session}", "dim"))
+        for words in _arrived(message.came) if message.came is not None else ():
+            branch.add(Text(words, "dim"))
         self._documents(branch, message)
         for copy in message.copies:
             self._copy(branch, copy, alone=len(message.copies) == 1)
@@ -93,6 +95,14 @@ class _Drawing:
     def _after(self, at_us: int) -> str:
         past_us = at_us - self._begin_us
         return f"  +{past_us / 1000:.1f} ms" if past_us < 10_000_000 else f"  +{past_us / 1_000_000:.1f} s"
+
+
+def _arrived(came: Arrival) -> Iterator[str]:
+    if came.message_id:
+        layers = ", ".join(came.layers) or "neither signed nor encrypted"
+        yield f"by AS2 as {came.message_id}, {layers}" + (f"; MIC {came.mic}" if came.mic else "")
+    for note in came.notes:
+        yield f"note: {note}"
 
 
 def _goes_on(copy: CopyHistory) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from postroad.core.audit.story import CopyHistory, Event, History, MessageHistory, Stop
+from postroad.core.audit.story import Arrival, CopyHistory, Event, History, MessageHistory, Stop
 from postroad.core.codecs.lexical import read_time
 
 
@@ -41,6 +41,13 @@ class CopyShape(Shape):
     stops: tuple[StopShape, ...] = ()
 
 
+class ArrivalShape(Shape):
+    notes: tuple[str, ...] = ()
+    message_id: str = ""
+    mic: str = ""
+    layers: tuple[str, ...] = ()
+
+
 class MessageShape(Shape):
     seq: int
     session: str
@@ -54,6 +61,7 @@ class MessageShape(Shape):
     directory: int = 0
     answers: str = ""
     copies: tuple[CopyShape, ...] = ()
+    came: ArrivalShape | None = None
 
 
 class HistoryShape(Shape):
@@ -79,7 +87,12 @@ def _message(shape: MessageShape) -> MessageHistory:
         directory=shape.directory,
         answers=shape.answers,
         copies=[_copy(item) for item in shape.copies],
+        came=_arrival(shape.came) if shape.came is not None else None,
     )
+
+
+def _arrival(shape: ArrivalShape) -> Arrival:
+    return Arrival(notes=list(shape.notes), message_id=shape.message_id, mic=shape.mic, layers=list(shape.layers))
 
 
 def _copy(shape: CopyShape) -> CopyHistory:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from postroad.core.audit.history import TRANSLATED
 from postroad.core.audit.passing import recipient_as_known
-from postroad.core.audit.story import CopyHistory, History, MessageHistory, Stop
+from postroad.core.audit.story import Arrival, CopyHistory, Event, History, MessageHistory, Stop
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.delivery import State
 from postroad.core.model.journal import MessagePosted
@@ -105,9 +106,14 @@ def _recipient_status(copy: CopyHistory) -> dict[str, Any]:
         return {"recipient": copy.recipient, "state": state, "inWords": words, "code": "", "route": copy.route}
     last = copy.stops[-1]
     words = IN_WORDS.get(last.state, last.state).format(service=last.service)
-    if last.state == "queued" and last.events:
-        words += f"; last {last.events[-1].what}"
+    if last.state == "queued" and (moves := _moves(last)):
+        words += f"; last {moves[-1].what}"
     return {"recipient": copy.recipient, "state": last.state, "inWords": words, "code": "", "route": copy.route}
+
+
+def _moves(stop: Stop) -> list[Event]:
+    """What moved it there; a translation only goes with one."""
+    return [event for event in stop.events if event.what != TRANSLATED]
 
 
 def _is_out_of_sight(copy: CopyHistory) -> bool:
@@ -147,7 +153,12 @@ def _message_view(message: MessageHistory) -> dict[str, Any]:
             }
             for copy in message.copies
         ],
+        "came": _arrival_view(message.came) if message.came is not None else None,
     }
+
+
+def _arrival_view(came: Arrival) -> dict[str, Any]:
+    return {"notes": came.notes, "messageId": came.message_id, "mic": came.mic, "layers": came.layers}
 
 
 def _stop_view(stop: Stop) -> dict[str, Any]:

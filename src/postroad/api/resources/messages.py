@@ -115,6 +115,15 @@ class CopyView(Shape):
     stops: list[StopView]
 
 
+class ArrivalView(Shape):
+    """How a message came that was not in one of the network's own forms."""
+
+    notes: Annotated[list[str], Field(description="What was said of it otherwise than it is, and what was let pass")]
+    message_id: Annotated[str, Field(description="By AS2: what its sender calls it")]
+    mic: Annotated[str, Field(description="By AS2: the digest that the receipt confirms")]
+    layers: Annotated[list[str], Field(description="By AS2: signed, encrypted, compressed, from the outside in")]
+
+
 class MessageView(Shape):
     seq: int
     session: str
@@ -128,6 +137,7 @@ class MessageView(Shape):
     directory: int
     answers: str
     copies: list[CopyView]
+    came: Annotated[ArrivalView | None, Field(description="For its sender to know")]
 
 
 class Trace(Shape):

@@ -12,11 +12,12 @@ from dataclasses import replace
 
 from postroad.core.audit.faces import NETWORK, Faces
 from postroad.core.audit.passing import isolating
-from postroad.core.audit.story import CopyHistory, Event, History, MessageHistory, Stop
+from postroad.core.audit.story import Arrival, CopyHistory, Event, History, MessageHistory, Stop
 from postroad.core.identity.veil import Veil
 from postroad.core.model.delivery import FINAL, State, is_followed
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
+    Came,
     DeliveriesAcknowledged,
     DeliveriesDropped,
     DeliveriesEnded,
@@ -24,6 +25,7 @@ from postroad.core.model.journal import (
     DeliveriesReturned,
     DeliveryAttempted,
     DeliveryResent,
+    DeliveryTranslated,
     Entry,
     Hop,
     InvocationReturned,
@@ -34,6 +36,7 @@ from postroad.core.routing.explanation import OF_ANOTHER
 
 UNDER_WAY = "under way"
 A_PARTY = "another party"
+TRANSLATED = "translated"
 
 
 def tell(
@@ -70,14 +73,12 @@ class _Teller:
                 what, told = _move(entry)
                 for number in entry.deliveries:
                     self._note(number, seq, entry.at_us, what, entry.by, told)
+            case DeliveryTranslated():
+                self._note(entry.delivery, seq, entry.at_us, TRANSLATED, NETWORK, self._left_out(entry))
             case DeliveriesAcknowledged():
-                for number in entry.deliveries:
-                    self._note(number, seq, entry.at_us, "acknowledged", entry.by, "", State.DELIVERED)
-                self._journeys_ended(entry.journeys, State.DELIVERED)
+                self._settled(seq, entry, "acknowledged", "", State.DELIVERED)
             case DeliveriesEnded():
-                for number in entry.deliveries:
-                    self._note(number, seq, entry.at_us, entry.state, entry.by, entry.reason, FINAL[entry.state])
-                self._journeys_ended(entry.journeys, FINAL[entry.state])
+                self._settled(seq, entry, entry.state, entry.reason, FINAL[entry.state])
             case DeliveryResent():
                 self._resent(seq, entry)
             case DeliveriesDropped():
@@ -107,6 +108,7 @@ class _Teller:
             form=entry.form,
             directory=entry.directory,
             answers=entry.answers.session if entry.answers else "",
+            came=_arrival(entry.came) if entry.came is not None else None,
         )
         self._messages[seq] = entry, story
         for ordinal, copy in enumerate(entry.copies):
@@ -170,6 +172,20 @@ class _Teller:
         if self._viewer is None or (person is not None and person.organization.casefold() == self._viewer):
             return entry.by, entry.reason
         return A_PARTY, ""
+
+    def _left_out(self, entry: DeliveryTranslated) -> str:
+        """What a translation has left out: for the receiver to know; the other parties are told how much it was."""
+        told = f"{len(entry.dropped)} left out"
+        if self._viewer is None or self._owner(entry.by) == self._viewer:
+            told = f"left out: {'; '.join(entry.dropped)}"
+        return f"from {entry.form} to {entry.format}; {told}"
+
+    def _settled(
+        self, seq: int, entry: DeliveriesAcknowledged | DeliveriesEnded, what: str, why: str, state: State
+    ) -> None:
+        for number in entry.deliveries:
+            self._note(number, seq, entry.at_us, what, entry.by, why, state)
+        self._journeys_ended(entry.journeys, state)
 
     def _journeys_ended(self, journeys: tuple[int, ...], state: State) -> None:
         for journey in journeys:
@@ -285,10 +301,14 @@ def _move(entry: DeliveriesLeased | DeliveriesReturned | DeliveryAttempted) -> t
 
 
 def _cut(story: MessageHistory, stops: list[Stop]) -> MessageHistory:
-    """The message with these stops alone, as far as the viewer goes."""
+    """The message with these stops alone, as far as the viewer goes; how it came stays between its sender and the network."""
     copies = []
     for copy in story.copies:
         seen = [stop for stop in copy.stops if stop in stops]
         if seen:
             copies.append(replace(copy, stops=seen, route=[stop.service for stop in seen]))
-    return replace(story, copies=copies)
+    return replace(story, copies=copies, came=None)
+
+
+def _arrival(came: Came) -> Arrival:
+    return Arrival(notes=list(came.notes), message_id=came.message_id, mic=came.mic, layers=list(came.layers))

@@ -45,6 +45,16 @@ class CopyHistory:
 
 
 @dataclass(slots=True, kw_only=True)
+class Arrival:
+    """How a message came that was not in one of the network's own forms: between its sender and the network."""
+
+    notes: list[str]  # what was said of it otherwise than it is, and what its reader let pass
+    message_id: str = ""  # by AS2: what its sender calls it
+    mic: str = ""  # by AS2: the digest that the receipt confirms
+    layers: list[str] = field(default_factory=list)  # by AS2: signed, encrypted, compressed, from the outside in
+
+
+@dataclass(slots=True, kw_only=True)
 class MessageHistory:
     seq: int
     session: str
@@ -58,6 +68,7 @@ class MessageHistory:
     directory: int
     answers: str  # session of the request that this one answers
     copies: list[CopyHistory] = field(default_factory=list)
+    came: Arrival | None = None
 
 
 @dataclass(slots=True, kw_only=True)

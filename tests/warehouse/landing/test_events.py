@@ -16,6 +16,7 @@ from postroad.core.model.journal import (
     KINDS,
     AccessRecorded,
     Answers,
+    Came,
     ConfigurationChanged,
     Context,
     Copy,
@@ -23,6 +24,7 @@ from postroad.core.model.journal import (
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveryAttempted,
+    DeliveryTranslated,
     Ending,
     Entry,
     Hop,
@@ -153,6 +155,20 @@ def test_pushes_and_refusals_keep_their_figures() -> None:
     assert "sender" not in refused
 
 
+def test_a_translation_says_from_what_to_what_and_what_it_left_out() -> None:
+    dropped = ("the preamble", "the options of record 2")
+    [row] = rows_of([DeliveryTranslated(AT_US, B, 65536, "dime", "mime", dropped)])
+    assert (row["kind"], row["about"], row["delivery"]) == ("delivery.translated", "delivery", 65536)
+    assert (row["by"], row["service"], row["form"], row["format"]) == (B, B, "dime", "mime")
+    assert row["detail"] == "the preamble; the options of record 2"
+
+
+def test_how_a_message_was_wrapped_is_no_part_of_its_documents() -> None:
+    entry = posted(Copy("b", (Hop(B),)), explained=10, form="dime", came=Came(setting=25))
+    [row] = rows_of([entry], body_length=125)
+    assert (row["form"], row["body_bytes"]) == ("dime", 90)
+
+
 def test_objects_are_shown_and_credentials_are_not() -> None:
     changes = (
         ObjectChange("service", A, 3, {"name": "Orders"}),
@@ -193,13 +209,16 @@ def test_any_journal_becomes_rows_whatever_the_cut(entries: list[Entry]) -> None
     counts = Counter(
         row["seq"] for row in whole if row["about"] == "delivery" and "delivery" in row and row["delivery"]
     )
-    assert counts == Counter(
-        {
-            seq: len(entry.deliveries)
-            for seq, entry in enumerate(entries, 1)
-            if hasattr(entry, "deliveries") and entry.deliveries
-        }
-    )
+    told = {seq: len(_deliveries(entry)) for seq, entry in enumerate(entries, 1)}
+    assert counts == Counter({seq: count for seq, count in told.items() if count})
+
+
+def _deliveries(entry: Entry) -> tuple[int, ...]:
+    """The deliveries that an entry is about and nothing else."""
+    if isinstance(entry, DeliveryTranslated):
+        return (entry.delivery,)
+    deliveries: tuple[int, ...] = getattr(entry, "deliveries", ())
+    return deliveries
 
 
 def test_every_batch_has_the_schema() -> None:

@@ -51,7 +51,9 @@ class Gone(bytes):
 def _without_data(facts: PartFacts) -> Part:
     data = Gone()
     data.size = facts.size
-    return Part(id=facts.id, content_type=facts.content_type, data=data, attachment=facts.attachment)
+    return Part(
+        id=facts.id, content_type=facts.content_type, data=data, attachment=facts.attachment, headers=facts.headers
+    )
 
 
 def posts(journal: str, after: int, until: int) -> Iterator[Logged]:

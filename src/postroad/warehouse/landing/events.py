@@ -25,6 +25,7 @@ from postroad.core.model.journal import (
     DeliveriesReturned,
     DeliveryAttempted,
     DeliveryResent,
+    DeliveryTranslated,
     Entry,
     Hop,
     InvocationReturned,
@@ -66,7 +67,7 @@ def _posted(seq: int, entry: MessagePosted, body_length: int) -> Rows:
     shared = (
         *(seq, "copy" if entry.copies else "post", entry.at_us, entry.session, entry.transaction, seq, entry.sender),
         *(entry.sender, entry.type._value_, entry.topic or None, entry.form or None, entry.handle or None),
-        *(entry.possible_duplicate, entry.size, body_length - entry.explained, len(entry.parts)),
+        *(entry.possible_duplicate, entry.size, body_length - _behind_parts(entry), len(entry.parts)),
         *(entry.expires_at_us or None, entry.directory, entry.routing or None, entry.shown_sender or None),
         *((entry.status.code, entry.status.text) if entry.status is not None else (None, None)),
         *((answers.delivery, answers.session, answers.journey or None) if answers is not None else (None, None, None)),
@@ -76,6 +77,11 @@ def _posted(seq: int, entry: MessagePosted, body_length: int) -> Rows:
         yield (*shared, 0, *(None,) * 11)
     for ordinal, copy in enumerate(entry.copies):
         yield (*shared, *_copy(seq, ordinal, copy, entry))
+
+
+def _behind_parts(entry: MessagePosted) -> int:
+    """Bytes of the body that are no document: how the parts were wrapped, and how the message was routed."""
+    return entry.explained + (entry.came.setting if entry.came is not None else 0)
 
 
 def _copy(seq: int, ordinal: int, copy: Copy, entry: MessagePosted) -> Row:
@@ -155,6 +161,14 @@ def _attempted(seq: int, entry: DeliveryAttempted, _: int) -> Rows:
     for ordinal, delivery in enumerate(entry.deliveries or (None,)):
         about = (seq, ordinal, "delivery", entry.at_us, entry.by, entry.by, delivery)
         yield (*about, entry.fault or None, entry.delay_s, entry.status, entry.duration_ms)
+
+
+TRANSLATED_COLUMNS = (*COMMON, "by", "service", "delivery", "form", "format", "detail")
+
+
+def _translated(seq: int, entry: DeliveryTranslated, _: int) -> Rows:
+    about = (seq, 0, "delivery", entry.at_us, entry.by, entry.by, entry.delivery)
+    yield (*about, entry.form or None, entry.format, "; ".join(entry.dropped) or None)
 
 
 SETTLED_COLUMNS = (*COMMON, "by", "delivery", "journey", "state", "reason")
@@ -260,6 +274,7 @@ EVENTS: dict[type[Entry], Events] = {
     DeliveriesLeased: _events(DeliveriesLeased, LEASED_COLUMNS, _leased),
     DeliveriesReturned: _events(DeliveriesReturned, RETURNED_COLUMNS, _returned),
     DeliveryAttempted: _events(DeliveryAttempted, ATTEMPTED_COLUMNS, _attempted),
+    DeliveryTranslated: _events(DeliveryTranslated, TRANSLATED_COLUMNS, _translated),
     DeliveriesAcknowledged: _events(DeliveriesAcknowledged, SETTLED_COLUMNS, _acknowledged),
     DeliveriesEnded: _events(DeliveriesEnded, SETTLED_COLUMNS, _ended),
     DeliveryResent: _events(DeliveryResent, RESENT_COLUMNS, _resent),

@@ -9,6 +9,7 @@ numbered from 0 in the order of the entry; ``about`` says which it is. Every ent
     invocation.returned     copy: ``answers_delivery`` is the one answered ``by`` the in-transit service, ``delivery`` the one it
                             makes at ``service``, which is next
     delivery.leased, .returned, .attempted      delivery, at the service ``by``
+    delivery.translated     delivery, at the service ``by``: ``detail`` says what ``format`` has no place for
     delivery.acknowledged, .ended               delivery; and journey for each copy that thereby came to its end
     configuration.changed   object
     crossreference.changed  record, relation
@@ -30,7 +31,7 @@ import pyarrow.compute as pc
 from postroad.core.model.journal import decode
 from postroad.warehouse.landing.events import EVENTS
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 ENTRIES_PER_BATCH = 16384
 
 HOP = pa.struct(
@@ -75,7 +76,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("named", pa.string(), "recipient as the poster wrote it; of a refused post all of them"),
     Column("type", pa.string(), "request, response, notification, acknowledgement or cancel"),
     Column("topic", pa.string(), "topic of the message"),
-    Column("form", pa.string(), "wire form: json, soap11, soap12, envelope, bulk"),
+    Column("form", pa.string(), "wire form: json, soap11, soap12, envelope, soap, swa, dime, mime, as2, cloudevents"),
     Column("handle", pa.string(), "the sender's own name for the message"),
     Column("possible_duplicate", pa.bool_(), "the poster's flag"),
     Column("size", pa.int64(), "bytes on the wire"),
@@ -110,6 +111,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("object_removed", pa.bool_(), "whether it was removed"),
     Column("object_value", pa.string(), "the object as JSON; only of kinds that hold nothing private"),
     Column("schema_version", pa.int32(), "which columns there were when the row was made"),
+    Column("format", pa.string(), "format in which a translated delivery was handed out"),
 )
 
 SCHEMA: pa.Schema = pa.schema([pa.field(column.name, column.type) for column in COLUMNS])

@@ -198,10 +198,10 @@ async def test_by_session_and_by_transaction(house: House) -> None:
 async def test_a_long_poll_ends_with_the_first_message(house: House) -> None:
     import asyncio
 
-    waiting = asyncio.create_task(house.poll(house.supply, wait_s=5))
+    waiting = asyncio.create_task(house.poll(house.supply, wait_s=60))
     await asyncio.sleep(0.01)
     session = await house.order()
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(30):
         assert [message.session for message in await waiting] == [session]
 
 
@@ -262,8 +262,8 @@ async def test_an_in_transit_services_error_ends_the_route(house: House) -> None
 async def test_an_expired_delivery_is_ended_and_never_handed_out(house: House) -> None:
     import asyncio
 
-    session = await house.order(expires_at_us=house.network.clock.now_us() + 20_000)
-    await asyncio.sleep(0.03)
+    session = await house.order(expires_at_us=house.network.clock.now_us() + 300_000)
+    await asyncio.sleep(0.35)
     assert await house.poll(house.supply) == []
     history = await house.network.trace(session, None)
     assert history is not None

@@ -24,8 +24,11 @@ endef
 run: $(VENV)/run.stamp ## Start the demo network: posts a purchase order, prints its trace, keeps running
 	@$(VENV)/bin/postroad demo
 
+# All tests run in two processes; some tests, or arguments of pytest, in one.
+PYTEST := $(PYTHON) -m $(if $(strip $(PYTEST_ARGS)),pytest --durations=15 $(PYTEST_ARGS),scripts.test_in_two)
+
 test: lint types imports postgres java ## Run every gate: lint, types, imports, tests (this is what CI runs)
-	$(call gate,pytest,$(PYTHON) -m pytest --durations=15 $(PYTEST_ARGS))
+	$(call gate,pytest,$(PYTEST))
 
 lint: $(VENV)/dev.stamp ## Check style and formatting
 	$(call gate,ruff check,$(VENV)/bin/ruff check .)

@@ -63,7 +63,7 @@ class Receiver(ThreadingHTTPServer):
         with self.changed:
             return [one for one in self.pushed if one.path == path]
 
-    def wait_for(self, path: str, count: int = 1, seconds: float = 20.0) -> list[Pushed]:
+    def wait_for(self, path: str, count: int = 1, seconds: float = 60.0) -> list[Pushed]:
         """What was pushed to a path, once there is as much as that."""
         deadline = time.monotonic() + seconds
         with self.changed:

@@ -128,7 +128,7 @@ def served(data: Path, *arguments: str) -> Iterator[Served]:
             network.end()
 
 
-def eventually(condition: Any, seconds: float = 20.0) -> None:
+def eventually(condition: Any, seconds: float = 60.0) -> None:
     """Wait until it holds, and fail when it never does."""
     deadline = time.monotonic() + seconds
     while not condition():

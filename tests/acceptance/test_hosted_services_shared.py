@@ -19,7 +19,7 @@ from postroad.core.model.polling import PollRequest, Settlement
 from postroad.flow.configure import saving
 
 MESSAGES = 40
-WAIT_S = 20.0
+WAIT_S = 60.0
 MYBIZ, ACME, LOOKUP, XREF = (
     Service(gcid=digit * 16, organization=house, name="Service", visibility=Visibility.PUBLIC)
     for digit, house in zip("abcd", ("MyBiz", "Acme", "XpandiCo", "Transmatics"), strict=True)

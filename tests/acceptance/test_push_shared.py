@@ -26,7 +26,7 @@ from postroad.flow.configure import saving
 from tests.acceptance.push_receiver import Answer, Pushed, Receiver, receiver
 
 MESSAGES = 40
-WAIT_S = 20.0
+WAIT_S = 60.0
 LOOK_EVERY_S = 0.05
 PATH = "/inbox"
 MYBIZ = Service(gcid="a" * 16, organization="MyBiz", name="Purchasing")

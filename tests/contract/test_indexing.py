@@ -101,6 +101,10 @@ async def test_what_a_crash_took_from_the_index_is_brought_back(quiet_first: boo
     index.crash_back_to(older)
     if quiet_first:
         await asyncio.sleep(2.5 * LOOK_AGAIN_S)
+        for _ in range(200):
+            if len(await index.rows("message")) == 5:
+                break
+            await asyncio.sleep(0.1)
         assert len(await index.rows("message")) == 5
     await journal.append(new_records(list(plain_posts(4, 6))))
     followed.notify(9)
@@ -119,7 +123,7 @@ async def test_entries_are_gathered_while_nobody_waits_and_hurried_when_somebody
         keeper.notify(3)
         await asyncio.sleep(0.05)
         assert (await index.position()).seq == 1
-        await asyncio.wait_for(keeper.wait_for(3), 5)
+        await asyncio.wait_for(keeper.wait_for(3), 20)
         assert (await index.position()).seq == 3
     finally:
         await keeper.stop()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import sys
 from pathlib import Path
 
 import pytest
 
+from postroad.testing.ports import free_port
 from tests.architecture.source_tree import ROOT
 from tests.docs.printed import Printed
 from tests.docs.shell import Shell
@@ -22,13 +22,6 @@ PATTERNS = {"send-and-receive.md", "write-a-consumer.md", "configuration-as-code
 GUIDES = [page for page in sorted((ROOT / "docs" / "howto").glob("*.md")) if page.name not in PATTERNS]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorial").glob("*.md")), *GUIDES]
 RUNNABLE = [page for page in PAGES if steps_of(page)]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def reader(folder: Path, port: int, **more: str) -> dict[str, str]:

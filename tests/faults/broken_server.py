@@ -2,6 +2,7 @@
 
 python broken_server.py late-journal serve     posts are answered before their group is written
 python broken_server.py forgotten-acks serve   acknowledgements are answered and never written
+python broken_server.py own-disk serve         no mistake: what others on this machine write does not count as taken
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -19,7 +21,8 @@ from postroad.cli.main import main
 from postroad.flow import settle
 
 LATE_S = 0.3
-SLOW_S = 0.02
+SLOW_S = {"slow-disk": 0.02, "very-slow-disk": 1.0}
+OWN_DISK_BYTES = 256 << 20
 
 
 class LateJournal:
@@ -61,9 +64,25 @@ class LateJournal:
             self.write(min(count, len(self._held)))
 
 
-def sync_slowly(seam: files.RealFiles, fd: int) -> None:
-    time.sleep(SLOW_S)
-    os.fdatasync(fd)
+def syncing_in(seconds: float) -> Callable[[files.RealFiles, int], None]:
+    def sync_slowly(seam: files.RealFiles, fd: int) -> None:
+        time.sleep(seconds)
+        os.fdatasync(fd)
+
+    return sync_slowly
+
+
+def own_space(seam: files.RealFiles, journal_folder: Path) -> files.Space:
+    """As on a disk that has room for the data folder, what lies beside it, and nothing else."""
+    taken = sum(_allocated(path) for path in journal_folder.parents[1].rglob("*"))
+    return files.Space(OWN_DISK_BYTES - taken, OWN_DISK_BYTES)
+
+
+def _allocated(path: Path) -> int:
+    try:
+        return path.lstat().st_blocks * 512
+    except FileNotFoundError:  # removed meanwhile
+        return 0
 
 
 async def forget(*arguments: Any) -> None:
@@ -76,8 +95,10 @@ if __name__ == "__main__":
         LateJournal().install()
     elif mistake == "forgotten-acks":
         patch.object(settle, "committed", forget).start()
-    elif mistake == "slow-disk":
-        patch.object(files.RealFiles, "fdatasync", sync_slowly).start()
+    elif mistake in SLOW_S:
+        patch.object(files.RealFiles, "fdatasync", syncing_in(SLOW_S[mistake])).start()
+    elif mistake == "own-disk":
+        patch.object(files.RealFiles, "space", own_space).start()
     else:
         sys.exit(f"no such mistake: {mistake}")
     main()

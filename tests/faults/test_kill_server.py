@@ -24,6 +24,8 @@ KILLS = int(os.environ.get("POSTROAD_TEST_SERVER_KILLS", "1"))  # multiplies the
 SEED = int(os.environ.get("POSTROAD_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
 SETTINGS = {"segment_bytes": 4 << 20, "attempts_most": 10_000}
 SHARED = {"acceptance": "shared", "index": "postgres", "secret": "5e" * 32, "attempts_most": 10_000}
+ENOUGH = 2_000  # messages, so that the deaths had something to destroy
+LIVES_MOST = 20
 BROKEN = Path(__file__).with_name("broken_server.py")
 
 
@@ -77,12 +79,13 @@ async def test_a_killed_server_keeps_every_promise(tmp_path: Path, chance: Rando
     server = ServerProcess(tmp_path / "data", SETTINGS)
     load = await load_on(server, chance)
     try:
-        for _ in range(16 * KILLS):
+        lives = 0
+        while lives < 16 * KILLS or len(load.ledger.sessions) <= ENOUGH:  # on a slow machine a life is worth less
             await one_life(server, load)
+            lives += 1
         await after_the_last_life(server, load)
     finally:
         server.kill()
-    assert len(load.ledger.sessions) > 2_000
     await require_whole(server.data)
 
 
@@ -149,14 +152,16 @@ async def test_postgres_may_stop_at_once_under_load(
 async def test_a_broken_server_is_found_out(tmp_path: Path, chance: Random, mistake: str, found: str) -> None:
     server = ServerProcess(tmp_path / "data", SETTINGS, command=(sys.executable, str(BROKEN), mistake, "serve"))
     load = await load_on(server, chance)
-    try:
-        for _ in range(6):
+    for _ in range(LIVES_MOST):
+        try:
             await one_life(server, load)
-        await asyncio.to_thread(server.start)
-        await load.drain(0.3)
-    finally:
-        server.kill()
-    assert any(found in fault for fault in load.ledger.close())
+            await asyncio.to_thread(server.start)
+            await load.drain(0.3)
+        finally:
+            server.kill()
+        if any(found in fault for fault in load.ledger.close()):
+            return
+    pytest.fail(f"{LIVES_MOST} lives of a broken server, and no complaint")
 
 
 @pytest.fixture

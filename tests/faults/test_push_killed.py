@@ -71,10 +71,10 @@ def one_round(server: ServerProcess, key: str, receiving: Receiver, killer: Kill
     killer.killed.clear()
     with Client(access=Access.with_key(server.url, key), retrying=Retrying(tries=1)) as client:
         post(client, text)
-        assert killer.killed.wait(20)
+        assert killer.killed.wait(90)
         first = next(one for one in receiving.at(PATH) if one.delivered.parts[0].data == text.encode())
         server.start()
-        session, deadline = first.delivered.session, time.monotonic() + 30
+        session, deadline = first.delivered.session, time.monotonic() + 90
         while client.trace(session).messages[0].copies[0].state != "delivered":
             assert time.monotonic() < deadline, "the message was not delivered after the restart"
             time.sleep(0.05)

@@ -85,14 +85,17 @@ def test_an_answer_that_comes_byte_by_byte_is_the_same_answer(loop: str) -> None
 
 
 def test_a_late_answer_counts_as_long_as_it_is_in_time(loop: str) -> None:
-    async def script(wire: Wire) -> None:
-        await wire.request()
-        await asyncio.sleep(0.3)
-        await wire.send(OK)
+    def late(seconds: float) -> Script:
+        async def script(wire: Wire) -> None:
+            await wire.request()
+            await asyncio.sleep(seconds)
+            await wire.send(OK)
+
+        return script
 
     async def scenario() -> None:
-        assert (await pushed(script, timeout_s=2.0))[0].status == 200
-        told, _ = await pushed(script, timeout_s=0.1)
+        assert (await pushed(late(0.3), timeout_s=20.0))[0].status == 200
+        told, _ = await pushed(late(20.0), timeout_s=0.1)
         assert told.status is None
         assert "in time" in told.fault
 
@@ -127,7 +130,7 @@ def test_who_does_not_come_to_an_end_is_left_at_the_deadline(loop: str, script: 
         told, _ = await pushed(script, timeout_s=0.4, body=bytes(8 << 20))
         assert told.status is None
         assert "in time" in told.fault
-        assert 0.3 < time.monotonic() - began < 2
+        assert 0.3 < time.monotonic() - began < 30
 
     on(loop, scenario())
 
@@ -148,11 +151,11 @@ def test_who_does_not_come_to_an_end_is_left_at_the_deadline(loop: str, script: 
 def test_who_sends_without_end_is_cut_off_long_before_the_deadline(loop: str, script: Script, reason: str) -> None:
     async def scenario() -> None:
         began = time.monotonic()
-        told, _ = await pushed(script, timeout_s=30.0)
+        told, _ = await pushed(script, timeout_s=100.0)
         assert told.status is None
         assert reason in told.fault
         assert told.body == b""
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 50
 
     on(loop, scenario())
 
@@ -164,7 +167,7 @@ def test_of_a_failure_four_kibibytes_are_kept_and_the_status_counts(loop: str) -
         told, _ = await pushed(after_request(b"HTTP/1.1 503 Busy\r\nContent-Length: 99\r\n\r\nnot", reset=True))
         assert told.status == 503
         slow = endless(b"x", b"HTTP/1.1 410 Gone\r\nContent-Length: 9999\r\n\r\n", pause_s=0.01)
-        told, _ = await pushed(slow, timeout_s=0.3)
+        told, _ = await pushed(slow, timeout_s=2.0)
         assert told.status == 410
 
     on(loop, scenario())
@@ -237,7 +240,7 @@ def test_an_early_refusal_of_a_large_body_is_heard(loop: str) -> None:
     async def refuses(wire: Wire) -> None:
         await wire.reader.readuntil(b"\r\n\r\n")
         await wire.send(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(5)  # until it has been heard
 
     async def scenario() -> None:
         told, _ = await pushed(refuses, body=bytes(32 << 20))
@@ -288,18 +291,22 @@ def test_a_connection_that_dies_under_a_request_is_replaced_once(loop: str) -> N
 
 
 def test_what_a_receiver_sends_between_requests_is_never_taken_for_an_answer(loop: str) -> None:
-    async def talks(wire: Wire) -> None:
-        await wire.request()
-        await wire.send(OK)
-        await asyncio.sleep(0.05)
-        await wire.send(SECOND)
-        await asyncio.sleep(5)
-
     async def scenario() -> None:
+        has_talked = asyncio.Event()
+
+        async def talks(wire: Wire) -> None:
+            await wire.request()
+            await wire.send(OK)
+            await asyncio.sleep(0.05)
+            await wire.send(SECOND)
+            has_talked.set()
+            await asyncio.sleep(5)
+
         async with receiving(talks) as receiver:
             out = pusher()
             await out.push(to(receiver))
-            await asyncio.sleep(0.15)
+            await has_talked.wait()
+            await asyncio.sleep(0.1)
             assert (await out.push(to(receiver))).body == b"ok"
             assert receiver.connections == 2
             await out.close()
@@ -311,10 +318,9 @@ def test_nobody_waits_for_another_receiver(loop: str) -> None:
     async def scenario() -> None:
         async with receiving(_never) as hanging, receiving(answering(OK, OK, OK)) as good:
             out = pusher()
-            stuck = [asyncio.create_task(out.push(to(hanging, timeout_s=1.0))) for _ in range(50)]
-            began = time.monotonic()
+            stuck = [asyncio.create_task(out.push(to(hanging, timeout_s=3.0))) for _ in range(50)]
             assert [(await out.push(to(good))).status for _ in range(3)] == [200] * 3
-            assert time.monotonic() - began < 0.7
+            assert not any(told.done() for told in stuck)
             assert {(await told).status for told in stuck} == {None}
             await out.close()
 

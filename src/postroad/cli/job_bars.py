@@ -6,7 +6,7 @@ Kept rule: they are drawn on standard error, and only while a terminal looks at 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -21,9 +21,14 @@ if TYPE_CHECKING:
 
 @contextmanager
 def job_bar(
-    out: Output, spark: SparkSession, what: str, total: float | None = None, unit: str = "rows"
+    out: Output,
+    spark: SparkSession,
+    what: str,
+    total: float | None = None,
+    unit: str = "rows",
+    counted: Callable[[], int] | None = None,
 ) -> Iterator[Advance]:
-    """A bar for a job; call what it yields with the rows done so far, where they are known."""
+    """A bar for a job; call what it yields with the rows done so far, or say by ``counted`` where they are counted."""
     if out.as_json or not sys.stderr.isatty():
         yield lambda done: None
         return
@@ -32,7 +37,14 @@ def job_bar(
     name_stages(spark, what)
     with _progress() as bars:
         job = bars.add_task(what, total=total, unit=unit)
-        with watched(spark, _StageBars(bars).show):
+        stages = _StageBars(bars)
+
+        def show(at_work: list[Stage]) -> None:
+            stages.show(at_work)
+            if counted is not None:
+                bars.update(job, completed=counted())
+
+        with watched(spark, show):
             yield lambda done: bars.update(job, completed=done)
 
 
@@ -65,4 +77,5 @@ class _StageBars:
         for name, stage in named.items():
             if name not in self._shown:
                 self._shown[name] = self._bars.add_task(name, total=stage.tasks, unit="tasks")
-            self._bars.update(self._shown[name], completed=stage.done, total=stage.tasks)
+            unit = f"tasks, {stage.rows:,} rows" if stage.rows else "tasks"
+            self._bars.update(self._shown[name], completed=stage.done, total=stage.tasks, unit=unit)

@@ -98,10 +98,20 @@ class DeliverStage:
                 answers.append(Settled(token=token, code="token.unknown", detail="No delivery of yours has this token"))
         if taken and settlement.outcome is Wish.ACK:
             over_by_now = await acknowledge(self._desk, self._clock.now_us(), service.gcid, taken)
-            answers = [_over(one.token) if self._tokens.number(one.token) in over_by_now else one for one in answers]
+            answers = [
+                await self._ended_meanwhile(one.token, service)
+                if self._tokens.number(one.token) in over_by_now
+                else one
+                for one in answers
+            ]
         elif taken:
             await committed(self._desk, self._give_back(service, settlement, taken))
         return SettlementResult(settled=tuple(answers))
+
+    async def _ended_meanwhile(self, token: str, service: Service) -> Settled:
+        """Of a delivery that another step ended while this one was under way; an acknowledgement said twice is no fault."""
+        found = await self._answers.delivery(token, service.gcid)
+        return Settled(token=token) if found.state is State.DELIVERED else _over(token)
 
     def _give_back(self, service: Service, settlement: Settlement, taken: list[Queued]) -> Step:
         numbers = tuple(dict.fromkeys(queued.number for queued in taken))

@@ -16,7 +16,6 @@ import pwd
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -25,6 +24,7 @@ from pathlib import Path
 from types import TracebackType
 
 from postroad.errors import Misconfigured
+from postroad.testing.ports import free_port
 from postroad.testing.postgres_programs import find_programs
 
 START_TIMEOUT_S = 60.0
@@ -140,7 +140,7 @@ class PostgresServer:
         if self.is_running:
             return
         for _ in range(1 if self.port else 3):  # a free port can be taken by another process before the server binds it
-            port = self.port or _free_port()
+            port = self.port or free_port()
             if self._launch(port):
                 self.port = port
                 return
@@ -232,10 +232,3 @@ class PostgresServer:
         return (
             len(lines) > 7 and self._process is not None and lines[0] == str(self._process.pid) and "ready" in lines[7]
         )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -21,6 +21,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from postroad.testing.ports import free_port
+
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 60.0
 LOOK_EVERY_S = 0.01
@@ -43,7 +45,7 @@ class ServerProcess:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self.data = data
-        self.port = _free_port()
+        self.port = free_port()
         self.settings: dict[str, object] = {
             "least_free_bytes": 0,
             "log_level": "warning",
@@ -156,10 +158,3 @@ class ServerProcess:
                 time.sleep(LOOK_EVERY_S)
         self.kill()
         raise ServerDidNotStart(f"the server on {self.data} did not start; it said:\n{self.log[-3000:]}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,6 +23,7 @@ class Stage(NamedTuple):
     name: str
     tasks: int
     done: int
+    rows: int = 0  # that it has read so far
 
 
 Watcher = Callable[[list[Stage]], None]
@@ -55,7 +56,11 @@ def name_stages(spark: SparkSession, name: str) -> None:
 def stages_at_work(spark: SparkSession) -> list[Stage]:
     try:
         tracker = spark.sparkContext.statusTracker()
-        found = [tracker.getStageInfo(number) for number in sorted(tracker.getActiveStageIds())]
-    except Exception:  # a session that is being stopped answers with anything
+        store: Any = spark.sparkContext._jsc.sc().statusStore()
+        return [_stage(store.lastStageAttempt(number)) for number in sorted(tracker.getActiveStageIds())]
+    except Exception:  # a session that is being stopped, or a stage that is just beginning, answers with anything
         return []
-    return [Stage(one.name, one.numTasks, one.numCompletedTasks) for one in found if one is not None]
+
+
+def _stage(data: Any) -> Stage:
+    return Stage(data.name(), data.numTasks(), data.numCompleteTasks(), data.inputRecords() + data.shuffleReadRecords())

@@ -184,9 +184,9 @@ async def test_a_flood_does_not_wait_for_looks(trade: Trade, monkeypatch: pytest
     await trade.limit(queued_messages=1)
     await trade.post()
     monkeypatch.setattr(allow, "WAITING_MOST", 3)
-    monkeypatch.setattr(trade.network.allowances, "_rests_until", trade.network.clock.monotonic() + 0.2)
+    monkeypatch.setattr(trade.network.allowances, "_rests_until", trade.network.clock.monotonic() + 1.0)
     posts = [asyncio.create_task(trade.refused()) for _ in range(10)]
-    done, waiting = await asyncio.wait(posts, timeout=0.1)
+    done, waiting = await asyncio.wait(posts, timeout=0.3)
     assert (len(done), len(waiting)) == (7, 3)
     assert {(await post).code for post in posts} == {"limit.storage"}
 

@@ -143,6 +143,6 @@ async def test_the_loop_sleeps_until_something_is_due_and_wakes_for_what_is_due_
             expires_at_us = clock.now_us() + int(lifetime_s * SECOND_US)
             message = Message(to=(Recipient("Acme/One"),), type=MessageType.REQUEST, expires_at_us=expires_at_us)
             await running.network.post(buyer, message)
-        [error] = await running.network.poll(buyer, PollRequest(wait_s=5))
+        [error] = await running.network.poll(buyer, PollRequest(wait_s=30))
         assert error.status is not None
         loop.cancel()

@@ -119,12 +119,12 @@ async def test_what_is_stored_waits_and_flows_again(name: str) -> None:
 async def test_a_poll_that_waits_is_given_nothing_any_more() -> None:
     async with town() as at:
         assert await at.post(SUPPLY, FIRST) is None
-        waiting = asyncio.create_task(at.network.poll(at.caller(SUPPLY), PollRequest(wait_s=30)))
+        waiting = asyncio.create_task(at.network.poll(at.caller(SUPPLY), PollRequest(wait_s=60)))
         await asyncio.sleep(0.01)
         await suspend(at, SUPPLY)
         assert await at.answer(FIRST) is None  # now something is there
         with pytest.raises(Refused, match=r"service\.suspended"):
-            await asyncio.wait_for(waiting, 10)
+            await asyncio.wait_for(waiting, 30)
         await suspend(at, SUPPLY, "")
         assert len(await at.poll(SUPPLY)) == 1
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from types import TracebackType
 
 import pyspark
 
+from postroad.testing.ports import free_port
 from postroad.warehouse.java import java_home
 
 STARTING_S = 90.0
@@ -28,7 +28,7 @@ class SparkCluster:
     def __init__(self, folder: Path, workers: int = 2) -> None:
         self._folder = folder
         self._workers = workers
-        self._port = _free_port()
+        self._port = free_port()
         self._processes: list[subprocess.Popen[bytes]] = []
 
     @property
@@ -82,13 +82,6 @@ class SparkCluster:
         while log.read_text(errors="replace").count(words) < times:
             assert time.monotonic() < deadline, f"the cluster did not start:\n{log.read_text(errors='replace')[-2000:]}"
             time.sleep(0.1)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _processes() -> list[int]:

@@ -9,23 +9,23 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from postroad.bootstrap.running import JOURNAL_FOLDER
+from postroad.warehouse.bulk.archive import pieces_of
+from postroad.warehouse.bulk.configuration import directories_in
+from postroad.warehouse.bulk.job import lane_rows
+from postroad.warehouse.bulk.reading import Unsaid
+from postroad.warehouse.bulk.routing import RouteLane
 from tests.warehouse.conftest import QUICK_START
 from tests.warehouse.pipeline.landed import events, landed, made_up_journal
 from tests.warehouse.pipeline.spark_cluster import SparkCluster
 
-COMMAND = (
-    sys.executable,
-    "-c",
-    "from postroad.cli.main import main; main()",
-    "pipeline",
-    "run",
-    "--log-only",
-    "--json",
-)
+POSTROAD = (sys.executable, "-c", "from postroad.cli.main import main; main()")
 JOB_S = 240.0
 pytestmark = [
     pytest.mark.cluster,
@@ -39,7 +39,7 @@ def test_a_cluster_lands_the_same_rows_though_an_executor_is_killed(tmp_path: Pa
     source = made_up_journal(tmp_path / "data" / JOURNAL_FOLDER, messages=8_000)
     tables = tmp_path / "data" / "warehouse"
     with SparkCluster(tmp_path / "cluster") as cluster:
-        job = _start(cluster.master, tmp_path / "data")
+        job = _start(cluster.master, "pipeline", "run", "--log-only", "--json", "--data", str(tmp_path / "data"))
         try:
             _wait_until_tasks_write(job, tables)
             killed = cluster.executors()[0]
@@ -47,13 +47,35 @@ def test_a_cluster_lands_the_same_rows_though_an_executor_is_killed(tmp_path: Pa
             said, complaints = job.communicate(timeout=JOB_S)
         finally:
             job.kill()
+        routed = _routed_by(cluster, tmp_path)
     assert job.returncode == 0, complaints
     assert json.loads(said)["landed"]["upto"] == source.head()
     assert landed(tables).equals(events(source))
+    assert routed == _routed_here(tmp_path)
 
 
-def _start(master: str, data: Path) -> subprocess.Popen[str]:
-    options = ("--data", str(data), "--master", master, "--driver-memory", "1g")
+def _routed_by(cluster: SparkCluster, folder: Path) -> list[dict[str, Any]]:
+    """The journal as an archive, routed by the workers of the cluster, which write what they found themselves."""
+    archive, out = str(folder / "data" / JOURNAL_FOLDER), folder / "routed"
+    job = _start(cluster.master, "bulk", "route", "--in", archive, "--out", str(out), "--json")
+    _, complaints = job.communicate(timeout=JOB_S)
+    assert job.returncode == 0, complaints
+    return _sorted(pq.read_table(out / "parquet"))
+
+
+def _routed_here(folder: Path) -> list[dict[str, Any]]:
+    """The same without Spark."""
+    archive = str(folder / "data" / JOURNAL_FOLDER)
+    batches = lane_rows(pieces_of(archive), RouteLane(), directories_in(archive).latest(), Unsaid(at_us=1))
+    return _sorted(pa.Table.from_batches(batches))
+
+
+def _sorted(rows: pa.Table) -> list[dict[str, Any]]:
+    return sorted(rows.to_pylist(), key=lambda row: (row["position"], row["copy"] or 0))
+
+
+def _start(master: str, *command: str) -> subprocess.Popen[str]:
+    options = ("--master", master, "--driver-memory", "1g")
     conf = {
         "spark.driver.extraJavaOptions": QUICK_START,
         "spark.executor.extraJavaOptions": QUICK_START,
@@ -64,7 +86,11 @@ def _start(master: str, data: Path) -> subprocess.Popen[str]:
     given = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("POSTROAD_")}
     return subprocess.Popen(
-        [*COMMAND, *options, *given], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*POSTROAD, *command, *options, *given],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 

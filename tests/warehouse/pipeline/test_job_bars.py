@@ -6,12 +6,13 @@ import io
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import Progress
 
 from postroad.cli.job_bars import _StageBars, job_bar
 from postroad.cli.output import Output
-from postroad.warehouse.progress import Stage
+from postroad.warehouse.progress import Stage, watched
 
 
 def shown(bars: Progress) -> list[tuple[str, float, float | None]]:
@@ -27,6 +28,18 @@ def test_stages_come_advance_and_go() -> None:
     assert shown(bars) == [("1. reading", 3, 4)]
     stages.show([])
     assert shown(bars) == []
+
+
+def test_a_stage_says_how_many_rows_it_has_read(spark: SparkSession) -> None:
+    """Watched while a job is at work that takes long enough to be seen, whatever the machine does meanwhile."""
+    heard: list[Stage] = []
+    with watched(spark, heard.extend):
+        slow = spark.range(0, 2_000_000, 1, 8).repartition(4).selectExpr("sum(id * pmod(hash(id), 97))")
+        while not any(stage.rows for stage in heard):
+            slow.collect()
+    seen = next(stage for stage in heard if stage.rows)
+    assert 0 <= seen.done <= seen.tasks
+    assert seen.rows <= 2_000_000
 
 
 @pytest.mark.parametrize("as_json", [True, False])

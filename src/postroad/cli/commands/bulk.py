@@ -62,8 +62,9 @@ def route(
     network = _directory(archive, pieces[0].form if pieces else Form.JOURNAL, files, data)
     spark = cluster.session("postroad bulk route")
     unsaid = Unsaid(sender=sender, at_us=_at_us(at))
-    run = LaneRun(lane=RouteLane(), pieces=pieces, directory=network, unsaid=unsaid)
-    with job_bar(out, spark, "routing"):
+    rows = spark.sparkContext.accumulator(0)
+    run = LaneRun(lane=RouteLane(), pieces=pieces, directory=network, unsaid=unsaid, rows=rows)
+    with job_bar(out, spark, "routing", counted=lambda: int(rows.value)):
         counts = write(spark, run, folder, ndjson=ndjson)
     _report(out, counts, folder)
 

@@ -60,8 +60,9 @@ def whatif(
     if rows:
         require_new(rows)
     spark = cluster.session("postroad whatif")
-    run = WhatIfRun(question=question, pieces=pieces_of(journal))
-    with job_bar(out, spark, "comparing"):
+    counted = spark.sparkContext.accumulator(0)
+    run = WhatIfRun(question=question, pieces=pieces_of(journal), rows=counted)
+    with job_bar(out, spark, "comparing", counted=lambda: int(counted.value)):
         report = report_of(spark, kept(spark, compared_rows(spark, run), rows), question)
     out.value(as_json(report))
     show_report(out, report)

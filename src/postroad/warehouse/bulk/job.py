@@ -20,7 +20,7 @@ from postroad.warehouse.bulk.lane import Lane, handled, schema_of
 from postroad.warehouse.bulk.reading import Unsaid, read
 
 if TYPE_CHECKING:
-    from pyspark import Broadcast
+    from pyspark import Accumulator, Broadcast
     from pyspark.sql import DataFrame, SparkSession
 
 SHARES_PER_CORE = 4  # so that a slow share does not leave a core idle for long
@@ -37,6 +37,7 @@ class LaneRun:
     pieces: Sequence[Piece]
     directory: Directory
     unsaid: Unsaid = field(default_factory=Unsaid)
+    rows: Accumulator[int] | None = None  # counts them while they are made, for whoever watches
 
 
 def result_of(spark: SparkSession, run: LaneRun) -> DataFrame:
@@ -53,6 +54,14 @@ def shares_of(pieces: Sequence[Piece], most: int) -> Shares:
     heaviest_first = sorted(pieces, key=lambda piece: -piece.weight)
     count = max(1, min(len(pieces), most))
     return [heaviest_first[share::count] for share in range(count)]
+
+
+def counted(batches: Batches, rows: Accumulator[int] | None) -> Batches:
+    """The batches as they are; their rows are told to the driver whenever a share is done."""
+    for batch in batches:
+        if rows is not None:
+            rows += batch.num_rows
+        yield batch
 
 
 def over_shares(
@@ -73,10 +82,10 @@ def over_shares(
 def lane_work(spark: SparkSession, run: LaneRun) -> Callable[[Iterator[Piece]], Batches]:
     """The run's work on a share, as a function that can be sent to workers."""
     text: Broadcast[DirectoryText] = spark.sparkContext.broadcast(text_of(run.directory))
-    lane, unsaid = run.lane, run.unsaid
+    lane, unsaid, rows = run.lane, run.unsaid, run.rows
 
     def work_on(pieces: Iterator[Piece]) -> Batches:
-        return lane_rows(pieces, lane, directory_from(text.value), unsaid)
+        return counted(lane_rows(pieces, lane, directory_from(text.value), unsaid), rows)
 
     return work_on
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from postroad.core.codecs.lexical import write_time
 from postroad.warehouse.bulk.archive import Piece
 from postroad.warehouse.bulk.directory_text import DirectoryText, directory_from, text_of
-from postroad.warehouse.bulk.job import SHARES_PER_CORE, Batches, over_shares, shares_of
+from postroad.warehouse.bulk.job import SHARES_PER_CORE, Batches, counted, over_shares, shares_of
 from postroad.warehouse.whatif import tables
 from postroad.warehouse.whatif.billing import bills
 from postroad.warehouse.whatif.report import Report
@@ -18,7 +18,7 @@ from postroad.warehouse.whatif.rows import SCHEMA, batches
 from postroad.warehouse.whatif.traffic import Question, Window, rows_of
 
 if TYPE_CHECKING:
-    from pyspark import Broadcast
+    from pyspark import Accumulator, Broadcast
     from pyspark.sql import DataFrame, SparkSession
 
 TODAY, THEN = "today", "then"
@@ -28,6 +28,7 @@ TODAY, THEN = "today", "then"
 class WhatIfRun:
     question: Question
     pieces: Sequence[Piece]
+    rows: Accumulator[int] | None = None  # counts them while they are made, for whoever watches
 
 
 def compared_rows(spark: SparkSession, run: WhatIfRun) -> DataFrame:
@@ -35,16 +36,19 @@ def compared_rows(spark: SparkSession, run: WhatIfRun) -> DataFrame:
     question = run.question
     texts = spark.sparkContext.broadcast((text_of(question.before), text_of(question.after)))
     shares = shares_of(run.pieces, SHARES_PER_CORE * spark.sparkContext.defaultParallelism)
-    return over_shares(spark, shares, _pass(texts, question.window, question.as_it_was), SCHEMA)
+    return over_shares(spark, shares, _pass(texts, question.window, question.as_it_was, run.rows), SCHEMA)
 
 
 def _pass(
-    texts: Broadcast[tuple[DirectoryText, DirectoryText]], window: Window, as_it_was: bool
+    texts: Broadcast[tuple[DirectoryText, DirectoryText]],
+    window: Window,
+    as_it_was: bool,
+    rows: Accumulator[int] | None,
 ) -> Callable[[Iterator[Piece]], Batches]:
     def work_on(pieces: Iterator[Piece]) -> Batches:
         before, after = map(directory_from, texts.value)
         question = Question(before=before, after=after, window=window, as_it_was=as_it_was)
-        return batches(rows_of(pieces, question))
+        return counted(batches(rows_of(pieces, question)), rows)
 
     return work_on
 

@@ -107,7 +107,7 @@ async def test_a_cancelled_append_is_in_the_journal_or_not_but_never_half(tmp_pa
             await asyncio.sleep(0)
         task.cancel()
         await asyncio.wait([task])
-        await asyncio.wait_for(journal._idle.wait(), 5)
+        await asyncio.wait_for(journal._idle.wait(), 30)
     await journal.append([NewRecord(b"end", None)])
     kept = [record.facts for record in journal.read_sync(0).records]
     assert kept == [*sorted(set(kept[:-1]), key=int), b"end"]

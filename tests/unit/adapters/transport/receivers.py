@@ -140,7 +140,7 @@ def pusher(resolver: Answers | None = None, allow: tuple[str, ...] = (NAME,), **
 
 
 def to(receiver: Receiver, *, scheme: str = "http", host: str = NAME, **options: Any) -> PushRequest:
-    values: dict[str, Any] = {"headers": {"webhook-id": "one"}, "body": b"hello", "timeout_s": 5.0, **options}
+    values: dict[str, Any] = {"headers": {"webhook-id": "one"}, "body": b"hello", "timeout_s": 30.0, **options}
     return PushRequest(url=f"{scheme}://{host}:{receiver.port}/in", **values)
 
 

@@ -48,7 +48,7 @@ class Served:
         self.loop.run_forever()
         self.loop.close()
 
-    def wait(self, work: Any, timeout_s: float = 10.0) -> Any:
+    def wait(self, work: Any, timeout_s: float = 30.0) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout_s)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -107,7 +107,7 @@ class Wire:
     """A raw connection: ``send`` bytes, ``read`` one response at a time, ``ended`` when the server has closed."""
 
     def __init__(self, port: int, context: ssl.SSLContext | None = None) -> None:
-        self.sock: socket.socket = socket.create_connection(("127.0.0.1", port), timeout=8)
+        self.sock: socket.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
         if context is not None:
             self.sock = context.wrap_socket(self.sock, server_hostname="localhost")
         self._buffer = b""
@@ -183,7 +183,7 @@ def ask(port: int, data: bytes) -> Response:
         return wire.read()
 
 
-def eventually(condition: Callable[[], bool], within_s: float = 3.0) -> bool:
+def eventually(condition: Callable[[], bool], within_s: float = 20.0) -> bool:
     deadline = time.monotonic() + within_s
     while not condition():
         if time.monotonic() > deadline:

@@ -190,7 +190,7 @@ def test_bodies_are_limited_by_route_and_in_general() -> None:
 
 def test_a_refusal_waits_for_the_answers_before_it_and_is_readable_by_a_client_that_still_sends() -> None:
     with (
-        serving({("POST", "/m"): echo}, max_body=100, limits=HttpLimits(linger_s=2)) as served,
+        serving({("POST", "/m"): echo}, max_body=100, limits=HttpLimits(linger_s=20)) as served,
         Wire(served.port) as wire,
     ):
         wire.send(post(b"Content-Length: 2\r\n", b"ok") + post(b"Content-Length: 3000000\r\n", b"a" * 3_000_000))
@@ -198,4 +198,4 @@ def test_a_refusal_waits_for_the_answers_before_it_and_is_readable_by_a_client_t
         assert wire.read().status == 413
         began = time.monotonic()
         assert wire.ended()
-        assert time.monotonic() - began < 1, "the end is told at once, while what still comes is let in"
+        assert time.monotonic() - began < 10, "the end is told at once, while what still comes is let in"

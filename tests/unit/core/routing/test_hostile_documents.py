@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -108,10 +108,10 @@ def nested(depth: int, leaves: int) -> str:
 def test_a_large_and_deep_document_takes_little_time(condition) -> None:  # type: ignore[no-untyped-def]
     looked_at = subject(xml(nested(250, 150_000)))
     looked_at.values(body("/none"))  # parses
-    started = perf_counter()
+    started = process_time()
     held = compiled(condition)(looked_at)
     seen = looked_at.seen
-    assert perf_counter() - started < 2.0
+    assert process_time() - started < 2.0
     assert not held
     assert len(seen) >= 2
 
@@ -139,10 +139,10 @@ def test_patterns_look_at_so_much_of_a_message_and_no_more() -> None:
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(.*a){20}b", "(x+x+)+y", "^(([a-z])+.)+[A-Z]([a-z])+$"])
 def test_a_pattern_that_would_run_for_years_elsewhere_ends_at_once(pattern: str) -> None:
     search = pattern_of(pattern)
-    started = perf_counter()
+    started = process_time()
     for text in ("a" * 100_000 + "!", "x" * 100_000):
         search(text)
-    assert perf_counter() - started < 1.0
+    assert process_time() - started < 1.0
 
 
 @pytest.mark.req("R2", "Z3")

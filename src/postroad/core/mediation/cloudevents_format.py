@@ -5,27 +5,41 @@ An event has one document. A message of several is an event whose data lists the
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import msgspec
 from msgspec import Struct
 
-from postroad.core.codecs.cloudevents import CloudEvent, read_binary, read_structured, write_structured
-from postroad.core.codecs.faults import malformed
+from postroad.core.codecs.cloudevents import (
+    STRUCTURED,
+    Attribute,
+    CloudEvent,
+    is_attribute_name,
+    read_binary,
+    read_structured,
+    write_structured,
+)
 from postroad.core.codecs.json_parts import read_parts, write_part
 from postroad.core.codecs.json_shapes import JsonPart
-from postroad.core.codecs.lexical import write_time
+from postroad.core.codecs.json_syntax import decode
+from postroad.core.codecs.lexical import read_time, write_time
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.parts import JSON
-from postroad.core.mediation.entities import has_own_id, left_out, read_line
+from postroad.core.mediation.losses import expiry_lost, headers_lost, id_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
-from postroad.core.mediation.setting import Setting, cut, stretches
+from postroad.core.mediation.part_names import read_line
+from postroad.core.mediation.setting import Setting, cut, mark_of, stretches
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Message, Part, Property, PropertyType
+from postroad.errors import Refused
 
-MEDIA_TYPE = "application/cloudevents+json"
 PARTS = "application/vnd.postroad.parts+json"
 PREFIX = "ce."
 UNTYPED = "postroad.message"  # the type of an event whose message has no topic
+PLACE = "CloudEvents"
+TEXTS = ("source", "subject", "time", "dataschema")
+_INTEGERS = range(-(1 << 31), 1 << 31)
 
 
 class Parts(Struct, omit_defaults=True, forbid_unknown_fields=True):
@@ -44,13 +58,13 @@ def is_binary(wire: Wire) -> bool:
 
 
 def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
-    binary = is_binary(wire)
-    event = read_binary(wire.headers, wire.body, limits) if binary else read_structured(wire.body, limits)
+    if is_binary(wire):
+        event = read_binary(wire.headers, wire.body, limits)
+        return Taken(format=Format.CLOUDEVENTS, parts=_parts(event, limits), header=_header(event))
+    event = read_structured(wire.body, limits)
     parts = _parts(event, limits)
-    setting = None
-    if not binary:
-        sizes = tuple([len(part.data) for part in parts])
-        setting = Setting(Format.CLOUDEVENTS, wire.content_type or MEDIA_TYPE, cut(wire.body, stretches(parts)), sizes)
+    media_type = wire.content_type if media_type_of(wire.content_type) == STRUCTURED else STRUCTURED
+    setting = Setting(Format.CLOUDEVENTS, media_type, cut(wire.body, stretches(parts)), mark_of(parts))
     return Taken(format=Format.CLOUDEVENTS, parts=parts, setting=setting, header=_header(event))
 
 
@@ -59,28 +73,20 @@ def _parts(event: CloudEvent, limits: WireLimits) -> tuple[Part, ...]:
         return ()
     kind = event.data_content_type or JSON
     if media_type_of(kind) != PARTS:
-        return (Part(id="1", content_type=read_line(kind, "type", limits), data=bytes(event.data)),)
-    try:
-        listed = _PARTS.decode(event.data)
-    except msgspec.DecodeError as fault:
-        raise malformed(f"the data is not the list of parts that its type promises: {fault}", "/data") from None
+        return (Part(id="1", content_type=read_line(kind, "type", limits), data=event.data),)
+    listed = decode(event.data, _PARTS, limits)
     return read_parts(listed.documents, listed.attachments, limits)
 
 
 def _header(event: CloudEvent) -> Message:
-    said = (
-        ("source", event.source),
-        ("subject", event.subject),
-        ("time", event.time),
-        ("dataschema", event.data_schema),
-    )
+    said = zip(TEXTS, (event.source, event.subject, event.time, event.data_schema), strict=True)
     properties = [Property(PREFIX + name, text) for name, text in said if text]
-    properties += [_extension(name, value) for name, value in event.extensions]
+    properties += [_property(name, value) for name, value in event.extensions]
     topic = "" if event.type == UNTYPED else event.type
     return Message(topic=topic, handle=event.id, properties=tuple(properties))
 
 
-def _extension(name: str, value: str | int | bool) -> Property:
+def _property(name: str, value: Attribute) -> Property:
     if isinstance(value, bool):
         return Property(PREFIX + name, "true" if value else "false", PropertyType.BOOLEAN)
     return Property(PREFIX + name, str(value), PropertyType.NUMBER if isinstance(value, int) else PropertyType.STRING)
@@ -90,23 +96,23 @@ def give(message: Outgoing) -> Given:
     setting = message.in_setting(Format.CLOUDEVENTS)
     if setting is not None:
         return Given(media_type=setting.media_type, body=setting.filled(message.parts))
-    event = event_of(message)
-    single = message.parts[0] if len(message.parts) == 1 and not message.parts[0].attachment else None
-    dropped = left_out([single], "CloudEvents") if single is not None else []
-    if single is not None and has_own_id(single, 1):
-        dropped.append(f"part {single.id}: its id has no place in CloudEvents")
-    return Given(media_type=MEDIA_TYPE, body=[write_structured(event)], dropped=tuple(dropped))
+    dropped = [f"the property {entry.name[:80]} has no place in {PLACE}" for entry in _misfits(message.properties)]
+    if _is_plain(message.parts):
+        [part] = message.parts
+        dropped += [*id_lost(part, PLACE), *headers_lost(part, PLACE), *expiry_lost(part, PLACE)]
+    return Given(media_type=STRUCTURED, body=[write_structured(event_of(message))], dropped=tuple(dropped))
 
 
 def event_of(message: Outgoing) -> CloudEvent:
     """The event that stands for a message."""
-    said = {entry.name.removeprefix(PREFIX): entry for entry in message.properties if entry.name.startswith(PREFIX)}
-    texts = {name: said.pop(name).value if name in said else "" for name in ("source", "subject", "time", "dataschema")}
+    misfits = {entry.name for entry in _misfits(message.properties)}
+    said = {name: entry for name, entry in _said(message.properties) if entry.name not in misfits}
+    texts = {name: said.pop(name).value if name in said else "" for name in TEXTS}
     kind, data = _data(message.parts)
     return CloudEvent(
-        id=message.handle or message.session or "1",
-        source=texts["source"] or f"/{message.sender}",
-        type=message.topic or UNTYPED,
+        id=_first_text(message.handle, message.session) or "1",
+        source=_first_text(texts["source"], f"/{message.sender}") or "/",
+        type=_first_text(message.topic) or UNTYPED,
         subject=texts["subject"],
         time=texts["time"] or (write_time(message.posted_at_us) if message.posted_at_us else ""),
         data_content_type=kind,
@@ -116,18 +122,59 @@ def event_of(message: Outgoing) -> CloudEvent:
     )
 
 
-def _value(entry: Property) -> str | int | bool:
+def _first_text(*texts: str) -> str:
+    return next((text for text in texts if text and text.isprintable()), "")
+
+
+def _said(properties: Iterable[Property]) -> list[tuple[str, Property]]:
+    """The properties that are attributes, with the names that they have there."""
+    return [(entry.name.removeprefix(PREFIX), entry) for entry in properties if entry.name.startswith(PREFIX)]
+
+
+def _misfits(properties: Iterable[Property]) -> list[Property]:
+    """Those that only look like attributes: their names or values cannot stand in an event."""
+    return [entry for name, entry in _said(properties) if not _fits(name, entry.value)]
+
+
+def _fits(name: str, value: str) -> bool:
+    if not value.isprintable() or not (value or name not in TEXTS):
+        return False
+    if name == "time":
+        return _is_time(value)
+    return name in TEXTS or is_attribute_name(name)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return bool(read_time(text, ""))
+    except Refused:
+        return False
+
+
+def _value(entry: Property) -> Attribute:
     if entry.type is PropertyType.BOOLEAN:
-        return entry.value in ("true", "1")
-    if entry.type is PropertyType.NUMBER and entry.value.lstrip("-").isdecimal():
+        return entry.value == "true"
+    if (
+        entry.type is PropertyType.NUMBER
+        and entry.value.removeprefix("-").isdecimal()
+        and int(entry.value) in _INTEGERS
+    ):
         return int(entry.value)
     return entry.value
 
 
-def _data(parts: tuple[Part, ...]) -> tuple[str, bytes | None]:
+def _is_plain(parts: Sequence[Part]) -> bool:
+    """Whether the event's data are the document itself: there is one, and its type can be named."""
+    if len(parts) != 1 or parts[0].attachment:
+        return False
+    kind = parts[0].content_type
+    return kind.isascii() and kind.isprintable() and media_type_of(kind) != PARTS
+
+
+def _data(parts: Sequence[Part]) -> tuple[str, bytes | None]:
     if not parts:
         return "", None
-    if len(parts) == 1 and not parts[0].attachment:
+    if _is_plain(parts):
         return parts[0].content_type, parts[0].data
     documents = [write_part(part) for part in parts if not part.attachment]
     attachments = [write_part(part) for part in parts if part.attachment]

@@ -5,98 +5,118 @@ Types and ids stay as they are, transfer encodings are undone, large parts go in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
+from msgspec.structs import replace
+
+from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.dime import MEDIA_TYPE, Record, TypeFormat, read_dime, write_dime
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import OCTETS
-from postroad.core.mediation.entities import cid_of, has_own_id, id_of_uri, left_out, read_line
+from postroad.core.codecs.soap.plain import version_of
+from postroad.core.mediation.entities import further
+from postroad.core.mediation.losses import expiry_lost, headers_lost, located, places_lost, spelling_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
-from postroad.core.mediation.rooted import is_envelope, own_envelope, take_root
-from postroad.core.mediation.setting import Pieces, Setting, Slot, cut
+from postroad.core.mediation.part_names import LOCATION, has_own_id, id_and_location, one_line, read_line, uri_of
+from postroad.core.mediation.rooted import Envelope, Root, own_envelope, root_lost, take_root
+from postroad.core.mediation.setting import Setting, Slot, cut, mark_of
+from postroad.core.mediation.soap_format import action_of
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
 URI_TYPE = "X-Dime-Type"  # what a record's type was, where that was a URI
+OF_A_URI = "text/xml"  # the media type that stands for it
+PLACE = "DIME"
 
 
 def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
     message = read_dime(wire.body, limits)
     records = [record for record in message.records if record.type_format is not TypeFormat.NONE or record.id]
-    if not records:
-        return Taken(format=Format.DIME, parts=(), notes=message.tolerated)
-    first, *others = records
-    if not is_envelope(bytes(first.data)):
-        parts = tuple([_part(record, number, limits) for number, record in enumerate(records, 1)])
-        pieces = cut(wire.body, _stretches(records, parts, 0))
-        return Taken(format=Format.DIME, parts=parts, setting=_setting(pieces, parts, wire), notes=message.tolerated)
-    root = take_root(bytes(first.data), limits, first.id)
-    count = len(root.documents)
-    attached = [_part(record, number, limits) for number, record in enumerate(others, count + 1)]
-    parts = (*root.documents, *attached)
-    pieces = cut(wire.body, _stretches(others, parts, count)) if root.is_as_came else ()
-    setting = _setting(pieces, parts, wire, root.pieces)
+    is_rooted = bool(records) and version_of(bytes(records[0].data)) is not None
+    root = _root(records[0], limits) if is_rooted else Root(())
+    others = records[1:] if is_rooted else records
+    first = len(root.documents)
+    parts = (*root.documents, *[_part(record, number, limits) for number, record in enumerate(others, first + 1)])
+    setting = Setting(
+        Format.DIME,
+        MEDIA_TYPE,
+        wire=cut(wire.body, chain(root.stretches(), _stretches(others, parts, first))) if root.is_as_came else (),
+        mark=mark_of(parts),
+        envelope=root.pieces,
+        action=action_of(wire),
+        chunked=tuple([index for index, record in enumerate(others, first) if record.chunks]),
+    )
     return Taken(format=Format.DIME, parts=parts, setting=setting, header=root.header, notes=message.tolerated)
 
 
-def _setting(pieces: Pieces, parts: tuple[Part, ...], wire: Wire, envelope: Pieces = ()) -> Setting:
-    return Setting(
-        Format.DIME, MEDIA_TYPE, pieces, tuple([len(part.data) for part in parts]), envelope, wire.header("soapaction")
-    )
+def _root(record: Record, limits: WireLimits) -> Root:
+    return take_root(bytes(record.data), limits, replace(_part(record, 1, limits), headers=_location(record, limits)))
+
+
+def _location(record: Record, limits: WireLimits) -> tuple[tuple[str, str], ...]:
+    location = id_and_location(record.id)[1]
+    return further([(LOCATION, location)], limits) if location else ()
 
 
 def _part(record: Record, number: int, limits: WireLimits) -> Part:
+    id, _ = id_and_location(record.id)
     uri = record.type if record.type_format is TypeFormat.URI else ""
-    kinds = {TypeFormat.MEDIA_TYPE: record.type, TypeFormat.URI: "text/xml"}
+    named = record.type if record.type_format is TypeFormat.MEDIA_TYPE else ""
     return Part(
-        id=read_line(id_of_uri(record.id) or str(number), "id", limits),
-        content_type=read_line(kinds.get(record.type_format, "") or OCTETS, "type", limits),
+        id=read_line(id or str(number), "id", limits),
+        content_type=read_line(OF_A_URI if uri else named or OCTETS, "type", limits),
         data=bytes(record.data),
         attachment=number > 1,
-        headers=((URI_TYPE, read_line(uri, "type", limits)),) if uri else (),
+        headers=_location(record, limits) + (further([(URI_TYPE, uri)], limits) if uri else ()),
     )
 
 
-def _stretches(records: Iterable[Record], parts: tuple[Part, ...], first: int) -> Iterator[tuple[bytes, Slot]]:
+def _stretches(records: Sequence[Record], parts: Sequence[Part], first: int) -> Iterator[tuple[Buffer, Slot]]:
     """The payloads as they stand in the wire, a chunked one chunk by chunk."""
     for index, record in enumerate(records, first):
-        data, at = parts[index].data, 0
+        data, at = memoryview(parts[index].data), 0
         for size in record.chunks or (len(data),):
             yield data[at : at + size], Slot(index, at, at + size)
             at += size
 
 
 def give(message: Outgoing) -> Given:
-    action = message.setting.action if message.setting is not None else ""
-    headers = (("SOAPAction", action),) if action else ()
+    headers = (("SOAPAction", message.action),) if message.action else ()
     setting = message.in_setting(Format.DIME)
     if setting is not None and setting.wire:
         return Given(media_type=MEDIA_TYPE, body=setting.filled(message.parts), headers=headers)
     envelope = own_envelope(message)
-    rest = message.parts if envelope is None else message.parts[1:]
-    records = [_record(part, number) for number, part in enumerate(rest, len(message.parts) - len(rest) + 1)]
+    records = [_record(part, number) for number, part in enumerate(message.parts, 1)]
     if envelope is not None:
-        namespace = envelope.version.namespace
-        id = cid_of(envelope.id) if envelope.id else ""
-        records.insert(0, Record(type_format=TypeFormat.URI, type=namespace, id=id, data=envelope.data))
-    if not records:
-        records = [Record(type_format=TypeFormat.NONE, type="", id="", data=b"")]
-    dropped = left_out([_without_uri(part) for part in rest], "DIME")
-    dropped += [
-        f"part {part.id}: that it is a document, not an attachment, has no place in DIME"
-        for part in message.parts[1:]
-        if not part.attachment
-    ]
+        records[0] = _root_record(envelope, message.parts[0])
+    dropped = [*places_lost(message.parts, PLACE)]
+    for part in message.parts:
+        carried = (*located(part), *([] if envelope is not None and part is message.parts[0] else _typed(part)))
+        dropped += [*headers_lost(part, PLACE, carried), *expiry_lost(part, PLACE), *spelling_lost(part)]
+    if envelope is not None:
+        dropped += root_lost(message.parts[0], PLACE)
     return Given(media_type=MEDIA_TYPE, body=write_dime(records), headers=headers, dropped=tuple(dropped))
 
 
+def _root_record(envelope: Envelope, first: Part) -> Record:
+    id = uri_of(first) if has_own_id(first, 1) else ""
+    return Record(type_format=TypeFormat.URI, type=envelope.version.namespace, id=id, data=envelope.data)
+
+
 def _record(part: Part, number: int) -> Record:
-    id = cid_of(part.id) if has_own_id(part, number) else ""
-    uri = dict(part.headers).get(URI_TYPE, "")
+    id = uri_of(part) if has_own_id(part, number) else ""
+    uri = _uri_type(part)
     kind = TypeFormat.URI if uri else TypeFormat.MEDIA_TYPE
-    return Record(type_format=kind, type=uri or part.content_type, id=id, data=part.data)
+    return Record(type_format=kind, type=uri or one_line(part.content_type), id=id, data=part.data)
 
 
-def _without_uri(part: Part) -> Part:
-    headers = tuple([pair for pair in part.headers if pair[0] != URI_TYPE])
-    return Part(id=part.id, content_type=part.content_type, data=b"", expires_at_us=part.expires_at_us, headers=headers)
+def _uri_type(part: Part) -> str:
+    """The URI that was the type of the part, unless somebody has given it another one since."""
+    if part.content_type != OF_A_URI:
+        return ""
+    return next((value for name, value in part.headers if name.lower() == URI_TYPE.lower()), "")
+
+
+def _typed(part: Part) -> tuple[str, ...]:
+    return (URI_TYPE.lower(),) if _uri_type(part) else ()

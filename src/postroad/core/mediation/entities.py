@@ -2,113 +2,139 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from urllib.parse import quote, unquote
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
-from postroad.core.codecs.faults import malformed
-from postroad.core.codecs.lexical import read_text, read_time, write_time
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.lexical import read_time, write_time
 from postroad.core.codecs.limits import WireLimits
-from postroad.core.codecs.mime import Entity, write_head
-from postroad.core.codecs.parts import RESERVED_HEADERS, read_headers
+from postroad.core.codecs.media import media_type_of
+from postroad.core.codecs.mime import Entity, bare_id, write_head
+from postroad.core.codecs.parts import RESERVED_HEADERS, TEXT, read_headers
+from postroad.core.mediation.nouns import Headers
+from postroad.core.mediation.part_names import (
+    LOCATION,
+    has_own_id,
+    is_located,
+    location_of,
+    one_line,
+    read_line,
+    written_id,
+)
+from postroad.core.mediation.setting import Setting
 from postroad.core.model.message import Part
 
 EXPIRES = "Postroad-Expires"
-LOCATION = "Content-Location"
 DISPOSITION = "Content-Disposition"
-TEXT = "text/plain"
-
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S")
-_CID_SAFE = "!$&'()*+,;=:@/?-._~"
+ATTACHMENT = "attachment"
+Fields = list[tuple[str, str]]
 
 
-def id_in(value: str) -> str:
-    """``<a@b>`` → ``a@b``."""
-    return value.strip().removeprefix("<").removesuffix(">")
+def parts_of(entities: Iterable[Entity], first: int, limits: WireLimits, *, attached: bool = False) -> tuple[Part, ...]:
+    """The parts that stand in these entities; where they are not all attached, each says so by its disposition."""
+    ordered = entities if attached else in_order(entities)
+    return tuple([
+        part_of(entity.headers(), entity.data(limits), number, limits, attachment=attached or is_attached(entity))
+        for number, entity in enumerate(ordered, first)
+    ])  # fmt: skip
 
 
-def cid_of(id: str) -> str:
-    """The URI by which an id is referred to (RFC 2392); an id that is a URI stands for itself."""
-    return id if _URI.match(id) else f"cid:{quote(id, safe=_CID_SAFE)}"
+def in_order(entities: Iterable[Entity]) -> list[Entity]:
+    """Documents first, then attachments, each in the order in which they came: the order that every form has."""
+    return sorted(entities, key=is_attached)
 
 
-def id_of_uri(uri: str) -> str:
-    return unquote(uri[4:]) if uri[:4].lower() == "cid:" else uri
+def is_attached(entity: Entity) -> bool:
+    return media_type_of(entity.header(DISPOSITION)) == ATTACHMENT
 
 
-def has_own_id(part: Part, number: int) -> bool:
-    """Whether its sender gave the part its id; else it has the number of its place, which any reader gives it anew."""
-    return part.id != str(number)
-
-
-def read_line(text: str, what: str, limits: WireLimits) -> str:
-    """An id or a type that can stand in any header: one line of printable characters."""
-    if not text.isprintable():
-        raise malformed(f"the {what} of a part is one line of printable characters")
-    return read_text(text, what, limits)
-
-
-def part_of(entity: Entity, number: int, limits: WireLimits, *, attachment: bool | None = None) -> Part:
-    """The part that stands in an entity."""
-    location = entity.header(LOCATION)
-    disposition = entity.header(DISPOSITION)
-    expires = entity.header(EXPIRES)
+def part_of(
+    headers: Headers, data: Buffer, number: int, limits: WireLimits, *, attachment: bool = False, usual: str = TEXT
+) -> Part:
+    """The part with these headers and this content; ``usual`` is the type of a part that names none."""
+    said = _gathered(headers)
+    content_id, location, content_type, expires, disposition = (
+        said.get(name.lower(), ("", ""))[1] for name in ("Content-ID", LOCATION, "Content-Type", EXPIRES, DISPOSITION)
+    )
+    if attachment and disposition.lower() == ATTACHMENT:
+        del said[DISPOSITION.lower()]  # says no more than that it is one
     return Part(
-        id=read_line(id_in(entity.header("Content-ID")) or location or str(number), "id", limits),
-        content_type=read_line(entity.content_type or TEXT, "type", limits),
-        data=bytes(entity.data()),
+        id=read_line(bare_id(content_id) or location or str(number), "id", limits),
+        content_type=read_line(content_type or usual, "type", limits),
+        data=bytes(data),
         expires_at_us=read_time(expires, EXPIRES) if expires else 0,
-        attachment=disposition.lower().startswith("attachment") if attachment is None else attachment,
-        headers=said_in(entity.headers(), limits),
+        attachment=attachment,
+        headers=further(said.values(), limits),
     )
 
 
-def said_in(headers: Iterable[tuple[str, str]], limits: WireLimits) -> tuple[tuple[str, str], ...]:
-    """What else a header block says of the part; a name that comes twice is one entry with both values."""
+def _gathered(headers: Headers) -> dict[str, tuple[str, str]]:
+    """Headers by their names in lower case; one that comes twice is one entry with both values."""
     said: dict[str, tuple[str, str]] = {}
     for name, value in headers:
-        key = name.lower()
-        if key in RESERVED_HEADERS or not value.strip():
-            continue
-        text = value.encode("latin-1").decode("utf-8", "replace") if not value.isascii() else value
-        printable = "".join(char if char.isprintable() else " " for char in text).strip()
-        said[key] = (said[key][0], f"{said[key][1]}, {printable}") if key in said else (name, printable)
-    return read_headers(said.values(), "headers", limits) if said else ()
+        text, key = written_in(value), name.lower()
+        if key in said and key not in RESERVED_HEADERS:
+            said[key] = (said[key][0], f"{said[key][1]}, {text}")
+        else:
+            said.setdefault(key, (name, text))
+    return said
 
 
-def head_of(part: Part, number: int, *, measured: bool = False) -> bytes:
-    """The header block of a part."""
-    length = [("Content-Length", str(len(part.data)))] if measured else []
-    return write_head(fields_of(part, number) + length)
+def written_in(value: str) -> str:
+    """Headers are read as Latin-1, byte by byte; what they say is UTF-8, or else what it looks like."""
+    if not value.isascii():
+        with suppress(UnicodeError):
+            value = value.encode("latin-1").decode()
+    return value.strip()
 
 
-def fields_of(part: Part, number: int, *, with_type: bool = True) -> list[tuple[str, str]]:
-    fields = [("Content-Type", part.content_type)] if with_type else []
-    if has_own_id(part, number) and not _URI.match(part.id):
-        fields.append(("Content-ID", f"<{part.id}>"))
-    fields += [(name, _ascii(value)) for name, value in part.headers]
-    named = {name.lower() for name, _ in part.headers}
-    if _URI.match(part.id) and LOCATION.lower() not in named:
-        fields.append((LOCATION, part.id))
-    if part.attachment and DISPOSITION.lower() not in named:
-        fields.append((DISPOSITION, "attachment"))
+def further(said: Iterable[tuple[str, str]], limits: WireLimits) -> tuple[tuple[str, str], ...]:
+    """What else was said of a part, in printable characters."""
+    kept = [(name, one_line(text)) for name, text in said if name.lower() not in RESERVED_HEADERS]
+    return read_headers(kept, "headers", limits) if kept else ()
+
+
+def head_of(part: Part, number: int | None, more: Iterable[tuple[str, str]] = (), *, flagged: bool = True) -> bytes:
+    """The header block of a part; ``more`` is what belongs to its wrapping."""
+    return write_head(
+        [("Content-Type", header_bytes(one_line(part.content_type))), *fields_of(part, number, flagged), *more]
+    )
+
+
+def fields_of(part: Part, number: int | None, flagged: bool = True) -> Fields:
+    """All that is said of a part but for its type; ``flagged``: also whether it is an attachment."""
+    fields: Fields = []
+    if (has_own_id(part, number) or location_of(part)) and not is_located(part):
+        fields.append(("Content-ID", header_bytes(f"<{written_id(part.id)}>")))
+    fields += [(name, header_bytes(value)) for name, value in part.headers]
+    if flagged and part.attachment and disposition_of(part) is None:
+        fields.append((DISPOSITION, ATTACHMENT))
     if part.expires_at_us:
         fields.append((EXPIRES, write_time(part.expires_at_us)))
     return fields
 
 
-def _ascii(value: str) -> str:
-    """As headers are written: UTF-8, seen as Latin-1 by whoever writes it byte for byte."""
+def disposition_of(part: Part) -> str | None:
+    return next((media_type_of(value) for name, value in part.headers if name.lower() == DISPOSITION.lower()), None)
+
+
+def reads_as_attachment(part: Part) -> bool:
+    """Whether a reader of its headers takes it for one."""
+    said = disposition_of(part)
+    return part.attachment if said is None else said == ATTACHMENT
+
+
+def numbers_of(parts: Sequence[Part]) -> list[int | None]:
+    """The places of the parts of a message; None where their headers make a reader order them anew."""
+    keeps_order = all(reads_as_attachment(part) == part.attachment for part in parts)
+    return [index + 1 if keeps_order else None for index in range(len(parts))]
+
+
+def header_bytes(value: str) -> str:
+    """As headers are written: UTF-8, seen as Latin-1 by whoever writes it byte by byte."""
     return value if value.isascii() else value.encode().decode("latin-1")
 
 
-def left_out(parts: Iterable[Part], format: str) -> list[str]:
-    """What a format loses that has place for nothing but id, type and data."""
-    dropped = []
-    for number, part in enumerate(parts, 1):
-        for name, _ in part.headers:
-            if name.lower() != LOCATION.lower() or part.id != dict(part.headers)[name]:
-                dropped.append(f"part {part.id or number}: {name} has no place in {format}")
-        if part.expires_at_us:
-            dropped.append(f"part {part.id or number}: its expiration has no place in {format}")
-    return dropped
+def length_of(part: Part, index: int, setting: Setting | None) -> Fields:
+    """Content-Length, for a part of a message that came in DIME and whose record said its length at once."""
+    return [("Content-Length", str(len(part.data)))] if setting is not None and index not in setting.chunked else []

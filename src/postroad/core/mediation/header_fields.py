@@ -7,6 +7,7 @@ read them; lists are repeated fields or separated by commas; what belongs to an 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from postroad.core.codecs.cloudevents import header_text, header_value
 from postroad.core.codecs.faults import malformed
@@ -27,65 +28,82 @@ from postroad.core.model.message import (
 )
 
 PREFIX = "postroad-"
+OF_A_PART = "postroad-expires"  # said of a single document, not to the network
 ONCE = frozenset(
     ("from", "type", "topic", "handle", "possible-duplicate", "reference", "expiration", "routing", "status")
 )
 LISTS = frozenset(("to", "route", "property"))
+_SEPARATORS = str.maketrans({",": "%2C", ";": "%3B", "=": "%3D"})
 
 
-class Entry:
-    """One entry of a field: its value, and what follows it after semicolons."""
+class Entry(NamedTuple):
+    """One entry of a field, still coded: its value, and the pairs that follow it after semicolons."""
 
-    __slots__ = ("more", "raw", "value")
+    value: str
+    pairs: tuple[tuple[str, str], ...]
 
-    def __init__(self, text: str, pointer: str, limits: WireLimits) -> None:
-        raw, *pairs = text.split(";")
-        self.raw = raw.strip()
-        self.value = read_text(header_text(self.raw), pointer, limits)
-        self.more: list[tuple[str, str]] = []
-        for pair in pairs:
-            name, sign, given = pair.partition("=")
-            if not sign or not name.strip():
-                raise malformed(f"write {pair.strip()[:40]!r} as name=value", pointer)
-            self.more.append((header_text(name.strip()), read_text(header_text(given.strip()), pointer, limits)))
+    def named(self, pointer: str, *known: str) -> dict[str, str]:
+        """The pairs by name, of which only these are known and none comes twice."""
+        found = {header_text(name): header_text(value) for name, value in self.pairs}
+        if len(found) < len(self.pairs) or found.keys() - set(known):
+            raise malformed(f"only {' and '.join(known)} may follow here, each once", pointer)
+        return found
+
+
+def _entry(text: str, pointer: str) -> Entry:
+    value, *pairs = text.split(";")
+    return Entry(value.strip(), tuple([_pair(pair, pointer) for pair in pairs]))
+
+
+def _pair(text: str, pointer: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip():
+        raise malformed(f"write {text.strip()[:40]!r} as name=value", pointer)
+    return name.strip(), value.strip()
 
 
 def has_fields(headers: Headers) -> bool:
-    return any(name.startswith(PREFIX) for name, _ in headers)
+    return any(name.startswith(PREFIX) and name != OF_A_PART for name, _ in headers)
 
 
 def read_fields(headers: Headers, limits: WireLimits = DEFAULT_LIMITS) -> Message:
     """The message that these fields describe, without its parts."""
-    once: dict[str, str] = {}
-    lists: dict[str, list[Entry]] = {name: [] for name in LISTS}
-    for name, value in headers:
-        if not name.startswith(PREFIX):
-            continue
-        field, pointer = name[len(PREFIX) :], name.title()
-        if field in LISTS:
-            lists[field] += [Entry(text, pointer, limits) for text in value.split(",") if text.strip()]
-        elif field not in ONCE:
-            raise malformed(f"the field {pointer} is not known; leave it out", pointer)
-        elif field in once:
-            raise malformed(f"the field {pointer} comes twice", pointer)
-        else:
-            once[field] = value.strip()
+    once, lists = _gathered(headers)
     message = Message(
         sender=_text(once, "from", limits),
-        to=_services(lists["to"]),
+        to=_services(lists["to"], "to", limits),
         type=_type(once.get("type", "")),
         topic=_text(once, "topic", limits),
         handle=_text(once, "handle", limits),
         possible_duplicate=_flag(once, "possible-duplicate"),
         reference=_text(once, "reference", limits),
-        expires_at_us=read_time(once["expiration"], _pointer("expiration")) if "expiration" in once else 0,
-        route=_services(lists["route"]),
+        expires_at_us=read_time(once["expiration"], _pointer("expiration")) if once.get("expiration") else 0,
+        route=_services(lists["route"], "route", limits),
         properties=tuple([_property(entry, limits) for entry in lists["property"]]),
         status=_status(once, limits),
         routing=read_routing(once.get("routing", ""), _pointer("routing")),
     )
     check_lists(message, limits)
     return message
+
+
+def _gathered(headers: Headers) -> tuple[dict[str, str], dict[str, list[Entry]]]:
+    """The fields that come once, and the entries of those that are lists."""
+    once: dict[str, str] = {}
+    lists: dict[str, list[Entry]] = {name: [] for name in LISTS}
+    for name, value in headers:
+        if not name.startswith(PREFIX) or name == OF_A_PART:
+            continue
+        field, pointer = name[len(PREFIX) :], name.title()[:80]
+        if field in LISTS:
+            lists[field] += [_entry(text, pointer) for text in value.split(",") if text.strip()]
+        elif field not in ONCE:
+            raise malformed(f"the field {pointer} is not known; leave it out", pointer)
+        elif field in once:
+            raise malformed(f"the field {pointer} comes twice", pointer)
+        else:
+            once[field] = value.strip()
+    return once, lists
 
 
 def _pointer(field: str) -> str:
@@ -108,31 +126,48 @@ def _type(text: str) -> MessageType:
         raise malformed(f"{text[:40]!r} is no message type; use one of {known}", _pointer("type")) from None
 
 
-def _services(entries: Iterable[Entry]) -> tuple[Recipient, ...]:
-    return tuple([Recipient(entry.value, tuple([Argument(*pair) for pair in entry.more])) for entry in entries])
+def _services(entries: Iterable[Entry], field: str, limits: WireLimits) -> tuple[Recipient, ...]:
+    pointer = _pointer(field)
+    return tuple([_recipient(entry, pointer, limits) for entry in entries])
+
+
+def _recipient(entry: Entry, pointer: str, limits: WireLimits) -> Recipient:
+    name = _coded_text(entry.value, pointer, limits)
+    if not name:
+        raise malformed("the name of a service is missing", pointer)
+    pairs = [(_coded_text(key, pointer, limits), _coded_text(value, pointer, limits)) for key, value in entry.pairs]
+    return Recipient(name, tuple([Argument(*pair) for pair in pairs]))
+
+
+def _coded_text(coded: str, pointer: str, limits: WireLimits) -> str:
+    return read_text(header_text(coded), pointer, limits)
 
 
 def _property(entry: Entry, limits: WireLimits) -> Property:
     pointer = _pointer("property")
-    name, sign, value = entry.raw.partition("=")
-    kinds = dict(entry.more)
-    if not sign or kinds.keys() - {"type"}:
+    name, sign, value = entry.value.partition("=")
+    if not sign:
         raise malformed("write a property as name=value, or name=value;type=number", pointer)
-    try:
-        kind = PropertyType(kinds.get("type", "string"))
-    except ValueError:
-        raise malformed(
-            f"there are properties of type {', '.join(kind.value for kind in PropertyType)}", pointer
-        ) from None
+    kind = _property_type(entry.named(pointer, "type").get("type", "string"), pointer)
     text = read_property(header_text(value.strip()), kind, pointer, limits)
-    return Property(read_text(header_text(name.strip()), pointer, limits), text, kind)
+    return Property(_coded_text(name.strip(), pointer, limits), text, kind)
+
+
+def _property_type(text: str, pointer: str) -> PropertyType:
+    try:
+        return PropertyType(text)
+    except ValueError:
+        known = ", ".join(kind.value for kind in PropertyType)
+        raise malformed(f"{text[:40]!r} is no property type; use one of {known}", pointer) from None
 
 
 def _status(once: dict[str, str], limits: WireLimits) -> Status | None:
-    if "status" not in once:
+    if not once.get("status"):
         return None
-    entry = Entry(once["status"], _pointer("status"), limits)
-    return Status(entry.value, dict(entry.more).get("text", ""))
+    pointer = _pointer("status")
+    entry = _entry(once["status"], pointer)
+    text = read_text(entry.named(pointer, "text").get("text", ""), pointer, limits)
+    return Status(_coded_text(entry.value, pointer, limits), text)
 
 
 def write_posted(message: Message) -> list[tuple[str, str]]:
@@ -185,10 +220,7 @@ def _service(name: str, arguments: Iterable[Argument]) -> str:
 
 def _coded(text: str) -> str:
     """As a value in a list: also what separates entries is encoded."""
-    value = header_value(text)
-    for sign, code in ((",", "%2C"), (";", "%3B"), ("=", "%3D")):
-        value = value.replace(sign, code)
-    return value
+    return header_value(text).translate(_SEPARATORS)
 
 
 def _passed(stop: Passed) -> str:

@@ -1,6 +1,7 @@
 """Which format a message is in, found by looking at its bytes; what the transport says of it is a hint, and no more.
 
-Kept rule: the bytes decide. Where they and the declared type disagree, ``Found.note`` says so, and the journal keeps it.
+Kept rules: the bytes decide. Where they and the declared type disagree, ``Found.note`` says so, and the journal keeps it; only
+where the bytes show nothing does the declared type say whose reader is to refuse them. Looking never fails.
 """
 
 from __future__ import annotations
@@ -8,28 +9,40 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+import msgspec
+from msgspec import Struct
+
+from postroad.core.codecs.cloudevents import STRUCTURED
+from postroad.core.codecs.dime import MEDIA_TYPE as DIME
 from postroad.core.codecs.dime import looks_like_dime
 from postroad.core.codecs.media import media_type_of
-from postroad.core.codecs.mime import read_related
-from postroad.core.codecs.mime.xop import is_xop
-from postroad.core.codecs.soap.plain import looks_like_envelope
-from postroad.core.mediation.cloudevents_format import MEDIA_TYPE as CLOUDEVENTS
+from postroad.core.codecs.mime import read_multipart, read_related
+from postroad.core.codecs.parts import JSON, OCTETS, XML
+from postroad.core.codecs.soap.plain import version_of
+from postroad.core.mediation.cloudevents_format import is_binary
+from postroad.core.mediation.mime_format import MESSAGE
 from postroad.core.mediation.nouns import Wire
-from postroad.core.mediation.rooted import is_envelope
 from postroad.core.model.formats import Format
 from postroad.errors import Refused
 
-_BOUNDARY_LINE = re.compile(rb"(?:[^\r\n]{0,998}\r?\n){0,8}--([0-9A-Za-z'()+_,./:=?-]{1,70})[ \t]*\r?\n[!-9;-~]{1,76}:")
-_HEADER_BLOCK = re.compile(rb"(?:[!-9;-~]{1,76}:[^\r\n]{0,998}\r?\n(?:[ \t][^\r\n]{0,998}\r?\n){0,20}){1,100}\r?\n")
-_EVENT = re.compile(rb'"specversion"\s*:\s*"')
+SOAP_12, RELATED = "application/soap+xml", "multipart/related"
+XML_TYPES = ("text/xml", XML, SOAP_12)
+UNTOLD = ("", OCTETS)  # types that tell nothing
+DECLARED = {DIME: Format.DIME, SOAP_12: Format.SOAP, STRUCTURED: Format.CLOUDEVENTS}
+AGREEING = {
+    Format.DIME: (DIME, *UNTOLD),
+    Format.SOAP: (*XML_TYPES, *UNTOLD),
+    Format.SWA: (RELATED, *UNTOLD),
+    Format.CLOUDEVENTS: (STRUCTURED, JSON, *UNTOLD),
+}  # formats that the bytes show, and the types under which one expects them
 _LOOK = 16_384
-XML_TYPES = ("text/xml", "application/xml", "application/soap+xml")
-DECLARED = {
-    "application/dime": Format.DIME,
-    "application/soap+xml": Format.SOAP,
-    CLOUDEVENTS: Format.CLOUDEVENTS,
-    "multipart/related": Format.SWA,
-}
+_BOUNDARY_LINE = re.compile(
+    rb"(?:[^\r\n]{0,998}+\r?\n){0,8}?--([0-9A-Za-z'()+_,./:=?-]{1,70})[ \t]*+\r?\n[!-9;-~]{1,76}+:"
+)
+_HEADER_BLOCK = re.compile(
+    rb"(?:[!-9;-~]{1,76}+:[^\r\n]{0,998}+\r?\n(?:[ \t][^\r\n]{0,998}+\r?\n){0,20}+){1,100}+\r?\n"
+)
+_OF_CONTENT = re.compile(rb"^(?:content-type|mime-version):", re.IGNORECASE | re.MULTILINE)
 
 
 class Found(NamedTuple):
@@ -42,72 +55,78 @@ class Found(NamedTuple):
 
 def look(wire: Wire) -> Found:
     """The format of a message in a plain format; anything at all is at least a MIME entity of one part."""
-    declared = wire.content_type
-    kind = media_type_of(declared)
     if wire.header("as2-from") and wire.header("as2-to"):
-        return Found(Format.AS2, declared)
-    found = _by_bytes(wire, kind)
-    expected = DECLARED.get(kind)
-    if expected is None or expected is found.format or (expected is Format.SWA and found.format is Format.MIME):
-        return found
-    return found._replace(note=f"said to be {kind[:80]}, and is {found.format.value}")
+        return Found(Format.AS2, wire.content_type)
+    if is_binary(wire):
+        return Found(Format.CLOUDEVENTS, wire.content_type)
+    kind = media_type_of(wire.content_type)
+    shown = _shown(wire, kind)
+    if shown is None:
+        return Found(DECLARED.get(kind, Format.MIME), wire.content_type)
+    if shown.format is Format.MIME or kind in AGREEING[shown.format]:
+        return shown
+    return shown._replace(note=f"said to be {kind[:80]}, and is {shown.format.value}")
 
 
-def _by_bytes(wire: Wire, kind: str) -> Found:
+def _shown(wire: Wire, kind: str) -> Found | None:
+    """What the bytes show themselves to be, if anything."""
     body, declared = wire.body, wire.content_type
     if looks_like_dime(body):
-        note = (
-            ""
-            if kind in ("", "application/dime", "application/octet-stream")
-            else f"said to be {kind[:80]}, and is dime"
-        )
-        return Found(Format.DIME, declared, note)
-    if kind.startswith("multipart/") or _is_multipart(body, kind):
-        return _multipart(body, declared, kind)
-    if _is_soap(body):
-        note = "" if kind in XML_TYPES or not kind else f"said to be {kind[:80]}, and is soap"
-        return Found(Format.SOAP, declared if kind in XML_TYPES else "", note)
-    if wire.header("ce-specversion") or kind == CLOUDEVENTS or (kind in ("", "application/json") and _is_event(body)):
+        return Found(Format.DIME, declared)
+    if kind.startswith("multipart/"):
+        return _multipart(body, declared)
+    if version_of(body) is not None:
+        return Found(Format.SOAP, declared if kind in XML_TYPES else "")
+    if kind in (JSON, STRUCTURED, *UNTOLD) and _is_event(body):
         return Found(Format.CLOUDEVENTS, declared)
-    if kind in ("", "message/rfc822") and _HEADER_BLOCK.match(body[:_LOOK]):
-        return Found(Format.MIME, "message/rfc822")
-    return Found(Format.MIME, declared)
+    return _undeclared(body) if kind in UNTOLD else None
 
 
-def _is_multipart(body: bytes, kind: str) -> bool:
-    return (
-        body[:_LOOK].find(b"--") >= 0
-        and kind in ("", "application/octet-stream")
-        and bool(_BOUNDARY_LINE.match(body[:_LOOK]))
-    )
+def _undeclared(body: bytes) -> Found | None:
+    """Bytes of which nobody said what they are: a multipart without its header, or an entity with it."""
+    start = body[:_LOOK]
+    line = _BOUNDARY_LINE.match(start)
+    if line and _is_multipart(declared := f'{RELATED}; boundary="{line[1].decode()}"', body):
+        return _multipart(body, declared)
+    block = _HEADER_BLOCK.match(start)
+    return Found(Format.MIME, MESSAGE) if block and _OF_CONTENT.search(block[0]) else None
 
 
-def _multipart(body: bytes, declared: str, kind: str) -> Found:
-    if not kind.startswith("multipart/"):
-        line = _BOUNDARY_LINE.match(body[:_LOOK])
-        boundary = line.group(1).decode() if line else ""
-        declared, kind = f'multipart/related; boundary="{boundary}"', "multipart/related"
-    if kind == "multipart/related" and _has_soap_root(declared, body):
-        return Found(Format.SWA, declared)
-    return Found(Format.MIME, declared)
-
-
-def _has_soap_root(declared: str, body: bytes) -> bool:
-    """Whether the root of the multipart is an envelope; the reader finds out the rest."""
+def _is_multipart(declared: str, body: bytes) -> bool:
     try:
-        root = read_related(declared, body).root
-        return is_xop(root.content_type) or is_envelope(bytes(root.data()))
+        return bool(read_multipart(declared, body).parts)
     except Refused:
-        return looks_like_envelope(body)
-
-
-def _is_soap(body: bytes) -> bool:
-    start = body[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
-    is_utf16 = body[:2] in (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")
-    if start[:1] != b"<" and not is_utf16:
         return False
-    return looks_like_envelope(body.replace(b"\x00", b"") if is_utf16 else body)
+
+
+def _multipart(body: bytes, declared: str) -> Found:
+    """SOAP with attachments, if the root is an envelope; what keeps it from being read is for its reader to say."""
+    if media_type_of(declared) != RELATED:
+        return Found(Format.MIME, declared)
+    try:
+        is_soap = version_of(bytes(read_related(declared, body).root.data())) is not None
+    except Refused:
+        is_soap = b"Envelope" in body[:_LOOK]
+    return Found(Format.SWA if is_soap else Format.MIME, declared)
+
+
+class _Claims(Struct):
+    """What makes a JSON object an event."""
+
+    specversion: str
+    id: str
+    source: str
+    type: str
+
+
+_CLAIMS = msgspec.json.Decoder(_Claims)
 
 
 def _is_event(body: bytes) -> bool:
-    return body[:64].lstrip()[:1] == b"{" and _EVENT.search(body, 0, _LOOK) is not None
+    if b'"specversion"' not in body:
+        return False
+    try:
+        _CLAIMS.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True

@@ -1,33 +1,70 @@
 """Plain MIME: one document as it is, or several in a multipart.
 
-What AS2 carries is the same: an entity with a header block of its own.
+What AS2 carries is the same: an entity with a header block of its own. Kept rule: beside a single document, only headers that
+speak of content are read from the transport or given to it, since all others mean something to HTTP.
 """
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.mime import Entity, fresh_boundary, read_entity, read_multipart, write_multipart
-from postroad.core.codecs.parts import OCTETS, in_order
-from postroad.core.mediation.entities import fields_of, head_of, part_of, read_line, said_in
+from postroad.core.codecs.mime.transfer import IDENTITY
+from postroad.core.codecs.parts import OCTETS
+from postroad.core.codecs.soap.plain import version_of
+from postroad.core.mediation.entities import (
+    EXPIRES,
+    fields_of,
+    head_of,
+    header_bytes,
+    in_order,
+    length_of,
+    numbers_of,
+    part_of,
+    parts_of,
+)
+from postroad.core.mediation.losses import disposition_lost, headers_lost, spelling_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
-from postroad.core.mediation.setting import Setting, Slot, cut, stretches
+from postroad.core.mediation.part_names import one_line
+from postroad.core.mediation.setting import Setting, cut, mark_of, stretches
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
 MESSAGE = "message/rfc822"
-KEPT = ("content-disposition", "content-description", "content-language", "content-location", "content-id")
-USUAL_MULTIPARTS = ("multipart/mixed", "multipart/related")
+OF_CONTENT = frozenset(
+    (
+        "content-disposition",
+        "content-description",
+        "content-language",
+        "content-location",
+        "content-id",
+        EXPIRES.lower(),
+    )
+)
 
 
 def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, format: Format = Format.MIME) -> Taken:
     """The parts of an entity; its header block is the transport's, or its own where it brought one along."""
     kind = media_type_of(wire.content_type)
     if kind == MESSAGE:
-        return take_entity(read_entity(wire.body, limits), limits, format)
+        return _message(wire.body, limits, format)
     if kind.startswith("multipart/"):
         return _several(wire.body, wire.content_type, format, limits)
-    return _single(wire, format, limits)
+    if not wire.body and not kind:
+        return Taken(format=format, parts=())
+    said = [(name.title(), value) for name, value in wire.headers if name in OF_CONTENT or name == "content-type"]
+    return Taken(format=format, parts=(part_of(said, wire.body, 1, limits, usual=OCTETS),))
+
+
+def _message(body: bytes, limits: WireLimits, format: Format) -> Taken:
+    """An entity with its header block and the empty line behind it, all in the body."""
+    entity = read_entity(body, limits)
+    taken = take_entity(entity, limits, format)
+    if taken.setting is None:
+        return taken
+    return replace(taken, setting=replace(taken.setting, media_type=MESSAGE, head=body[: len(body) - len(entity.body)]))
 
 
 def take_entity(entity: Entity, limits: WireLimits = DEFAULT_LIMITS, format: Format = Format.MIME) -> Taken:
@@ -35,67 +72,86 @@ def take_entity(entity: Entity, limits: WireLimits = DEFAULT_LIMITS, format: For
     content_type = entity.content_type or OCTETS
     if media_type_of(content_type).startswith("multipart/"):
         taken = _several(bytes(entity.body), content_type, format, limits)
-        setting = taken.setting
-    else:
-        part = part_of(entity, 1, limits, attachment=False)
-        setting = Setting(format, content_type, (Slot(0),), (len(part.data),))
-        taken = Taken(format=format, parts=(part,))
-    if setting is None or entity.transfer_encoding not in ("", "7bit", "8bit", "binary"):
-        return taken
-    return _with_setting(taken, _with_head(setting, entity.head))
-
-
-def _with_setting(taken: Taken, setting: Setting) -> Taken:
-    return Taken(format=taken.format, parts=taken.parts, setting=setting, header=taken.header, notes=taken.notes)
-
-
-def _with_head(setting: Setting, head: bytes) -> Setting:
-    return Setting(setting.format, setting.media_type, setting.wire, setting.sizes, head=head)
-
-
-def _single(wire: Wire, format: Format, limits: WireLimits) -> Taken:
-    if not wire.body and not wire.content_type:
-        return Taken(format=format, parts=())
-    said = [(name.title(), value) for name, value in wire.headers if name in KEPT]
-    content_id = wire.header("content-id").strip().strip("<>")
-    part = Part(
-        id=read_line(content_id or "1", "id", limits),
-        content_type=read_line(wire.content_type or OCTETS, "type", limits),
-        data=wire.body,
-        headers=said_in(said, limits),
-    )
-    return Taken(format=format, parts=(part,))
+        return replace(taken, setting=replace(taken.setting, head=entity.head)) if taken.setting is not None else taken
+    part = part_of(entity.headers(), entity.data(limits), 1, limits)
+    pieces = cut(bytes(entity.body), stretches([part], [entity.transfer_encoding]))
+    setting = Setting(format, content_type, pieces, mark_of([part]), head=entity.head)
+    return Taken(format=format, parts=(part,), setting=setting, notes=entity.tolerated)
 
 
 def _several(body: bytes, content_type: str, format: Format, limits: WireLimits) -> Taken:
     multipart = read_multipart(content_type, body, limits)
-    found = [part_of(entity, number, limits) for number, entity in enumerate(multipart.parts, 1)]
-    parts = in_order(found)
-    encodings = [entity.transfer_encoding for entity in multipart.parts] if parts == tuple(found) else []
-    pieces = cut(body, stretches(parts, encodings))
-    setting = Setting(format, content_type, pieces, tuple([len(part.data) for part in parts]))
+    parts = parts_of(multipart.parts, 1, limits)
+    encodings = [entity.transfer_encoding for entity in in_order(multipart.parts)]
+    setting = Setting(format, content_type, cut(body, stretches(parts, encodings)), mark_of(parts))
     return Taken(format=format, parts=parts, setting=setting, notes=multipart.tolerated)
 
 
 def give(message: Outgoing, format: Format = Format.MIME) -> Given:
     setting = message.in_setting(Format.MIME, Format.AS2)
-    if setting is not None:
-        return Given(media_type=setting.media_type, body=setting.filled(message.parts), head=setting.head)
-    dropped = _subtype_lost(message.setting)
+    given = _as_came(message, setting, format) if setting is not None and setting.wire else None
+    if given is not None:
+        return given
     if not message.parts:
-        return Given(media_type="", body=[b""], dropped=dropped)
-    if len(message.parts) == 1:
-        part = message.parts[0]
-        fields = tuple(fields_of(part, 1, with_type=False))
-        return Given(media_type=part.content_type, body=[part.data], headers=fields, dropped=dropped)
-    boundary = fresh_boundary([part.data for part in message.parts], message.seed)
-    written = write_multipart([(head_of(part, n), part.data) for n, part in enumerate(message.parts, 1)], boundary)
-    return Given(media_type=f'multipart/mixed; boundary="{boundary.decode()}"', body=written, dropped=dropped)
+        return Given(media_type="", body=[b""])
+    if len(message.parts) == 1 and not message.parts[0].attachment:
+        return _single(message.parts[0], format)
+    return _multipart(message)
 
 
-def _subtype_lost(setting: Setting | None) -> tuple[str, ...]:
-    """A multipart of a special kind is told apart from others only by whoever gets it as it came."""
-    kind = media_type_of(setting.media_type) if setting is not None else ""
-    if not kind.startswith("multipart/") or kind in USUAL_MULTIPARTS:
-        return ()
-    return (f"that the parts came as {kind}",)
+def _as_came(message: Outgoing, setting: Setting, format: Format) -> Given | None:
+    """The entity again, to the byte; None where its transfer encoding would be lost with its header block."""
+    body = setting.filled(message.parts)
+    if format is not Format.AS2 and media_type_of(setting.media_type) == MESSAGE:
+        return Given(media_type=MESSAGE, body=[setting.head, *body])
+    if not setting.head:
+        return Given(media_type=setting.media_type, body=body)
+    entity = read_entity(setting.head + b"\r\n")
+    if format is Format.AS2:
+        return Given(media_type=entity.content_type or OCTETS, body=body, head=entity.head)
+    if entity.transfer_encoding not in IDENTITY:
+        return None
+    headers = [(name, value) for name, value in entity.headers() if name.lower() in OF_CONTENT]
+    return Given(media_type=setting.media_type, body=body, headers=tuple(headers))
+
+
+def _single(part: Part, format: Format) -> Given:
+    """One document as it is. In AS2 its header block travels inside, and has place for anything."""
+    fields = fields_of(part, 1)
+    dropped = [*spelling_lost(part)]
+    if format is not Format.AS2:
+        fields = [(name, value) for name, value in fields if name.lower() in OF_CONTENT]
+        dropped += headers_lost(part, "a message of one document", OF_CONTENT)
+    return Given(
+        media_type=header_bytes(one_line(part.content_type)),
+        body=[part.data],
+        headers=tuple(fields),
+        dropped=tuple(dropped),
+    )
+
+
+def _multipart(message: Outgoing) -> Given:
+    parts = message.parts
+    came = message.in_setting(Format.DIME)
+    boundary = fresh_boundary([part.data for part in parts], message.seed)
+    heads = [
+        head_of(part, number, length_of(part, index, came))
+        for index, (number, part) in enumerate(zip(numbers_of(parts), parts, strict=True))
+    ]
+    dropped = [*disposition_lost(parts, "MIME")]
+    for part in parts:
+        dropped += spelling_lost(part)
+    return Given(
+        media_type=f'{_multipart_type(message)}; boundary="{boundary.decode()}"',
+        body=write_multipart(zip(heads, [part.data for part in parts], strict=True), boundary),
+        dropped=tuple(dropped),
+    )
+
+
+def _multipart_type(message: Outgoing) -> str:
+    """Parts that belonged together stay so, unless the first would be taken for the root of SOAP with attachments."""
+    came = message.setting
+    is_related = (
+        came is not None and came.format in (Format.DIME, Format.SWA) and version_of(message.parts[0].data) is None
+    )
+    return "multipart/related" if is_related else "multipart/mixed"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.mime import write_head
 from postroad.core.mediation.setting import Setting
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Delivered, Message, Part, Property
@@ -35,7 +36,7 @@ class Taken(Struct, gc=False, frozen=True, kw_only=True):
     format: Format
     parts: tuple[Part, ...]
     setting: Setting | None = None  # None: nothing about the wrapping is worth keeping
-    header: Message | None = None  # what the message itself says to the network, without parts
+    header: Message | None = None  # what the message itself says to the network
     notes: tuple[str, ...] = ()  # what its reader let pass
 
 
@@ -57,6 +58,11 @@ class Outgoing(Struct, gc=False, frozen=True, kw_only=True):
         setting = self.setting
         return setting if setting is not None and setting.format in formats and setting.fits(self.parts) else None
 
+    @property
+    def action(self) -> str:
+        """The SOAPAction with which the message came."""
+        return self.setting.action if self.setting is not None else ""
+
 
 class Given(Struct, gc=False, frozen=True, kw_only=True):
     """A message in the receiver's format."""
@@ -65,13 +71,20 @@ class Given(Struct, gc=False, frozen=True, kw_only=True):
     body: list[Buffer]
     headers: tuple[
         tuple[str, str], ...
-    ] = ()  # that belong to the format, beside the content type: SOAPAction, Content-Disposition …
+    ] = ()  # of the format, beside the content type: SOAPAction, Content-Disposition …
     dropped: tuple[str, ...] = ()  # what has no place in the format, a sentence each
-    head: bytes = b""  # the header block of the entity exactly as it came, where that is to be kept
+    head: bytes = b""  # for AS2: the header block of the entity exactly as it came, where that is to be kept
 
     @property
     def data(self) -> bytes:
         return self.body[0] if len(self.body) == 1 and isinstance(self.body[0], bytes) else b"".join(self.body)
+
+    @property
+    def entity_head(self) -> bytes:
+        """The header block with which the body is an entity that stands alone, as AS2 signs it; without the empty line."""
+        if self.head:
+            return self.head
+        return write_head([("Content-Type", self.media_type), *self.headers] if self.media_type else self.headers)
 
 
 def outgoing(delivered: Delivered, setting: Setting | None, seed: bytes) -> Outgoing:

@@ -1,88 +1,96 @@
 """What SOAP, SOAP with attachments and DIME share: an envelope at the root of the message.
 
-The document of an envelope is the child of its Body; see ``codecs/soap/plain.py`` for envelopes that say more. A message of several
-parts that no envelope holds together gets one of the network's: ``pr:Message`` in its Body, with the parts in it or beside it.
+The document of an envelope is the child of its Body; see ``codecs/soap/plain.py`` for envelopes that say more. A message of
+several documents that no envelope holds together gets one of the network's: ``pr:Message`` in its Body, with the parts in it
+or beside it. A document that goes into a Body leaves its XML declaration behind, which says nothing there.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.parts import XML
-from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
-from postroad.core.codecs.soap.names import SOAP_12, ours
+from postroad.core.codecs.soap import SOAP11, SoapCodec
+from postroad.core.codecs.soap.names import ENVELOPES, ours
 from postroad.core.codecs.soap.parts import read_parts, write_part
-from postroad.core.codecs.soap.plain import PlainEnvelope, looks_like_envelope, read_plain, wrapped
-from postroad.core.codecs.xml import is_embeddable
-from postroad.core.mediation.entities import has_own_id, id_of_uri, read_line
+from postroad.core.codecs.soap.plain import PlainEnvelope, read_plain, root_of, version_of, wrapped
+from postroad.core.codecs.xml import SEPARATOR, is_embeddable, to_utf8
+from postroad.core.mediation.losses import XML_TYPES, type_lost
 from postroad.core.mediation.nouns import Outgoing
-from postroad.core.mediation.setting import Piece, Slot, cut, filled
+from postroad.core.mediation.setting import Pieces, Slot, cut, filled
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Message, Part
 from postroad.errors import Refused
 
 ROOTED = (Format.SOAP, Format.SWA, Format.DIME)
 POST, TOGETHER = ours("Post"), ours("Message")
-EMPTY = b"<pr:Message/>"
+SOAP_TYPES = (*XML_TYPES, "application/soap+xml")
 _DECLARATION = re.compile(
-    rb"""<\?xml(?:\s(?!encoding)\w+\s*=\s*["'][^"']*["'])*(?:\sencoding\s*=\s*["']utf-8["'])?[^?"']*\?>""", re.I
+    rb"""<\?xml\s+version\s*=\s*["']1\.0["'](?:\s+encoding\s*=\s*["'](?:utf-8|us-ascii)["'])?"""
+    rb"""(?:\s+standalone\s*=\s*["'](?:yes|no)["'])?\s*\?>""",
+    re.IGNORECASE,
 )
+_WHITE = b" \t\r\n"
+UNNAMED = Part(id="1", content_type="", data=b"")
 
 
 class Root(NamedTuple):
     """What an envelope at the root of a message holds."""
 
     documents: tuple[Part, ...]
-    header: Message | None  # what it says to the network
-    envelope: bytes  # without the network's own block; empty where it is nothing but a wrapper of the network's, or the document itself
-    is_as_came: bool  # nothing was cut out of it
-    holds_together: bool  # it says only that the parts beside it belong together
+    header: Message | None = None  # what it says to the network
+    envelope: bytes = b""  # in UTF-8, without the network's own block, where it is a wrapper around a document
+    is_as_came: bool = True  # the same envelope may be given again: nothing in it is meant for the network alone
+    holds_together: bool = False  # it says only that the parts beside it belong together
+    untouched_from: int = 0  # where in the document the stretch begins that stands in the envelope too
 
     @property
-    def pieces(self) -> tuple[Piece, ...]:
-        return cut(self.envelope, [(self.documents[0].data, Slot(0))]) if self.envelope else ()
+    def pieces(self) -> Pieces:
+        return cut(self.envelope, self.stretches()) if self.envelope else ()
+
+    def stretches(self) -> Iterator[tuple[Buffer, Slot]]:
+        """What of the document stands in the envelope to the byte."""
+        for document in self.documents[:1]:
+            yield memoryview(document.data)[self.untouched_from :], Slot(0, self.untouched_from, len(document.data))
 
 
 class Envelope(NamedTuple):
-    """An envelope to be given as the root."""
+    """An envelope to be given as the root of a message."""
 
     version: SoapCodec
     data: bytes
-    id: str  # by which others may refer to it; empty: none
+
+    @property
+    def media_type(self) -> str:
+        """With a charset only where it is true; an envelope in another encoding says so itself."""
+        is_utf8 = self.data.endswith(to_utf8(self.data))
+        return self.version.media_type if is_utf8 else media_type_of(self.version.media_type)
 
 
-def is_envelope(body: bytes) -> bool:
-    """Whether this is a SOAP envelope, of whatever content."""
-    if not looks_like_envelope(body):
-        return False
-    try:
-        read_plain(body)
-    except Refused:
-        return False
-    return True
-
-
-def take_root(body: bytes, limits: WireLimits = DEFAULT_LIMITS, id: str = "") -> Root:
-    """The documents of the envelope; ``id`` is how the wire calls the root."""
+def take_root(body: bytes, limits: WireLimits = DEFAULT_LIMITS, said: Part = UNNAMED) -> Root:
+    """What the envelope holds; ``said`` is what the wire says of the root: its id, its headers."""
     came = read_plain(body, limits)
-    plain = came.without_network_header()
-    is_as_came = plain is came
-    if not plain.says_more and plain.child.name == POST:
+    if len(came.children) == 1 and came.child.name == POST:
         message = came.version.decode_post(body, limits)
-        return Root(message.parts, message, b"", is_as_came, False)
-    header = came.network_header(limits)
-    if not plain.says_more and plain.child.name == TOGETHER:
-        documents = _together(plain, limits)
-        return Root(documents, header, b"", is_as_came, not documents)
-    name = read_line(id_of_uri(id) or "1", "id", limits)
+        return Root(message.parts, message, is_as_came=False)
+    plain = came.without_network_header()
+    header, is_as_came = came.network_header(limits), plain is came
     if plain.says_more:
         data = body if is_as_came else plain.utf8
-        return Root((Part(id=name, content_type=plain.media_type, data=data),), header, b"", is_as_came, False)
-    return Root((Part(id=name, content_type=XML, data=plain.document),), header, plain.utf8, is_as_came, False)
+        document = replace(said, content_type=plain.media_type, data=data)
+        return Root((document,), header, is_as_came=is_as_came)
+    if plain.child.name == TOGETHER:
+        documents = _together(plain, limits)
+        return Root(documents, header, is_as_came=is_as_came, holds_together=not documents)
+    document = replace(said, content_type=XML, data=plain.document)
+    return Root((document,), header, plain.utf8, is_as_came, untouched_from=plain.untouched_from(document.data))
 
 
 def _together(plain: PlainEnvelope, limits: WireLimits) -> tuple[Part, ...]:
@@ -95,40 +103,50 @@ def own_envelope(message: Outgoing) -> Envelope | None:
     """The envelope that the message came with, or that its first document is; None when it has none."""
     if not message.parts:
         return None
-    first = message.parts[0]
-    name = first.id if has_own_id(first, 1) else ""
     setting = message.in_setting(*ROOTED)
     if setting is not None and setting.envelope:
-        data = b"".join(filled(setting.envelope, message.parts))
-        return Envelope(_version(data), data, name)
-    if not first.attachment and is_envelope(first.data):
-        return Envelope(_version(first.data), first.data, name)
-    return None
+        return envelope_in(b"".join(filled(setting.envelope, message.parts)))
+    first = message.parts[0]
+    return envelope_in(first.data) if not first.attachment and is_envelope(first.data) else None
+
+
+def envelope_in(data: bytes) -> Envelope:
+    return Envelope(version_of(data) or SOAP11, data)
+
+
+def is_envelope(body: bytes) -> bool:
+    """Whether this is a whole SOAP envelope, of whatever content but for the network's own operations."""
+    if version_of(body) is None:
+        return False
+    try:
+        return not any(child.name in (POST, TOGETHER) for child in read_plain(body).children)
+    except Refused:
+        return False
 
 
 def made_envelope(message: Outgoing) -> Envelope | None:
-    """A new envelope around the first document, where that can stand in a Body; None when it cannot."""
-    first = message.parts[0] if message.parts else None
-    if first is None or first.attachment or media_type_of(first.content_type) not in (XML, "text/xml"):
+    """A new envelope around the one document, where that can stand in a Body; None when it cannot."""
+    documents = [part for part in message.parts if not part.attachment]
+    if len(documents) != 1 or media_type_of(documents[0].content_type) not in XML_TYPES:
         return None
-    data = _bare(first.data)
-    if not is_embeddable(data):
+    data = _bare(documents[0].data)
+    if not is_embeddable(data) or root_of(data).rpartition(SEPARATOR)[0] in ENVELOPES:
         return None
-    return Envelope(SOAP11, wrapped(data), first.id if has_own_id(first, 1) else "")
+    return Envelope(SOAP11, wrapped(data))
 
 
 def _bare(data: bytes) -> bytes:
     """A document without what may stand before and behind its root: its XML declaration and white space."""
     text = data.removeprefix(b"\xef\xbb\xbf")
     declaration = _DECLARATION.match(text)
-    return text[declaration.end() if declaration else 0 :].strip(b" \t\r\n")
+    return text[declaration.end() if declaration else 0 :].strip(_WHITE)
 
 
 def holding_together(parts: Sequence[Part] = ()) -> bytes:
     """The network's envelope for a message of several parts, with these in it."""
-    inside: Iterable[bytes] = map(write_part, parts)
-    return wrapped(b"<pr:Message>%b</pr:Message>" % b"".join(inside) if parts else EMPTY)
+    return wrapped(b"<pr:Message>%b</pr:Message>" % b"".join(map(write_part, parts)) if parts else b"<pr:Message/>")
 
 
-def _version(envelope: bytes) -> SoapCodec:
-    return SOAP12 if SOAP_12.encode() in envelope[:2_048] else SOAP11
+def root_lost(part: Part, format: str) -> Iterator[str]:
+    """The type of a part that is given in an envelope, or as one."""
+    return type_lost(part, format, SOAP_TYPES if version_of(part.data) else XML_TYPES)

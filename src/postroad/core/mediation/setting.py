@@ -6,17 +6,17 @@ forgotten with them. A setting fits only the very parts with which it came.
 
 from __future__ import annotations
 
-from binascii import b2a_base64
 from collections.abc import Iterable, Iterator, Sequence
+from zlib import crc32
 
 import msgspec
 from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.mime import encoded
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
-BASE64_LINE = 57  # bytes that make a line of 76 characters
 WORTH_A_SLOT = 64  # bytes: what is shorter is kept twice
 MISSES_MOST = 3  # stretches that are looked for in vain; then the rest of the wire is kept as it stands
 
@@ -39,14 +39,17 @@ class Setting(Struct, gc=False, frozen=True, array_like=True):
 
     format: Format
     media_type: str  # of the wire, with its parameters
-    wire: Pieces
-    sizes: tuple[int, ...]  # of the parts that fit in
-    envelope: Pieces = ()  # the SOAP envelope of the message, where there is one, likewise in pieces
+    wire: (
+        Pieces  # without any, the same bytes cannot be given again: something for the network alone was cut out of them
+    )
+    mark: int  # of the parts that fit in
+    envelope: Pieces = ()  # the SOAP envelope of the message, where it wraps a document, likewise in pieces
     action: str = ""  # SOAPAction
     head: bytes = b""  # the header block of the entity, exactly, where it had one of its own
+    chunked: tuple[int, ...] = ()  # the parts, by index, that came in chunks
 
     def fits(self, parts: Sequence[Part]) -> bool:
-        return self.sizes == tuple([len(part.data) for part in parts])
+        return self.mark == mark_of(parts)
 
     def filled(self, parts: Sequence[Part]) -> list[Buffer]:
         return filled(self.wire, parts)
@@ -64,6 +67,15 @@ def unpacked(data: Buffer) -> Setting:
     return _DECODER.decode(data)
 
 
+def mark_of(parts: Iterable[Part]) -> int:
+    """A checksum over all in which parts differ, so that a part that somebody changed is not put into an old setting."""
+    mark = 0
+    for part in parts:
+        said = (part.id, part.content_type, part.expires_at_us, part.attachment, part.headers, len(part.data))
+        mark = crc32(part.data, crc32(repr(said).encode(), mark))
+    return mark
+
+
 def filled(pieces: Iterable[Piece], parts: Sequence[Part]) -> list[Buffer]:
     """The bytes again, as a list of buffers."""
     return [piece if isinstance(piece, bytes) else _in_slot(piece, parts[piece.part].data) for piece in pieces]
@@ -71,17 +83,11 @@ def filled(pieces: Iterable[Piece], parts: Sequence[Part]) -> list[Buffer]:
 
 def _in_slot(slot: Slot, data: bytes) -> Buffer:
     if slot.encoding:
-        return base64_lines(data)
+        return encoded(data, "base64")
     return data if slot.end < 0 else memoryview(data)[slot.begin : slot.end]
 
 
-def base64_lines(data: Buffer) -> bytes:
-    view = memoryview(data)
-    lines = [b2a_base64(view[at : at + BASE64_LINE], newline=False) for at in range(0, len(view), BASE64_LINE)]
-    return b"\r\n".join(lines)
-
-
-def cut(wire: bytes, stretches: Iterable[tuple[bytes, Slot]]) -> Pieces:
+def cut(wire: bytes, stretches: Iterable[tuple[Buffer, Slot]]) -> Pieces:
     """The wire in pieces, with slots where these stretches of parts stand in it.
 
     They are looked for in their order. It does not matter where one is found, since the same bytes go back there; what is not
@@ -90,19 +96,21 @@ def cut(wire: bytes, stretches: Iterable[tuple[bytes, Slot]]) -> Pieces:
     pieces: list[Piece] = []
     at = missed = 0
     for data, slot in stretches:
-        place = wire.find(data, at) if len(data) >= WORTH_A_SLOT and missed < MISSES_MOST else -1
+        if len(data) < WORTH_A_SLOT or missed == MISSES_MOST:
+            continue
+        place = wire.find(data, at)
         if place < 0:
-            missed += len(data) >= WORTH_A_SLOT
+            missed += 1
             continue
         pieces += [wire[at:place], slot] if place > at else [slot]
         at = place + len(data)
     return (*pieces, wire[at:]) if at < len(wire) else tuple(pieces)
 
 
-def stretches(parts: Sequence[Part], encodings: Sequence[str] = ()) -> Iterator[tuple[bytes, Slot]]:
-    """Every part whole, in the transfer encoding in which it stands in the wire."""
+def stretches(parts: Sequence[Part], encodings: Sequence[str] = (), first: int = 0) -> Iterator[tuple[Buffer, Slot]]:
+    """Every part whole, in the transfer encoding in which it stands in the wire; ``first`` is the index of the first one."""
     for index, part in enumerate(parts):
         if encodings and encodings[index] == "base64":
-            yield base64_lines(part.data), Slot(index, encoding="base64")
+            yield encoded(part.data, "base64"), Slot(first + index, encoding="base64")
         else:
-            yield part.data, Slot(index)
+            yield part.data, Slot(first + index)

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of, parameter_of
-from postroad.core.codecs.soap import SOAP11, SOAP12
-from postroad.core.mediation.entities import has_own_id, left_out
+from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
+from postroad.core.mediation.losses import expiry_lost, headers_lost, id_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
-from postroad.core.mediation.rooted import Envelope, holding_together, made_envelope, own_envelope, take_root
-from postroad.core.mediation.setting import Setting, Slot, cut
+from postroad.core.mediation.rooted import (
+    Envelope,
+    envelope_in,
+    holding_together,
+    made_envelope,
+    own_envelope,
+    root_lost,
+    take_root,
+)
+from postroad.core.mediation.setting import Setting, cut, mark_of
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
+
+TYPES = ("text/xml", "application/soap+xml")
 
 
 def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
     root = take_root(wire.body, limits)
-    parts = root.documents
-    envelope = wire.body if root.is_as_came else root.envelope
-    setting = None
-    if root.envelope:
-        sizes = tuple([len(part.data) for part in parts])
-        pieces = cut(envelope, [(parts[0].data, Slot(0))])
-        setting = Setting(Format.SOAP, wire.content_type, pieces, sizes, root.pieces, action_of(wire))
-    return Taken(format=Format.SOAP, parts=parts, setting=setting, header=root.header)
+    documents = root.documents
+    pieces = cut(wire.body, root.stretches()) if root.is_as_came else root.pieces
+    setting = Setting(Format.SOAP, wire.content_type, pieces, mark_of(documents), root.pieces, action_of(wire))
+    return Taken(format=Format.SOAP, parts=documents, setting=setting, header=root.header)
 
 
 def action_of(wire: Wire) -> str:
@@ -31,46 +37,43 @@ def action_of(wire: Wire) -> str:
 
 
 def give(message: Outgoing) -> Given:
-    action = message.setting.action if message.setting is not None else ""
     setting = message.in_setting(Format.SOAP)
-    if setting is not None:
-        body = b"".join(setting.filled(message.parts))
-        media_type = setting.media_type if _is_xml(setting.media_type) else _media_type(body, action)
-        return Given(media_type=media_type, body=[body], headers=action_headers(body, action))
+    if setting is not None and setting.wire:
+        declared = setting.media_type if media_type_of(setting.media_type) in TYPES else ""
+        return _given(envelope_in(b"".join(setting.filled(message.parts))), message.action, declared)
     envelope = _around_single(message)
     if envelope is None:
-        body = holding_together(message.parts)
-        return Given(media_type=_media_type(body, action), body=[body], headers=action_headers(body, action))
-    dropped = tuple(_left_out(message.parts[0], envelope))
-    headers = action_headers(envelope.data, action)
-    return Given(media_type=_media_type(envelope.data, action), body=[envelope.data], headers=headers, dropped=dropped)
+        return _given(Envelope(SOAP11, holding_together(message.parts)), message.action)
+    return _given(envelope, message.action, dropped=_lost(message.parts[0]))
 
 
 def _around_single(message: Outgoing) -> Envelope | None:
-    if len(message.parts) != 1:
-        return None
-    return own_envelope(message) or made_envelope(message)
+    return own_envelope(message) or made_envelope(message) if len(message.parts) == 1 else None
 
 
-def _left_out(part: Part, envelope: Envelope) -> list[str]:
-    dropped = left_out([part], "SOAP")
-    if has_own_id(part, 1):
-        dropped.append(f"part {part.id}: its id has no place in SOAP")
-    return dropped
+def _given(envelope: Envelope, action: str, declared: str = "", dropped: tuple[str, ...] = ()) -> Given:
+    return Given(
+        media_type=declared or envelope.media_type + action_parameter(envelope.version, action),
+        body=[envelope.data],
+        headers=action_headers(envelope.version, action),
+        dropped=dropped,
+    )
 
 
-def _is_xml(media_type: str) -> bool:
-    return media_type_of(media_type) in ("text/xml", "application/soap+xml")
-
-
-def _media_type(envelope: bytes, action: str) -> str:
-    if SOAP12.namespace.encode() not in envelope[:2_048]:
-        return SOAP11.media_type
-    return f'{SOAP12.media_type}; action="{action.strip(chr(34))}"' if action else SOAP12.media_type
-
-
-def action_headers(envelope: bytes, action: str) -> tuple[tuple[str, str], ...]:
+def action_headers(version: SoapCodec, action: str) -> tuple[tuple[str, str], ...]:
     """SOAP 1.1 wants the header in any case, also when it says nothing."""
-    if SOAP12.namespace.encode() in envelope[:2_048]:
-        return ()
-    return (("SOAPAction", action or '""'),)
+    return () if version is SOAP12 else (("SOAPAction", action or '""'),)
+
+
+def action_parameter(version: SoapCodec, action: str) -> str:
+    return f"; action={quoted(action.strip(chr(34)))}" if version is SOAP12 and action else ""
+
+
+def quoted(text: str) -> str:
+    """As the value of a parameter."""
+    return '"{}"'.format(text.replace("\\", r"\\").replace('"', r"\""))
+
+
+def _lost(part: Part) -> tuple[str, ...]:
+    place = "SOAP"
+    return (*id_lost(part, place), *root_lost(part, place), *headers_lost(part, place), *expiry_lost(part, place))

@@ -1,53 +1,64 @@
-"""SOAP with attachments: multipart/related whose root is the envelope; MTOM is read as the same, its includes left where they are."""
+"""SOAP with attachments: multipart/related whose root is the envelope; MTOM is the same, its includes left where they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+from msgspec.structs import replace
 
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
-from postroad.core.codecs.mime import Entity, fresh_boundary, read_related, write_head, write_multipart
-from postroad.core.codecs.parts import in_order
+from postroad.core.codecs.mime import Related, fresh_boundary, read_related, write_multipart
+from postroad.core.codecs.mime.xop import XOP
 from postroad.core.codecs.soap import SOAP11
-from postroad.core.mediation.entities import head_of, id_in, left_out, part_of
+from postroad.core.mediation.entities import head_of, in_order, length_of, numbers_of, part_of, parts_of
+from postroad.core.mediation.losses import disposition_lost, places_lost, spelling_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
-from postroad.core.mediation.rooted import Envelope, holding_together, made_envelope, own_envelope, take_root
-from postroad.core.mediation.setting import Pieces, Setting, Slot, cut, stretches
+from postroad.core.mediation.part_names import has_own_id, is_located
+from postroad.core.mediation.rooted import (
+    Envelope,
+    Root,
+    holding_together,
+    made_envelope,
+    own_envelope,
+    root_lost,
+    take_root,
+)
+from postroad.core.mediation.setting import Pieces, Setting, cut, mark_of, stretches
 from postroad.core.mediation.soap_format import action_headers, action_of
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
 ROOT_ID = "root@postroad"  # where the document has no id of its own
+INCLUDES = b"http://www.w3.org/2004/08/xop/include"
+PLACE = "SOAP with attachments"
+_STARTING = re.compile(r"[!#-\[\]-~]+")  # ids that can stand in a parameter
 
 
 def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
     related = read_related(wire.content_type, wire.body, limits)
-    root = take_root(bytes(related.root.data()), limits, id_in(related.root.header("Content-ID")))
-    documents = [_renamed(part, "1") if part.id == ROOT_ID else part for part in root.documents]
-    first = len(documents) + 1
-    kind = None if root.holds_together else True
-    others = [part_of(entity, number, limits, attachment=kind) for number, entity in enumerate(related.others, first)]
-    parts = in_order([*documents, *others])
-    pieces: Pieces = ()
-    if root.is_as_came:
-        pieces = cut(wire.body, _stretches(parts, documents, others, related.others))
-    sizes = tuple([len(part.data) for part in parts])
-    setting = Setting(Format.SWA, wire.content_type, pieces, sizes, root.pieces, action_of(wire))
+    root = _root(related, limits)
+    others = parts_of(related.others, len(root.documents) + 1, limits, attached=not root.holds_together)
+    parts = (*root.documents, *others)
+    pieces = _pieces(wire.body, parts, root, related) if root.is_as_came else ()
+    setting = Setting(Format.SWA, wire.content_type, pieces, mark_of(parts), root.pieces, action_of(wire))
     return Taken(format=Format.SWA, parts=parts, setting=setting, header=root.header, notes=related.multipart.tolerated)
 
 
-def _renamed(part: Part, id: str) -> Part:
-    return Part(id=id, content_type=part.content_type, data=part.data, expires_at_us=part.expires_at_us,
-                attachment=part.attachment, headers=part.headers)  # fmt: skip
+def _root(related: Related, limits: WireLimits) -> Root:
+    """The envelope, with what its entity says of it; an id that the network itself made up is none."""
+    entity = related.root
+    said = part_of(entity.headers(), b"", 1, limits)
+    return take_root(bytes(entity.data(limits)), limits, replace(said, id="1") if said.id == ROOT_ID else said)
 
 
-def _stretches(
-    parts: tuple[Part, ...], documents: Sequence[Part], others: Sequence[Part], entities: Sequence[Entity]
-) -> Iterator[tuple[bytes, Slot]]:
-    if parts != (*documents, *others):
-        return
-    encodings = [""] * len(documents) + [entity.transfer_encoding for entity in entities]
-    yield from stretches(parts, encodings)
+def _pieces(body: bytes, parts: Sequence[Part], root: Root, related: Related) -> Pieces:
+    entities = in_order(related.others) if root.holds_together else related.others
+    first = len(root.documents)
+    beside = stretches(parts[first:], [entity.transfer_encoding for entity in entities], first)
+    return cut(body, chain(root.stretches(), beside))
 
 
 def give(message: Outgoing) -> Given:
@@ -57,38 +68,49 @@ def give(message: Outgoing) -> Given:
         return Given(media_type=setting.media_type, body=setting.filled(message.parts), headers=headers)
     envelope = own_envelope(message) or made_envelope(message)
     if envelope is None:
-        return _written(Envelope(SOAP11, holding_together(), ""), message, message.parts)
-    dropped = tuple(left_out(message.parts[:1], "the root of SOAP with attachments"))
-    return _written(envelope, message, message.parts[1:], dropped)
+        envelope = Envelope(SOAP11, holding_together())
+        return _written(_beside(envelope), envelope, message, 0, disposition_lost(message.parts, PLACE))
+    first = message.parts[0]
+    dropped = (*root_lost(first, PLACE), *places_lost(message.parts, PLACE))
+    return _written(_rooted(first, envelope), envelope, message, 1, dropped)
 
 
-def _written(envelope: Envelope, message: Outgoing, others: Sequence[Part], dropped: tuple[str, ...] = ()) -> Given:
-    """The envelope as the root, and these parts beside it."""
-    action = message.setting.action if message.setting is not None else ""
-    root_id = envelope.id or ROOT_ID
-    head = write_head([("Content-Type", envelope.version.media_type), ("Content-ID", f"<{root_id}>")])
-    boundary = fresh_boundary([envelope.data, *[part.data for part in others]], message.seed)
-    first = len(message.parts) - len(others) + 1
-    measured = _measured(message)
-    heads = [head_of(part, number, measured=number in measured) for number, part in enumerate(others, first)]
-    bodies = [(head, envelope.data), *zip(heads, [part.data for part in others], strict=True)]
-    kind = media_type_of(envelope.version.media_type)
+def _beside(envelope: Envelope) -> Part:
+    """A root that has all parts beside it."""
+    return Part(id=ROOT_ID, content_type=envelope.media_type, data=envelope.data)
+
+
+def _rooted(first: Part, envelope: Envelope) -> Part:
+    """A root that stands for the first part."""
+    kind = envelope.media_type
+    if INCLUDES in envelope.data:
+        kind = f'{XOP}; charset=utf-8; type="{media_type_of(kind)}"'
+    return replace(first, id=first.id if has_own_id(first, 1) else ROOT_ID, content_type=kind, data=envelope.data)
+
+
+def _written(root: Part, envelope: Envelope, message: Outgoing, rooted: int, dropped: Iterable[str]) -> Given:
+    """The root, and beside it all parts but for the first ones that stand in it."""
+    others = message.parts[rooted:]
+    came = message.in_setting(Format.DIME)
+    heads = [head_of(root, None, length_of(root, 0, came) if rooted else ())]
+    numbers = range(2, len(others) + 2) if rooted else numbers_of(others)
+    heads += [
+        head_of(part, number, length_of(part, index, came), flagged=not rooted)
+        for index, (number, part) in enumerate(zip(numbers, others, strict=True), rooted)
+    ]
+    bodies = [root.data, *[part.data for part in others]]
+    boundary = fresh_boundary(bodies, message.seed)
     return Given(
-        media_type=f'multipart/related; type="{kind}"; start="<{root_id}>"; boundary="{boundary.decode()}"',
-        body=write_multipart(bodies, boundary),
-        headers=action_headers(envelope.data, action),
-        dropped=dropped,
+        media_type=_media_type(root, envelope, boundary.decode()),
+        body=write_multipart(zip(heads, bodies, strict=True), boundary),
+        headers=action_headers(envelope.version, message.action),
+        dropped=(*dropped, *[sentence for part in message.parts for sentence in spelling_lost(part)]),
     )
 
 
-def _measured(message: Outgoing) -> frozenset[int]:
-    """The parts, by number, whose length is told: records of DIME that came whole."""
-    setting = message.in_setting(Format.DIME)
-    if setting is None:
-        return frozenset()
-    in_chunks = {
-        piece.part
-        for piece in setting.wire
-        if isinstance(piece, Slot) and piece.end - piece.begin != setting.sizes[piece.part]
-    }
-    return frozenset(number for number in range(1, len(setting.sizes) + 1) if number - 1 not in in_chunks)
+def _media_type(root: Part, envelope: Envelope, boundary: str) -> str:
+    """Without a start the root is the first part, so one is named only where its id can stand there."""
+    kind, plain = media_type_of(root.content_type), media_type_of(envelope.media_type)
+    info = f'; start-info="{plain}"' if kind != plain else ""
+    start = f'; start="<{root.id}>"' if _STARTING.fullmatch(root.id) and not is_located(root) else ""
+    return f'multipart/related; type="{kind}"{start}{info}; boundary="{boundary}"'

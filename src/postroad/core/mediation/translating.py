@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+
+from msgspec.structs import replace
 
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import check_lists
 from postroad.core.mediation import cloudevents_format, dime_format, mime_format, soap_format, swa_format
 from postroad.core.mediation.header_fields import has_fields, read_fields
 from postroad.core.mediation.looking import Found, look
+from postroad.core.mediation.losses import wrapping_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Message
+from postroad.errors import Refused
 
 TAKE: dict[Format, Callable[[Wire, WireLimits], Taken]] = {
     Format.SOAP: soap_format.take,
@@ -25,7 +30,7 @@ GIVE: dict[Format, Callable[[Outgoing], Given]] = {
     Format.SWA: swa_format.give,
     Format.DIME: dime_format.give,
     Format.MIME: mime_format.give,
-    Format.AS2: mime_format.give,  # the entity that is then signed and encrypted
+    Format.AS2: partial(mime_format.give, format=Format.AS2),  # the entity that is then signed and encrypted
     Format.CLOUDEVENTS: cloudevents_format.give,
 }
 
@@ -33,6 +38,8 @@ GIVE: dict[Format, Callable[[Outgoing], Given]] = {
 def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
     """A message in whatever plain format it is, taken apart."""
     found = look(wire)
+    if found.format not in TAKE:
+        raise Refused("wire.unsupported", "AS2 is opened with the keys of its receiver; post it to the address for AS2")
     return with_note(TAKE[found.format](declared_as(wire, found), limits), found)
 
 
@@ -45,16 +52,14 @@ def declared_as(wire: Wire, found: Found) -> Wire:
 
 
 def with_note(taken: Taken, found: Found) -> Taken:
-    if not found.note:
-        return taken
-    return Taken(format=taken.format, parts=taken.parts, setting=taken.setting, header=taken.header,
-                 notes=(found.note, *taken.notes))  # fmt: skip
+    return replace(taken, notes=(found.note, *taken.notes)) if found.note else taken
 
 
 def message_of(wire: Wire, taken: Taken, limits: WireLimits = DEFAULT_LIMITS) -> Message:
     """The message to be posted: what the transport's fields say to the network, else what the message itself says."""
     own = taken.header or Message()
     fields = read_fields(wire.headers, limits) if has_fields(wire.headers) else Message()
+    named = {entry.name: entry for entry in (*own.properties, *fields.properties)}
     message = Message(
         sender=fields.sender or own.sender,
         to=fields.to or own.to,
@@ -65,7 +70,7 @@ def message_of(wire: Wire, taken: Taken, limits: WireLimits = DEFAULT_LIMITS) ->
         reference=fields.reference or own.reference,
         expires_at_us=fields.expires_at_us or own.expires_at_us,
         route=fields.route or own.route,
-        properties=(*own.properties, *fields.properties),
+        properties=tuple(named.values()),
         status=fields.status or own.status,
         parts=taken.parts,
         routing=fields.routing or own.routing,
@@ -76,4 +81,9 @@ def message_of(wire: Wire, taken: Taken, limits: WireLimits = DEFAULT_LIMITS) ->
 
 def give(message: Outgoing, format: Format) -> Given:
     """The message in a plain format."""
-    return GIVE[format](message)
+    given = GIVE[format](message)
+    setting = message.setting
+    if setting is None or setting.media_type == given.media_type or given.head:
+        return given
+    lost = tuple(wrapping_lost(setting))
+    return replace(given, dropped=given.dropped + lost) if lost else given

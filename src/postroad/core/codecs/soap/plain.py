@@ -1,29 +1,30 @@
-"""Envelopes of others: a SOAP message that is not made of the network's own operations, read without changing a byte of it.
+"""Envelopes of others: a SOAP message that is not one of the network's operations, read without changing a byte of it.
 
 The one document of such an envelope is the child of its Body, cut out where it stands and made to stand alone. Kept rules: an
-envelope that says more than its Body (header blocks of others, several children, a fault) is a document itself, so that nothing of
-it is lost; the network's own header block, ``pr:Header``, is read and cut out, since it is meant for nobody else.
+envelope that says more than its Body (header blocks of others, several children, text, a fault) is a document itself, so that
+nothing of it is lost; the network's own header block, ``pr:Header``, is read and cut out, since it is meant for nobody else.
 """
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import NamedTuple
 
 from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.soap import CLOSING, SOAP11, SOAP12, SoapCodec
 from postroad.core.codecs.soap.fragment import standing_alone
-from postroad.core.codecs.soap.names import NAMESPACE, SOAP_11, SOAP_12, ours
+from postroad.core.codecs.soap.names import SOAP_11, SOAP_12, ours
 from postroad.core.codecs.xml import SEPARATOR, Counter, new_scanner, run_scanner, to_utf8
 from postroad.core.model.message import Message
 from postroad.errors import Refused
 
 VERSIONS: dict[str, SoapCodec] = {SOAP_11: SOAP11, SOAP_12: SOAP12}
-_TAG = re.compile(rb"""</?[^>"']*(?:(?:"[^"]*"|'[^']*')[^>"']*)*>""")
-_LOOK = 2_048  # bytes within which an envelope names its namespace
-_OURS = NAMESPACE.encode()
-_NETWORK_HEADER, _FAULT = ours("Header"), "Fault"
+_TAG = re.compile(rb"""</?[^>"']*+(?:(?:"[^"]*+"|'[^']*+')[^>"']*+)*+>""")
+_NAME = re.compile(rb"<[^\s/>]++")
+_MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<")
+_NETWORK_HEADER = ours("Header")
 _SECTIONS: dict[tuple[str, ...], tuple[str, ...]] = {
     (): ("Header", "Body"),
     ("Header",): ("Body",),
@@ -45,12 +46,13 @@ class PlainEnvelope(NamedTuple):
     utf8: bytes
     blocks: tuple[Span, ...]  # of its Header
     children: tuple[Span, ...]  # of its Body
+    has_text: bool  # beside the children of its Body
     scopes: dict[str, dict[str, str]]  # the prefixes that are declared around what stands in Header and Body
 
     @property
     def says_more(self) -> bool:
         """Whether it is more than a wrapper around one document."""
-        if len(self.children) != 1 or self.children[0].name.endswith(SEPARATOR + _FAULT):
+        if len(self.children) != 1 or self.has_text or self.child.name == f"{self.version.namespace}{SEPARATOR}Fault":
             return True
         return any(block.name != _NETWORK_HEADER for block in self.blocks)
 
@@ -63,43 +65,97 @@ class PlainEnvelope(NamedTuple):
         """The child of the Body, standing alone."""
         return standing_alone(self.utf8[self.child.begin : self.child.end], self.scopes["Body"])
 
+    def untouched_from(self, document: bytes) -> int:
+        """Where in the document the stretch begins that stands in the envelope too: behind what was added to its first tag."""
+        added = len(document) - (self.child.end - self.child.begin)
+        name = _NAME.match(document)
+        return name.end() + added if added and name is not None else 0
+
     @property
     def media_type(self) -> str:
         return "text/xml" if self.version is SOAP11 else "application/soap+xml"
 
+    @property
+    def _network_block(self) -> Span | None:
+        found = [block for block in self.blocks if block.name == _NETWORK_HEADER]
+        if len(found) > 1:
+            raise malformed("the header block Header of urn:postroad:message:1 comes twice", "/Envelope/Header")
+        return found[0] if found else None
+
     def network_header(self, limits: WireLimits = DEFAULT_LIMITS) -> Message | None:
         """What the network's own header block says, as a message without parts; None when there is no such block."""
-        block = next((block for block in self.blocks if block.name == _NETWORK_HEADER), None)
+        block = self._network_block
         if block is None:
             return None
         alone = standing_alone(self.utf8[block.begin : block.end], self.scopes["Header"])
-        return self.version.decode_post(b"%b<pr:Post>%b</pr:Post>%b" % (self.version.opening, alone, CLOSING), limits)
+        return self.version.decode_post(wrapped(b"<pr:Post>%b</pr:Post>" % alone, self.version), limits)
 
     def without_network_header(self) -> PlainEnvelope:
         """The same envelope without the network's own block; the one place where an envelope is ever cut."""
-        block = next((block for block in self.blocks if block.name == _NETWORK_HEADER), None)
+        block = self._network_block
         if block is None:
             return self
-        length = block.end - block.begin
-        utf8 = self.utf8[: block.begin] + self.utf8[block.end :]
-        moved = tuple(_moved(other, block, length) for other in self.blocks if other is not block)
-        children = tuple(_moved(child, block, length) for child in self.children)
-        return self._replace(utf8=utf8, blocks=moved, children=children).without_network_header()
+        return self._replace(
+            utf8=self.utf8[: block.begin] + self.utf8[block.end :],
+            blocks=tuple([_moved(other, block) for other in self.blocks if other is not block]),
+            children=tuple([_moved(child, block) for child in self.children]),
+        )
 
 
-def _moved(span: Span, cut: Span, length: int) -> Span:
+def _moved(span: Span, cut: Span) -> Span:
+    """Where a span stands when another one has been cut out."""
+    length = cut.end - cut.begin
     return Span(span.name, span.begin - length, span.end - length) if span.begin > cut.begin else span
 
 
-def looks_like_envelope(body: bytes) -> bool:
-    """A quick look that never misses an envelope in UTF-8; reading it tells for certain."""
-    return body.find(b"Envelope", 0, _LOOK) >= 0 and (
-        body.find(SOAP_11.encode(), 0, _LOOK) >= 0 or body.find(SOAP_12.encode(), 0, _LOOK) >= 0
-    )
+def wrapped(body: bytes, version: SoapCodec = SOAP11) -> bytes:
+    """A new envelope around bytes that can stand in a Body."""
+    return version.opening + body + CLOSING
 
 
-def mentions_network(body: bytes) -> bool:
-    return body.find(_OURS) >= 0
+def version_of(body: bytes) -> SoapCodec | None:
+    """The version of the SOAP envelope that begins here, told by its first tag; None when anything else begins here."""
+    is_utf16 = b"\0" in body[:4]
+    if not is_utf16 and (b"Envelope" not in body or not _MARKUP.match(body)):
+        return None  # told without a parser, as of nearly everything that is no envelope
+    namespace, _, local = root_of(body).rpartition(SEPARATOR)
+    return VERSIONS.get(namespace) if local == "Envelope" else None
+
+
+def root_of(body: bytes) -> str:
+    """The name of a document's root element, as ``namespace}local``; empty where no XML begins."""
+    try:
+        return _FirstTag(to_utf8(body)).name
+    except Refused:
+        return ""
+
+
+class _Enough(Exception):
+    """The first tag was seen."""
+
+
+class _FirstTag:
+    """Reads a document up to its root element's first tag."""
+
+    __slots__ = ("_utf8", "name")
+
+    def __init__(self, utf8: bytes) -> None:
+        self.name, self._utf8 = "", utf8
+        scanner = new_scanner()
+        scanner.StartElementHandler = self._started
+        scanner.StartDoctypeDeclHandler = self._doctype
+        with suppress(_Enough):
+            run_scanner(scanner, utf8)
+
+    def _started(self, name: str, _attributes: dict[str, str]) -> None:
+        self.name = name
+        raise _Enough
+
+    def _doctype(self, name: str, *_: object) -> None:
+        """Behind a document type nobody reads on; so the name in it has to do, and the namespace that is mentioned."""
+        mentioned = next((uri for uri in VERSIONS if uri.encode() in self._utf8), "")
+        self.name = f"{mentioned}{SEPARATOR}{name.rpartition(':')[2]}"
+        raise _Enough
 
 
 def read_plain(body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> PlainEnvelope:
@@ -110,7 +166,18 @@ def read_plain(body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> PlainEnvelop
 class _Reader(Counter):
     """Walks the envelope and notes where the blocks of its Header and the children of its Body stand."""
 
-    __slots__ = ("_begin", "_blocks", "_children", "_names", "_namespace", "_scanner", "_scopes", "_stack", "_utf8")
+    __slots__ = (
+        "_begin",
+        "_blocks",
+        "_children",
+        "_has_text",
+        "_names",
+        "_namespace",
+        "_scanner",
+        "_scopes",
+        "_stack",
+        "_utf8",
+    )
 
     def __init__(self, utf8: bytes, limits: WireLimits) -> None:
         super().__init__(limits)
@@ -123,16 +190,19 @@ class _Reader(Counter):
         self._namespace = ""
         self._blocks: list[Span] = []
         self._children: list[Span] = []
+        self._has_text = False
 
     def read(self) -> PlainEnvelope:
         self.attach(self._scanner)
         self._scanner.EndNamespaceDeclHandler = lambda _prefix: self._stack.pop()
-        self._scanner.ProcessingInstructionHandler = _refuse_instruction
+        self._scanner.ProcessingInstructionHandler = self._instruction
         run_scanner(self._scanner, self._utf8)
         if "Body" not in self._names:
             raise malformed("the envelope has no Body", "/Envelope")
         version = VERSIONS[self._namespace]
-        return PlainEnvelope(version, self._utf8, tuple(self._blocks), tuple(self._children), self._scopes)
+        return PlainEnvelope(
+            version, self._utf8, tuple(self._blocks), tuple(self._children), self._has_text, self._scopes
+        )
 
     def declared(self, prefix: str | None, uri: str | None) -> None:
         super().declared(prefix, uri)
@@ -146,12 +216,14 @@ class _Reader(Counter):
             self._open_section(name)
         elif self._depth == 3:
             self._begin = self._scanner.CurrentByteIndex
+            self._scanner.CharacterDataHandler = None  # what is written inside a document is not ours to read
 
     def _open_envelope(self, name: str) -> None:
         namespace, _, local = name.rpartition(SEPARATOR)
         if local != "Envelope" or namespace not in VERSIONS:
             raise Refused("wire.unsupported", "a SOAP 1.1 or 1.2 envelope is expected", pointer="/Envelope")
         self._namespace = namespace
+        self._scanner.CharacterDataHandler = self._text
 
     def _open_section(self, name: str) -> None:
         namespace, _, local = name.rpartition(SEPARATOR)
@@ -163,6 +235,7 @@ class _Reader(Counter):
     def ended(self, name: str) -> None:
         if self._depth == 3:
             self._note(name)
+            self._scanner.CharacterDataHandler = self._text
         super().ended(name)
 
     def _note(self, name: str) -> None:
@@ -173,11 +246,9 @@ class _Reader(Counter):
         end = closing.end() if closing is not None else len(self._utf8)
         (self._children if self._names[-1] == "Body" else self._blocks).append(Span(name, self._begin, end))
 
+    def _text(self, text: str) -> None:
+        self._has_text = self._has_text or bool(text.strip(" \t\r\n"))
 
-def _refuse_instruction(target: str, _data: str) -> None:
-    raise Refused("wire.forbidden-markup", f"a SOAP envelope holds no processing instructions ({target[:40]})")
-
-
-def wrapped(body: bytes, version: SoapCodec = SOAP11) -> bytes:
-    """A new envelope around bytes that can stand in a Body."""
-    return version.opening + body + CLOSING
+    def _instruction(self, target: str, _data: str) -> None:
+        if self._depth < 3:
+            raise Refused("wire.forbidden-markup", f"a SOAP envelope holds no processing instructions ({target[:40]})")

@@ -1,0 +1,78 @@
+"""By what name a part is known in each format: an id here, a Content-ID or a Content-Location in MIME, a URI in DIME.
+
+``a@b`` is ``Content-ID: <a@b>`` and ``cid:a@b`` (RFC 2392). A URI that is no ``cid:`` is the id itself and stands in the part's
+Content-Location, so that a reference to it still leads to the part. A part without any id has the number of its place, which
+every reader gives it anew; so that is never written.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, unquote
+
+from postroad.core.codecs.faults import malformed
+from postroad.core.codecs.lexical import read_text
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.model.message import Part
+
+LOCATION = "Content-Location"
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S")
+_CID_SAFE = "!$&'()*+,;=:@/?-._~"
+
+
+def has_own_id(part: Part, number: int | None) -> bool:
+    """Whether its sender gave the part its id, rather than its place; without a place (None) any id counts."""
+    return number is None or part.id != str(number)
+
+
+def location_of(part: Part) -> str:
+    return next((value for name, value in part.headers if name.lower() == LOCATION.lower()), "")
+
+
+def is_located(part: Part) -> bool:
+    """Whether the part is known by its Content-Location."""
+    return part.id != "" and part.id == location_of(part)
+
+
+def is_uri(text: str) -> bool:
+    return _URI.match(text) is not None
+
+
+def uri_of(part: Part) -> str:
+    """The URI by which others refer to the part."""
+    return part.id if is_located(part) and is_uri(part.id) else f"cid:{quote(written_id(part.id), safe=_CID_SAFE)}"
+
+
+def id_and_location(uri: str) -> tuple[str, str]:
+    """The id that a URI stands for, and the Content-Location where that is another URI than a Content-ID's."""
+    if uri[:4].lower() == "cid:":
+        return _unquoted(uri[4:]), ""
+    return uri, uri if is_uri(uri) else ""
+
+
+def _unquoted(text: str) -> str:
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        return text
+
+
+def written_id(id: str) -> str:
+    """The id as it can stand in a header: with what cannot be printed, and space around it, percent-encoded."""
+    if id.isprintable() and id == id.strip():
+        return id
+    return "".join(char if char.isprintable() and not char.isspace() else quote(char) for char in id)
+
+
+def one_line(text: str) -> str:
+    """A type, or what else is said of a part, as it can stand in a header."""
+    if text.isprintable() and text == text.strip():
+        return text
+    return "".join(char if char.isprintable() else " " for char in text).strip()
+
+
+def read_line(text: str, what: str, limits: WireLimits) -> str:
+    """An id or a type that can stand in any header: one line of printable characters."""
+    if not text.isprintable():
+        raise malformed(f"the {what} of a part is one line of printable characters")
+    return read_text(text, what, limits)

@@ -13,7 +13,7 @@ from postroad.core.model.directory import Service
 from postroad.errors import Misconfigured
 
 VARIABLE = "PUSH_SECRET_"  # then the GCID, then anything
-SECRET_BYTES = 8_192
+SECRET_BYTES = 65_536  # a file may hold several keys with their certificates
 
 
 class OperatorsSecrets:

@@ -25,6 +25,7 @@ from postroad.ports import Passwords
 AssetCheck = Callable[[Asset], Awaitable[Sequence[Fault]]]  # everything that is wrong with an asset
 Decision = Callable[[Directory], Sequence[Change]]
 ADDRESS = "address"
+STATIONS = "as2-stations"
 NOTHING_HERE = "There is nothing of that name, or nothing that you may see; check the name, and who you are"
 
 
@@ -140,14 +141,22 @@ def service_for(caller: Caller, directory: Directory, name: str, least: Role) ->
 
 
 def address_claims(before: Service | None, after: Service | None) -> list[Change]:
-    """Leave the old address and take the new one.
+    """Leave the old names and take the new ones: the address, and those of an AS2 agreement.
 
-    Services are saved by GCID, so two nodes could give one address to two services at the same moment. Taking an address is
+    Services are saved by GCID, so two nodes could give one address to two services at the same moment. Taking a name is
     therefore a change of an object of its own, and the second of two such changes collides with the first.
     """
-    old = before.address.casefold() if before is not None else ""
-    new = after.address.casefold() if after is not None else ""
-    if old == new:
+    old, new = _claimed(before), _claimed(after)
+    left = [Change(kind=kind, key=key, value=None) for kind, key in old if (kind, key) not in new]
+    if after is None:
+        return left
+    taken = [name for name in new if name not in old]
+    return left + [Change(kind=kind, key=key, value={"service": after.gcid}) for kind, key in taken]
+
+
+def _claimed(service: Service | None) -> list[tuple[str, str]]:
+    """The names that nobody else may have, each as kind and key."""
+    if service is None:
         return []
-    left = [Change(kind=ADDRESS, key=old, value=None)] if old else []
-    return left + ([Change(kind=ADDRESS, key=new, value={"service": after.gcid})] if after is not None else [])
+    stations = [(STATIONS, f"{service.as2.name}\n{service.as2.own_name}")] if service.as2 is not None else []
+    return [(ADDRESS, service.address.casefold()), *stations]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from postroad.core.configuration.as2_names import same_station, taken_by
 from postroad.core.configuration.profile import ServiceProfile
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, OrganizationLimits, Role, Service, Visibility
@@ -37,6 +38,7 @@ async def create(
         if directory.service(f"{house.name}/{name}") is not None:
             raise _taken(house.name)
         made = profile.service(gcid=gcid, organization=house.name, name=name)
+        _check_stations(caller, made, directory)
         return [saving(made), *address_claims(None, made)]
 
     directory = await administration.carry_out(caller.name, decide, "service made")
@@ -61,6 +63,7 @@ async def replace_service(
         changed = profile.service(
             gcid=service.gcid, organization=service.organization, name=name, suspended=service.suspended
         )
+        _check_stations(caller, changed, directory)
         return [saving(changed, seen_version), *address_claims(service, changed)]
 
     gcid = service_for(caller, administration.directory, named, Role.DEVELOPER).gcid
@@ -169,3 +172,9 @@ def _searched(service: Service) -> str:
 
 def _taken(organization: str) -> Refused:
     return Refused("name.taken", f"{organization} has a service of this name; choose another", pointer="/name")
+
+
+def _check_stations(caller: Caller, service: Service, directory: Directory) -> None:
+    if other := same_station(service, directory):
+        shown = caller.operator or directory.visible(other, caller.organization)
+        raise Refused("name.taken", f"/as2/name: {taken_by(other, shown)}", pointer="/as2/name")

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from pydantic.alias_generators import to_camel
 
+from postroad.core.configuration.as2_names import station_faults
 from postroad.core.configuration.assets import PLURALS, asset_summary
 from postroad.core.configuration.billing import billing_name, prunable_billing, wanted_billing
 from postroad.core.configuration.document import Fault, NetworkDocument, OrganizationEntry, pointer
@@ -102,6 +103,7 @@ def plan(
     )
     steps: list[PlannedStep] = []
     rules: list[Wanted] = []
+    partners: list[Wanted] = []
     for name, entry in document.organizations.items():
         existing = directory.organization(name)
         wanted = Organization(
@@ -116,6 +118,7 @@ def plan(
         for section in SECTIONS:
             all_wanted += section.wanted(wanted.name, entry, place, planning)
         rules += [item for item in all_wanted if isinstance(item.value, Rule)]
+        partners += [item for item in all_wanted if isinstance(item.value, Service) and item.value.as2 is not None]
         steps += [step for item in all_wanted if (step := _step(item, directory)) is not None]
         if prune:
             kept = {object_key(item.value) for item in all_wanted}
@@ -124,6 +127,8 @@ def plan(
             steps += removals
     steps += _billing_steps(document, steps, planning, prune=prune)
     planning.faults += _twice(document) + _ownerless(document, directory, steps) + _wrong(rules, directory, steps)
+    if partners and steps:
+        planning.faults += station_faults(partners, directory_after(directory, steps), sees_all=may_choose_ids)
     return Plan(steps=tuple(steps), faults=tuple(planning.faults))
 
 

@@ -46,7 +46,6 @@ Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 TimeOfDay = Annotated[StrictStr, StringConstraints(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$")]
 Names = Annotated[tuple[Word, ...], Field(max_length=1_000), AfterValidator(unique)]
-PUSHED_FORMATS = tuple(format for format in Format if format is not Format.AS2)  # which needs to know the partner
 NOT_PROFILE = ("gcid", "organization", "name", "suspended")
 
 

@@ -1,0 +1,43 @@
+"""Names of AS2 stations: a partner's and what it calls us name one agreement, so no two services may have the same pair.
+
+Kept rule: who has a pair already is told only to those who may know that service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from postroad.core.configuration.document import Fault
+from postroad.core.configuration.planning import Wanted
+from postroad.core.model.directory import Service
+from postroad.core.model.snapshot import Directory
+
+
+def same_station(service: Service, directory: Directory) -> Service | None:
+    """Another service that stands for the same partner, called by the same name."""
+    names = _names(service)
+    others = [other for other in directory.services.values() if other.gcid != service.gcid]
+    return next((other for other in others if _names(other) == names), None) if names else None
+
+
+def _names(service: Service) -> tuple[str, str] | None:
+    return (service.as2.name, service.as2.own_name) if service.as2 is not None else None
+
+
+def taken_by(other: Service, shown: bool) -> str:
+    """That the other one has the names, in words."""
+    who = other.address if shown else "another service of this network"
+    return (
+        f"{who} stands for this partner and is called by this name already; let the partner call you by another ownName"
+    )
+
+
+def station_faults(partners: Iterable[Wanted], after: Directory, *, sees_all: bool) -> list[Fault]:
+    """Names that would be had twice in the directory as it will be."""
+    found = []
+    for item in partners:
+        other = same_station(item.value, after)
+        if other is not None:
+            shown = sees_all or after.visible(other, item.value.organization)
+            found.append(Fault(f"{item.place}/as2/name", taken_by(other, shown)))
+    return found

@@ -1,4 +1,4 @@
-"""Messages in plain formats through the stages: taken apart when they come, whole again when they go, and never more than is due."""
+"""Messages in plain formats through the stages: taken apart when they come, whole when they go, never more than is due."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.errors import Refused
 from postroad.flow.mediate import Handed, header_fields, posting_of
 from postroad.testing.network import MemoryNetwork, memory_network
-from tests.unit.flow.pushing_bench import Bench, url_of
-from tests.unit.flow.test_push import in_virtual_time
+from tests.unit.flow.pushing_bench import Bench, in_virtual_time, url_of
 
 BUYER, ACME, SCAN = "MyBiz/Purchasing", "Acme/Supply", "Transmatics/Scan"
 MIXED = 'multipart/mixed; boundary="a strange one"'
 TWO_PARTS = (
     b"a preamble\r\n--a strange one\r\nContent-Type: application/xml\r\nX-First: yes\r\n\r\n<order/>\r\n--a strange one\r\n"
-    b"Content-Type: application/pdf\r\nContent-ID: <pdf>\r\nContent-Disposition: attachment\r\n\r\n%PDF\r\n--a strange one--\r\nthe end"
+    b"Content-Type: application/pdf\r\nContent-ID: <pdf>\r\nContent-Disposition: attachment\r\n\r\n%PDF\r\n"
+    b"--a strange one--\r\nthe end"
 )
 ENVELOPE = b'<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>%b</s:Body></s:Envelope>'
 

@@ -1,0 +1,277 @@
+"""Everybody sends everything to everybody: one service for each format, by poll and by push, compared byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from postroad.core.codecs.json_form import JSON_FORM
+from postroad.core.mediation.nouns import Wire
+from postroad.core.mediation.translating import take
+from postroad.core.model.formats import PLAIN, Format
+from postroad.core.model.journal import Came, MessagePosted, decode
+from postroad.core.model.message import Part
+from tests.acceptance.mediated import FORMATS, Answered, Mediated, mediated, parts_in, posted
+from tests.acceptance.push_receiver import Receiver, receiver
+
+FIXTURES = Path(__file__).parents[3] / "shared" / "fixtures"
+BINARY = bytes(range(256)) * 40
+XML = Part(
+    id="1", content_type="application/xml", data=b'<order xmlns="urn:mybiz:orders"><item n="3">anvil</item></order>'
+)
+PAYLOADS: dict[str, tuple[Part, ...]] = {
+    "one XML document": (XML,),
+    "three parts, one binary": (
+        XML,
+        Part(id="scan@mybiz.example", content_type="image/jpeg", data=BINARY, attachment=True),
+        Part(id="3", content_type="text/csv", data=b"a;b\r\n1;2\r\n", attachment=True),
+    ),
+    "all scripts": (
+        Part(id="1", content_type="text/plain; charset=utf-8", data="Größe, Zażółć gęślą jaźń, 漢字 🚚\n".encode()),
+    ),
+    "an empty part": (XML, Part(id="2", content_type="application/octet-stream", data=b"", attachment=True)),
+    "a mebibyte": (Part(id="1", content_type="application/octet-stream", data=bytes(range(256)) * 4096),),
+}
+
+
+def polling(format: Format) -> str:
+    return f"Polling/{format.value}"
+
+
+def pushed_to(format: Format) -> str:
+    return f"Pushed/{format.value}"
+
+
+EVERYBODY = [name(format) for format in FORMATS for name in (polling, pushed_to)]
+
+
+@pytest.fixture
+def receiving() -> Iterator[Receiver]:
+    with receiver() as running:
+        yield running
+
+
+@pytest.fixture
+async def network(receiving: Receiver) -> AsyncIterator[Mediated]:
+    async with mediated(receiving) as running:
+        for format in FORMATS:
+            await running.register(polling(format), format)
+            await running.register(pushed_to(format), format, pushed=True)
+        yield running
+
+
+async def received(network: Mediated, format: Format, count: int) -> tuple[list[Wire], list[Wire]]:
+    """What came to the two services of a format, by poll and by push, in the order in which it was sent."""
+    polled: list[Wire] = []
+    while len(polled) < count:
+        more = await network.polled(polling(format), format)
+        assert more, f"{len(polled)} of {count} messages came to {polling(format)}"
+        polled += more
+    pushed = await network.pushed(pushed_to(format), count)
+    return polled, pushed
+
+
+@pytest.mark.req("T1", "T3", "T4", "T5", "T6", "T8")
+@pytest.mark.parametrize("payload", PAYLOADS)
+async def test_everybody_gets_from_everybody_what_was_sent(network: Mediated, payload: str) -> None:
+    parts = PAYLOADS[payload]
+    sent: dict[Format, Wire] = {}
+    for format in FORMATS:
+        sent[format] = posted(format, parts, EVERYBODY, topic=format.value, handle=f"from {format.value}")
+        answer = await network.post(polling(format), sent[format])
+        assert answer.status in (200, 202), (format, answer.body)
+    for into in FORMATS:
+        polled, pushed = await received(network, into, len(FORMATS))
+        assert sorted(map(data_of(into), polled)) == sorted([[part.data for part in parts]] * len(FORMATS)), into
+        assert sorted(map(data_of(into), pushed)) == sorted([[part.data for part in parts]] * len(FORMATS)), into
+        if into in PLAIN:
+            for came in (polled, pushed):
+                [same] = [wire for wire in came if wire.header("postroad-topic") == into.value]
+                assert (same.content_type, same.body) == (sent[into].content_type, sent[into].body), into
+
+
+def data_of(format: Format) -> Callable[[Wire], list[bytes]]:
+    return lambda wire: [part.data for part in parts_in(wire, format)]
+
+
+def pattern(size: int) -> bytes:
+    return bytes((i * 7 + 3) % 256 for i in range(size))
+
+
+REAL: dict[str, tuple[str, list[bytes]]] = {  # what its producer said of it, and what came with the envelope
+    "dime/axis14_dime_2att.dime": ("application/dime", [b"ISA*00*one,two\n", pattern(5001)]),
+    "dime/axis14_dime_empty_att.dime": ("application/dime", [b""]),
+    "dime/gsoap_dime.dime": ("application/dime", [pattern(9999), b"hello"]),
+    "dime/perl_soap_jpeg_chunked.dime": ("application/dime", [pattern(9999)]),
+    "mime_swa/axis2/SwAmessage.bin": (
+        'multipart/related; boundary="MIMEBoundaryurn_uuid_E3F7CE4554928DA89B1231365678616"; type="text/xml"',
+        [b"test text"],
+    ),
+    "mime_swa/cxf/swadata": (
+        'multipart/related; type="text/xml"; boundary="----=_Part_0_14158819.1167275505862"',
+        [b"foobar"],
+    ),
+    "mime_swa/saaj-ri/message1.txt": (
+        'multipart/related; type="text/xml"; boundary="----=_Part_7_10584188.1123489648993"',
+        [],  # an XML document that the test finds by its beginning
+    ),
+}
+
+
+@pytest.mark.skipif(not FIXTURES.is_dir(), reason="needs the collection of real messages in ../shared/fixtures")
+@pytest.mark.req("T2", "T3", "T4", "T5", "K3")
+@pytest.mark.parametrize("name", REAL)
+async def test_what_other_software_sent_arrives_in_every_format(network: Mediated, name: str) -> None:
+    (declared, attached), body = REAL[name], (FIXTURES / name).read_bytes()
+    beside = [("Postroad-To", polling(format)) for format in FORMATS]
+    wire = Wire([("Content-Type", declared), ("SOAPAction", '"urn:put"'), *beside], body)
+    answer = await network.post(polling(Format.JSON), wire)
+    assert (answer.status, b"PostResponse" in answer.body) == (200, True), answer.body  # SOAP to who posts SOAP
+    for into in FORMATS:
+        [came] = await network.polled(polling(into), into)
+        parts = parts_in(came, into)
+        assert len(parts) >= 2
+        if attached:
+            assert [part.data for part in parts[1:]] == attached, into
+        else:
+            assert parts[1].data.startswith(b'<?xml version="1.0" encoding="UTF-8" ?>\r\n\r\n<!--')
+            assert len(parts[1].data) == 462
+        if into is (Format.DIME if name.startswith("dime") else Format.SWA):
+            assert (came.content_type, came.body) == (declared, body)
+            assert came.header("soapaction") == '"urn:put"'
+
+
+# --- the doors ---------------------------------------------------------------------------------------------------------------
+
+
+async def posted_as(network: Mediated, body: bytes, *headers: tuple[str, str]) -> Answered:
+    return await network.ask(polling(Format.JSON), "POST", "/v1/messages", body, headers)
+
+
+ENVELOPE = b'<s:Envelope xmlns:s="%b"><s:Body><order/></s:Body></s:Envelope>'
+SOAP_12 = b"http://www.w3.org/2003/05/soap-envelope"
+SOAP_11 = b"http://schemas.xmlsoap.org/soap/envelope/"
+
+
+@pytest.mark.req("T1", "T2")
+@pytest.mark.parametrize(
+    ("headers", "body", "status", "kind"),
+    [
+        ({"Content-Type": "text/csv"}, b"a;b", 202, "application/json"),
+        ({"Content-Type": "text/xml"}, b"<order/>", 202, "application/json"),
+        ({"Content-Type": "text/xml"}, ENVELOPE % SOAP_11, 200, "text/xml"),
+        ({"Content-Type": "application/soap+xml"}, ENVELOPE % SOAP_12, 200, "application/soap+xml"),
+        ({"Content-Type": "text/xml", "Accept": "application/json"}, ENVELOPE % SOAP_11, 202, "application/json"),
+        ({"Content-Type": "text/xml", "Accept": "application/soap+xml, application/dime, multipart/related, text/*"},
+         ENVELOPE % SOAP_11, 200, "text/xml"),
+        ({"Content-Type": "application/json"}, b'{"any":"thing"}', 202, "application/json"),
+        ({}, b"anything", 202, "application/json"),
+    ],
+)  # fmt: skip
+async def test_a_post_is_answered_as_its_poster_understands_it(
+    network: Mediated, headers: dict[str, str], body: bytes, status: int, kind: str
+) -> None:
+    answer = await posted_as(network, body, ("Postroad-To", polling(Format.MIME)), *headers.items())
+    assert (answer.status, dict(answer.headers)["content-type"].partition(";")[0]) == (status, kind), answer.body
+    [came] = await network.polled(polling(Format.MIME), Format.MIME)
+    assert take(came).parts[0].data in (body, b"<order/>")
+
+
+@pytest.mark.req("T8")
+async def test_events_are_told_by_their_headers_and_by_their_content(network: Mediated) -> None:
+    event = [("ce-specversion", "1.0"), ("ce-type", "order"), ("ce-source", "/mybiz"), ("ce-id", "4711")]
+    to = ("Postroad-To", polling(Format.JSON))
+    assert (await posted_as(network, b"<order/>", *event, to, ("Content-Type", "application/xml"))).status == 202
+    structured = b'{"specversion":"1.0","type":"order","source":"/mybiz","id":"4712","data":{"n":3}}'
+    assert (await posted_as(network, structured, to, ("Content-Type", "application/json"))).status == 202
+    first, second = await network.polled(polling(Format.JSON), Format.JSON)
+    [binary], [told] = JSON_FORM.decode_delivered(first.body), JSON_FORM.decode_delivered(second.body)
+    assert (binary.topic, binary.handle, binary.parts[0].data) == ("order", "4711", b"<order/>")
+    assert (told.topic, told.handle, told.parts[0].data) == ("order", "4712", b'{"n":3}')
+
+
+async def test_an_event_without_fields_names_nobody_and_says_so(network: Mediated) -> None:
+    structured = b'{"specversion":"1.0","type":"order","source":"/mybiz","id":"4712"}'
+    answer = await posted_as(network, structured, ("Content-Type", "application/json"))
+    assert (answer.status, b"recipient.missing" in answer.body) == (422, True), answer.body
+
+
+async def test_a_soap_header_says_where_an_envelope_goes(network: Mediated) -> None:
+    block = b'<s:Header><pr:Header xmlns:pr="urn:postroad:message:1"><pr:To><pr:Service name="%b"/></pr:To></pr:Header></s:Header>'
+    body = (ENVELOPE % SOAP_11).replace(b"<s:Body>", block % polling(Format.SOAP).encode() + b"<s:Body>")
+    answer = await posted_as(network, body, ("Content-Type", "text/xml"))
+    assert answer.status == 200, answer.body
+    [came] = await network.polled(polling(Format.SOAP), Format.SOAP)
+    assert b"urn:postroad" not in came.body
+    assert take(came).parts[0].data == b"<order/>"
+
+
+@pytest.mark.req("T2")
+async def test_a_contradiction_is_accepted_and_on_record(network: Mediated) -> None:
+    post = b'{"to":["%b"],"documents":[{"text":"hi"}]}' % polling(Format.JSON).encode()
+    assert (await posted_as(network, post, ("Content-Type", "text/xml"))).status == 202
+    records = (await network.running.network.journal.read(0, 1 << 20)).records
+    [entry] = [entry for record in records if isinstance(entry := decode(record.facts), MessagePosted)]
+    assert entry.came == Came(notes=("said to be text/xml, and is JSON",))
+
+
+async def test_a_key_is_for_one_message_with_one_header(network: Mediated) -> None:
+    key, kind = ("Idempotency-Key", "k1"), ("Content-Type", "text/csv")
+    first = await posted_as(network, b"a", key, kind, ("Postroad-To", polling(Format.MIME)))
+    again = await posted_as(network, b"a", key, kind, ("Postroad-To", polling(Format.MIME)))
+    other = await posted_as(network, b"a", key, kind, ("Postroad-To", polling(Format.SWA)))
+    assert (first.status, again.status, again.body) == (202, 202, first.body)
+    assert (other.status, b"idempotency.mismatch" in other.body) == (422, True), other.body
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "code"),
+    [
+        ([("Content-Type", "application/json")], b"", b"wire.malformed"),
+        ([("Content-Type", "text/xml")], b"3 anvils", b"wire.malformed"),
+        ([("Postroad-To", "Nobody/Knows")], b"x", b"recipient.unknown"),
+        ([("Postroad-Colour", "red")], b"x", b"wire.malformed"),
+        ([("Postroad-To", "A/B"), ("Content-Type", "multipart/related; boundary=x")], b"--y", b"wire.malformed"),
+        ([("AS2-From", "a"), ("AS2-To", "b"), ("Content-Type", "application/pkcs7-mime")], b"x", b"wire.unsupported"),
+    ],
+)
+async def test_what_cannot_be_taken_is_refused_clearly(
+    network: Mediated, headers: list[tuple[str, str]], body: bytes, code: bytes
+) -> None:
+    answer = await posted_as(network, body, *headers)
+    assert 400 <= answer.status < 500
+    assert code in answer.body, answer.body
+
+
+@pytest.mark.req("T1")
+async def test_the_next_message_comes_as_itself(network: Mediated) -> None:
+    to = [("Postroad-To", polling(format)) for format in FORMATS]
+    await posted_as(network, b"a;b", ("Content-Type", "text/csv"), ("Postroad-Handle", "h 1"), *to)
+    for format in FORMATS:
+        answer = await network.ask(polling(format), "GET", "/v1/messages/next?wait=5&lease=30")
+        assert answer.status == 200, answer.body
+        said = dict(answer.headers)
+        assert (said["postroad-handle"], said["postroad-to"]) == ("h%201", polling(format))
+        if format is Format.JSON:
+            assert msgspec.json.decode(answer.body)["token"] == said["postroad-token"]
+        else:
+            assert [part.data for part in parts_in(answer.wire, format)] == [b"a;b"]
+        await network.acknowledge(polling(format), [said["postroad-token"]])
+        assert (await network.ask(polling(format), "GET", "/v1/messages/next")).status == 204
+    assert (await network.polled(polling(Format.MIME), Format.MIME)) == []
+
+
+async def test_the_next_message_may_be_asked_for_in_an_own_form(network: Mediated) -> None:
+    await posted_as(network, b"a;b", ("Content-Type", "text/csv"), ("Postroad-To", polling(Format.DIME)))
+    accept = [("Accept", "text/xml")]
+    answer = await network.ask(polling(Format.DIME), "GET", "/v1/messages/next", headers=accept)
+    assert parts_in(answer.wire, Format.SOAP11)[0].data == b"a;b"
+
+
+@pytest.mark.parametrize("query", ["wait=soon", "wait=61", "lease=-1", "wait=nan", "colour=red"])
+async def test_the_next_message_is_asked_for_in_seconds(network: Mediated, query: str) -> None:
+    answer = await network.ask(polling(Format.DIME), "GET", f"/v1/messages/next?{query}")
+    assert (answer.status, b"wire.malformed" in answer.body) == (400, True), answer.body

@@ -31,9 +31,10 @@ PROPERTIES = (
     Property("urgent", "true", PropertyType.BOOLEAN),
     Property("due", "2026-12-01T00:00:00Z", PropertyType.DATE),
 )
+HEADERS = (("Content-Disposition", 'inline; filename="note & more.txt"'), ("Content-Language", "de"))
 PARTS = (
     Part(id="order", content_type="application/xml", data=ORDER, expires_at_us=NOON),
-    Part(id="note", content_type="text/plain", data="Grüße,\nMyBiz".encode()),
+    Part(id="note", content_type="text/plain", data="Grüße,\nMyBiz".encode(), headers=HEADERS),
     Part(id="data", content_type="application/json", data=b'{"n": 1.50}'),
     Part(id="drawing", content_type="image/png", data=b"\x89PNG\r\n\x1a\n\x00", attachment=True),
 )

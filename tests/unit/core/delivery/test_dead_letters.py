@@ -64,6 +64,8 @@ def test_why_there_was_no_answer(prefix: str, error: Exception, cause: Cause) ->
         ("route.failed: Stamps/Stamper answered no-ink the pad is dry", Cause.IN_TRANSIT),
         ("route.failed: Stamps/Stamper answered x handed out 3 times", Cause.IN_TRANSIT),
         ("route.failed: The response had no valid way back: nobody", Cause.MISROUTED),
+        ("mediation.lossy: part 1: its id has no place in dime", Cause.NOT_WHOLE),
+        ("route.failed: mediation.lossy: the property x has no place in cloudevents", Cause.NOT_WHOLE),
         ("route.loop: A/B comes twice", Cause.MISROUTED),
         ("policy.transport: A/B asks for TLS", Cause.MISROUTED),
         ("acme.example leads to an address outside the public Internet (private); use a public one", Cause.ADDRESS_NOT_ALLOWED),

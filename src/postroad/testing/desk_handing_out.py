@@ -8,7 +8,7 @@ import pytest
 
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import DeliveryAttempted
+from postroad.core.model.journal import DeliveryAttempted, DeliveryTranslated
 from postroad.core.model.message import MessageType, Property
 from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.ports import Step
@@ -143,6 +143,16 @@ class HandingOut(DeskUnderTest):
         network.clock.advance(29)
         assert await network.poll() == []
         network.clock.advance(2)
+        [again] = await network.poll()
+        assert (again.number, again.attempt) == (queued.number, 2)
+
+    async def test_a_translation_changes_nothing_about_a_delivery(self, network: Network) -> None:
+        await network.post(network.message())
+        [queued] = await network.poll(lease_s=30)
+        dropped = ("part 1: its id has no place in dime",)
+        await network.write(DeliveryTranslated(network.clock.now_us(), SELLER, queued.number, "mime", "dime", dropped))
+        assert await network.poll() == []
+        network.clock.advance(31)
         [again] = await network.poll()
         assert (again.number, again.attempt) == (queued.number, 2)
 

@@ -21,7 +21,7 @@ from postroad.cli.references import read_documents
 from postroad.cli.trace_view import trace_tree
 from postroad.client import Part, Status
 from postroad.client.configuration import FieldChange, Plan, PlannedStep
-from postroad.core.audit.story import CopyHistory, Event, History, MessageHistory, Stop
+from postroad.core.audit.story import Arrival, CopyHistory, Event, History, MessageHistory, Stop
 from postroad.core.model.message import Property, PropertyType
 from postroad.errors import Misconfigured
 from tests.unit.client.scripted import delivered
@@ -197,6 +197,25 @@ def test_a_trace_is_a_tree_with_times() -> None:
         "    └── request M/P → M/P  orders, 9 bytes, json  +21.0 s",
         "        ├── session s2",
         "        └── M/P  not reached yet",
+    ]
+
+
+def test_a_trace_tells_how_a_message_came_and_what_was_left_out_of_it() -> None:
+    translated = Event(seq=3, at_us=3_000, what="translated", by="network", detail="from as2 to dime; 2 left out")
+    stop = Stop(delivery=1, service="A/B", gcid="b", in_transit=False, state="queued", size=9, events=[translated])
+    came = Arrival(notes=["said to be text/xml"], message_id="<1@mybiz>", mic="abc=, sha256", layers=["signed"])
+    message = MessageHistory(
+        seq=1, session="s", at_us=1_000, type="notification", sender="M/P", topic="", handle="", size=9, form="as2",
+        directory=1, answers="", copies=[CopyHistory(recipient="A/B", code="", detail="", route=["A/B"], stops=[stop])],
+        came=came,
+    )  # fmt: skip
+    lines = [line.rstrip() for line in drawn(trace_tree(History(transaction="t", messages=[message]))).splitlines()]
+    assert lines[2:] == [
+        "    ├── session s",
+        "    ├── by AS2 as <1@mybiz>, signed; MIC abc=, sha256",
+        "    ├── note: said to be text/xml",
+        "    └── A/B  queued",
+        "        └── translated by network: from as2 to dime; 2 left out  +2.0 ms",
     ]
 
 

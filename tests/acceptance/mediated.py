@@ -1,12 +1,14 @@
-"""A network of one service per format, twice over: one that polls and one that is pushed to. All of it is real but for the disk."""
+"""A network of one service per format, twice over: one that polls, one that is pushed to. All of it is real but for the disk."""
 
 from __future__ import annotations
 
 import asyncio
 import http.client
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
+
+import pytest
 
 from postroad.adapters.system import SystemClock
 from postroad.adapters.transport.permission import Permission
@@ -29,7 +31,7 @@ from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.flow.push import PushStage
 from postroad.testing.network import MemoryNetwork, memory_network
-from tests.acceptance.push_receiver import Pushed, Receiver
+from tests.acceptance.push_receiver import Pushed, Receiver, receiver
 
 OWN: dict[Format, Codec] = {
     Format.JSON: JSON_FORM,
@@ -186,3 +188,26 @@ async def mediated(receiving: Receiver) -> AsyncIterator[Mediated]:
 
 async def _nothing_else(scope: object, receive: object, send: object) -> None:
     raise NotImplementedError("only the message endpoints are asked here")
+
+
+def polling(format: Format) -> str:
+    return f"Polling/{format.value}"
+
+
+def pushed_to(format: Format) -> str:
+    return f"Pushed/{format.value}"
+
+
+@pytest.fixture
+def receiving() -> Iterator[Receiver]:
+    with receiver() as running:
+        yield running
+
+
+@pytest.fixture
+async def network(receiving: Receiver) -> AsyncIterator[Mediated]:
+    async with mediated(receiving) as running:
+        for format in FORMATS:
+            await running.register(polling(format), format)
+            await running.register(pushed_to(format), format, pushed=True)
+        yield running

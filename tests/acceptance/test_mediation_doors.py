@@ -1,0 +1,147 @@
+"""The doors for plain formats: posts are told apart by their bytes, answered as posters understand it, handed out one by one."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from postroad.core.codecs.json_form import JSON_FORM
+from postroad.core.mediation.translating import take
+from postroad.core.model.formats import Format
+from postroad.core.model.journal import Came, MessagePosted, decode
+from tests.acceptance.mediated import FORMATS, Answered, Mediated, network, parts_in, polling, receiving
+
+__all__ = ["network", "receiving"]  # the fixtures
+
+
+async def posted_as(network: Mediated, body: bytes, *headers: tuple[str, str]) -> Answered:
+    return await network.ask(polling(Format.JSON), "POST", "/v1/messages", body, headers)
+
+
+ENVELOPE = b'<s:Envelope xmlns:s="%b"><s:Body><order/></s:Body></s:Envelope>'
+SOAP_12 = b"http://www.w3.org/2003/05/soap-envelope"
+SOAP_11 = b"http://schemas.xmlsoap.org/soap/envelope/"
+
+
+@pytest.mark.req("T1", "T2")
+@pytest.mark.parametrize(
+    ("headers", "body", "status", "kind"),
+    [
+        ({"Content-Type": "text/csv"}, b"a;b", 202, "application/json"),
+        ({"Content-Type": "text/xml"}, b"<order/>", 202, "application/json"),
+        ({"Content-Type": "text/xml"}, ENVELOPE % SOAP_11, 200, "text/xml"),
+        ({"Content-Type": "application/soap+xml"}, ENVELOPE % SOAP_12, 200, "application/soap+xml"),
+        ({"Content-Type": "text/xml", "Accept": "application/json"}, ENVELOPE % SOAP_11, 202, "application/json"),
+        ({"Content-Type": "text/xml", "Accept": "application/soap+xml, application/dime, multipart/related, text/*"},
+         ENVELOPE % SOAP_11, 200, "text/xml"),
+        ({"Content-Type": "application/json"}, b'{"any":"thing"}', 202, "application/json"),
+        ({}, b"anything", 202, "application/json"),
+    ],
+)  # fmt: skip
+async def test_a_post_is_answered_as_its_poster_understands_it(
+    network: Mediated, headers: dict[str, str], body: bytes, status: int, kind: str
+) -> None:
+    answer = await posted_as(network, body, ("Postroad-To", polling(Format.MIME)), *headers.items())
+    assert (answer.status, dict(answer.headers)["content-type"].partition(";")[0]) == (status, kind), answer.body
+    [came] = await network.polled(polling(Format.MIME), Format.MIME)
+    assert take(came).parts[0].data in (body, b"<order/>")
+
+
+@pytest.mark.req("T8")
+async def test_events_are_told_by_their_headers_and_by_their_content(network: Mediated) -> None:
+    event = [("ce-specversion", "1.0"), ("ce-type", "order"), ("ce-source", "/mybiz"), ("ce-id", "4711")]
+    to = ("Postroad-To", polling(Format.JSON))
+    assert (await posted_as(network, b"<order/>", *event, to, ("Content-Type", "application/xml"))).status == 202
+    structured = b'{"specversion":"1.0","type":"order","source":"/mybiz","id":"4712","data":{"n":3}}'
+    assert (await posted_as(network, structured, to, ("Content-Type", "application/json"))).status == 202
+    first, second = await network.polled(polling(Format.JSON), Format.JSON)
+    [binary], [told] = JSON_FORM.decode_delivered(first.body), JSON_FORM.decode_delivered(second.body)
+    assert (binary.topic, binary.handle, binary.parts[0].data) == ("order", "4711", b"<order/>")
+    assert (told.topic, told.handle, told.parts[0].data) == ("order", "4712", b'{"n":3}')
+
+
+async def test_an_event_without_fields_names_nobody_and_says_so(network: Mediated) -> None:
+    structured = b'{"specversion":"1.0","type":"order","source":"/mybiz","id":"4712"}'
+    answer = await posted_as(network, structured, ("Content-Type", "application/json"))
+    assert (answer.status, b"recipient.missing" in answer.body) == (422, True), answer.body
+
+
+async def test_a_soap_header_says_where_an_envelope_goes(network: Mediated) -> None:
+    block = (
+        b'<s:Header><pr:Header xmlns:pr="urn:postroad:message:1"><pr:To><pr:Service name="%b"/></pr:To></pr:Header>'
+        b"</s:Header>"
+    )
+    body = (ENVELOPE % SOAP_11).replace(b"<s:Body>", block % polling(Format.SOAP).encode() + b"<s:Body>")
+    answer = await posted_as(network, body, ("Content-Type", "text/xml"))
+    assert answer.status == 200, answer.body
+    [came] = await network.polled(polling(Format.SOAP), Format.SOAP)
+    assert b"urn:postroad" not in came.body
+    assert take(came).parts[0].data == b"<order/>"
+
+
+@pytest.mark.req("T2")
+async def test_a_contradiction_is_accepted_and_on_record(network: Mediated) -> None:
+    post = b'{"to":["%b"],"documents":[{"text":"hi"}]}' % polling(Format.JSON).encode()
+    assert (await posted_as(network, post, ("Content-Type", "text/xml"))).status == 202
+    records = (await network.running.network.journal.read(0, 1 << 20)).records
+    [entry] = [entry for record in records if isinstance(entry := decode(record.facts), MessagePosted)]
+    assert entry.came == Came(notes=("said to be text/xml, and is JSON",))
+
+
+async def test_a_key_is_for_one_message_with_one_header(network: Mediated) -> None:
+    key, kind = ("Idempotency-Key", "k1"), ("Content-Type", "text/csv")
+    first = await posted_as(network, b"a", key, kind, ("Postroad-To", polling(Format.MIME)))
+    again = await posted_as(network, b"a", key, kind, ("Postroad-To", polling(Format.MIME)))
+    other = await posted_as(network, b"a", key, kind, ("Postroad-To", polling(Format.SWA)))
+    assert (first.status, again.status, again.body) == (202, 202, first.body)
+    assert (other.status, b"idempotency.mismatch" in other.body) == (422, True), other.body
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "code"),
+    [
+        ([("Content-Type", "application/json")], b"", b"wire.malformed"),
+        ([("Content-Type", "text/xml")], b"3 anvils", b"wire.malformed"),
+        ([("Postroad-To", "Nobody/Knows")], b"x", b"recipient.unknown"),
+        ([("Postroad-Colour", "red")], b"x", b"wire.malformed"),
+        ([("Postroad-To", "A/B"), ("Content-Type", "multipart/related; boundary=x")], b"--y", b"wire.malformed"),
+        ([("AS2-From", "a"), ("AS2-To", "b"), ("Content-Type", "application/pkcs7-mime")], b"x", b"wire.unsupported"),
+    ],
+)
+async def test_what_cannot_be_taken_is_refused_clearly(
+    network: Mediated, headers: list[tuple[str, str]], body: bytes, code: bytes
+) -> None:
+    answer = await posted_as(network, body, *headers)
+    assert 400 <= answer.status < 500
+    assert code in answer.body, answer.body
+
+
+@pytest.mark.req("T1")
+async def test_the_next_message_comes_as_itself(network: Mediated) -> None:
+    to = [("Postroad-To", polling(format)) for format in FORMATS]
+    await posted_as(network, b"a;b", ("Content-Type", "text/csv"), ("Postroad-Handle", "h 1"), *to)
+    for format in FORMATS:
+        answer = await network.ask(polling(format), "GET", "/v1/messages/next?wait=5&lease=30")
+        assert answer.status == 200, answer.body
+        said = dict(answer.headers)
+        assert (said["postroad-handle"], said["postroad-to"]) == ("h%201", polling(format))
+        if format is Format.JSON:
+            assert msgspec.json.decode(answer.body)["token"] == said["postroad-token"]
+        else:
+            assert [part.data for part in parts_in(answer.wire, format)] == [b"a;b"]
+        await network.acknowledge(polling(format), [said["postroad-token"]])
+        assert (await network.ask(polling(format), "GET", "/v1/messages/next")).status == 204
+    assert (await network.polled(polling(Format.MIME), Format.MIME)) == []
+
+
+async def test_the_next_message_may_be_asked_for_in_an_own_form(network: Mediated) -> None:
+    await posted_as(network, b"a;b", ("Content-Type", "text/csv"), ("Postroad-To", polling(Format.DIME)))
+    accept = [("Accept", "text/xml")]
+    answer = await network.ask(polling(Format.DIME), "GET", "/v1/messages/next", headers=accept)
+    assert parts_in(answer.wire, Format.SOAP11)[0].data == b"a;b"
+
+
+@pytest.mark.parametrize("query", ["wait=soon", "wait=61", "lease=-1", "wait=nan", "colour=red"])
+async def test_the_next_message_is_asked_for_in_seconds(network: Mediated, query: str) -> None:
+    answer = await network.ask(polling(Format.DIME), "GET", f"/v1/messages/next?{query}")
+    assert (answer.status, b"wire.malformed" in answer.body) == (400, True), answer.body

@@ -184,10 +184,11 @@ class DeliverStage:
 
 
 def _wrapped(delivered: Delivered, queued: Queued, body: bytes) -> Wrapped:
-    """The delivery with how the message was wrapped, where it is as it came and nothing of it is kept from the receiver."""
+    """The delivery with how the message was wrapped, where it is as it came and nobody is kept from the receiver."""
     message = queued.message
     is_as_came = queued.hop == 0 and len(delivered.parts) == len(message.parts)
-    is_open = delivered.session == message.session and delivered.transaction == message.transaction
+    known_by = (delivered.session, delivered.transaction, delivered.sender_gcid)
+    is_open = known_by == (message.session, message.transaction, message.sender)
     return Wrapped(
         **{name: getattr(delivered, name) for name in Delivered.__struct_fields__},
         form=message.form,

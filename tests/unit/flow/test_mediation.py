@@ -22,6 +22,9 @@ from postroad.errors import Refused
 from postroad.flow.mediate import Handed, header_fields, posting_of
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.flow.pushing_bench import Bench, in_virtual_time, url_of
+from tests.unit.flow.test_mapped_services import House, house, tells_nothing
+
+__all__ = ["house"]  # the fixture
 
 BUYER, ACME, SCAN = "MyBiz/Purchasing", "Acme/Supply", "Transmatics/Scan"
 MIXED = 'multipart/mixed; boundary="a strange one"'
@@ -167,6 +170,27 @@ async def test_a_document_that_is_withheld_is_not_in_the_wrapping_either(running
     assert b"PDF" not in handed.given.data
     assert b"preamble" not in handed.given.data
     assert handed.given.data.count(b"<order/>") == 1
+
+
+@pytest.mark.req("N7", "Z5")
+async def test_whoever_is_hidden_is_not_in_the_wrapping_either(house: House) -> None:
+    await house.confirmed()
+    house.first, house.second = [await house.change(one, format="mime") for one in (house.first, house.second)]
+    fields = {"to": "Enterprise/Account", "type": "request", "handle": "h-1", "topic": "order"}
+    telling = TWO_PARTS.replace(b"preamble", b"word of First")
+    await house.network.carry_out(house.first, posting_of(wire(telling, MIXED, **fields)))
+    [asked] = await handed_to(house.running, house.second)
+    assert asked.given is not None
+    assert b"%PDF" in asked.given.data
+    tells_nothing(house, asked.given.data.decode(), header_fields(asked))
+    telling = TWO_PARTS.replace(b"preamble", b"word of Second")
+    answer = wire(telling, MIXED, type="response", reference=asked.delivered.token)
+    await house.network.carry_out(house.second, posting_of(answer))
+    [told] = await handed_to(house.running, house.first)
+    assert told.given is not None
+    assert b"%PDF" in told.given.data
+    assert b"Second" not in told.given.data
+    assert "Second" not in str(header_fields(told))
 
 
 async def test_the_response_comes_back_as_it_was_posted(running: MemoryNetwork) -> None:

@@ -29,7 +29,7 @@ __all__ = ["house"]  # the fixture
 BUYER, ACME, SCAN = "MyBiz/Purchasing", "Acme/Supply", "Transmatics/Scan"
 MIXED = 'multipart/mixed; boundary="a strange one"'
 TWO_PARTS = (
-    b"a preamble\r\n--a strange one\r\nContent-Type: application/xml\r\nX-First: yes\r\n\r\n<order/>\r\n--a strange one\r\n"
+    b"a preamble\r\n--a strange one\r\nContent-Type: application/xml\r\nX-Colour: yes\r\n\r\n<order/>\r\n--a strange one\r\n"
     b"Content-Type: application/pdf\r\nContent-ID: <pdf>\r\nContent-Disposition: attachment\r\n\r\n%PDF\r\n"
     b"--a strange one--\r\nthe end"
 )
@@ -93,7 +93,7 @@ async def test_what_a_format_has_no_place_for_is_on_record_once(running: MemoryN
     assert again.given.data == handed.given.data
     [noted] = await entries(running, DeliveryTranslated)
     assert (noted.form, noted.format) == ("mime", "dime")
-    assert "X-First" in " ".join(noted.dropped)
+    assert "X-Colour" in " ".join(noted.dropped)
 
 
 @pytest.mark.req("T9")
@@ -106,7 +106,7 @@ async def test_whoever_wants_messages_whole_gets_none_that_is_not(running: Memor
     [ended] = await entries(running, DeliveriesEnded)
     assert ended.state == "failed"
     assert ended.reason.startswith("mediation.lossy: ")
-    assert "X-First" in ended.reason
+    assert "X-Colour" in ended.reason
     assert await entries(running, DeliveryTranslated) == []
 
 

@@ -111,5 +111,9 @@ class MediateStage:
 
 def _given(delivered: Delivered, format: Format) -> Given:
     setting = unpacked(delivered.setting) if isinstance(delivered, Wrapped) and delivered.setting else None
-    seed = f"{delivered.session}.{delivered.recipient_gcid}".encode()
-    return give(outgoing(delivered, setting, seed), format)
+    return give(outgoing(delivered, setting, seed_of(delivered.session, delivered.recipient_gcid)), format)
+
+
+def seed_of(session: str, recipient: str) -> bytes:
+    """From which boundaries are made: the same for all attempts at a delivery, another for each receiver."""
+    return f"{session}.{recipient}".encode()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -13,12 +14,15 @@ from postroad.cli.directory_files import directory_in_files, directory_in_journa
 from postroad.cli.job_bars import job_bar
 from postroad.cli.on_spark import Cluster, on_spark
 from postroad.cli.output import Output
+from postroad.core.model.formats import PLAIN, Format
 from postroad.errors import Misconfigured
 
 if TYPE_CHECKING:
     from postroad.core.model.snapshot import Directory
+    from postroad.warehouse.bulk.lane import Lane
 
 FORMS = ("lines", "messages", "envelopes", "journal")
+TARGETS = [format.value for format in PLAIN if format is not Format.AS2]  # which takes keys
 
 
 @click.group()
@@ -26,55 +30,103 @@ def bulk() -> None:
     """Handle archives of messages on Spark, as the server would."""
 
 
+def over_an_archive(function: Callable[..., None]) -> Callable[..., None]:
+    """What every lane asks for: the archive, where its rows go, and what the archive leaves open."""
+    options = (
+        click.option(
+            "--in", "archive", required=True, metavar="ARCHIVE", help="File, folder, URI, or a network's data folder."
+        ),
+        click.option("--out", "folder", required=True, metavar="FOLDER", help="New folder for the results."),
+        click.option("--config", "files", multiple=True, metavar="FILE", help="The network, in YAML; repeatable."),
+        click.option(
+            "--data", default="", metavar="FOLDER", help="The network, as the journal in this data folder has it now."
+        ),
+        click.option(
+            "--form", type=click.Choice(FORMS), help="What the archive is, where its files' names do not say."
+        ),
+        click.option("--as", "sender", default="", metavar="SERVICE", help="Sender of messages that have no From."),
+        click.option(
+            "--at", type=click.DateTime(), help="When they are taken to be posted (UTC); else now. A journal says it."
+        ),
+        click.option("--ndjson", is_flag=True, help="Write lines of JSON too."),
+        on_spark,
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
 @command
-@click.option(
-    "--in", "archive", required=True, metavar="ARCHIVE", help="File, folder, URI, or a network's data folder."
-)
-@click.option("--out", "folder", required=True, metavar="FOLDER", help="New folder for the results.")
-@click.option("--config", "files", multiple=True, metavar="FILE", help="The network, in YAML; repeatable.")
-@click.option(
-    "--data", default="", metavar="FOLDER", help="The network, as the journal in this data folder has it now."
-)
-@click.option("--form", type=click.Choice(FORMS), help="What the archive is, where its files' names do not say.")
-@click.option("--as", "sender", default="", metavar="SERVICE", help="Sender of messages that have no From.")
-@click.option(
-    "--at", type=click.DateTime(), help="When they are taken to be posted (UTC); else now. A journal says it."
-)
-@click.option("--ndjson", is_flag=True, help="Write lines of JSON too.")
-@on_spark
-def route(
-    out: Output, archive: str, folder: str, files: tuple[str, ...], data: str, form: str | None, sender: str,
-    at: datetime | None, ndjson: bool, cluster: Cluster,
-) -> None:  # fmt: skip
+@over_an_archive
+def route(out: Output, ndjson: bool, cluster: Cluster, **where: Any) -> None:
     """Find the route of every message of an archive.
 
-    An archive is NDJSON, a folder of message files (JSON, SOAP, envelopes), bodies of bulk posts in msgpack, or a journal.
-    Each message and recipient gives a row: its itinerary, or the fault that a server would have refused it for.
+    An archive is NDJSON, a folder of message files (JSON, SOAP, envelopes, or any plain format), bodies of bulk posts in msgpack,
+    or a journal. Each message and recipient gives a row: its itinerary, or the fault that a server would have refused it for.
     """
+    from postroad.warehouse.bulk.routing import RouteLane
+
+    counts = _done(out, cluster, RouteLane(), "routing", ndjson, Where(**where))
+    _report(out, counts, where["folder"], "have a route")
+
+
+@command
+@over_an_archive
+@click.option("--to", "format", required=True, type=click.Choice(TARGETS), help="The format to translate to.")
+@click.option("--whole-only", is_flag=True, help="What the format has not place for all of is a fault.")
+def translate(out: Output, ndjson: bool, cluster: Cluster, format: str, whole_only: bool, **where: Any) -> None:
+    """Translate every message of an archive to another format, to the same bytes that the server gives.
+
+    Each message and recipient gives a row with the bytes, their content type, and what has no place in the format. The network
+    need not be known, unless the archive is a journal.
+    """
+    from postroad.warehouse.bulk.translating import TranslateLane
+
+    lane = TranslateLane(format=Format(format), whole_only=whole_only)
+    counts = _done(out, cluster, lane, "translating", ndjson, Where(**where), needs_network=False)
+    _report(out, counts, where["folder"], f"are {format} now")
+
+
+class Where(NamedTuple):
+    """The archive, the network, and what is taken for granted about the messages."""
+
+    archive: str
+    folder: str
+    files: tuple[str, ...]
+    data: str
+    form: str | None
+    sender: str
+    at: datetime | None
+
+
+def _done(
+    out: Output, cluster: Cluster, lane: Lane, doing: str, ndjson: bool, where: Where, *, needs_network: bool = True
+) -> dict[str, Any]:
+    from postroad.core.model.snapshot import Directory
     from postroad.warehouse.bulk.archive import Form, pieces_of
     from postroad.warehouse.bulk.job import LaneRun
     from postroad.warehouse.bulk.output import require_new, write
     from postroad.warehouse.bulk.reading import Unsaid
-    from postroad.warehouse.bulk.routing import RouteLane
 
-    require_new(folder)
-    pieces = pieces_of(archive, Form(form) if form else None)
-    network = _directory(archive, pieces[0].form if pieces else Form.JOURNAL, files, data)
-    spark = cluster.session("postroad bulk route")
-    unsaid = Unsaid(sender=sender, at_us=_at_us(at))
+    require_new(where.folder)
+    pieces = pieces_of(where.archive, Form(where.form) if where.form else None)
+    form = pieces[0].form if pieces else Form.JOURNAL
+    is_named = bool(where.files or where.data or form is Form.JOURNAL)
+    network = _directory(where, form) if needs_network or is_named else Directory()
+    spark = cluster.session(f"postroad bulk {lane.name}")
     rows = spark.sparkContext.accumulator(0)
-    run = LaneRun(lane=RouteLane(), pieces=pieces, directory=network, unsaid=unsaid, rows=rows)
-    with job_bar(out, spark, "routing", counted=lambda: int(rows.value)):
-        counts = write(spark, run, folder, ndjson=ndjson)
-    _report(out, counts, folder)
+    unsaid = Unsaid(sender=where.sender, at_us=_at_us(where.at))
+    run = LaneRun(lane=lane, pieces=pieces, directory=network, unsaid=unsaid, rows=rows)
+    with job_bar(out, spark, doing, counted=lambda: int(rows.value)):
+        return write(spark, run, where.folder, ndjson=ndjson)
 
 
-def _directory(archive: str, form: str, files: tuple[str, ...], data: str) -> Directory:
-    if files and data:
+def _directory(where: Where, form: str) -> Directory:
+    if where.files and where.data:
         raise Misconfigured(["--config and --data both name the network; give one of them"])
-    if files:
-        return directory_in_files(files)
-    return directory_in_journal(journal_in(archive if form == "journal" and not data else data))
+    if where.files:
+        return directory_in_files(where.files)
+    return directory_in_journal(journal_in(where.archive if form == "journal" and not where.data else where.data))
 
 
 def _at_us(at: datetime | None) -> int:
@@ -82,12 +134,13 @@ def _at_us(at: datetime | None) -> int:
     return int(moment * 1_000_000)
 
 
-def _report(out: Output, counts: dict[str, Any], folder: str) -> None:
+def _report(out: Output, counts: dict[str, Any], folder: str, what: str) -> None:
     out.value(counts | {"folder": folder})
-    out.say(f"{counts['handled']} of {counts['rows']} rows have a route")
+    out.say(f"{counts['handled']} of {counts['rows']} rows {what}")
     if counts["faults"]:
         out.table(["FAULT", "ROWS"], [[code, str(count)] for code, count in counts["faults"].items()])
     out.say(f"Written to {folder}")
 
 
 bulk.add_command(route)
+bulk.add_command(translate)

@@ -1,7 +1,7 @@
 """Archives of messages: which files there are, and how they are cut into pieces that workers read on their own.
 
     lines       NDJSON, one message in the JSON form a line
-    messages    a folder of files, each one message: JSON, SOAP 1.1 or 1.2, or an envelope
+    messages    a folder of files, each one message: JSON, SOAP 1.1 or 1.2, an envelope, or any plain format
     envelopes   bodies of bulk posts in msgpack, one array of envelopes behind the other
     journal     the journal of a network: its data folder, a copy of it, or the address of its database
 
@@ -25,7 +25,7 @@ PIECE_BYTES = 8 << 20
 PIECE_ENTRIES = 25_000  # of a journal
 LINES = (".ndjson", ".jsonl")
 ENVELOPES = (".msgpack", ".envelopes")
-MESSAGES = (".json", ".xml", ".soap", ".envelope")
+MESSAGES = (".json", ".xml", ".soap", ".envelope", ".dime", ".swa", ".mime", ".eml")
 
 
 class Form(StrEnum):

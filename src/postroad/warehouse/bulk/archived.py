@@ -24,6 +24,7 @@ class Archived(Struct, gc=False, frozen=True):
     size: int  # of the wire
     message: Message
     session: str = ""  # of a message that a network has accepted
+    setting: bytes = b""  # how it was wrapped, where it came in a plain format
 
 
 class Unreadable(Struct, gc=False, frozen=True):

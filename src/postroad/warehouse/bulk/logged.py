@@ -38,6 +38,15 @@ class Logged(Struct, gc=False, frozen=True):
         parts = parts_of(facts, self.body) if self.body is not None else tuple([_without_data(one) for one in facts])
         return as_posted(self.posted, parts)
 
+    @property
+    def setting(self) -> bytes:
+        """How the message was wrapped, where it came in a plain format: what lies behind its parts."""
+        came = self.posted.came
+        if came is None or self.body is None:
+            return b""
+        begin = sum([part.size for part in self.posted.parts])
+        return self.body[begin : begin + came.setting]
+
 
 class Gone(bytes):
     """Bytes that retention has dropped: there are none, but how many there were is still known."""

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from postroad.core.codecs.codec import Codec
-from postroad.core.codecs.detect import codec_for
+from postroad.core.codecs.detect import is_plain_after_all, own_form
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.soap import SOAP11, SOAP12
+from postroad.core.mediation.nouns import Wire
 from postroad.errors import Refused
+from postroad.flow.mediate import posting_of
 from postroad.warehouse.bulk.archive import Form, Piece, file_system
 from postroad.warehouse.bulk.archived import Archived, Place, Unreadable
 from postroad.warehouse.bulk.envelope_bodies import CutShort, envelopes_in
@@ -23,6 +25,12 @@ from postroad.warehouse.bulk.journals import shown
 from postroad.warehouse.bulk.logged import Logged, posts
 
 FORMS: dict[str, Codec] = {"json": JSON_FORM, "soap11": SOAP11, "soap12": SOAP12, "envelope": ENVELOPE_FORM}
+HINTS = {
+    ".json": "application/json",
+    ".xml": "application/xml",
+    ".soap": "application/soap+xml",
+    ".envelope": ENVELOPES,
+}
 FORM_OF = {id(codec): form for form, codec in FORMS.items()}
 
 Items = Iterator[Archived | Unreadable]
@@ -86,21 +94,24 @@ def _whole_lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
 
 
 def _message(piece: Piece, unsaid: Unsaid) -> Items:
+    """The ending of a file's name is a hint at what it is, as a content type is for the server; its bytes decide."""
     wire, place = _bytes(piece), Place(piece.file)
+    hint = next((kind for ending, kind in HINTS.items() if piece.file.lower().endswith(ending)), "")
     try:
-        codec = codec_for(_content_type(wire), wire)
+        own = own_form(hint, wire)
+        if own is None or is_plain_after_all(own.codec, wire):
+            yield _plain(wire, place, unsaid)
+        else:
+            yield decoded(wire, own.codec, place, unsaid)
     except Refused as refusal:
         yield Unreadable(place, refusal.code, refusal.detail, len(wire))
-        return
-    yield decoded(wire, codec, place, unsaid)
 
 
-def _content_type(wire: bytes) -> str:
-    """A file does not say what it is, but its first character does."""
-    first = wire[:100].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    if first == b"{":
-        return "application/json"
-    return "application/xml" if first == b"<" or wire[:2] in (b"\xff\xfe", b"\xfe\xff") else ENVELOPES
+def _plain(wire: bytes, place: Place, unsaid: Unsaid) -> Archived:
+    """A message in a plain format, without anything beside it."""
+    posting = posting_of(Wire((), wire))
+    sender = posting.message.sender or unsaid.sender
+    return Archived(place, sender, unsaid.at_us, posting.form, len(wire), posting.message, setting=posting.setting)
 
 
 def _envelopes(piece: Piece, unsaid: Unsaid) -> Items:
@@ -129,7 +140,8 @@ def _made_again(logged: Logged, place: Place) -> Archived | Unreadable:
         message = logged.message
     except Exception as mistake:  # an entry of an unknown shape costs itself alone
         return Unreadable(place, "internal", f"{type(mistake).__name__}: {mistake}"[:500], posted.size)
-    return Archived(place, posted.sender, posted.at_us, posted.form, posted.size, message, posted.session)
+    place_and_time = (place, posted.sender, posted.at_us, posted.form, posted.size)
+    return Archived(*place_and_time, message, posted.session, logged.setting)
 
 
 _READERS: dict[Form, Callable[[Piece, Unsaid], Items]] = {

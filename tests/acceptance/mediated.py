@@ -17,6 +17,7 @@ from postroad.adapters.transport.resolver import SystemResolver
 from postroad.api.http import HttpLimits, HttpServer
 from postroad.api.messages import MessageEndpoints
 from postroad.api.problem import problem_bytes
+from postroad.client import Access
 from postroad.core.codecs.codec import Codec
 from postroad.core.codecs.envelope import ENVELOPE_FORM
 from postroad.core.codecs.json_form import JSON_FORM
@@ -85,6 +86,9 @@ class Mediated:
             more |= {"delivery": DeliveryMode.PUSH, "push": push}
         caller = await self.running.register(address, visibility=Visibility.PUBLIC, format=format.value, **more)
         self._keys[address] = await self.running.key_for(caller)
+
+    def access(self, address: str) -> Access:
+        return Access.with_key(f"http://127.0.0.1:{self._port}", self._keys[address])
 
     async def ask(
         self, address: str, method: str, path: str, body: bytes | None = None, headers: Sequence[tuple[str, str]] = ()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 import pytest
 
+from postroad.client import AsyncClient, Client
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.mediation.translating import take
 from postroad.core.model.formats import Format
@@ -145,3 +148,28 @@ async def test_the_next_message_may_be_asked_for_in_an_own_form(network: Mediate
 async def test_the_next_message_is_asked_for_in_seconds(network: Mediated, query: str) -> None:
     answer = await network.ask(polling(Format.DIME), "GET", f"/v1/messages/next?{query}")
     assert (answer.status, b"wire.malformed" in answer.body) == (400, True), answer.body
+
+
+@pytest.mark.req("T1", "K1")
+async def test_a_program_posts_bytes_and_takes_the_next_message(network: Mediated) -> None:
+    async with AsyncClient(access=network.access(polling(Format.JSON))) as buyer:
+        result = await buyer.post_wire(
+            b"a;b", "text/csv", headers={"Content-Disposition": "attachment"}, to=[polling(Format.MIME), polling(Format.DIME)],
+            topic="größe, order", handle="h;1", properties={"n": 3},
+        )  # fmt: skip
+        assert await buyer.next_message() is None
+        with pytest.raises(ValueError, match="documents"):
+            await buyer.post_wire(b"", "text/csv", to=polling(Format.MIME), document="no")
+
+    def receive() -> None:
+        with Client(access=network.access(polling(Format.MIME))) as seller:
+            taken = seller.next_message(wait_s=5)
+            assert taken is not None
+            assert (taken.body, taken.content_type) == (b"a;b", "text/csv")
+            assert (taken.sender, taken.topic, taken.handle) == (polling(Format.JSON), "größe, order", "h;1")
+            assert (taken.session, taken.said("Property")) == (result.session, "n=3")
+            assert taken.headers["content-disposition"] == "attachment"
+            seller.acknowledge(taken.token)
+            assert seller.next_message() is None
+
+    await asyncio.to_thread(receive)

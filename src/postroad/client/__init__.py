@@ -17,6 +17,7 @@ from postroad.client.compose import message
 from postroad.client.consuming import Reply
 from postroad.client.documents import json_of, text_of
 from postroad.client.nonblocking import AsyncClient
+from postroad.client.plain import PlainMessage
 from postroad.client.received import Received
 from postroad.client.retrying import Retrying
 from postroad.client.trusting import ProvisioningVisit
@@ -33,6 +34,7 @@ __all__ = [
     "Message",
     "MessageType",
     "Part",
+    "PlainMessage",
     "PostResult",
     "PostroadError",
     "ProvisioningVisit",

@@ -8,12 +8,12 @@ import secrets
 import ssl
 import time
 from collections.abc import Callable, Iterable, Mapping
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, TypeVar, Unpack
 
 import httpx2
 
-from postroad.client import configuration, contents, requests, responses, routing, trusting
+from postroad.client import configuration, contents, plain, requests, responses, routing, trusting
 from postroad.client.access import Access
 from postroad.client.chunk_posting import Answer
 from postroad.client.compose import Fields, message
@@ -34,6 +34,7 @@ from postroad.client.exchange import (
     Talk,
 )
 from postroad.client.losing import lost
+from postroad.client.plain import PlainMessage
 from postroad.client.received import Received
 from postroad.client.retrying import Retrying
 from postroad.client.stopping import Stopping
@@ -43,6 +44,7 @@ from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Select
 
 _Value = TypeVar("_Value")
 TIMEOUT_S = 30.0
+NOTHING: Mapping[str, str] = MappingProxyType({})
 Function = Callable[[Received], Any]
 
 
@@ -108,6 +110,16 @@ class Client:
         """
         polling = PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select, trace=trace)
         return self._run(self._talks.poll(polling))
+
+    def post_wire(
+        self, body: bytes, content_type: str, *, headers: Mapping[str, str] = NOTHING, **fields: Unpack[Fields]
+    ) -> PostResult:
+        """Post bytes in a plain format as they are (SOAP, multipart, DIME, any document); the fields say where they go."""
+        return self._run(self._talks.post_wire(body, content_type, message(**fields), headers))
+
+    def next_message(self, *, wait_s: float = 0.0, lease_s: float = 0.0) -> PlainMessage | None:
+        """The next waiting message in the service's own format, or None; acknowledge its ``token`` when it is done with."""
+        return self._run(self._talks.ask(plain.next_message(wait_s, lease_s), plain.handed))
 
     def acknowledge(self, *messages: Delivered | str) -> SettlementResult:
         """These messages (or tokens) are done with and never come again."""

@@ -6,12 +6,12 @@ model or raises ``Refused`` or ``Unavailable``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
 
-from postroad.client import requests, responses
+from postroad.client import plain, requests, responses
 from postroad.client.chunk_posting import Answer, ChunkPosting
 from postroad.client.chunks import chunks
 from postroad.client.compose import cancel
@@ -38,6 +38,12 @@ class Conversations:
     def post(self, message: Message) -> Talk[PostResult]:
         outcome, _ = yield from self._persistently(requests.post(message, self.fresh_key()))
         return responses.posted(outcome)
+
+    def post_wire(
+        self, body: bytes, content_type: str, message: Message, headers: Mapping[str, str]
+    ) -> Talk[PostResult]:
+        request = plain.post(body, content_type, message, headers, self.fresh_key())
+        return (yield from self.ask(request, responses.posted))
 
     def reply(self, response: Message) -> Talk[PostResult]:
         """Like ``post``; but when the first try got through and only its answer was lost, that is success too."""

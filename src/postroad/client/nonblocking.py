@@ -14,9 +14,9 @@ from typing import Any, TypeVar, Unpack
 
 import httpx2
 
-from postroad.client import configuration, contents, requests, responses, routing, trusting
+from postroad.client import configuration, contents, plain, requests, responses, routing, trusting
 from postroad.client.access import Access
-from postroad.client.blocking import TIMEOUT_S, tokens_of
+from postroad.client.blocking import NOTHING, TIMEOUT_S, tokens_of
 from postroad.client.chunk_posting import Answer
 from postroad.client.compose import Fields, message
 from postroad.client.consuming import answer_to, consume
@@ -36,6 +36,7 @@ from postroad.client.exchange import (
     Talk,
 )
 from postroad.client.losing import lost
+from postroad.client.plain import PlainMessage
 from postroad.client.received import Received
 from postroad.client.retrying import Retrying
 from postroad.client.stopping import AsyncStopping
@@ -102,6 +103,14 @@ class AsyncClient:
     ) -> list[Received]:
         polling = PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select, trace=trace)
         return await self._run(self._talks.poll(polling))
+
+    async def post_wire(
+        self, body: bytes, content_type: str, *, headers: Mapping[str, str] = NOTHING, **fields: Unpack[Fields]
+    ) -> PostResult:
+        return await self._run(self._talks.post_wire(body, content_type, message(**fields), headers))
+
+    async def next_message(self, *, wait_s: float = 0.0, lease_s: float = 0.0) -> PlainMessage | None:
+        return await self._run(self._talks.ask(plain.next_message(wait_s, lease_s), plain.handed))
 
     async def acknowledge(self, *messages: Delivered | str) -> SettlementResult:
         return await self._run(self._talks.settle(Settlement(tokens=tokens_of(messages))))

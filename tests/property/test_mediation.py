@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from postroad.core.codecs.mime import read_entity
 from postroad.core.mediation.entities import reads_as_attachment
 from postroad.core.mediation.looking import look
-from postroad.core.mediation.part_names import one_line, written_id
-from postroad.core.mediation.rooted import _bare, is_envelope
+from postroad.core.mediation.mime_format import take_entity
+from postroad.core.mediation.part_names import written_id
+from postroad.core.mediation.rooted import bare
+from postroad.core.mediation.setting import packed, unpacked
 from postroad.core.mediation.translating import give, take
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
@@ -40,7 +44,7 @@ def check_said(before: Part, after: Part, dropped: tuple[str, ...]) -> None:
         is_flag = name == "Content-Disposition" and value == "attachment" and after.attachment
         assert found.pop(name.lower(), None) == value or f"{name} has no place" in said or is_flag
     assert not found  # nothing is made up
-    assert after.data in (before.data, _bare(before.data))
+    assert after.data in (before.data, bare(before.data))
 
 
 @pytest.mark.req("T3", "T9")
@@ -58,3 +62,93 @@ def test_what_is_lost_is_said(parts: tuple[Part, ...], format: Format) -> None:
     expected = sorted(parts, key=reads_as_attachment) if is_ordered_anew else parts
     for before, after in zip(expected, taken.parts, strict=True):
         check_said(before, after, given.dropped)
+
+
+@pytest.mark.req("T2")
+@given(parts=messages(), format=FORMATS)
+@settings(max_examples=500, deadline=None)
+def test_what_is_given_is_recognised(parts: tuple[Part, ...], format: Format) -> None:
+    given = give(outgoing_of(parts), format)
+    found = look(wire_of(given))
+    assume(len(parts) != 1 or format is not Format.MIME)  # a single document may well be of any format itself
+    assert (found.format, found.note) == (format, "")
+
+
+@pytest.mark.req("T3")
+@given(parts=messages(), format=FORMATS, via=FORMATS)
+@settings(max_examples=500, deadline=None)
+def test_with_its_setting_a_message_is_given_again_to_the_byte(
+    parts: tuple[Part, ...], format: Format, via: Format
+) -> None:
+    came = wire_of(give(outgoing_of(parts), format))
+    taken = take(came)
+    assume(taken.format is format)
+    setting = unpacked(packed(taken.setting)) if taken.setting is not None else None
+    give(outgoing_of(taken.parts, setting=setting), via)  # changes nothing
+    again = give(outgoing_of(taken.parts, setting=setting), format)
+    assert again.data == came.body
+    assert again.media_type == came.content_type
+    assert not again.dropped
+
+
+@pytest.mark.req("T3", "T9")
+@given(parts=messages(), format=FORMATS)
+@settings(max_examples=500, deadline=None)
+def test_without_its_setting_it_is_given_in_the_one_canonical_way(parts: tuple[Part, ...], format: Format) -> None:
+    taken = take(wire_of(give(outgoing_of(parts), format)))
+    assume(taken.format is format)
+    first = give(outgoing_of(taken.parts), format)
+    second = give(outgoing_of(take(wire_of(first)).parts), format)
+    assert (second.media_type, second.data) == (first.media_type, first.data)
+
+
+@pytest.mark.req("T4", "T5", "T9")
+@given(parts=messages())
+@settings(max_examples=500, deadline=None)
+def test_dime_and_soap_with_attachments_are_carried_into_each_other(parts: tuple[Part, ...]) -> None:
+    for there, back in ((Format.SWA, Format.DIME), (Format.DIME, Format.SWA)):
+        first = take(wire_of(give(outgoing_of(parts), there)))
+        second = take(wire_of(give(outgoing_of(first.parts, setting=first.setting), back)))
+        third = take(wire_of(give(outgoing_of(second.parts, setting=second.setting), there)))
+        assert [(part.id, part.data) for part in second.parts] == [(part.id, part.data) for part in first.parts]
+        assert [(part.id, part.data) for part in third.parts] == [(part.id, part.data) for part in first.parts]
+        for before, after in zip(first.parts, third.parts, strict=True):
+            assert same_type(before.content_type, after.content_type)
+
+
+@pytest.mark.req("T4", "T5")
+@given(parts=messages())
+@settings(max_examples=500, deadline=None)
+def test_canonical_dime_is_a_fixed_point(parts: tuple[Part, ...]) -> None:
+    taken = take(wire_of(give(outgoing_of(parts), Format.DIME)))
+    canonical = give(outgoing_of(taken.parts), Format.DIME)
+    assume(not any("that it is" in sentence for sentence in canonical.dropped))
+    related = take(wire_of(give(outgoing_of(taken.parts, setting=taken.setting), Format.SWA)))
+    assert give(outgoing_of(related.parts), Format.DIME).data == canonical.data
+
+
+@pytest.mark.req("T6")
+@given(parts=messages())
+@settings(max_examples=300, deadline=None)
+def test_an_entity_inside_as2_is_opened_again_as_it_was(parts: tuple[Part, ...]) -> None:
+    assume(parts)
+    given = give(outgoing_of(parts), Format.AS2)
+    entity = read_entity(given.entity_head + b"\r\n" + given.data)
+    taken = take_entity(entity, format=Format.AS2)
+    again = give(outgoing_of(taken.parts, setting=taken.setting), Format.AS2)
+    assert again.entity_head == entity.head
+    assert again.data == given.data
+    assert sorted(part.data for part in taken.parts) == sorted(part.data for part in parts)
+
+
+@given(parts=messages(), changed=st.integers(0, 5))
+@settings(max_examples=300, deadline=None)
+def test_a_changed_part_is_never_put_into_an_old_setting(parts: tuple[Part, ...], changed: int) -> None:
+    assume(parts)
+    taken = take(wire_of(give(outgoing_of(parts), Format.SWA)))
+    part = taken.parts[changed % len(taken.parts)]
+    assume(part.data)
+    altered = replace(part, data=bytes([part.data[0] ^ 1]) + part.data[1:])
+    others = tuple(altered if one is part else one for one in taken.parts)
+    again = take(wire_of(give(outgoing_of(others, setting=taken.setting), Format.MIME)))
+    assert sorted(one.data for one in again.parts) == sorted(one.data for one in others)

@@ -14,12 +14,12 @@ from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.dime import MEDIA_TYPE, Record, TypeFormat, read_dime, write_dime
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import OCTETS
-from postroad.core.codecs.soap.plain import version_of
+from postroad.core.codecs.soap.plain import VERSIONS, version_of
 from postroad.core.mediation.entities import further
 from postroad.core.mediation.losses import expiry_lost, headers_lost, located, places_lost, spelling_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
 from postroad.core.mediation.part_names import LOCATION, has_own_id, id_and_location, one_line, read_line, uri_of
-from postroad.core.mediation.rooted import Envelope, Root, own_envelope, root_lost, take_root
+from postroad.core.mediation.rooted import Envelope, Root, is_envelope, own_envelope, root_lost, take_root
 from postroad.core.mediation.setting import Setting, Slot, cut, mark_of
 from postroad.core.mediation.soap_format import action_of
 from postroad.core.model.formats import Format
@@ -33,7 +33,7 @@ PLACE = "DIME"
 def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
     message = read_dime(wire.body, limits)
     records = [record for record in message.records if record.type_format is not TypeFormat.NONE or record.id]
-    is_rooted = bool(records) and version_of(bytes(records[0].data)) is not None
+    is_rooted = bool(records) and _is_root(records[0])
     root = _root(records[0], limits) if is_rooted else Root(())
     others = records[1:] if is_rooted else records
     first = len(root.documents)
@@ -48,6 +48,12 @@ def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
         chunked=tuple([index for index, record in enumerate(others, first) if record.chunks]),
     )
     return Taken(format=Format.DIME, parts=parts, setting=setting, header=root.header, notes=message.tolerated)
+
+
+def _is_root(record: Record) -> bool:
+    """Whether the record is an envelope; where its type says so, its reader tells what is wrong with it."""
+    data = bytes(record.data)
+    return version_of(data) is not None if record.type in VERSIONS else is_envelope(data, but=())
 
 
 def _root(record: Record, limits: WireLimits) -> Root:

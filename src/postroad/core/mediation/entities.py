@@ -81,11 +81,11 @@ def _gathered(headers: Headers) -> dict[str, tuple[str, str]]:
 
 
 def written_in(value: str) -> str:
-    """Headers are read as Latin-1, byte by byte; what they say is UTF-8, or else what it looks like."""
+    """Headers are read as Latin-1, byte by byte; what they say is UTF-8, or else what it looks like. Tabs come from folding."""
     if not value.isascii():
         with suppress(UnicodeError):
             value = value.encode("latin-1").decode()
-    return value.strip()
+    return value.replace("\t", " ").strip()
 
 
 def further(said: Iterable[tuple[str, str]], limits: WireLimits) -> tuple[tuple[str, str], ...]:

@@ -62,10 +62,17 @@ def look(wire: Wire) -> Found:
     kind = media_type_of(wire.content_type)
     shown = _shown(wire, kind)
     if shown is None:
-        return Found(DECLARED.get(kind, Format.MIME), wire.content_type)
+        return Found(_meant(wire, kind), wire.content_type)
     if shown.format is Format.MIME or kind in AGREEING[shown.format]:
         return shown
     return shown._replace(note=f"said to be {kind[:80]}, and is {shown.format.value}")
+
+
+def _meant(wire: Wire, kind: str) -> Format:
+    """What the transport says that it is."""
+    if kind in XML_TYPES and wire.header("soapaction"):
+        return Format.SOAP
+    return DECLARED.get(kind, Format.MIME)
 
 
 def _shown(wire: Wire, kind: str) -> Found | None:
@@ -83,13 +90,14 @@ def _shown(wire: Wire, kind: str) -> Found | None:
 
 
 def _undeclared(body: bytes) -> Found | None:
-    """Bytes of which nobody said what they are: a multipart without its header, or an entity with it."""
+    """Bytes of which nobody said what they are: an entity with its header block, or a multipart without it."""
     start = body[:_LOOK]
-    line = _BOUNDARY_LINE.match(start)
-    if line and _is_multipart(declared := f'{RELATED}; boundary="{line[1].decode()}"', body):
-        return _multipart(body, declared)
     block = _HEADER_BLOCK.match(start)
-    return Found(Format.MIME, MESSAGE) if block and _OF_CONTENT.search(block[0]) else None
+    if block and _OF_CONTENT.search(block[0]):
+        return Found(Format.MIME, MESSAGE)
+    line = _BOUNDARY_LINE.match(start)
+    declared = f'{RELATED}; boundary="{line[1].decode()}"' if line else ""
+    return _multipart(body, declared) if declared and _is_multipart(declared, body) else None
 
 
 def _is_multipart(declared: str, body: bytes) -> bool:

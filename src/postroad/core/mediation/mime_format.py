@@ -74,7 +74,7 @@ def take_entity(entity: Entity, limits: WireLimits = DEFAULT_LIMITS, format: For
         taken = _several(bytes(entity.body), content_type, format, limits)
         return replace(taken, setting=replace(taken.setting, head=entity.head)) if taken.setting is not None else taken
     part = part_of(entity.headers(), entity.data(limits), 1, limits)
-    pieces = cut(bytes(entity.body), stretches([part], [entity.transfer_encoding]))
+    pieces = cut(bytes(entity.body), stretches([part], [entity.transfer_encoding])) or (b"",)
     setting = Setting(format, content_type, pieces, mark_of([part]), head=entity.head)
     return Taken(format=format, parts=(part,), setting=setting, notes=entity.tolerated)
 

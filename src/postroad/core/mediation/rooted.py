@@ -8,7 +8,7 @@ or beside it. A document that goes into a Body leaves its XML declaration behind
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -114,12 +114,12 @@ def envelope_in(data: bytes) -> Envelope:
     return Envelope(version_of(data) or SOAP11, data)
 
 
-def is_envelope(body: bytes) -> bool:
+def is_envelope(body: bytes, but: Container[str] = (POST, TOGETHER)) -> bool:
     """Whether this is a whole SOAP envelope, of whatever content but for the network's own operations."""
     if version_of(body) is None:
         return False
     try:
-        return not any(child.name in (POST, TOGETHER) for child in read_plain(body).children)
+        return not any(child.name in but for child in read_plain(body).children)
     except Refused:
         return False
 
@@ -129,13 +129,13 @@ def made_envelope(message: Outgoing) -> Envelope | None:
     documents = [part for part in message.parts if not part.attachment]
     if len(documents) != 1 or media_type_of(documents[0].content_type) not in XML_TYPES:
         return None
-    data = _bare(documents[0].data)
+    data = bare(documents[0].data)
     if not is_embeddable(data) or root_of(data).rpartition(SEPARATOR)[0] in ENVELOPES:
         return None
     return Envelope(SOAP11, wrapped(data))
 
 
-def _bare(data: bytes) -> bytes:
+def bare(data: bytes) -> bytes:
     """A document without what may stand before and behind its root: its XML declaration and white space."""
     text = data.removeprefix(b"\xef\xbb\xbf")
     declaration = _DECLARATION.match(text)

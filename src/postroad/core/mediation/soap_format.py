@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of, parameter_of
 from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
@@ -21,6 +23,7 @@ from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
 TYPES = ("text/xml", "application/soap+xml")
+_VISIBLE = "".join(map(chr, range(0x20, 0x7F)))
 
 
 def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
@@ -33,7 +36,8 @@ def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
 
 def action_of(wire: Wire) -> str:
     """What the poster said it wants done: a header of its own in SOAP 1.1, a parameter in 1.2."""
-    return wire.header("soapaction") or parameter_of(wire.content_type, "action")
+    said = wire.header("soapaction") or parameter_of(wire.content_type, "action")
+    return said if said.isascii() and said.isprintable() else quote(said, safe=_VISIBLE)
 
 
 def give(message: Outgoing) -> Given:

@@ -66,7 +66,9 @@ def give(message: Outgoing) -> Given:
     if setting is not None and setting.wire:
         headers = (("SOAPAction", setting.action),) if setting.action else ()
         return Given(media_type=setting.media_type, body=setting.filled(message.parts), headers=headers)
-    envelope = own_envelope(message) or made_envelope(message)
+    envelope = own_envelope(message)
+    if envelope is None and message.in_setting(Format.DIME) is None:  # a record of DIME becomes a part, whatever is in it
+        envelope = made_envelope(message)
     if envelope is None:
         envelope = Envelope(SOAP11, holding_together())
         return _written(_beside(envelope), envelope, message, 0, disposition_lost(message.parts, PLACE))

@@ -33,9 +33,18 @@ class Heading:
 
 def read_heading(headers: Headers) -> Heading:
     """From the header fields of the HTTP request; refused with ``as2.malformed`` when no receipt could answer it either."""
+    return heading_in(distinct_fields(headers))
+
+
+def distinct_fields(headers: Headers) -> dict[str, str]:
+    """The fields by name; refused when one that matters says two things."""
     fields = fields_of(headers)
     if len(fields) != len(headers):
         refuse_repeated(headers, _ONCE)
+    return fields
+
+
+def heading_in(fields: dict[str, str]) -> Heading:
     for name in ("as2-from", "as2-to", "message-id"):
         if not fields.get(name):
             raise Refused(

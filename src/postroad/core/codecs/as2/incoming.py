@@ -13,7 +13,7 @@ from cryptography.x509 import Certificate
 
 from postroad.core.codecs.as2.carried import plain_entity
 from postroad.core.codecs.as2.headers import Headers
-from postroad.core.codecs.as2.heading import Heading, read_heading
+from postroad.core.codecs.as2.heading import Heading, distinct_fields, heading_in
 from postroad.core.codecs.as2.layers import ENCRYPTED, Peeling, is_headless, undecrypted
 from postroad.core.codecs.as2.mic import DEFAULT, Mic, mic_over
 from postroad.core.codecs.as2.partners import Agreement, Station
@@ -41,12 +41,13 @@ def open_message(
     limits: WireLimits = DEFAULT_LIMITS,
 ) -> Opened:
     """The document in a message that ``partner`` sent to ``own``; refused with a code that ``answers`` knows."""
-    heading = read_heading(headers)
+    fields = distinct_fields(headers)
+    heading = heading_in(fields)
     if (heading.sender, heading.recipient) != (partner.name, own.name):
         raise Refused("as2.partner-unknown", f"{heading.sender!r} has no agreement with {heading.recipient!r} here")
     heading.wish.refuse_unsupported()
     peeling = Peeling(own=own, partner=partner, limits=limits)
-    entity = peeling.peel(plain_entity(headers, body, limits))
+    entity = peeling.peel(plain_entity(fields, body, limits))
     _check_security(peeling, entity, agreement)
     if not peeling.layers:
         entity = read_entity(b"".join((entity.head, b"\r\n", body)), limits)  # with its header before it, as any other

@@ -13,7 +13,7 @@ from cryptography.x509 import Certificate
 
 from postroad.core.codecs.as2.carried import plain_entity
 from postroad.core.codecs.as2.dispositions import Disposition, read_disposition
-from postroad.core.codecs.as2.headers import Headers, field_of
+from postroad.core.codecs.as2.headers import Headers, field_of, fields_of
 from postroad.core.codecs.as2.mic import Mic, read_mic
 from postroad.core.codecs.as2.names import unquoted
 from postroad.core.codecs.as2.partners import Station
@@ -62,7 +62,7 @@ def _is_report(content_type: str, limits: WireLimits) -> bool:
 
 def read_mdn(headers: Headers, body: Buffer, partner: Station, limits: WireLimits = DEFAULT_LIMITS) -> Mdn:
     """What the receipt says; refused only when it is none."""
-    entity = plain_entity(headers, body, limits)
+    entity = plain_entity(fields_of(headers), body, limits)
     signature: Literal["none", "valid", "invalid"] = "none"
     fault, signer = "", None
     if media_type_of(entity.content_type) == "multipart/signed":

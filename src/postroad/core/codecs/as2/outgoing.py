@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from postroad.core.codecs.as2.carried import carried
-from postroad.core.codecs.as2.headers import checked_message_id, date_value, printable, subject_value
+from postroad.core.codecs.as2.headers import checked_message_id, date_value, fields_of, printable, subject_value
 from postroad.core.codecs.as2.mic import Mic, mic_over
 from postroad.core.codecs.as2.names import quoted
 from postroad.core.codecs.as2.partners import Agreement, Station
@@ -104,7 +104,7 @@ def build(
         ("MIME-Version", "1.0"),
         ("EDIINT-Features", "multiple-attachments"),
         *_wish(own, agreement),
-        *carried(read_entity(content.head + CRLF).headers()),
+        *carried(fields_of(read_entity(content.head + CRLF).headers())),
     )
     sent = Sent(
         message_id=message_id,

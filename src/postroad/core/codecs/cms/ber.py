@@ -9,7 +9,18 @@ from __future__ import annotations
 from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.codecs.cms.der import CONSTRUCTED, INTEGER, OCTET_STRING, OID, SET, element, header
+from postroad.core.codecs.cms.der import (
+    CONSTRUCTED,
+    INTEGER,
+    NULL,
+    OCTET_STRING,
+    OID,
+    SEQUENCE,
+    SET,
+    UTC_TIME,
+    element,
+    header,
+)
 from postroad.core.codecs.cms.faults import malformed, too_complex
 
 DEEPEST = 32
@@ -17,6 +28,8 @@ MOST_ELEMENTS = 100_000
 _INDEFINITE = 0x80
 _LONGEST_LENGTH = 8  # octets of a length
 _LONG_TAG = 0x1F
+# With a length in one octet these are nearly all there is; they are read where they stand, all others by the general reader.
+_PLAIN_TAGS = frozenset((INTEGER, OCTET_STRING, NULL, OID, UTC_TIME, SEQUENCE, SET))
 _LEFT_BEHIND, _MOST_LEFT_BEHIND = b"\r\n\0 \t", 64  # what transports append to a message, and how much of it
 
 
@@ -56,11 +69,20 @@ class Element(Struct, frozen=True, gc=False):
         return self._read_children()
 
     def _read_children(self) -> tuple[Element, ...]:
+        source, stop, depth = self.source, self.stop, self.depth + 1
+        octets = source.octets
         read: list[Element] = []
         at = self.start
-        while at < self.stop:
-            read.append(_read(self.source, at, self.stop, self.depth + 1))
-            at = read[-1].end
+        allowed = depth <= DEEPEST
+        while at < stop:
+            end = at + 2 + octets[at + 1] if at + 2 <= stop and octets[at + 1] < _INDEFINITE else 0
+            if at < end <= stop and octets[at] in _PLAIN_TAGS and allowed and source.elements < MOST_ELEMENTS:
+                source.elements += 1
+                found = Element(source, octets[at], at, at + 2, end, end, depth)
+            else:
+                found = _read(source, at, stop, depth)
+            read.append(found)
+            at = found.end
         return tuple(read)
 
     def only_child(self) -> Element:

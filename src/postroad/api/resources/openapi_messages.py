@@ -23,6 +23,7 @@ from postroad.core.model.polling import LEASE_MAX_S, POLL_MAX, TOKENS_MAX, WAIT_
 
 FAST_PATHS: dict[str, tuple[str, ...]] = {
     "/v1/messages": ("POST",),
+    "/v1/messages/next": ("GET",),
     "/v1/messages/bulk": ("POST",),
     "/v1/poll": ("POST",),
     "/v1/ack": ("POST",),
@@ -42,6 +43,19 @@ BOUNDS: dict[str, dict[str, dict[str, Any]]] = {
         "waitSeconds": {"minimum": 0, "maximum": WAIT_MAX_S},
         "leaseSeconds": {"minimum": 0, "maximum": LEASE_MAX_S},
     },
+}
+ANY: dict[str, Any] = {"*/*": {"schema": {"type": "string", "format": "binary"}}}
+FIELDS = {
+    "To": "Recipients of a message in a plain format, which stands in the body as it is; more than one is separated by commas",
+    "Type": "notification, request, response, acknowledgement or cancel",
+    "Topic": "What it is about",
+    "Handle": "The sender's own name for it",
+    "Reference": "Of a response: the token of the message that it answers",
+    "Property": "name=value, or name=value;type=number",
+}
+SECONDS = {
+    "wait": ("How long to wait for a message", WAIT_MAX_S),
+    "lease": ("After how long it comes again unless acknowledged; 0: the default", LEASE_MAX_S),
 }
 SECURITY: list[dict[str, list[str]]] = [{"key": []}, {"password": []}, {"certificate": []}]
 
@@ -70,20 +84,21 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
         "description": "The same key with the same body gives the first answer again",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255},
     }
+    post = _operation("post_message", "Post a message in any form or format; answered once it is durable.",
+                      json_post | XML | ANY, 202, result, [key, *_fields()])  # fmt: skip
+    post["responses"]["200"] = {"description": "The same, to whoever posts SOAP", "content": XML}
+    poll = _operation("poll_messages", "Lease what waits in your mailbox, waiting for the first if asked to.",
+                      {"application/json": {"schema": shapes["JsonPoll"]}}, 200,
+                      {"application/json": {"schema": shapes["JsonDeliveries"]}, "multipart/mixed": {}})  # fmt: skip
+    poll["responses"]["204"] = {"description": "Nothing waits, for a service that has a plain format"}
     return {
-        "/v1/messages": {
-            "post": _operation("post_message", "Post a message; answered once it is durable.", json_post | XML, 202,
-                               result, [key])
-        },
+        "/v1/messages": {"post": post},
+        "/v1/messages/next": {"get": _next()},
         "/v1/messages/bulk": {
             "post": _operation("post_messages", "Post many messages in one call; each gets its own answer.",
                                envelopes | lines, 200, envelopes | lines | each)
         },
-        "/v1/poll": {
-            "post": _operation("poll_messages", "Lease what waits in your mailbox, waiting for the first if asked to.",
-                               {"application/json": {"schema": shapes["JsonPoll"]}}, 200,
-                               {"application/json": {"schema": shapes["JsonDeliveries"]}})
-        },
+        "/v1/poll": {"post": poll},
         "/v1/ack": {
             "post": _operation("settle_deliveries", "Acknowledge deliveries, or give them back.",
                                {"application/json": {"schema": shapes["JsonSettlement"]}}, 200,
@@ -95,6 +110,35 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
             "post": _operation("soap", "Post, poll and acknowledge in SOAP 1.1 or 1.2.", XML, 200, XML),
         },
     }  # fmt: skip
+
+
+def _fields() -> list[dict[str, Any]]:
+    """The network's header beside a message in a plain format; the reference page has all of its fields."""
+    return [
+        {"name": f"Postroad-{name}", "in": "header", "description": text, "schema": {"type": "string"}}
+        for name, text in FIELDS.items()
+    ]
+
+
+def _next() -> dict[str, Any]:
+    text = (
+        "Lease the next message and get it as itself, in the format of your service; its header has Postroad-* fields."
+    )
+    parameters = [
+        {"name": name, "in": "query", "description": f"{words}, in seconds",
+         "schema": {"type": "number", "minimum": 0, "maximum": most}}
+        for name, (words, most) in SECONDS.items()
+    ]  # fmt: skip
+    return {
+        "operationId": "take_next_message",
+        "summary": text.rstrip("."),
+        "description": text,
+        "tags": ["messages"],
+        "security": SECURITY,
+        "parameters": parameters,
+        "responses": {"200": {"description": text, "content": ANY}, "204": {"description": "Nothing waits"}}
+        | spoken_problems({*ALWAYS, 401, 403}),
+    }
 
 
 def _published(name: str, text: str) -> dict[str, Any]:

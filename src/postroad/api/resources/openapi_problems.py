@@ -41,6 +41,9 @@ PROBLEM: dict[str, Any] = {
 }
 
 
+OF_AS2 = ("as2.", "cms.")
+
+
 def problems(statuses: set[int]) -> dict[str, Any]:
     return {str(status): {"$ref": f"#/components/responses/Problem{status}"} for status in sorted(statuses)}
 
@@ -58,4 +61,6 @@ def spoken_problems(statuses: set[int]) -> dict[str, Any]:
 
 
 def _titles(status: int) -> list[str]:
-    return [refusal.title for refusal in REFUSALS.values() if refusal.status == status][:6]
+    """Examples of what a status stands for; what only an AS2 partner can do wrong is answered at the AS2 address."""
+    usual = [refusal for code, refusal in REFUSALS.items() if not code.startswith(OF_AS2)]
+    return [refusal.title for refusal in usual if refusal.status == status][:6]

@@ -28,6 +28,8 @@ ENTRIES = {
     "provision": Entry(COMMANDS + "provision", "Connect services with those of providers."),
     "cookies": Entry(COMMANDS + "cookies", "Look after what services are told of their senders."),
     "try": Entry(COMMANDS + "trying", "Try a rule, a condition or a stylesheet before it is switched on."),
+    "detect": Entry(COMMANDS + "detect", "Say in which format messages are, by looking at their bytes."),
+    "convert": Entry(COMMANDS + "convert", "Put a message into another format, as the network would."),
     "keys": Entry(COMMANDS + "keys", "Make API keys."),
     "limits": Entry(COMMANDS + "limits", "Look after what organizations may take up."),
     "suspend": Entry(COMMANDS + "suspension", "Suspend an organization, or a service (by address or GCID)."),

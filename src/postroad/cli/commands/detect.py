@@ -1,0 +1,73 @@
+"""``postroad detect``: in which format messages are, found by looking at their bytes, as the network does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from postroad.cli.command import command
+from postroad.cli.output import Output
+from postroad.cli.wire_files import wire_in
+from postroad.core.documents.sniff import document_kind
+from postroad.core.mediation.looking import look
+from postroad.core.mediation.nouns import Wire
+from postroad.core.mediation.translating import take
+from postroad.core.model.message import Part
+from postroad.errors import Refused
+
+
+@command
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--content-type", default="", help="The content type under which they came.")
+@click.option(
+    "--headers", "headers_file", default="", help="File of header lines under which they came.", metavar="FILE"
+)
+def detect(out: Output, files: tuple[str, ...], content_type: str, headers_file: str) -> None:
+    """Say in which format messages are, by looking at their bytes.
+
+    What is known of their headers is a hint: the options say it, a file beside the message (order.dime.content-type), or the
+    message itself, if it was captured with its head. A FILE named - is standard input.
+    """
+    found = [_found(file, wire_in(file, content_type, headers_file)) for file in files]
+    for one in found:
+        out.value(one)
+    out.table(["FILE", "FORMAT", "CONTENT TYPE", "PARTS"], [_row(one) for one in found])
+    for one in found:
+        for note in one["notes"]:
+            out.say(f"{one['file']}: {note}")
+
+
+def _found(file: str, wire: Wire) -> dict[str, Any]:
+    shown = look(wire)
+    notes = [shown.note] if shown.note else []
+    parts: tuple[Part, ...] = ()
+    try:
+        taken = take(wire)
+        parts, notes = taken.parts, list(taken.notes)
+    except Refused as refused:
+        notes.append(f"cannot be taken apart: {refused.detail} [{refused.code}]")
+    return {
+        "file": file,
+        "format": shown.format.value,
+        "contentType": shown.content_type,
+        "kind": document_kind(parts[0].data).value if parts else "",
+        "parts": [_part(part) for part in parts],
+        "notes": notes,
+    }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    kind = document_kind(part.data).value
+    return {
+        "id": part.id,
+        "contentType": part.content_type,
+        "kind": kind,
+        "bytes": len(part.data),
+        "attachment": part.attachment,
+    }
+
+
+def _row(found: dict[str, Any]) -> list[str]:
+    parts = [f"{part['kind'] or part['contentType']} ({part['bytes']} bytes)" for part in found["parts"]]
+    return [found["file"], found["format"], found["contentType"], ", ".join(parts)]

@@ -1,0 +1,59 @@
+"""Messages of others in files, for commands that look at them: their bytes, and what is known of the headers they came under.
+
+Those are said by options, by a file beside the message (``order.dime.content-type``), or by the message itself where it was
+captured with its head: a request or an answer of HTTP, or header lines and an empty line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from postroad.cli.message_files import content_of
+from postroad.core.codecs.mime import read_entity
+from postroad.core.mediation.looking import look
+from postroad.core.mediation.nouns import Wire
+from postroad.core.model.formats import Format
+from postroad.errors import Refused
+
+BESIDE = ".content-type"
+_START_LINE = re.compile(rb"(?:[A-Z]{3,10} \S{1,2000} HTTP/\d\.\d|HTTP/\d\.\d \d{3}[^\r\n]{0,200})\r?\n")
+
+
+def wire_in(file: str, content_type: str = "", headers_file: str = "") -> Wire:
+    """The message in a file; ``-`` is standard input."""
+    body = content_of(file)
+    headers = _header_lines(headers_file) if headers_file else []
+    declared = content_type or _beside(file)
+    if declared:
+        headers = [*[pair for pair in headers if pair[0] != "content-type"], ("content-type", declared)]
+    return Wire(headers, body) if headers else captured(body)
+
+
+def _header_lines(file: str) -> list[tuple[str, str]]:
+    lines = content_of(file)
+    return _lower(read_entity(_START_LINE.sub(b"", lines, count=1).rstrip(b"\r\n") + b"\r\n\r\n").headers())
+
+
+def _lower(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(name.lower(), value) for name, value in headers]
+
+
+def _beside(file: str) -> str:
+    beside = Path(file + BESIDE)
+    return beside.read_text().strip() if file != "-" and beside.is_file() else ""
+
+
+def captured(body: bytes) -> Wire:
+    """Bytes that may have their head before them. What is nothing more than a MIME entity is left as it is."""
+    start = _START_LINE.match(body)
+    if start is None and body.startswith(b"--"):
+        return Wire([], body)  # a boundary, which may look like a header
+    try:
+        entity = read_entity(body[start.end() if start else 0 :])
+    except Refused:
+        return Wire([], body)
+    inside = Wire(_lower(entity.headers()), bytes(entity.body))
+    is_capture = start is not None or (inside.content_type != "" and look(inside).format is not Format.MIME)
+    return inside if is_capture else Wire([], body)

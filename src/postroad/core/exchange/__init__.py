@@ -1,0 +1,16 @@
+"""Exchanges: messages by content to everyone whose query says yes, all queries tried at once.
+
+    Matcher      bind(key, query) -> Binding · unbind(key) · match(incoming) -> Matches · explain(key) -> Explanation
+    Incoming     headers, content, root: what a matcher needs of a message
+    Matches      decided: the keys that the tree says yes to · candidates: those for the engine to evaluate
+    Decision     what is known about a query before any message is there; decide(query) makes it
+    Standing     shared, prefiltered or always evaluated by the engine
+
+A query is read (``query``), judged (``judging``, ``decision``), written as conjunctions of literals over slots
+(``conditions``, ``normal``) and put into a tree (``tree``, ``groups``). A message is looked at once (``extraction``) and goes
+down the tree with what was found (``facts``). Whatever is not understood is left to the engine behind a condition that must
+hold for a yes.
+
+Kept rules: the answer is that of evaluating each query alone; where XQuery lets an engine either raise an error or not,
+either will do. A header item that a message does not have is the empty sequence.
+"""

@@ -1,0 +1,101 @@
+"""All paths of an exchange as one automaton, whose states are made when a document first leads there.
+
+A place is a point on a path. A state is the set of places an element is at, and holds what is to be collected there and where
+each tag leads. Kept rule: a tag that leads nowhere is None, and nothing below it is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from postroad.core.exchange.query.syntax import Kind, Name
+from postroad.core.exchange.slots import SlotStep
+
+
+class Place:
+    """What follows after the steps so far; ``anywhere`` is what follows a //."""
+
+    __slots__ = ("anywhere", "attributes", "children", "is_anywhere", "texts", "values")
+
+    def __init__(self, *, is_anywhere: bool = False) -> None:
+        self.children: dict[Name, Place] = {}
+        self.anywhere: Place | None = None
+        self.is_anywhere = is_anywhere
+        self.attributes: list[tuple[Name, int]] = []
+        self.texts: list[int] = []
+        self.values: list[int] = []
+
+    def add(self, steps: tuple[SlotStep, ...], slot: int) -> None:
+        here = self
+        for step in steps:
+            if step.descends:
+                here.anywhere = here.anywhere or Place(is_anywhere=True)
+                here = here.anywhere
+            if step.kind is Kind.ATTRIBUTE:
+                here.attributes.append((step.name, slot))
+                return
+            if step.kind is Kind.TEXT:
+                here.texts.append(slot)
+                return
+            here = here.children.setdefault(step.name, Place())
+        here.values.append(slot)
+
+
+class State:
+    __slots__ = ("attributes", "goes_on", "next", "places", "texts", "values", "wild_attributes")
+
+    def __init__(self, places: frozenset[Place]) -> None:
+        self.places = places
+        named = [(name, slot) for place in places for name, slot in place.attributes]
+        self.attributes = tuple((_written(name), slot) for name, slot in named if _is_full(name))
+        self.wild_attributes = tuple((name, slot) for name, slot in named if not _is_full(name))
+        self.texts = tuple(slot for place in places for slot in place.texts)
+        self.values = tuple(slot for place in places for slot in place.values)
+        self.goes_on = any(place.children or place.is_anywhere for place in places)
+        self.next: dict[object, State | None] = {}
+
+    @property
+    def collects(self) -> bool:
+        return bool(self.attributes or self.wild_attributes or self.texts or self.values)
+
+
+class Automaton:
+    __slots__ = ("_states", "start")
+
+    def __init__(self, paths: Iterable[tuple[tuple[SlotStep, ...], int]]) -> None:
+        root = Place()
+        for steps, slot in paths:
+            root.add(steps, slot)
+        self._states: dict[frozenset[Place], State] = {}
+        self.start = self._state([root])
+
+    def step(self, state: State, tag: object) -> State | None:
+        """Where a tag leads that no element had here before."""
+        found = self._below(state, tag) if isinstance(tag, str) else None  # comments and instructions have no tag
+        state.next[tag] = found
+        return found
+
+    def _below(self, state: State, tag: str) -> State | None:
+        namespace, _, local = tag[1:].rpartition("}") if tag.startswith("{") else ("", "", tag)
+        places = [place for place in state.places if place.is_anywhere]
+        for place in state.places:
+            places += [child for name, child in place.children.items() if name.fits(namespace, local)]
+        found = self._state(places) if places else None
+        return found if found is not None and (found.collects or found.goes_on) else None
+
+    def _state(self, places: Iterable[Place]) -> State:
+        closed = set(places)
+        closed |= {place.anywhere for place in closed if place.anywhere is not None}
+        key = frozenset(closed)
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = State(key)
+        return state
+
+
+def _is_full(name: Name) -> bool:
+    return name.local is not None and name.namespace is not None
+
+
+def _written(name: Name) -> str:
+    return f"{{{name.namespace}}}{name.local}" if name.namespace else str(name.local)

@@ -1,0 +1,99 @@
+"""One look at a document: the values of all slots that any binding asks for, by one walk and one search.
+
+Paths that begin with ``//name`` and go straight down from there are found by the parser's own search for names, all others by
+walking the automaton. Kept rule: each node is met once for each slot, so that counting is right; the order of values is
+nobody's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from postroad.core.codecs.xml import Tree
+from postroad.core.exchange.automaton import Automaton, State
+from postroad.core.exchange.query.syntax import Kind
+from postroad.core.exchange.slots import DocumentSlot, SlotStep
+
+Found = dict[int, list[str]]
+
+
+class Extraction:
+    """A plan for looking at documents, made anew when the slots in use change."""
+
+    __slots__ = ("_anywhere", "_from_root", "_tags", "_whole")
+
+    def __init__(self, slots: Mapping[int, DocumentSlot]) -> None:
+        searched = {number: slot for number, slot in slots.items() if _is_searched(slot)}
+        walked = {number: slot for number, slot in slots.items() if slot.steps and number not in searched}
+        self._whole = [number for number, slot in slots.items() if not slot.steps]
+        self._from_root = Automaton((slot.steps, number) for number, slot in walked.items())
+        self._anywhere = Automaton((_from_name(slot.steps), number) for number, slot in searched.items())
+        self._tags = tuple({_tag(slot.steps[0]) for slot in searched.values()})
+
+    def look(self, root: Tree) -> Found:
+        found: Found = {}
+        for number in self._whole:
+            found[number] = [_text(root)]
+        _visit(self._from_root, self._from_root.start, (root,), found)
+        if self._tags:
+            _visit(self._anywhere, self._anywhere.start, root.iter(*self._tags), found)
+        return found
+
+
+def _is_searched(slot: DocumentSlot) -> bool:
+    if not slot.steps or any(step.descends for step in slot.steps[1:]):
+        return False
+    first = slot.steps[0]
+    full = first.name.local is not None and first.name.namespace is not None
+    return first.kind is Kind.ELEMENT and first.descends and full
+
+
+def _from_name(steps: tuple[SlotStep, ...]) -> tuple[SlotStep, ...]:
+    return (SlotStep(kind=steps[0].kind, name=steps[0].name), *steps[1:])
+
+
+def _tag(step: SlotStep) -> str:
+    return f"{{{step.name.namespace}}}{step.name.local}" if step.name.namespace else str(step.name.local)
+
+
+def _text(element: Tree) -> str:
+    return "".join(map(str, element.itertext()))
+
+
+def _visit(automaton: Automaton, state: State, elements: Iterable[Tree], found: Found) -> None:
+    """Collect from these elements and from all below them that the state leads to."""
+    following = state.next
+    for element in elements:
+        tag = element.tag
+        here = following[tag] if tag in following else automaton.step(state, tag)
+        if here is None:
+            continue
+        for name, slot in here.attributes:
+            value = element.get(name)
+            if value is not None:
+                if slot in found:
+                    found[slot].append(value)
+                else:
+                    found[slot] = [value]
+        for slot in here.values:
+            text = _text(element) if len(element) else element.text or ""
+            if slot in found:
+                found[slot].append(text)
+            else:
+                found[slot] = [text]
+        if here.texts or here.wild_attributes:
+            _collect_rarely(element, here, found)
+        if here.goes_on:
+            _visit(automaton, here, element, found)
+
+
+def _collect_rarely(element: Tree, here: State, found: Found) -> None:
+    for slot in here.texts:
+        texts = [element.text, *(child.tail for child in element)]
+        found.setdefault(slot, []).extend(text for text in texts if text)
+    for name, slot in here.wild_attributes:
+        for attribute, value in element.attrib.items():
+            written = str(attribute)
+            namespace, _, local = written[1:].rpartition("}") if written.startswith("{") else ("", "", written)
+            if name.fits(namespace, local):
+                found.setdefault(slot, []).append(str(value))

@@ -1,0 +1,98 @@
+"""Nodes: what a path of a query leads to, as steps down from the document and a guard; and what of that is certain.
+
+The nodes of a path are those at its steps if its guard holds, and none otherwise. Where a predicate picks some of several nodes
+that is no longer exact: the real nodes are then among these. Nodes are *linked* if they belong to one of several nodes that a
+predicate or a quantifier tries in turn; two conditions on linked nodes may each be met by a different one.
+Kept rule: whatever is not exact only ever says too much, never too little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from postroad.core.exchange.conditions import TRUE, All, Any, Condition, Literal, Test, all_of
+from postroad.core.exchange.query.syntax import Kind, Step
+from postroad.core.exchange.readings import Reading
+from postroad.core.exchange.slots import DocumentSlot, SlotStep
+
+_EXISTENTIAL = (Reading.TEXTS, Reading.DOUBLES, Reading.BOOLEANS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A condition that holds whenever something does; if exact, only then."""
+
+    condition: Condition
+    exact: bool
+
+
+UNSURE = Judged(condition=TRUE, exact=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nodes:
+    steps: tuple[SlotStep, ...] = ()
+    single: bool = True  # there is at most one, or at most one for each linked node
+    guard: Condition = TRUE
+    exact: bool = True
+    exact_if_any: bool = True  # whether there are any is exact, though not which
+    linked: bool = False
+
+    @property
+    def slot(self) -> DocumentSlot:
+        return DocumentSlot(steps=self.steps)
+
+    @property
+    def plain(self) -> bool:
+        """Whether a test may count on just these nodes being there."""
+        return self.exact and not self.linked and self.guard == TRUE
+
+    def below(self, step: Step) -> Nodes | None:
+        """After a step, its predicates aside; None where it leads nowhere that is known."""
+        if step.kind is Kind.SELF:
+            return self
+        if self.steps and self.steps[-1].kind is not Kind.ELEMENT:
+            return None
+        steps = (*self.steps, SlotStep(kind=step.kind, descends=step.descends, name=step.name))
+        return replace(self, steps=steps, single=self.single and self._keeps_single(step), exact_if_any=self.exact)
+
+    def _keeps_single(self, step: Step) -> bool:
+        if step.descends:
+            return False
+        if step.kind is Kind.ATTRIBUTE:
+            return step.name.local is not None and step.name.namespace is not None
+        return step.kind is Kind.ELEMENT and not self.steps and not self.linked
+
+    def each(self) -> Nodes:
+        """One of them, whichever."""
+        return Nodes(steps=self.steps, linked=True)
+
+    @property
+    def tried_in_turn(self) -> bool:
+        return self.linked or not self.single
+
+    def where(self, judged: Judged) -> Nodes:
+        """Those for which a predicate holds that was judged for each."""
+        guard = all_of((self.guard, judged.condition))
+        exact = self.exact and judged.exact
+        if not self.tried_in_turn:
+            return replace(self, guard=guard, exact=exact, exact_if_any=exact)
+        return replace(self, guard=guard, exact=False, exact_if_any=exact)
+
+    def any(self) -> Judged:
+        condition = self.guard
+        if self.steps and not implies_any(condition, self.steps):
+            there = Literal(slot=self.slot, reading=Reading.TEXTS, test=Test.EXISTS)
+            condition = all_of((condition, there))
+        return Judged(condition=condition, exact=self.exact_if_any)
+
+
+def implies_any(condition: Condition, steps: tuple[SlotStep, ...]) -> bool:
+    """Whether the condition can only hold if there is a node at these steps."""
+    if isinstance(condition, All):
+        return any(implies_any(part, steps) for part in condition.parts)
+    if isinstance(condition, Any):
+        return all(implies_any(part, steps) for part in condition.parts)
+    if condition.negated or condition.reading not in _EXISTENTIAL or not isinstance(condition.slot, DocumentSlot):
+        return False
+    return condition.slot.starts_with(steps)

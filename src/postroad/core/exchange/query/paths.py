@@ -1,0 +1,62 @@
+"""Steps of paths as they are written: ``po:line``, ``*:line``, ``@sku``, ``text()``, ``.``, ``child::line``; and what names
+mean.
+
+Kept rule: a step that leads elsewhere than down is the engine's.
+"""
+
+from __future__ import annotations
+
+import re
+
+from postroad.core.exchange.query.prolog import Prolog
+from postroad.core.exchange.query.scanner import NAME_TEST, Scanner
+from postroad.core.exchange.query.syntax import ANY_NAME, Kind, Name, Step
+
+_TEXT = re.compile(r"text\s*\(\s*\)")
+_AXIS = re.compile(r"(child|attribute|descendant|self)\s*::\s*")
+_OTHER_AXIS = re.compile(r"[a-z-]+\s*::")
+_KIND_OR_CALL = re.compile(r"[\w.:·-]+\s*\(")
+STEP_BEGINS = re.compile(r"\.(?![0-9])|@|\*|[^\W\d]")
+
+
+def read_step(scanner: Scanner, prolog: Prolog, *, descends: bool) -> Step:
+    """One step without its predicates."""
+    if scanner.text.startswith("..", scanner.at):
+        raise scanner.unreadable("steps upwards are the engine's")
+    if not descends and scanner.take("."):
+        return Step(kind=Kind.SELF)
+    axis = _read_axis(scanner)
+    if scanner.looks_like(_TEXT) and axis in ("child", "descendant"):
+        scanner.matched(_TEXT, "text()")
+        return Step(kind=Kind.TEXT, descends=descends or axis == "descendant")
+    if scanner.looks_like(_KIND_OR_CALL):
+        raise scanner.unreadable("a function or node test as a step is the engine's")
+    if axis == "attribute":
+        return Step(kind=Kind.ATTRIBUTE, descends=descends, name=_read_name(scanner, prolog, default=""))
+    name = _read_name(scanner, prolog, default=prolog.element_namespace)
+    return Step(kind=Kind.ELEMENT, descends=descends or axis == "descendant", name=name)
+
+
+def _read_axis(scanner: Scanner) -> str:
+    if scanner.take("@"):
+        return "attribute"
+    if scanner.looks_like(_AXIS):
+        axis = scanner.matched(_AXIS, "an axis").group(1)
+        if axis == "self":
+            raise scanner.unreadable("the axis self is the engine's")
+        return axis
+    if scanner.looks_like(_OTHER_AXIS) and not scanner.looks_like(re.compile(r"[\w.-]+:[^:]")):
+        raise scanner.unreadable("this axis is the engine's")
+    return "child"
+
+
+def _read_name(scanner: Scanner, prolog: Prolog, *, default: str) -> Name:
+    found = scanner.matched(NAME_TEST, "a name")
+    prefix, local = found["prefix"], None if found["local"] == "*" else found["local"]
+    if prefix is None:
+        return ANY_NAME if local is None else Name(namespace=default, local=local)
+    if prefix == "*":
+        return Name(namespace=None, local=local)
+    if prefix not in prolog.namespaces:
+        raise scanner.unreadable(f"the prefix {prefix} is not declared")
+    return Name(namespace=prolog.namespaces[prefix], local=local)

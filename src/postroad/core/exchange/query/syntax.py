@@ -1,0 +1,154 @@
+"""The tree of a query: what was written, not yet what it means for matching.
+
+A name is ``(namespace, local)``; None in either place stands for any. Paths start at the document (``$msg``, ``/`` and, outside
+of predicates, the context item), at the node that a predicate is tried on, or at a variable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+
+Constant = str | bool | int | Decimal | float
+
+
+class Kind(Enum):
+    ELEMENT = "element"
+    ATTRIBUTE = "attribute"
+    TEXT = "text"
+    SELF = "self"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    namespace: str | None
+    local: str | None
+
+    def fits(self, namespace: str, local: str) -> bool:
+        return self.local in (None, local) and self.namespace in (None, namespace)
+
+    def __str__(self) -> str:
+        space = "*:" if self.namespace is None and self.local else f"{{{self.namespace}}}" if self.namespace else ""
+        return space + (self.local or "*")
+
+
+ANY_NAME = Name(namespace=None, local=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    kind: Kind
+    descends: bool = False  # after // instead of /
+    name: Name = ANY_NAME
+    predicates: tuple[Expression, ...] = ()
+
+
+class Start(Enum):
+    DOCUMENT = "document"
+    CONTEXT = "context"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    start: Start | str  # a string is the name of a variable that a clause of the query binds
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """A variable that the query does not bind itself: an item of the header, a property or the routing key."""
+
+    name: str
+    declared: str = ""  # the type it is declared with, such as xs:string or xs:decimal?
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    value: Constant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sequence:
+    items: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    operator: str  # = != < <= > >=
+    singles: bool  # written as eq, ne …: each side is one value or none
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class And:
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Or:
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    function: str  # a local name of the standard functions, or xs:decimal and the like
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantified:
+    every: bool
+    variable: str
+    among: Expression
+    condition: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class If:
+    condition: Expression
+    then: Expression
+    otherwise: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class For:
+    variable: str
+    among: Expression
+    result: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Let:
+    variable: str
+    value: Expression
+    result: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    condition: Expression
+    result: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """Something whose extent is certain and whose meaning is the engine's."""
+
+    reason: str
+
+
+Expression = (
+    Path | Header | Value | Sequence | Comparison | And | Or | Call | Quantified | If | For | Let | Where | Unknown
+)
+EMPTY = Sequence()
+
+
+class Unreadable(Exception):
+    """The query goes beyond what is understood here; says what and where."""
+
+    def __init__(self, reason: str, position: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.position = position

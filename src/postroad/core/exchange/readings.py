@@ -1,0 +1,176 @@
+"""Readings: what a comparison makes of the values in a slot, as XQuery does: texts, doubles, one decimal, how many …
+
+A reading gives the values to compare and whether reading any of them was an error. ``a > 5`` reads all nodes as doubles, and
+one that is no number is an error, unless another already makes it true; ``contains(a, 'x')`` wants one node at most. Kept
+rule: reading never raises.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from enum import Enum
+from typing import Any, NamedTuple
+
+from postroad.core.exchange.slots import HeaderValue, Raw
+
+_DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_SPECIAL = {"INF": float("inf"), "+INF": float("inf"), "-INF": float("-inf"), "NaN": float("nan")}
+_SPACE = " \t\r\n"
+_DIGITS_MOST = 1_000  # more make no number that anyone means, and cost
+NAN = float("nan")
+
+
+class Values(NamedTuple):
+    values: Any  # a list or tuple of comparable values of one kind
+    bad: bool
+
+
+NOTHING = Values((), False)
+ERROR = Values((), True)
+
+
+class Reading(Enum):
+    TEXTS = "texts"
+    DOUBLES = "doubles"
+    BOOLEANS = "booleans"
+    TEXT = "one text"
+    TEXT_OR_EMPTY = "one text or none"
+    NUMBER = "number"
+    DOUBLE = "one double"
+    DECIMAL = "one decimal"
+    INTEGER = "one integer"
+    COUNT = "count"
+    LENGTH = "length"
+    ITEM_TEXT = "item as text"
+    ITEM_TEXT_OR_EMPTY = "item as text or none"
+    ITEM_NUMBER = "item as number"
+    ITEM_DOUBLE = "item as double"
+    ITEM_BOOLEAN = "item as boolean"
+    ITEM_TRUTH = "item's truth"
+
+
+def to_double(text: str) -> float | None:
+    stripped = text.strip(_SPACE)
+    if _DOUBLE.fullmatch(stripped):
+        return float(stripped)
+    return _SPECIAL.get(stripped)
+
+
+def to_boolean(text: str) -> bool | None:
+    return {"true": True, "1": True, "false": False, "0": False}.get(text.strip(_SPACE))
+
+
+def _to_decimal(text: str) -> Decimal | None:
+    stripped = text.strip(_SPACE)
+    return Decimal(stripped) if len(stripped) <= _DIGITS_MOST and _DECIMAL.fullmatch(stripped) else None
+
+
+def _to_integer(text: str) -> int | None:
+    stripped = text.strip(_SPACE)
+    return int(stripped) if len(stripped) <= _DIGITS_MOST and _INTEGER.fullmatch(stripped) else None
+
+
+def _each(convert: Callable[[str], object]) -> Callable[[Raw], Values]:
+    def read(raw: Any) -> Values:
+        values = [convert(text) for text in raw]
+        if None in values:
+            return Values([value for value in values if value is not None], True)
+        return Values(values, False)
+
+    return read
+
+
+def _one(convert: Callable[[str], object]) -> Callable[[Raw], Values]:
+    def read(raw: Any) -> Values:
+        if len(raw) != 1:
+            return ERROR if raw else NOTHING
+        value = convert(raw[0])
+        return ERROR if value is None else Values((value,), False)
+
+    return read
+
+
+def _one_or(absent: object, convert: Callable[[str], object]) -> Callable[[Raw], Values]:
+    def read(raw: Any) -> Values:
+        if len(raw) > 1:
+            return ERROR
+        return Values((convert(raw[0]) if raw else absent,), False)
+
+    return read
+
+
+def _number(text: str) -> float:
+    value = to_double(text)
+    return NAN if value is None else value
+
+
+def _item(takes: Callable[[HeaderValue], object]) -> Callable[[Raw], Values]:
+    """Of a typed item: what it is, or an error if it is something else."""
+
+    def read(raw: Any) -> Values:
+        if not raw:
+            return NOTHING
+        value = takes(raw[0])
+        return ERROR if value is None else Values((value,), False)
+
+    return read
+
+
+def _item_text(value: HeaderValue) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _item_number(value: HeaderValue) -> HeaderValue | None:
+    return None if isinstance(value, (str, bool)) else value
+
+
+def _item_double(value: HeaderValue) -> float | None:
+    return None if isinstance(value, (str, bool)) else as_double(value)
+
+
+def _item_boolean(value: HeaderValue) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _item_truth(raw: Any) -> Values:
+    return Values((bool(raw) and raw[0] == raw[0] and bool(raw[0]),), False)  # NaN, which is unlike itself, is false
+
+
+def _item_text_or_empty(raw: Any) -> Values:
+    return _item(_item_text)(raw) if raw else Values(("",), False)
+
+
+def as_double(number: int | Decimal | float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
+
+
+def _texts(raw: Any) -> Values:
+    return Values(raw, False)
+
+
+READ: dict[Reading, Callable[[Any], Values]] = {
+    Reading.TEXTS: _texts,
+    Reading.DOUBLES: _each(to_double),
+    Reading.BOOLEANS: _each(to_boolean),
+    Reading.TEXT: _one(str),
+    Reading.TEXT_OR_EMPTY: _one_or("", str),
+    Reading.NUMBER: _one_or(NAN, _number),
+    Reading.DOUBLE: _one(to_double),
+    Reading.DECIMAL: _one(_to_decimal),
+    Reading.INTEGER: _one(_to_integer),
+    Reading.COUNT: lambda raw: Values((len(raw),), False),
+    Reading.LENGTH: _one_or(0, len),
+    Reading.ITEM_TEXT: _item(_item_text),
+    Reading.ITEM_TEXT_OR_EMPTY: _item_text_or_empty,
+    Reading.ITEM_NUMBER: _item(_item_number),
+    Reading.ITEM_DOUBLE: _item(_item_double),
+    Reading.ITEM_BOOLEAN: _item(_item_boolean),
+    Reading.ITEM_TRUTH: _item_truth,
+}

@@ -1,0 +1,69 @@
+"""Slots: the places that bindings look at, shared by all that look at the same one.
+
+A slot is a path down from the document, or an item of the header. It holds the string values of the nodes there, or the item's
+typed value, and nothing if there is none. Kept rule: a slot has no constants in it, so that there are few of them however many
+bindings there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from postroad.core.exchange.query.syntax import ANY_NAME, Kind, Name
+
+HeaderValue = str | bool | int | Decimal | float
+_TYPES: dict[str, tuple[type, ...]] = {
+    "": (str, bool, int, Decimal, float), "item()": (str, bool, int, Decimal, float), "xs:string": (str,),
+    "xs:boolean": (bool,), "xs:integer": (int,), "xs:decimal": (int, Decimal), "xs:double": (float,),
+}  # fmt: skip
+Raw = list[str] | tuple[HeaderValue, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotStep:
+    kind: Kind
+    descends: bool = False
+    name: Name = ANY_NAME
+
+    def __str__(self) -> str:
+        mark = {Kind.ATTRIBUTE: f"@{self.name}", Kind.TEXT: "text()"}.get(self.kind, str(self.name))
+        return ("//" if self.descends else "/") + mark
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentSlot:
+    steps: tuple[SlotStep, ...]
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.steps)) or "/"
+
+    @property
+    def is_text(self) -> bool:
+        return bool(self.steps) and self.steps[-1].kind is Kind.TEXT
+
+    def starts_with(self, steps: tuple[SlotStep, ...]) -> bool:
+        return self.steps[: len(steps)] == steps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeaderSlot:
+    name: str
+    declared: str = ""
+
+    def __str__(self) -> str:
+        return f"${self.name}"
+
+    def takes(self, item: HeaderValue | None) -> bool:
+        """Whether the item, or that there is none, is as the query declares it."""
+        if item is None:
+            return not self.declared or self.declared.endswith(("?", "*"))
+        types = _TYPES[self.declared.rstrip("?*+")]
+        return isinstance(item, types) and (bool in types or not isinstance(item, bool))
+
+
+def is_known_type(declared: str) -> bool:
+    return declared.rstrip("?*+") in _TYPES
+
+
+Slot = DocumentSlot | HeaderSlot

@@ -6,7 +6,9 @@ its port in ``postroad.testing``.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
@@ -261,6 +263,35 @@ class Resolver(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class Verdict(Struct, gc=False, frozen=True):
+    """What one query says about one message: no, yes as it came, or yes with new content; a query that failed says no and why."""
+
+    goes: bool
+    content: bytes | None = None  # None: as it came
+    media_type: str = ""  # of the new content
+    error: str = ""
+
+
+ItemValue = str | bool | int | float | Decimal | datetime | date | Sequence["ItemValue"]
+
+
+class QueryEngine(Protocol):
+    """Evaluates XQuery where queries reach nothing and are stopped in time."""
+
+    async def check(self, query: str) -> None:
+        """Compile it; Refused with ``query.invalid``, naming place and fault, when that fails."""
+        ...
+
+    async def evaluate(
+        self, queries: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]
+    ) -> list[Verdict]:
+        """The verdicts of all queries about one message, in their order; what one does wrong touches no other.
+
+        ``items`` are the header items, properties and the routing key, each a variable of its name and type.
+        """
+        ...
 
 
 class Pusher(Protocol):

@@ -1,4 +1,4 @@
-"""Saxon with its settings: compiles stylesheets, applies them, answers queries. Lives in a worker process, nowhere else.
+"""Saxon with its settings: compiles stylesheets, applies them, and has queries answered (``query_engine``). Lives in a worker process, nowhere else.
 
 Kept rule: there is one processor a process and it is locked before it parses anything, because settings leak between the
 processors of a process. Compiled stylesheets are kept by their text, the least recently used going first.
@@ -12,7 +12,8 @@ from typing import Any
 from saxonche import PySaxonApiError, PySaxonProcessor  # type: ignore[import-not-found]
 
 from postroad.adapters.saxon.complaints import Printed, refusal
-from postroad.adapters.saxon.frames import Outcome, Setting, Work
+from postroad.adapters.saxon.frames import Answers, Batch, Outcome, Setting, Work
+from postroad.adapters.saxon.query_engine import QueryEngine
 from postroad.errors import Misconfigured
 
 KEPT_STYLESHEETS = 32
@@ -25,6 +26,11 @@ _FIRST_STYLESHEET = (
     '<xsl:stylesheet version="3.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">'
     '<xsl:template match="/"><first><xsl:value-of select="current-dateTime()"/></first></xsl:template></xsl:stylesheet>'
 )
+_FIRST_QUERIES = (
+    "current-dateTime() gt xs:dateTime('2000-01-01T00:00:00Z')",
+    "<a>{.}</a>",
+    "map{'a': matches('a', 'b')}",
+)
 
 
 class Engine:
@@ -33,15 +39,27 @@ class Engine:
     def __init__(self, settings: tuple[Setting, ...], printed: Printed) -> None:
         self._processor = locked_processor(settings)
         self._xslt = self._processor.new_xslt30_processor()
+        self._queries = QueryEngine(self._processor)
         self._printed = printed
         self._compiled: OrderedDict[str, Any] = OrderedDict()
 
     def run_once(self) -> None:
         """Have everything loaded that a transform needs, while it can still be loaded."""
-        outcome = self.perform(Work(task="transform", source=_FIRST_STYLESHEET, document=b"<a/>", output_limit=1_000))
-        if outcome.code:
-            raise Misconfigured([f"Saxon does not work here: {outcome.detail}"])
+        transformed = self.perform(
+            Work(task="transform", source=_FIRST_STYLESHEET, document=b"<a/>", output_limit=1_000)
+        )
+        answered = self.answer(Batch(queries=_FIRST_QUERIES, document=b"<a/>", output_limit=1_000))
+        for outcome in (transformed, answered):
+            if isinstance(outcome, Outcome) and outcome.code:
+                raise Misconfigured([f"Saxon does not work here: {outcome.detail}"])
         self._compiled.clear()
+
+    def answer(self, batch: Batch) -> Answers | Outcome:
+        self._printed.take()
+        try:
+            return self._queries.answer(batch)
+        except MemoryError:
+            return OUT_OF_MEMORY
 
     def perform(self, work: Work) -> Outcome:
         self._printed.take()  # what the call before left behind
@@ -53,6 +71,8 @@ class Engine:
             return OUT_OF_MEMORY
 
     def _perform(self, work: Work) -> Outcome:
+        if work.task == "compile":
+            return self._queries.check(work.source)
         try:
             executable = None if work.task == "query" else self._stylesheet(work.source)
         except PySaxonApiError as fault:

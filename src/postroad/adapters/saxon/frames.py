@@ -6,6 +6,7 @@ there is no pickle; so whoever took over a worker could still only answer wrongl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -15,9 +16,11 @@ OVERHEAD_BYTES = 16_384  # of an outcome besides its output: code, detail, packi
 LARGEST_SOURCE_BYTES = 256 * 1024
 SPARE_OUTPUT_BYTES = 10 * 1024 * 1024
 EXIT_MISCONFIGURED = 78
+UNREADABLE = "document.unreadable"  # of a batch: no query can be asked about it
 
 Setting = tuple[str, str]
-Task = Literal["check", "transform", "query"]
+Task = Literal["check", "transform", "query", "compile"]  # of these two check a source: a stylesheet, a query
+AnswerKind = Literal["no", "same", "xml", "entity", "text", "json", "html", "error"]
 
 
 class Terms(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
@@ -34,7 +37,7 @@ class Ready(msgspec.Struct, frozen=True, array_like=True):
     faults: tuple[str, ...] = ()
 
 
-class Work(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+class Work(msgspec.Struct, frozen=True, array_like=True, kw_only=True, tag=True):
     """One call. ``document`` is XML in UTF-8; ``source`` is the stylesheet or the query."""
 
     task: Task
@@ -43,21 +46,71 @@ class Work(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     parameters: dict[str, str] = {}
     output_limit: int = 0
 
+    @property
+    def weight(self) -> int:
+        """How much it wears out a worker."""
+        return 1
 
-class Outcome(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+    @property
+    def largest_outcome(self) -> int:
+        return self.output_limit + OVERHEAD_BYTES
+
+
+class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True, tag=True):
+    """Many queries about one document. An item is the name of a simple type and a value's text, or ``xml`` and an element."""
+
+    queries: tuple[str, ...]
+    document: bytes
+    is_json: bool = False
+    items: dict[str, tuple[str, str]] = {}
+    output_limit: int = 0
+
+    @property
+    def source(self) -> str:
+        """Who is to blame if the worker dies of it; nobody, as long as there are several."""
+        return self.queries[0] if len(self.queries) == 1 else ""
+
+    @property
+    def weight(self) -> int:
+        return len(self.queries)
+
+    @property
+    def largest_outcome(self) -> int:
+        return self.output_limit + OVERHEAD_BYTES * len(self.queries)
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True):
+    """Of one query; the text is the new content or the fault."""
+
+    kind: AnswerKind
+    text: bytes = b""
+
+
+class Answers(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """Of a batch, one for each query."""
+
+    answers: tuple[Answer, ...]
+
+    @property
+    def code(self) -> str:
+        return ""
+
+
+class Outcome(msgspec.Struct, frozen=True, array_like=True, kw_only=True, tag=True):
     """What became of it: the output, or a refusal's code, the reason, and the source's line where one is known."""
 
     output: bytes = b""
     code: str = ""
     detail: str = ""
     line: int = 0
+    column: int = 0
 
 
 encode = msgspec.msgpack.Encoder().encode
 read_terms = msgspec.msgpack.Decoder(Terms).decode
 read_ready = msgspec.msgpack.Decoder(Ready).decode
-read_work = msgspec.msgpack.Decoder(Work).decode
-read_outcome = msgspec.msgpack.Decoder(Outcome).decode
+read_work: Callable[[bytes], Work | Batch] = msgspec.msgpack.Decoder(Work | Batch).decode
+read_outcome: Callable[[bytes], Outcome | Answers] = msgspec.msgpack.Decoder(Outcome | Answers).decode
 
 
 def framed(record: msgspec.Struct) -> bytes:

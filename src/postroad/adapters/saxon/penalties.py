@@ -22,7 +22,7 @@ class PenaltyBox:
         self._clock = clock
         self._kills: dict[bytes, deque[float]] = {}
 
-    def check(self, source: str) -> None:
+    def check(self, source: str, what: str = "stylesheet") -> None:
         """Refuse a source that sits in the box."""
         if not self._kills:
             return
@@ -33,9 +33,13 @@ class PenaltyBox:
         minutes = int((kills[0] + MEMORY_S - self._clock()) // 60) + 1
         raise Refused(
             "transform.suspended",
-            f"This stylesheet had to be stopped {len(kills)} times within an hour and is not run again for {minutes} minutes; "
+            f"This {what} had to be stopped {len(kills)} times within an hour and is not run again for {minutes} minutes; "
             "correct it and save it under its name, and the new text runs at once",
         )
+
+    def suspects(self, source: str) -> bool:
+        """Whether a worker has died of this source lately."""
+        return bool(self._kills) and _digest(source) in self._kills
 
     def record(self, source: str) -> None:
         """Remember that a worker died of this source."""

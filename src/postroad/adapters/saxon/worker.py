@@ -21,6 +21,8 @@ from postroad.adapters.saxon.complaints import Printed
 from postroad.adapters.saxon.frames import (
     HEADER_BYTES,
     OVERHEAD_BYTES,
+    Answers,
+    Batch,
     Outcome,
     Terms,
     Work,
@@ -121,12 +123,12 @@ class Worker:
     def pid(self) -> int:
         return self._process.pid
 
-    async def call(self, work: Work, deadline_s: float) -> Outcome:
+    async def call(self, work: Work | Batch, deadline_s: float) -> Outcome | Answers:
         """One call's outcome; WorkerDied when there is none."""
-        self.calls += 1
+        self.calls += work.weight
         try:
             async with asyncio.timeout(deadline_s):
-                return read_outcome(await self._exchange(framed(work), work.output_limit + OVERHEAD_BYTES))
+                return read_outcome(await self._exchange(framed(work), work.largest_outcome))
         except TimeoutError:
             death = Death.DEADLINE
         except asyncio.LimitOverrunError:

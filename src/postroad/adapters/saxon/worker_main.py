@@ -17,6 +17,7 @@ from postroad.adapters.saxon.complaints import Printed
 from postroad.adapters.saxon.frames import (
     EXIT_MISCONFIGURED,
     HEADER_BYTES,
+    Batch,
     Ready,
     Terms,
     framed,
@@ -75,4 +76,5 @@ def serve(terms: Terms, server: ServersLine, printed: Printed) -> None:
     server.say(framed(Ready()))
     while frame := server.heard():
         confinement.limit_cpu(terms.deadline_s)
-        server.say(framed(engine.perform(read_work(frame))))
+        work = read_work(frame)
+        server.say(framed(engine.answer(work) if isinstance(work, Batch) else engine.perform(work)))

@@ -11,7 +11,16 @@ import asyncio
 import logging
 from collections.abc import Mapping
 
-from postroad.adapters.saxon.frames import LARGEST_SOURCE_BYTES, Outcome, Task, Terms, Work, output_limit
+from postroad.adapters.saxon.frames import (
+    LARGEST_SOURCE_BYTES,
+    Answers,
+    Batch,
+    Outcome,
+    Task,
+    Terms,
+    Work,
+    output_limit,
+)
 from postroad.adapters.saxon.penalties import PenaltyBox
 from postroad.adapters.saxon.settings import SETTINGS
 from postroad.adapters.saxon.worker import Death, Worker, WorkerDied
@@ -85,6 +94,10 @@ class SaxonWorkers:
             for _ in range(self._processes):
                 self._seats.release()
 
+    @property
+    def penalties(self) -> PenaltyBox:
+        return self._penalties
+
     # ---- one call
 
     async def _perform(self, work: Work) -> bytes:
@@ -92,13 +105,22 @@ class SaxonWorkers:
         async with self._seats:
             self._penalties.check(work.source)  # those before it in the queue may have filled the box
             outcome = await self._attempt(work, tries=TRIES)
+        if isinstance(outcome, Answers):
+            raise Unavailable(
+                "network.unavailable", "A transform worker answered something else; try again in a moment"
+            )
         if outcome.code:
             place = f"line {outcome.line}" if outcome.line else ""
             detail = f"{place}: {outcome.detail}" if place else outcome.detail
             raise Refused(outcome.code, _advice(outcome.code, detail), pointer=place)
         return outcome.output
 
-    async def _attempt(self, work: Work, tries: int) -> Outcome:
+    async def attempt(self, work: Work | Batch) -> Outcome | Answers:
+        """What a worker says, or why it died; for callers that look after their own penalties."""
+        async with self._seats:
+            return await self._attempt(work, tries=TRIES)
+
+    async def _attempt(self, work: Work | Batch, tries: int) -> Outcome | Answers:
         worker = self._idle.pop() if self._idle else await self._started()
         self._busy.add(worker)
         try:
@@ -112,24 +134,25 @@ class SaxonWorkers:
             self._busy.discard(worker)
         return await self._after_death(cause, work, tries - 1)
 
-    async def _settle(self, worker: Worker, outcome: Outcome, work: Work) -> None:
+    async def _settle(self, worker: Worker, outcome: Outcome | Answers, work: Work | Batch) -> None:
         """Keep the worker for the next call, or not."""
         out_of_memory = outcome.code == Death.MEMORY.value  # it lives, but what it has left is not worth having
-        if out_of_memory:
+        if out_of_memory and work.source:
             self._penalties.record(work.source)
         if self._closed or out_of_memory or worker.calls >= self._recycle_after:
             await worker.end()
         else:
             self._idle.append(worker)
 
-    async def _after_death(self, died: WorkerDied, work: Work, tries: int) -> Outcome:
+    async def _after_death(self, died: WorkerDied, work: Work | Batch, tries: int) -> Outcome | Answers:
         self._refuse_when_closed()
         log.warning("transform worker ended: %s", died)
         if died.death is Death.FROM_OUTSIDE:
             if tries:
                 return await self._attempt(work, tries)
             raise Unavailable("network.unavailable", "The transform workers are being killed; try again in a moment")
-        self._penalties.record(work.source)
+        if work.source:
+            self._penalties.record(work.source)
         return Outcome(code=died.death.value, detail=_epitaph(died.death, self._terms))
 
     # ---- workers

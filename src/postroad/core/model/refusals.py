@@ -111,6 +111,8 @@ REFUSALS: dict[str, Refusal] = {
     "transform.memory": Refusal(422, "The stylesheet needed too much memory"),
     "transform.output-too-large": Refusal(422, "The stylesheet made too much output"),
     "transform.suspended": Refusal(422, "The stylesheet is suspended for a while"),
+    # exchanges
+    "query.invalid": Refusal(422, "The query does not compile"),
     # hosted services: the status of what they answer
     "rejected": Refusal(422, "A filter let the message not pass"),
     "lookup.missing": Refusal(422, "The table does not know the value"),

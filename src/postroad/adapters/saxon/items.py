@@ -1,0 +1,50 @@
+"""Header items as XQuery sees them: the name of a simple type and the value's text, or an element for a list.
+
+Kept rule: only a name that a variable can have is passed on; the rest of a header cannot be asked for, and is not an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from xml.sax.saxutils import escape
+
+from postroad.ports import ItemValue
+
+_NAME = re.compile(r"[^\W\d][\w.\-]*")
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_REPLACEMENT = "\ufffd"
+_SPECIAL = {"inf": "INF", "-inf": "-INF", "nan": "NaN"}
+
+
+def typed_items(items: Mapping[str, ItemValue]) -> dict[str, tuple[str, str]]:
+    return {name: _typed(value) for name, value in items.items() if _NAME.fullmatch(name) and name != "msg"}
+
+
+def _typed(value: ItemValue) -> tuple[str, str]:
+    match value:
+        case str():
+            return "string", _NOT_XML.sub(_REPLACEMENT, value)
+        case bool():
+            return "boolean", "true" if value else "false"
+        case int():
+            return "integer", str(value)
+        case Decimal():
+            return "decimal", format(value, "f")
+        case float():
+            return "double", _SPECIAL.get(repr(value), repr(value))
+        case datetime():
+            return "dateTime", value.isoformat()
+        case date():
+            return "date", value.isoformat()
+        case _:
+            return "xml", _element(value)
+
+
+def _element(value: ItemValue) -> str:
+    """``<array>`` with an ``<item>`` for each; arrays may stand in arrays."""
+    if isinstance(value, str) or not isinstance(value, list | tuple):
+        return escape(_typed(value)[1])
+    return "<array>" + "".join(f"<item>{_element(one)}</item>" for one in value) + "</array>"

@@ -1,0 +1,235 @@
+"""A live model: changed in place while messages flow, asked who receives before and when anything is published.
+
+The index knows the nodes, the attachments, and one routing table for each topic. Kept rules: a refused change changes nothing;
+after any number of changes, the index answers as one that is made anew of its description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from postroad.core.hierarchy import keys, wording
+from postroad.core.hierarchy.lane import Lane
+from postroad.core.hierarchy.nouns import Attachment, Model, Node, Side, Strategy
+from postroad.core.hierarchy.strategies import reached
+from postroad.core.hierarchy.topic_table import TopicTable
+from postroad.core.hierarchy.tree import Tree, TreeNode
+from postroad.core.model.ids import check_name
+from postroad.errors import Refused
+
+USUAL = Strategy()
+GROUPS = {Side.PRODUCER: b"p", Side.CONSUMER: b"q"}  # in this order at a node
+
+
+class ModelIndex:
+    def __init__(self, name: str, root: Node) -> None:
+        self.name = check_name(name, "Model")
+        if root.under:
+            raise wording.unknown_node(root.under)
+        self._tree = Tree(root.tag, root.topics)
+        self._tables: dict[str, TopicTable] = {}
+        self._strategies: dict[str, Strategy] = {}
+        self._places: dict[str, bytes] = {}  # attachments at nodes: id → key
+        self._attached: Lane[Attachment] = Lane()  # the same, depth first
+        self._beside: dict[str, Attachment] = {}  # attachments beside the tree, by id
+        self._arrivals = 0
+        self._sources: dict[str, dict[str, None]] = {}  # service → ids under which it produces
+
+    @classmethod
+    def of(cls, model: Model) -> ModelIndex:
+        """The index of a description, or a refusal that names what is wrong with it."""
+        if not model.nodes:
+            raise Refused("value.invalid", f"model {model.name!r} has no nodes; give it a root")
+        index = cls(model.name, model.nodes[0])
+        for node in model.nodes[1:]:
+            index.add_node(node)
+        for topic, strategy in model.strategies:
+            index.set_strategy(topic, strategy)
+        for attachment in model.attachments:
+            index.attach(attachment)
+        return index
+
+    def described(self) -> Model:
+        """The model as it is now, depth first."""
+        return Model(
+            name=self.name,
+            nodes=tuple(_described(node) for node in self._tree),
+            attachments=tuple(self.attachments()),
+            strategies=tuple(sorted(self._strategies.items())),
+        )
+
+    # ---- questions ---------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+        return len(self._tree)
+
+    def node(self, tag: str) -> Node:
+        return _described(self._tree.find(tag))
+
+    def attachments(self) -> Iterator[Attachment]:
+        """All of them: those at nodes depth first, then those beside the tree by topic; always producers first."""
+        yield from self._attached.between()
+        yield from sorted(self._beside.values(), key=lambda one: (one.topics, GROUPS[one.side]))
+
+    def attachments_at(self, tag: str) -> list[Attachment]:
+        return self._attached.between(keys.at(self._tree.find(tag).key))
+
+    def attachment(self, id: str) -> Attachment:
+        if id in self._beside:
+            return self._beside[id]
+        if id not in self._places:
+            raise wording.unknown_attachment(id)
+        return self._attached.get(self._places[id])
+
+    def sources(self, service: str, topic: str) -> list[Attachment]:
+        """As what a service may publish on a topic, in the order in which it was attached."""
+        producers = [self.attachment(id) for id in self._sources.get(service, ())]
+        return [producer for producer in producers if topic in self._topics_of(producer)]
+
+    def strategy_of(self, topic: str) -> Strategy:
+        return self._strategies.get(topic, USUAL)
+
+    def publish(self, producer: str, topic: str, strategy: Strategy | None = None) -> list[Attachment]:
+        """The consumers of what a producer publishes, each attachment once, in the order of delivery."""
+        attachment = self.attachment(producer)
+        if attachment.side is not Side.PRODUCER or topic not in self._topics_of(attachment):
+            raise wording.no_producer(producer, topic)
+        node = self._tree.find(attachment.node) if attachment.node else None
+        return self._reached(node, topic, strategy)
+
+    def who_receives(self, tag: str, topic: str, strategy: Strategy | None = None) -> list[Attachment]:
+        """The same for a message that would be published at a node, whether or not anybody there produces the topic yet."""
+        node = self._tree.find(tag)
+        if topic not in node.topics:
+            raise wording.topic_not_there(topic, tag, node.topics)
+        return self._reached(node, topic, strategy)
+
+    def _reached(self, node: TreeNode | None, topic: str, strategy: Strategy | None) -> list[Attachment]:
+        if strategy:
+            wording.check_strategy(strategy)
+        return reached(self._tables.get(topic) or TopicTable(), node, strategy or self.strategy_of(topic))
+
+    # ---- nodes -------------------------------------------------------------------------------------------------------
+
+    def add_node(self, node: Node) -> None:
+        """As the last one under its parent."""
+        self._tree.add(node.tag, node.under, node.topics)
+
+    def remove_node(self, tag: str, *, with_descendants: bool = False) -> list[Attachment]:
+        """Returns what was attached there and is detached now."""
+        node = self._tree.removable(tag, with_descendants)
+        gone = self._attached.between(keys.beneath(node.key))
+        for attachment in sorted(gone, key=_consumers_first):
+            self.detach(attachment.id)
+        self._tree.remove(node)
+        return gone
+
+    def move_node(self, tag: str, under: str) -> None:
+        """With all below it and all that is attached, as the last one under its new parent."""
+        node, parent = self._tree.movable(tag, under)
+        moved, old_key = self._tree.from_here(node), node.key
+        tables = [self._tables[topic] for topic in _topics(moved) if topic in self._tables]
+        lifted = [table.lift(node) for table in tables]
+        attached = self._attached.cut(keys.beneath(old_key))
+        self._tree.move(node, parent)
+        attached.rebase(len(old_key), node.key)
+        self._places.update((attachment.id, place) for place, attachment in attached.items())
+        self._attached.paste(attached)
+        for table, lane in zip(tables, lifted, strict=True):
+            table.settle(node, moved, old_key, lane)
+
+    def set_topics(self, tag: str, topics: tuple[str, ...]) -> None:
+        """Those attached to the node as a whole follow its topics."""
+        node = self._tree.find(tag)
+        wording.check_topics(topics)
+        here = self.attachments_at(tag)
+        for attachment in here:
+            for topic in attachment.topics:
+                if topic not in topics:
+                    raise wording.topic_in_use(topic, tag, attachment.id)
+        following = [attachment for attachment in here if not attachment.topics]
+        for attachment in following:
+            self._leave(node, attachment, [topic for topic in node.topics if topic not in topics])
+            self._enter(node, attachment, [topic for topic in topics if topic not in node.topics])
+        node.topics = topics
+
+    def set_strategy(self, topic: str, strategy: Strategy) -> None:
+        wording.check_topics((topic,))
+        wording.check_strategy(strategy)
+        if strategy == USUAL:
+            self._strategies.pop(topic, None)
+        else:
+            self._strategies[topic] = strategy
+
+    # ---- attachments -------------------------------------------------------------------------------------------------
+
+    def attach(self, attachment: Attachment) -> None:
+        wording.check_attachment(attachment)
+        if attachment.id in self._places or attachment.id in self._beside:
+            raise wording.id_taken(attachment.id)
+        if attachment.node:
+            self._attach_at(self._tree.find(attachment.node), attachment)
+        else:
+            self._beside[attachment.id] = attachment
+            self._tables.setdefault(attachment.topics[0], TopicTable()).add_beside(attachment)
+        if attachment.side is Side.PRODUCER:
+            self._sources.setdefault(attachment.service, {})[attachment.id] = None
+
+    def _attach_at(self, node: TreeNode, attachment: Attachment) -> None:
+        for topic in attachment.topics:
+            if topic not in node.topics:
+                raise wording.topic_not_there(topic, node.tag, node.topics)
+        self._arrivals += 1
+        place = self._places[attachment.id] = keys.place_at(node.key, GROUPS[attachment.side], self._arrivals)
+        self._attached.add(place, attachment)
+        self._enter(node, attachment, attachment.topics or node.topics)
+
+    def detach(self, id: str) -> Attachment:
+        attachment = self.attachment(id)
+        if attachment.node:
+            self._leave(self._tree.find(attachment.node), attachment, self._topics_of(attachment))
+            self._attached.remove(self._places.pop(id))
+        else:
+            del self._beside[id]
+            self._tables[attachment.topics[0]].remove_beside(attachment)
+            self._drop_if_empty(attachment.topics[0])
+        if attachment.side is Side.PRODUCER:
+            self._forget_source(attachment)
+        return attachment
+
+    def _enter(self, node: TreeNode, attachment: Attachment, topics: Iterable[str]) -> None:
+        for topic in topics:
+            table = self._tables.get(topic) or self._tables.setdefault(topic, TopicTable())
+            table.add(node, self._places[attachment.id], attachment)
+
+    def _leave(self, node: TreeNode, attachment: Attachment, topics: Iterable[str]) -> None:
+        for topic in topics:
+            self._tables[topic].remove(node, self._places[attachment.id], attachment)
+            self._drop_if_empty(topic)
+
+    def _drop_if_empty(self, topic: str) -> None:
+        if self._tables[topic].is_empty:
+            del self._tables[topic]
+
+    def _forget_source(self, attachment: Attachment) -> None:
+        produced = self._sources[attachment.service]
+        del produced[attachment.id]
+        if not produced:
+            del self._sources[attachment.service]
+
+    def _topics_of(self, attachment: Attachment) -> tuple[str, ...]:
+        return attachment.topics or self._tree.find(attachment.node).topics
+
+
+def _described(node: TreeNode) -> Node:
+    return Node(tag=node.tag, under=node.parent.tag if node.parent else "", topics=node.topics)
+
+
+def _topics(nodes: Iterable[TreeNode]) -> dict[str, None]:
+    return dict.fromkeys(topic for node in nodes for topic in node.topics)
+
+
+def _consumers_first(attachment: Attachment) -> bool:
+    """Then no consumer is handed up from region to region while its producers go one by one."""
+    return attachment.side is Side.PRODUCER

@@ -1,0 +1,62 @@
+"""Places in a tree as bytes that sort depth first.
+
+A node's key is its parent's and one step more; a step is the child's number, with its length before it, so that no step is the
+beginning of another. What is attached has its node's key, a zero, and a number: it sorts behind its node and before the node's
+children. So everything below a node lies side by side, and comparing two places is comparing two short strings.
+
+Kept rule: a key says where something stands among all others without looking at any of them; nothing is ever renumbered.
+"""
+
+from __future__ import annotations
+
+ROOT = b""
+OWN = b"\x00"  # where a step would have its length: what stands at the node itself
+END = b"\xff"  # behind every step
+
+Range = tuple[bytes, bytes]
+EVERYTHING: Range = (ROOT, END)
+
+
+def step(number: int) -> bytes:
+    length = (number.bit_length() + 7) // 8 or 1
+    return length.to_bytes() + number.to_bytes(length)
+
+
+def place_at(node: bytes, group: bytes, arrival: int) -> bytes:
+    """The key of what stands at a node: by group, and in the order of arrival."""
+    return node + OWN + group + step(arrival)
+
+
+def at(node: bytes) -> Range:
+    """All that stands at the node itself."""
+    return node + OWN, node + OWN + END
+
+
+def beneath(node: bytes) -> Range:
+    """The node, all that stands at it, and all below."""
+    return node, node + END
+
+
+def below(node: bytes) -> Range:
+    """All that stands at the node and below it, without the node."""
+    return node + OWN, node + END
+
+
+def behind_too_deep(place: bytes, start: int, levels: int) -> bytes | None:
+    """Where to go on when a place is more than so many levels below the node whose key ends at ``start``; else None."""
+    for _ in range(levels + 1):
+        if place[start] == 0:
+            return None
+        start += 1 + place[start]
+    return place[:start] + END
+
+
+def among_peers(place: bytes) -> bytes:
+    """The key of a place, or of a node below the root, sorted by parent first: a node's children then lie side by side.
+
+    All of them are ``at`` the parent there.
+    """
+    start = end = 0
+    while end < len(place) and place[end]:
+        start, end = end, end + 1 + place[end]
+    return place[:start] + OWN + place[start:]

@@ -1,0 +1,147 @@
+"""The rows of the routing table for one topic: who hears whom, ready before anything is published.
+
+A region is a node that produces the topic, with all consumers that hear it there: those below it that are below no nearer
+producer. Consumers under no producer at all make up the outermost region, which is that of producers beside the tree.
+
+Kept rule: every consumer at a node is in exactly one region, that of the nearest producer at its node or above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
+
+from postroad.core.hierarchy import keys
+from postroad.core.hierarchy.lane import Lane
+from postroad.core.hierarchy.nouns import Attachment, Side
+from postroad.core.hierarchy.tree import TreeNode
+
+
+class Region:
+    __slots__ = ("heard_by", "producers")
+
+    def __init__(self, heard_by: Lane[Attachment]) -> None:
+        self.heard_by = heard_by  # depth first
+        self.producers: set[str] = set()  # ids
+
+
+class TopicTable:
+    __slots__ = ("_by_node", "_outermost", "_peers", "beside")
+
+    def __init__(self) -> None:
+        self._outermost = Region(Lane())
+        self._by_node: dict[TreeNode, Region] = {}
+        self._peers: Lane[Attachment] | None = None  # all consumers at nodes, by parent; kept once somebody asks for it
+        self.beside: dict[str, Attachment] = {}  # consumers beside the tree, by id
+
+    @property
+    def is_empty(self) -> bool:
+        outermost = self._outermost
+        return not (self._by_node or self.beside or outermost.producers or outermost.heard_by)
+
+    # ---- questions ---------------------------------------------------------------------------------------------------
+
+    def region_of(self, node: TreeNode | None) -> Region:
+        """That of the nearest producer, at the node or above."""
+        if self._by_node:
+            while node:
+                if region := self._by_node.get(node):
+                    return region
+                node = node.parent
+        return self._outermost
+
+    def upwards(self, node: TreeNode) -> Iterator[tuple[TreeNode, list[Attachment]]]:
+        """The nodes from here to the root, each with its consumers."""
+        path = list(node.upwards())
+        regions, region = [], self._outermost
+        for above in reversed(path):
+            region = self._by_node.get(above, region)
+            regions.append(region)
+        for above, region in zip(path, reversed(regions), strict=True):
+            yield above, region.heard_by.between(keys.at(above.key))
+
+    def at_peers_of(self, node: TreeNode) -> list[Attachment]:
+        """Consumers at the nodes beside this one, in the order of those nodes."""
+        if node.parent is None:
+            return []
+        begin, end = keys.at(node.parent.key)
+        own_begin, own_end = keys.beneath(keys.among_peers(node.key))
+        return self._by_parent().between((begin, own_begin)) + self._by_parent().between((own_end, end))
+
+    # ---- changes -----------------------------------------------------------------------------------------------------
+
+    def add(self, node: TreeNode, place: bytes, attachment: Attachment) -> None:
+        if attachment.side is Side.PRODUCER:
+            self._add_producer(node, attachment.id)
+            return
+        self.region_of(node).heard_by.add(place, attachment)
+        if self._peers is not None and node.parent:
+            self._peers.add(keys.among_peers(place), attachment)
+
+    def remove(self, node: TreeNode, place: bytes, attachment: Attachment) -> None:
+        if attachment.side is Side.PRODUCER:
+            self._remove_producer(node, attachment.id)
+            return
+        self.region_of(node).heard_by.remove(place)
+        if self._peers is not None and node.parent:
+            self._peers.remove(keys.among_peers(place))
+
+    def add_beside(self, attachment: Attachment) -> None:
+        if attachment.side is Side.PRODUCER:
+            self._outermost.producers.add(attachment.id)
+        else:
+            self.beside[attachment.id] = attachment
+
+    def remove_beside(self, attachment: Attachment) -> None:
+        self._outermost.producers.discard(attachment.id)
+        self.beside.pop(attachment.id, None)
+
+    def _add_producer(self, node: TreeNode, id: str) -> None:
+        """The first producer at a node takes the consumers below it out of the region they were in."""
+        region = self._by_node.get(node)
+        if region is None:
+            region = Region(self.region_of(node).heard_by.cut(keys.beneath(node.key)))
+            self._by_node[node] = region
+        region.producers.add(id)
+
+    def _remove_producer(self, node: TreeNode, id: str) -> None:
+        """With the last one, they hear again whom they would have heard without it."""
+        region = self._by_node[node]
+        region.producers.discard(id)
+        if not region.producers:
+            del self._by_node[node]
+            self.region_of(node).heard_by.paste(region.heard_by)
+
+    # ---- moves -------------------------------------------------------------------------------------------------------
+
+    def lift(self, node: TreeNode) -> Lane[Attachment]:
+        """Before a node moves: take out those at it and below it who hear somebody above it."""
+        return Lane() if node in self._by_node else self.region_of(node).heard_by.cut(keys.beneath(node.key))
+
+    def settle(self, node: TreeNode, moved: Iterable[TreeNode], old_key: bytes, lifted: Lane[Attachment]) -> None:
+        """After it has moved: regions below it come along, and those that were lifted hear who is above them now."""
+        for below in moved:
+            if region := self._by_node.get(below):
+                region.heard_by.rebase(len(old_key), node.key)
+        lifted.rebase(len(old_key), node.key)
+        self.region_of(node).heard_by.paste(lifted)
+        if self._peers is not None:
+            _shift(self._peers, keys.among_peers(old_key), keys.among_peers(node.key))
+            _shift(self._peers, old_key, node.key)
+
+    # ---- peers -------------------------------------------------------------------------------------------------------
+
+    def _by_parent(self) -> Lane[Attachment]:
+        """All consumers at nodes below the root; sorted when somebody first asks for siblings, and kept from then on."""
+        if self._peers is None:
+            regions = (self._outermost, *self._by_node.values())
+            places = (item for region in regions for item in region.heard_by.items())
+            below_root = ((keys.among_peers(place), one) for place, one in places if not place.startswith(keys.OWN))
+            self._peers = Lane.of(sorted(below_root, key=itemgetter(0)))
+        return self._peers
+
+
+def _shift(lane: Lane[Attachment], old: bytes, new: bytes) -> None:
+    stretch = lane.cut(keys.beneath(old))
+    stretch.rebase(len(old), new)
+    lane.paste(stretch)

@@ -1,8 +1,9 @@
 """Saxon without confinement, in a process of its own: the attacks must succeed here, or they prove nothing.
 
-    python -m tests.faults.open_engine FOLDER SERVER [locked]
+    python -m tests.faults.open_engine FOLDER SERVER [locked] [queries]
 
-Prints the names of the attacks that succeeded, one a line. With ``locked`` the settings are made: the first wall alone.
+Prints the names of the attacks that succeeded, one a line. With ``locked`` the settings are made: the first wall alone. With ``queries`` the
+attacks are those by queries of exchanges.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from saxonche import PySaxonApiError
 
 from postroad.adapters.saxon.complaints import Printed
 from postroad.adapters.saxon.engine import Engine
-from postroad.adapters.saxon.frames import Work
+from postroad.adapters.saxon.frames import Answers, Batch, Work
 from postroad.adapters.saxon.settings import SETTINGS
-from tests.faults.sandbox_attacks import Surroundings, attacks, succeeded
+from tests.faults.query_attacks import query_attacks
+from tests.faults.sandbox_attacks import Attack, Surroundings, attacks, succeeded
 
 
 def visits(server: str) -> int:
@@ -34,14 +36,26 @@ def main() -> None:
     os.dup2(writing, 2)
     os.set_blocking(2, False)
     engine = Engine(SETTINGS if "locked" in words else (), Printed(reading))
-    for attack in attacks(at):
-        work = Work(task=attack.task, source=attack.source, document=attack.document.encode(), output_limit=100_000)
-        try:
-            output = engine.perform(work).output.decode()
-        except PySaxonApiError:
-            output = ""
-        if succeeded(at, output, visits(server)):
+    for attack in attacks(at) if "queries" not in words else []:
+        if succeeded(at, performed(engine, attack), visits(server)):
             print(attack.name, flush=True)
+    for attack in query_attacks(at) if "queries" in words else []:
+        if succeeded(at, answered(engine, attack), visits(server)):
+            print(attack.name, flush=True)
+
+
+def performed(engine: Engine, attack: Attack) -> str:
+    work = Work(task=attack.task, source=attack.source, document=attack.document.encode(), output_limit=100_000)
+    try:
+        return engine.perform(work).output.decode()
+    except PySaxonApiError:
+        return ""
+
+
+def answered(engine: Engine, attack: Attack) -> str:
+    """What an exchange's query says, and what is said about it."""
+    outcome = engine.answer(Batch(queries=(attack.source,), document=attack.document.encode(), output_limit=100_000))
+    return outcome.answers[0].text.decode() if isinstance(outcome, Answers) else outcome.detail
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ TOO_MUCH = Outcome(code="transform.output-too-large", detail="the answers togeth
 _JSON_NESTING = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _PLACE = re.compile(r"\bon line (\d+)(?: at)?(?: column (\d+))?")
 _CHARACTER = re.compile(r"\bat char (\d+)")  # Saxon counts so if there is one line
+_PREFACE = re.compile(r"^(?:\w+ )?[Ee]rror .*? of file:\S*\s+")
 _OURS = re.compile(r" before \.\.\..*")
 _FAULT = re.compile(r"^\s*([A-Z]{4}\d{4})\s+(.*\S)\s*$", re.MULTILINE)
 _STATIC = re.compile(r"X[PQ]ST\d{4}")
@@ -227,5 +228,5 @@ def _complaint(fault: str, form: Form) -> Outcome:
 def _words(fault: str) -> str:
     """Saxon's words without the text that it quotes, which has ours in it."""
     said = _FAULT.search(fault)
-    words = f"{said[1]}: {said[2]}" if said else " ".join(fault.split())
+    words = f"{said[1]}: {said[2]}" if said else _PREFACE.sub("", " ".join(fault.split()))
     return _OURS.sub("", words)[:LONGEST_DETAIL]

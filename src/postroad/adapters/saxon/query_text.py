@@ -25,9 +25,9 @@ _NAMESPACE = re.compile(rf"declare\s+namespace\s+({_NAME})\s*=\s*({_STRING})\s*;
 _EXTERNAL = re.compile(rf"declare\s+variable\s+\$\s*({_NAME})\s*(?:as\s+((?:(?!:=)[^;])*?)\s*)?external\s*;", re.DOTALL)
 _OPTION = re.compile(rf"declare\s+option\s+({_NAME}):({_NAME})\s+({_STRING})\s*;")
 _SETTERS = "default|boundary-space|base-uri|construction|ordering|copy-namespaces|decimal-format"
-_SETTER = re.compile(rf"declare\s+(?:{_SETTERS})\b[^;'\"]*(?:{_STRING}[^;'\"]*)*;")
+_SETTER = re.compile(rf"(?:declare\s+(?:{_SETTERS})|import)\b[^;'\"]*(?:{_STRING}[^;'\"]*)*;")
 _FUNCTION = re.compile(r"declare\s+(?:%\S+\s+)*function\b")
-_WHOLE = re.compile(r"(?:declare\s+(?:%\S+\s+)*(?:variable|context)|import|module)\b")
+_WHOLE = re.compile(r"(?:declare\s+(?:%\S+\s+)*(?:variable|context)|module)\b")
 _USED = re.compile(rf"\$\s*({_NAME})(?![\w.\-]|:[^=:])")
 _TOKEN = re.compile(rf"\(:|:\)|{_STRING}|[{{}};]")
 _COMMENT = re.compile(r"\(:|:\)")

@@ -2,8 +2,8 @@
 
     python -m tests.faults.open_engine FOLDER SERVER [locked] [queries]
 
-Prints the names of the attacks that succeeded, one a line. With ``locked`` the settings are made: the first wall alone. With ``queries`` the
-attacks are those by queries of exchanges.
+Prints the names of the attacks that succeeded, one a line. With ``locked`` the settings are made: the first wall alone.
+With ``queries`` the attacks are those by queries of exchanges.
 """
 
 from __future__ import annotations

@@ -5,5 +5,6 @@ Words: the *pool* (``workers``) hands each call to a *worker* (``worker``, the s
 (``confinement``). A source that keeps getting workers killed sits in the *penalty box* (``penalties``).
 
 Queries of exchanges come in *batches* about one message (``queries.SaxonQueries`` is their door). In the process,
-``query_engine`` makes functions of their texts (``query_text``), runs them, and has the engine say what each result means (``verdicts``).
+``query_engine`` makes functions of their texts (``query_text``), runs them, and has the engine say what each
+result means (``verdicts``).
 """

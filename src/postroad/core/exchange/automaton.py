@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from postroad.core.exchange.query.syntax import Kind, Name
 from postroad.core.exchange.slots import SlotStep
 
+FEW = 3
+
 
 class Place:
     """What follows after the steps so far; ``anywhere`` is what follows a //."""
@@ -42,7 +44,9 @@ class Place:
 
 
 class State:
-    __slots__ = ("attributes", "goes_on", "next", "places", "texts", "values", "wild_attributes")
+    __slots__ = (
+        "attributes", "collects", "goes_on", "next", "only_attributes", "places", "tags", "texts", "values", "wild_attributes",
+    )  # fmt: skip
 
     def __init__(self, places: frozenset[Place]) -> None:
         self.places = places
@@ -53,10 +57,18 @@ class State:
         self.values = tuple(slot for place in places for slot in place.values)
         self.goes_on = any(place.children or place.is_anywhere for place in places)
         self.next: dict[object, State | None] = {}
+        more = bool(self.wild_attributes or self.texts or self.values)
+        self.collects = bool(self.attributes) or more
+        self.only_attributes = bool(self.attributes) and not more and not self.goes_on
+        self.tags = _few_tags(places)
 
-    @property
-    def collects(self) -> bool:
-        return bool(self.attributes or self.wild_attributes or self.texts or self.values)
+
+def _few_tags(places: frozenset[Place]) -> tuple[str, ...]:
+    """The only tags that lead on, if they are few; else none."""
+    names = {name for place in places for name in place.children}
+    if len(names) > FEW or any(place.is_anywhere for place in places) or not all(map(_is_full, names)):
+        return ()
+    return tuple(map(_written, names))
 
 
 class Automaton:

@@ -15,12 +15,14 @@ from postroad.core.exchange.query.syntax import Kind
 from postroad.core.exchange.slots import DocumentSlot, SlotStep
 
 Found = dict[int, list[str]]
+SEARCHES_MOST = 6  # one after the other; with more, one search for all is cheaper
+MANY_CHILDREN = 8  # among which it is cheaper to have the parser look for names
 
 
 class Extraction:
     """A plan for looking at documents, made anew when the slots in use change."""
 
-    __slots__ = ("_anywhere", "_from_root", "_tags", "_whole")
+    __slots__ = ("_anywhere", "_attributes", "_from_root", "_tags", "_whole")
 
     def __init__(self, slots: Mapping[int, DocumentSlot]) -> None:
         searched = {number: slot for number, slot in slots.items() if _is_searched(slot)}
@@ -28,13 +30,20 @@ class Extraction:
         self._whole = [number for number, slot in slots.items() if not slot.steps]
         self._from_root = Automaton((slot.steps, number) for number, slot in walked.items())
         self._anywhere = Automaton((_from_name(slot.steps), number) for number, slot in searched.items())
-        self._tags = tuple({_tag(slot.steps[0]) for slot in searched.values()})
+        tags = sorted({_tag(slot.steps[0]) for slot in searched.values()})
+        states = {tag: self._anywhere.step(self._anywhere.start, tag) for tag in tags}
+        simple = {tag: state.attributes for tag, state in states.items() if state and state.only_attributes}
+        self._attributes = list(simple.items())[:SEARCHES_MOST]
+        self._tags = tuple(tag for tag in tags if tag not in dict(self._attributes))
 
     def look(self, root: Tree) -> Found:
         found: Found = {}
         for number in self._whole:
             found[number] = [_text(root)]
         _visit(self._from_root, self._from_root.start, (root,), found)
+        for tag, attributes in self._attributes:
+            for name, slot in attributes:
+                found[slot] = [value for element in root.iter(tag) if (value := element.get(name)) is not None]
         if self._tags:
             _visit(self._anywhere, self._anywhere.start, root.iter(*self._tags), found)
         return found
@@ -68,23 +77,31 @@ def _visit(automaton: Automaton, state: State, elements: Iterable[Tree], found: 
         here = following[tag] if tag in following else automaton.step(state, tag)
         if here is None:
             continue
-        for name, slot in here.attributes:
-            value = element.get(name)
-            if value is not None:
-                if slot in found:
-                    found[slot].append(value)
-                else:
-                    found[slot] = [value]
-        for slot in here.values:
-            text = _text(element) if len(element) else element.text or ""
-            if slot in found:
-                found[slot].append(text)
-            else:
-                found[slot] = [text]
-        if here.texts or here.wild_attributes:
-            _collect_rarely(element, here, found)
+        if here.collects:
+            _collect(element, here, found)
         if here.goes_on:
-            _visit(automaton, here, element, found)
+            children = len(element)
+            if children:
+                narrow = children > MANY_CHILDREN and here.tags
+                _visit(automaton, here, element.iterchildren(*here.tags) if narrow else element, found)
+
+
+def _collect(element: Tree, here: State, found: Found) -> None:
+    for name, slot in here.attributes:
+        value = element.get(name)
+        if value is not None:
+            if slot in found:
+                found[slot].append(value)
+            else:
+                found[slot] = [value]
+    for slot in here.values:
+        text = _text(element) if len(element) else element.text or ""
+        if slot in found:
+            found[slot].append(text)
+        else:
+            found[slot] = [text]
+    if here.texts or here.wild_attributes:
+        _collect_rarely(element, here, found)
 
 
 def _collect_rarely(element: Tree, here: State, found: Found) -> None:

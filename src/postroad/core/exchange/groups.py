@@ -6,27 +6,40 @@ first one is a positive order comparison, the constants are kept sorted and thos
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable
+from itertools import compress
+from operator import not_
 from typing import Any
 
 from postroad.core.exchange.conditions import Test
-from postroad.core.exchange.facts import Facts, Probe
+from postroad.core.exchange.facts import Facts
+from postroad.core.exchange.questions import Probe
 from postroad.core.exchange.readings import Reading
-from postroad.core.exchange.trying import Tried
+from postroad.core.exchange.trying import Tried, extreme
 
 Part = tuple[Probe, bool]  # a probe, and whether it must not hold
 Shape = tuple[Part, ...]
 Key = Hashable
 Constants = tuple[Any, ...]
 
-_SORTED_TESTS = (Test.GT, Test.GE, Test.LT, Test.LE)
+_CUTS: dict[Test, tuple[Callable[..., Any], Callable[..., int], bool]] = {
+    Test.GT: (
+        max,
+        bisect_left,
+        False,
+    ),  # some value is more than a constant if the greatest is: all constants before it
+    Test.GE: (max, bisect_right, False),
+    Test.LT: (min, bisect_right, True),
+    Test.LE: (min, bisect_left, True),
+}
 _SORTED_READINGS = (Reading.DOUBLES, Reading.TEXTS)
 
 
 def is_sorted(part: Part) -> bool:
-    ((_slot, reading), test), negated = part
-    return not negated and test in _SORTED_TESTS and reading in _SORTED_READINGS
+    probe, negated = part
+    return not negated and probe.test in _CUTS and probe.view.reading in _SORTED_READINGS
 
 
 def new_group(shape: Shape) -> Group:
@@ -37,7 +50,7 @@ def _ready(parts: Shape, facts: Facts) -> list[tuple[Tried, bool]] | None:
     """The tests with the answers they must give; None if one can give no answer for any constant."""
     ready: list[tuple[Tried, bool]] = []
     for probe, negated in parts:
-        if negated and facts.values(probe[0]).bad:
+        if negated and facts.values(probe.view).bad:
             return None
         ready.append((facts.tried(probe), not negated))
     return ready
@@ -87,57 +100,63 @@ def _all_pass(ready: list[tuple[Tried, bool]], constants: Constants) -> bool:
 
 
 class SortedGroup:
-    """The first constants in order, and beside each the rest of them and the key."""
+    """The first constants in order, and beside each the other ones and the key, column by column: most are never looked at."""
 
-    __slots__ = ("_firsts", "_rows", "_shape")
+    __slots__ = ("_bisect", "_extreme_of", "_firsts", "_from_there", "_keys", "_later", "_rest", "_view")
 
     def __init__(self, shape: Shape) -> None:
-        self._shape = shape
-        self._firsts: list[Any] = []
-        self._rows: list[Any] = []
+        self._later = shape[1:]
+        probe, _ = shape[0]
+        self._view = probe.view
+        self._extreme_of, self._bisect, self._from_there = _CUTS[probe.test]
+        self._firsts = _column(shape[0])
+        self._rest = [_column(part) for part in shape[1:]]
+        self._keys: list[Key] = []
 
     def __bool__(self) -> bool:
-        return bool(self._firsts)
+        return bool(self._keys)
 
     def add(self, constants: Constants, key: Key) -> None:
         at = bisect_left(self._firsts, constants[0])
-        self._firsts.insert(at, constants[0])
-        self._rows.insert(at, _row(constants, key))
+        self._keys.insert(at, key)
+        for column, constant in zip((self._firsts, *self._rest), constants, strict=True):
+            column.insert(at, constant)
 
     def remove(self, constants: Constants, key: Key) -> None:
-        at = self._rows.index(_row(constants, key), bisect_left(self._firsts, constants[0]))
-        del self._firsts[at], self._rows[at]
+        at = self._keys.index(key, bisect_left(self._firsts, constants[0]))
+        del self._keys[at]
+        for column in (self._firsts, *self._rest):
+            del column[at]
 
     def collect(self, facts: Facts, out: list[Key]) -> None:
         passing = self._passing(facts)
-        ready = _ready(self._shape[1:], facts)
+        ready = _ready(self._later, facts)
         if passing is None or ready is None:
             return
-        rows = self._rows[passing]
+        keys = self._keys[passing]
         if not ready:
-            out += rows
-        elif len(ready) == 1:
-            ((tried, wanted),) = ready
-            out += [key for constant, key in rows if tried(constant) is wanted]
-        else:
-            out += [row[-1] for row in rows if _all_pass(ready, row[:-1])]
+            out += keys
+            return
+        answers = [_answers(*one, column[passing]) for one, column in zip(ready, self._rest, strict=True)]
+        out += compress(keys, answers[0] if len(answers) == 1 else map(all, zip(*answers, strict=True)))
 
     def _passing(self, facts: Facts) -> slice | None:
-        view, test = self._shape[0][0]
-        values = [value for value in facts.values(view).values if value == value]
-        if not values:
+        """Which of the first constants pass; None: none does."""
+        most = extreme(facts.values(self._view).values, self._extreme_of)
+        if most is None:
             return None
-        if test is Test.GT:
-            return slice(0, bisect_left(self._firsts, max(values)))
-        if test is Test.GE:
-            return slice(0, bisect_right(self._firsts, max(values)))
-        if test is Test.LT:
-            return slice(bisect_right(self._firsts, min(values)), None)
-        return slice(bisect_left(self._firsts, min(values)), None)
+        at = self._bisect(self._firsts, most)
+        return slice(at, None) if self._from_there else slice(0, at)
 
 
-def _row(constants: Constants, key: Key) -> Any:
-    return key if len(constants) == 1 else (*constants[1:], key)
+def _column(part: Part) -> Any:
+    """Doubles lie side by side; anything else is a list."""
+    return array("d") if part[0].view.reading is Reading.DOUBLES and part[0].test is not Test.EXISTS else []
+
+
+def _answers(tried: Tried, wanted: bool, constants: Iterable[Any]) -> Iterable[bool]:
+    found = map(tried, constants)
+    return found if wanted else map(not_, found)
 
 
 Group = TableGroup | SortedGroup

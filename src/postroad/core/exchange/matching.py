@@ -7,20 +7,22 @@ cost what the one query costs, however many there are. Keys are the caller's and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+import msgspec
 
 from postroad.core.codecs.xml import Tree
 from postroad.core.exchange.decision import Decision, Standing, decide
 from postroad.core.exchange.extraction import Found
-from postroad.core.exchange.facts import Facts, Questions
+from postroad.core.exchange.facts import Facts
 from postroad.core.exchange.groups import Key
+from postroad.core.exchange.questions import Questions
 from postroad.core.exchange.slots import DocumentSlot, HeaderValue
 from postroad.core.exchange.tree import Node, Placement, collect, placement, put, take_away
 from postroad.errors import Refused
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Incoming:
+class Incoming(msgspec.Struct, frozen=True, kw_only=True):
     """A message as a matcher needs it: its header's items by name, its bytes, and how to get at the document in them."""
 
     headers: Mapping[str, HeaderValue]
@@ -28,18 +30,16 @@ class Incoming:
     root: Callable[[], Tree]  # parses on first use; may refuse
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Binding:
+class Binding(msgspec.Struct, frozen=True, kw_only=True):
     key: Key
     query: str
-    decision: Decision
+    standing: Standing
     placements: tuple[Placement, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matches:
-    decided: frozenset[Key] = field(default_factory=frozenset)  # yes: the message goes there as it came
-    candidates: frozenset[Key] = field(default_factory=frozenset)  # the engine says whether, and with what
+class Matches(msgspec.Struct, frozen=True, kw_only=True):
+    decided: frozenset[Key] = frozenset()  # yes: the message goes there as it came
+    candidates: frozenset[Key] = frozenset()  # the engine says whether, and with what
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ class Matcher:
         placements = tuple(placement(one, self._questions) for one in decision.normal.conjunctions)
         for place in placements:
             put(self._tree, place, key)
-        binding = self._bindings[key] = Binding(key=key, query=query, decision=decision, placements=placements)
+        binding = self._bindings[key] = Binding(key=key, query=query, standing=decision.standing, placements=placements)
         if decision.standing is not Standing.SHARED:
             self._evaluated.add(key)
         if _looks_at_texts(decision):
@@ -97,9 +97,8 @@ class Matcher:
         binding = self._bindings.pop(key)
         for place in binding.placements:
             take_away(self._tree, place, key)
-        for conjunction in binding.decision.normal.conjunctions:
-            for literal in conjunction:
-                self._questions.let_go(literal)
+            for probe, constant in place.probes():
+                self._questions.let_go(probe, constant)
         self._evaluated.discard(key)
         self._looks_at_texts.discard(key)
 
@@ -121,7 +120,7 @@ class Matcher:
             return None
 
     def explain(self, key: Key) -> Explanation:
-        decision = self._bindings[key].decision
+        decision = decide(self._bindings[key].query)
         return Explanation(
             standing=decision.standing, condition=decision.necessary, reason=decision.reason, position=decision.position
         )

@@ -8,62 +8,96 @@ needs no search, whatever came in between.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from postroad.core.exchange.conditions import Literal, Test
-from postroad.core.exchange.facts import Facts, Questions, View
+from postroad.core.exchange.facts import Facts
 from postroad.core.exchange.groups import Constants, Group, Key, Shape, is_sorted, new_group
 from postroad.core.exchange.normal import Conjunction
+from postroad.core.exchange.questions import Probe, Questions, View
 from postroad.core.exchange.readings import Reading
 
-_BY_RAW_TEXT = (Reading.TEXTS, Reading.ITEM_TEXT)  # what is no text is never equal to one
 _HASHED = frozenset(Reading) - {Reading.ITEM_NUMBER}  # whose equality depends on the type of the other side
 _PREFIXED = (Reading.TEXTS, Reading.TEXT, Reading.TEXT_OR_EMPTY, Reading.ITEM_TEXT_OR_EMPTY)
 
-Way = tuple[str, Any, Any]  # kind, slot or view, constant
-RAW, VIEW, PREFIX = "raw", "view", "prefix"
+Way = tuple[Probe, Any]  # with its constant: an equality, or the beginning of a text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placement:
+class Placement(NamedTuple):
     """Where a conjunction stands: the way down, and its place in a group there."""
 
     ways: tuple[Way, ...]
     shape: Shape
     constants: Constants
 
+    def probes(self) -> list[Way]:
+        """All that it asks, with the constants."""
+        return [
+            *self.ways,
+            *((probe, constant) for (probe, _), constant in zip(self.shape, self.constants, strict=True)),
+        ]
+
 
 class Node:
     __slots__ = ("groups", "keys", "prefixes", "raw", "views")
 
     def __init__(self) -> None:
-        self.keys: list[Key] = []
-        self.raw: dict[int, dict[str, Child]] = {}
-        self.views: dict[View, dict[Any, Child]] = {}
-        self.prefixes: dict[View, dict[int, dict[str, Child]]] = {}
-        self.groups: dict[Shape, Group] = {}
+        self.keys: list[Key] | None = None
+        self.raw: dict[int, dict[str, Child]] | None = None
+        self.views: dict[View, dict[Any, Child]] | None = None
+        self.prefixes: dict[View, dict[int, dict[str, Child]]] | None = None
+        self.groups: dict[Shape, Group] | None = None
 
     def __bool__(self) -> bool:
         return bool(self.keys or self.raw or self.views or self.prefixes or self.groups)
 
     def table(self, way: Way) -> dict[Any, Child]:
         """Where the way leads from, made if it is not there."""
-        kind, where, constant = way
-        if kind == RAW:
-            return self.raw.setdefault(where, {})
-        if kind == VIEW:
-            return self.views.setdefault(where, {})
-        return self.prefixes.setdefault(where, {}).setdefault(len(constant), {})
+        probe, constant = way
+        view = probe.view
+        if probe.test is Test.STARTS:
+            self.prefixes = self.prefixes if self.prefixes is not None else {}
+            return self.prefixes.setdefault(view, {}).setdefault(len(constant), {})
+        if view.by_raw_text:
+            self.raw = self.raw if self.raw is not None else {}
+            return self.raw.setdefault(view.number, {})
+        self.views = self.views if self.views is not None else {}
+        return self.views.setdefault(view, {})
 
     def prune(self, way: Way) -> None:
         """Forget the tables that a way no longer needs."""
-        kind, where, constant = way
-        tables: dict[Any, Any] = self.raw if kind == RAW else self.views if kind == VIEW else self.prefixes
-        if kind == PREFIX and not tables[where][len(constant)]:
-            del tables[where][len(constant)]
-        if not tables[where]:
-            del tables[where]
+        probe, constant = way
+        if probe.test is Test.STARTS and self.prefixes:
+            by_length = self.prefixes[probe.view]
+            _drop_if_empty(by_length, len(constant))
+            _drop_if_empty(self.prefixes, probe.view)
+        elif probe.view.by_raw_text:
+            _drop_if_empty(self.raw, probe.view.number)
+        else:
+            _drop_if_empty(self.views, probe.view)
+
+    def add(self, shape: Shape, constants: Constants, key: Key) -> None:
+        if not shape:
+            self.keys = self.keys if self.keys is not None else []
+            self.keys.append(key)
+            return
+        self.groups = self.groups if self.groups is not None else {}
+        if shape not in self.groups:
+            self.groups[shape] = new_group(shape)
+        self.groups[shape].add(constants, key)
+
+    def remove(self, shape: Shape, constants: Constants, key: Key) -> None:
+        if not shape:
+            (self.keys or []).remove(key)
+        elif self.groups:
+            self.groups[shape].remove(constants, key)
+            if not self.groups[shape]:
+                del self.groups[shape]
+
+
+def _drop_if_empty(tables: Any, where: Any) -> None:
+    if not tables[where]:
+        del tables[where]
 
 
 Child = Node | list[Key]  # a list: nothing is left to test
@@ -71,20 +105,24 @@ Child = Node | list[Key]  # a list: nothing is left to test
 
 def placement(conjunction: Conjunction, questions: Questions) -> Placement:
     """Takes the conjunction's literals into use and says where it is to stand."""
-    seen = [(literal, questions.use(literal)) for literal in sorted(conjunction, key=str)]
-    hashed = [(literal, view) for literal, view in seen if _is_hashed(literal)]
-    hashed.sort(key=lambda pair: -questions.distinct[pair[1]])
-    ways = [_way(literal, view) for literal, view in hashed]
-    left = [(literal, view) for literal, view in seen if not _is_hashed(literal)]
-    if not ways:
-        prefixed = [pair for pair in left if _is_prefixed(pair[0])][:1]
-        ways = [(PREFIX, view, literal.constant) for literal, view in prefixed]
-        left = [pair for pair in left if pair not in prefixed]
-    parts = [(((view, literal.test), literal.negated), literal.constant) for literal, view in left]
-    parts.sort(key=lambda part: not is_sorted(part[0]))
+    seen = [(literal, questions.use(literal)) for literal in sorted(conjunction, key=_order)]
+    hashed = [pair for pair in seen if _is_hashed(pair[0])]
+    hashed.sort(key=lambda pair: -len(pair[1].view.constants))
+    left = [pair for pair in seen if not _is_hashed(pair[0])]
+    if not hashed:
+        hashed = [pair for pair in left if _is_prefixed(pair[0])][:1]
+        left = [pair for pair in left if pair not in hashed]
+    left.sort(key=lambda pair: not is_sorted((pair[1], pair[0].negated)))
     return Placement(
-        ways=tuple(ways), shape=tuple(part for part, _ in parts), constants=tuple(constant for _, constant in parts)
+        ways=tuple((probe, literal.constant) for literal, probe in hashed),
+        shape=tuple((probe, literal.negated) for literal, probe in left),
+        constants=tuple(literal.constant for literal, _ in left),
     )
+
+
+def _order(literal: Literal) -> tuple[str, str, str, bool, str]:
+    """The same for all conjunctions that differ only in constants."""
+    return str(literal.slot), literal.reading.value, literal.test.value, literal.negated, str(literal.constant)
 
 
 def _is_hashed(literal: Literal) -> bool:
@@ -95,70 +133,61 @@ def _is_prefixed(literal: Literal) -> bool:
     return literal.test is Test.STARTS and not literal.negated and literal.reading in _PREFIXED
 
 
-def _way(literal: Literal, view: View) -> Way:
-    if literal.reading in _BY_RAW_TEXT:
-        return (RAW, view[0], literal.constant)
-    return (VIEW, view, literal.constant)
-
-
 def put(node: Node, place: Placement, key: Key) -> None:
     for depth, way in enumerate(place.ways):
         table = node.table(way)
-        child = table.get(way[2])
+        child = table.get(way[1])
         if depth == len(place.ways) - 1 and not place.shape and not isinstance(child, Node):
-            table.setdefault(way[2], []).append(key)  # type: ignore[union-attr]  # what is no node is a list
+            table.setdefault(way[1], []).append(key)  # type: ignore[union-attr]  # what is no node is a list
             return
         if not isinstance(child, Node):
             grown = Node()
-            grown.keys = child or []
-            child = table[way[2]] = grown
+            grown.keys = child
+            child = table[way[1]] = grown
         node = child
-    if not place.shape:
-        node.keys.append(key)
-        return
-    if place.shape not in node.groups:
-        node.groups[place.shape] = new_group(place.shape)
-    node.groups[place.shape].add(place.constants, key)
+    node.add(place.shape, place.constants, key)
 
 
 def take_away(node: Node, place: Placement, key: Key, depth: int = 0) -> None:
     if depth < len(place.ways):
         way = place.ways[depth]
         table = node.table(way)
-        child = table[way[2]]
+        child = table[way[1]]
         if isinstance(child, Node):
             take_away(child, place, key, depth + 1)
         else:
             child.remove(key)
         if not child:
-            del table[way[2]]
+            del table[way[1]]
             node.prune(way)
-    elif place.shape:
-        group = node.groups[place.shape]
-        group.remove(place.constants, key)
-        if not group:
-            del node.groups[place.shape]
     else:
-        node.keys.remove(key)
+        node.remove(place.shape, place.constants, key)
 
 
 def collect(node: Node, facts: Facts, out: list[Key]) -> None:
     """All keys whose conjunction holds; a key may come more than once."""
-    out += node.keys
-    for group in node.groups.values():
-        group.collect(facts, out)
+    if node.keys:
+        out += node.keys
+    if node.groups:
+        for group in node.groups.values():
+            group.collect(facts, out)
     if node.raw:
         _collect_raw(node.raw, facts, out)
-    for view, by_value in node.views.items():
-        for value in facts.values(view).values:
-            if value in by_value:
-                _descend(by_value[value], facts, out)
-    for view, by_length in node.prefixes.items():
+    if node.views:
+        for view, by_value in node.views.items():
+            for value in facts.values(view).values:
+                if value in by_value:
+                    _descend(by_value[value], facts, out)
+    if node.prefixes:
+        _collect_prefixes(node.prefixes, facts, out)
+
+
+def _collect_prefixes(prefixes: dict[View, dict[int, dict[str, Child]]], facts: Facts, out: list[Key]) -> None:
+    for view, by_length in prefixes.items():
         for value in facts.values(view).values:
             for length, by_prefix in by_length.items():
-                child = by_prefix.get(value[:length])
-                if child is not None:
-                    _descend(child, facts, out)
+                if (start := value[:length]) in by_prefix:
+                    _descend(by_prefix[start], facts, out)
 
 
 def _collect_raw(raw: dict[int, dict[str, Child]], facts: Facts, out: list[Key]) -> None:

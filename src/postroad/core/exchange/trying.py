@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from postroad.core.exchange.conditions import Test
@@ -14,10 +15,6 @@ from postroad.core.exchange.patterns import is_found
 from postroad.core.exchange.readings import as_double
 
 Tried = Callable[[Any], bool]  # of a constant
-
-
-def _contains(value: str, constant: str) -> bool:
-    return constant in value
 
 
 def _matches(value: str, constant: str) -> bool:
@@ -33,7 +30,7 @@ _COMPARE: dict[Test, Callable[[Any, Any], bool]] = {
     Test.LE: operator.le, Test.GT: operator.gt, Test.GE: operator.ge,
     Test.NOT_EQ: _not(operator.eq), Test.NOT_NE: _not(operator.ne), Test.NOT_LT: _not(operator.lt),
     Test.NOT_LE: _not(operator.le), Test.NOT_GT: _not(operator.gt), Test.NOT_GE: _not(operator.ge),
-    Test.CONTAINS: _contains, Test.STARTS: str.startswith, Test.ENDS: str.endswith, Test.MATCHES: _matches,
+    Test.CONTAINS: str.__contains__, Test.STARTS: str.startswith, Test.ENDS: str.endswith, Test.MATCHES: _matches,
 }  # fmt: skip
 _ORDERED = {Test.LT: "__lt__", Test.LE: "__le__", Test.GT: "__gt__", Test.GE: "__ge__"}
 
@@ -43,45 +40,82 @@ def passes(test: Test, value: Any, constant: Any) -> bool:
     return bool(_COMPARE[test](value, constant))
 
 
-def made_ready(test: Test, values: Sequence[Any]) -> Tried:
-    """Whether any of the values passes, as a function of the constant."""
+Maker = Callable[[Sequence[Any]], Tried]
+
+
+def maker_of(test: Test, *, typed_numbers: bool) -> Maker:
+    """How a test is made ready: from values, whether any of them passes, as a function of the constant."""
     if test is Test.EXISTS:
-        there = bool(values)
-        return lambda _constant: there
+        return _existing
     if test is Test.EQ:
-        return values.__contains__
-    if test in _ORDERED:
-        return _ordered(test, values)
-    if test is Test.CONTAINS and len(values) == 1:
-        contains: Tried = values[0].__contains__
-        return contains
-    compare = _COMPARE[test]
-
-    def tried(constant: Any) -> bool:
-        for value in values:  # noqa: SIM110  # any() costs a generator for each of thousands of constants
-            if compare(value, constant):
-                return True
-        return False
-
-    return tried
+        make: Maker = _equal
+    elif test in _ORDERED:
+        make = _ordered_maker(test)
+    else:
+        make = _any_maker(_COMPARE[test])
+    return _for_numbers(make) if typed_numbers else make
 
 
-def _ordered(test: Test, values: Sequence[Any]) -> Tried:
+def _existing(values: Sequence[Any]) -> Tried:
+    there = bool(values)
+    return lambda _constant: there
+
+
+def _equal(values: Sequence[Any]) -> Tried:
+    return values.__contains__
+
+
+def _ordered_maker(test: Test) -> Maker:
     """Some value is less than the constant if the least one is; NaN, which is unlike itself, is neither less nor more."""
-    there = [value for value in values if value == value]
-    if not there:
-        return lambda _constant: False
-    extreme = min(there) if test in (Test.LT, Test.LE) else max(there)
-    if type(extreme) is float:
-        ready: Tried = getattr(extreme, _ORDERED[test])  # all its constants are floats too
-        return ready
-    compare = _COMPARE[test]
-    return lambda constant: bool(compare(extreme, constant))
+    compare, of_float = _COMPARE[test], _ORDERED[test]
+    extreme_of = min if test in (Test.LT, Test.LE) else max
+
+    def make(values: Sequence[Any]) -> Tried:
+        most = extreme(values, extreme_of)
+        if most is None:
+            return _never
+        if type(most) is float:
+            ready: Tried = getattr(most, of_float)  # all its constants are floats too
+            return ready
+        return lambda constant: bool(compare(most, constant))
+
+    return make
 
 
-def made_ready_for_numbers(test: Test, values: Sequence[Any]) -> Tried:
+def extreme(values: Sequence[Any], extreme_of: Callable[..., Any]) -> Any:
+    """The least or the greatest of them, NaN aside; None if there is none."""
+    if len(values) == 1:
+        return values[0] if values[0] == values[0] else None
+    return extreme_of((value for value in values if value == value), default=None)
+
+
+def _never(_constant: Any) -> bool:
+    return False
+
+
+def _any_maker(compare: Callable[[Any, Any], bool]) -> Maker:
+    def make(values: Sequence[Any]) -> Tried:
+        if len(values) == 1:
+            return partial(compare, values[0])
+
+        def tried(constant: Any) -> bool:
+            for value in values:  # noqa: SIM110  # any() costs a generator for each of thousands of constants
+                if compare(value, constant):
+                    return True
+            return False
+
+        return tried
+
+    return make
+
+
+def _for_numbers(make: Maker) -> Maker:
     """The same for typed numbers: a double makes the other side a double, whatever it is."""
-    ready = made_ready(test, values)
-    if values and isinstance(values[0], float):
-        return lambda constant: ready(as_double(constant))
-    return ready
+
+    def made(values: Sequence[Any]) -> Tried:
+        ready = make(values)
+        if values and isinstance(values[0], float):
+            return lambda constant: ready(as_double(constant))
+        return ready
+
+    return made

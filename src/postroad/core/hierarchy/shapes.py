@@ -19,7 +19,7 @@ read as the very same model.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -39,6 +39,7 @@ class AttachmentForm(Form):
     id: str = ""
 
 
+F = TypeVar("F", bound=Form)
 Attached = str | AttachmentForm  # a service alone, or with what is not as usual
 
 
@@ -68,7 +69,7 @@ class TopicForm(Form):
 class ModelForm(Form):
     name: str
     root: NodeForm
-    topics: dict[str, TopicForm] = {}
+    topics: dict[str, Any] = {}  # TopicForm, read one by one: msgspec would not say which one is wrong
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -76,15 +77,10 @@ class ModelForm(Form):
 
 def model_of(document: Any) -> Model:
     """The model that a document says, as it was read from YAML or JSON."""
-    try:
-        form = msgspec.convert(document, ModelForm)
-    except msgspec.ValidationError as fault:
-        raise _malformed(str(fault)) from None
-    except RecursionError:
-        raise wording.nested_too_deep() from None
+    form = _read(document, ModelForm)
+    by_topic = [(topic, _read(form.topics[topic], TopicForm, _pointer(topic))) for topic in sorted(form.topics)]
     placed = list(_depth_first(form.root))
     attachments = [one for node, _ in placed for one in _attachments(node, node.tag)]
-    by_topic = sorted(form.topics.items())
     attachments += [one for topic, entry in by_topic for one in _attachments(entry, "", topic)]
     strategies = [(topic, entry.strategy()) for topic, entry in by_topic]
     return Model(
@@ -113,10 +109,23 @@ def _attachments(form: NodeForm | TopicForm, node: str, topic: str = "") -> Iter
             yield Attachment(id=id, service=given.service, side=side, node=node, topics=topics)
 
 
-def _malformed(fault: str) -> Refused:
+def _read(value: Any, form: type[F], pointer: str = "") -> F:
+    try:
+        return msgspec.convert(value, form)
+    except msgspec.ValidationError as fault:
+        raise _malformed(str(fault), pointer) from None
+    except RecursionError:
+        raise wording.nested_too_deep() from None
+
+
+def _pointer(topic: str) -> str:
+    return f"/topics/{topic.replace('~', '~0').replace('/', '~1')}"
+
+
+def _malformed(fault: str, pointer: str) -> Refused:
     """msgspec says the place at the end of its sentence, in a notation of its own."""
     said, _, place = fault.partition(" - at `$")
-    pointer = place.rstrip("`").replace("[", "/").replace("]", "").replace(".", "/")
+    pointer += place.rstrip("`").replace("[", "/").replace("]", "").replace(".", "/")
     return Refused("value.invalid", f"the model cannot be read at {pointer or '/'}: {said}", pointer=pointer)
 
 

@@ -115,11 +115,11 @@ class TopicTable:
     # ---- moves -------------------------------------------------------------------------------------------------------
 
     def lift(self, node: TreeNode) -> Lane[Attachment]:
-        """Before a node moves: take out those at it and below it who hear somebody above it."""
-        return Lane() if node in self._by_node else self.region_of(node).heard_by.cut(keys.beneath(node.key))
+        """Before a node moves: take out those at it and below it whom no region strictly below it will bring along."""
+        return self.region_of(node).heard_by.cut(keys.beneath(node.key))
 
     def settle(self, node: TreeNode, moved: Iterable[TreeNode], old_key: bytes, lifted: Lane[Attachment]) -> None:
-        """After it has moved: regions below it come along, and those that were lifted hear who is above them now."""
+        """After it has moved: regions below it come along, and those that were lifted hear who is nearest now."""
         for below in moved:
             if region := self._by_node.get(below):
                 region.heard_by.rebase(len(old_key), node.key)

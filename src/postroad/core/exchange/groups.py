@@ -130,12 +130,14 @@ class SortedGroup:
 
     def collect(self, facts: Facts, out: list[Key]) -> None:
         passing = self._passing(facts)
-        ready = _ready(self._later, facts)
-        if passing is None or ready is None:
+        if passing is None:
             return
         keys = self._keys[passing]
-        if not ready:
+        if not keys or not self._later:
             out += keys
+            return
+        ready = _ready(self._later, facts)
+        if ready is None:
             return
         answers = [_answers(*one, column[passing]) for one, column in zip(ready, self._rest, strict=True)]
         out += compress(keys, answers[0] if len(answers) == 1 else map(all, zip(*answers, strict=True)))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from postroad.core.exchange.conditions import TRUE, All, Condition, Literal
 
 CONJUNCTIONS_MOST = 64
+ALTERNATIVES_MOST = 500  # of one literal each: a list of values is long but costs little
 Conjunction = frozenset[Literal]
 _NEUTRAL: tuple[Conjunction, ...] = (frozenset(),)
 
@@ -50,15 +51,19 @@ def _conjunctions(condition: Condition) -> tuple[Conjunction, ...] | None:
 def _product(
     left: tuple[Conjunction, ...] | None, right: tuple[Conjunction, ...] | None
 ) -> tuple[Conjunction, ...] | None:
-    if left is None or right is None or len(left) * len(right) > CONJUNCTIONS_MOST**2:
+    if left is None or right is None or len(left) * len(right) > ALTERNATIVES_MOST * CONJUNCTIONS_MOST:
         return None
     return _within_bounds([one | other for one in left for other in right])
 
 
 def _within_bounds(found: list[Conjunction]) -> tuple[Conjunction, ...] | None:
-    possible = dict.fromkeys(conjunction for conjunction in found if not _contradicts_itself(conjunction))
-    smallest = [one for one in possible if not any(other < one for other in possible)]
-    return tuple(smallest) if len(smallest) <= CONJUNCTIONS_MOST else None
+    possible = tuple(dict.fromkeys(conjunction for conjunction in found if not _contradicts_itself(conjunction)))
+    if all(len(one) == 1 for one in possible):
+        return possible if len(possible) <= ALTERNATIVES_MOST else None
+    if len(possible) > ALTERNATIVES_MOST:
+        return None
+    smallest = tuple(one for one in possible if not any(other < one for other in possible))
+    return smallest if len(smallest) <= CONJUNCTIONS_MOST else None
 
 
 def _contradicts_itself(conjunction: Conjunction) -> bool:

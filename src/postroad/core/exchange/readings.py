@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from postroad.core.exchange.slots import HeaderValue, Raw
 
-_DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_DOUBLE = re.compile(r"[ \t\r\n]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t\r\n]*").fullmatch
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _SPECIAL = {"INF": float("inf"), "+INF": float("inf"), "-INF": float("-inf"), "NaN": float("nan")}
@@ -54,10 +54,9 @@ class Reading(Enum):
 
 
 def to_double(text: str) -> float | None:
-    stripped = text.strip(_SPACE)
-    if _DOUBLE.fullmatch(stripped):
-        return float(stripped)
-    return _SPECIAL.get(stripped)
+    if _DOUBLE(text):
+        return float(text)
+    return _SPECIAL.get(text.strip(_SPACE))
 
 
 def to_boolean(text: str) -> bool | None:
@@ -74,22 +73,26 @@ def _to_integer(text: str) -> int | None:
     return int(stripped) if len(stripped) <= _DIGITS_MOST and _INTEGER.fullmatch(stripped) else None
 
 
-def _each(convert: Callable[[str], object]) -> Callable[[Raw], Values]:
-    def read(raw: Any) -> Values:
-        values = [convert(text) for text in raw]
-        if None in values:
-            return Values([value for value in values if value is not None], True)
-        return Values(values, False)
-
-    return read
-
-
 def _one(convert: Callable[[str], object]) -> Callable[[Raw], Values]:
     def read(raw: Any) -> Values:
         if len(raw) != 1:
             return ERROR if raw else NOTHING
         value = convert(raw[0])
         return ERROR if value is None else Values((value,), False)
+
+    return read
+
+
+def _each(convert: Callable[[str], object]) -> Callable[[Raw], Values]:
+    one = _one(convert)
+
+    def read(raw: Any) -> Values:
+        if len(raw) < 2:
+            return one(raw)
+        values = [convert(text) for text in raw]
+        if None in values:
+            return Values([value for value in values if value is not None], True)
+        return Values(values, False)
 
     return read
 

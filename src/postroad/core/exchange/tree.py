@@ -191,14 +191,18 @@ def _collect_prefixes(prefixes: dict[View, dict[int, dict[str, Child]]], facts: 
 
 
 def _collect_raw(raw: dict[int, dict[str, Child]], facts: Facts, out: list[Key]) -> None:
-    found = facts.found
-    slots = raw if len(raw) < len(found) else found
-    for slot in slots:
-        if slot in raw and slot in found:
+    """By texts as they stand in the slots; whichever of the two has fewer slots is gone through."""
+    found: Any = facts.found
+    for slot in raw if len(raw) < len(found) else found:
+        if slot in found and slot in raw:
             by_value = raw[slot]
             for value in found[slot]:
                 if value in by_value:
-                    _descend(by_value[value], facts, out)  # type: ignore[index]  # only texts are keys
+                    child = by_value[value]
+                    if type(child) is list:  # as _descend does, without the cost of a call
+                        out += child
+                    else:
+                        collect(child, facts, out)  # type: ignore[arg-type]  # what is no list is a node
 
 
 def _descend(child: Child, facts: Facts, out: list[Key]) -> None:

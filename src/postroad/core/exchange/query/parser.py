@@ -38,9 +38,9 @@ from postroad.core.exchange.query.syntax import (
 
 QUERY_CHARS = 20_000
 DEEPEST = 40
-_CALL = re.compile(r"[^\W\d][\w.:·-]*\s*\(")
+_CALL = re.compile(r"[^\W\d][\w.:·-]*\s*\((?!:)")
 _BRACED = re.compile(r"[^\W\d][\w.:·-]*(?:\s+[^\W\d][\w.:·-]*)?\s*\{")
-_IF = re.compile(r"if\s*\(")
+_IF = re.compile(r"if\s*\((?!:)")
 _NOT_CALLS = frozenset({"switch", "typeswitch", "function", "element", "attribute", "node", "comment", "item"})
 _VALUE_OPERATORS = {"eq": "=", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _GENERAL_OPERATORS = ("<=", ">=", "!=", "=", "<", ">")
@@ -71,7 +71,8 @@ class _Reader:
         self._scanner = scanner
         self._prolog = prolog
         self._bound: list[str] = []
-        self._depth = 0
+        self._depth = 0  # of brackets
+        self._nested = 0  # of anything
         self.headers: set[str] = set()
 
     def expression(self) -> Expression:
@@ -83,13 +84,22 @@ class _Reader:
     def _inner(self) -> Expression:
         """An expression inside of brackets."""
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise self._scanner.unreadable("the query is nested too deeply")
         found = self.expression()
         self._depth -= 1
         return found
 
     def _single(self) -> Expression:
+        self._go_deeper()
+        found = self._clauses_or_operators()
+        self._nested -= 1
+        return found
+
+    def _go_deeper(self) -> None:
+        self._nested += 1
+        if self._nested > DEEPEST:
+            raise Unreadable("the query is nested too deeply", self._scanner.at)
+
+    def _clauses_or_operators(self) -> Expression:
         scanner = self._scanner
         for word in ("for", "let", "some", "every"):
             start = scanner.at
@@ -120,6 +130,12 @@ class _Reader:
         return Let(variable=name, value=among, result=result)
 
     def _after_clause(self, word: str) -> Expression:
+        self._go_deeper()
+        found = self._next_clause(word)
+        self._nested -= 1
+        return found
+
+    def _next_clause(self, word: str) -> Expression:
         scanner = self._scanner
         if scanner.take(","):
             scanner.expect("$")
@@ -140,7 +156,7 @@ class _Reader:
 
     def _to_the_end(self, read: Callable[[], Expression]) -> Expression:
         """What ``read`` makes of it, or Unknown if this is certainly the query's last part."""
-        scanner, bound, depth = self._scanner, len(self._bound), self._depth
+        scanner, bound, depth, nested = self._scanner, len(self._bound), self._depth, self._nested
         start = scanner.at
         try:
             return read()
@@ -148,7 +164,7 @@ class _Reader:
             if depth or "," in scanner.text[start:]:
                 raise
             del self._bound[bound:]
-            self._depth = 0
+            self._depth, self._nested = 0, nested
             scanner.at = len(scanner.text)
             return Unknown(reason=fault.reason)
 
@@ -161,7 +177,9 @@ class _Reader:
         self._bound.append(name)
         if scanner.take(","):
             scanner.expect("$")
+            self._go_deeper()
             condition = self._quantified(every)
+            self._nested -= 1
         elif scanner.word("satisfies"):
             condition = self._single()
         else:
@@ -176,7 +194,7 @@ class _Reader:
         scanner.expect(")")
         if not scanner.word("then"):
             raise scanner.unreadable("then is expected")
-        start, depth, bound = scanner.at, self._depth, len(self._bound)
+        start, depth, bound, nested = scanner.at, self._depth, len(self._bound), self._nested
         try:
             then = self._single()
             if not scanner.word("else"):
@@ -186,7 +204,7 @@ class _Reader:
             if depth or len(_ELSE.findall(rest)) != 1 or not _ELSE_NOTHING.search(rest):
                 raise
             del self._bound[bound:]
-            self._depth = 0
+            self._depth, self._nested = 0, nested
             scanner.at = len(scanner.text)
             return If(condition=condition, then=Unknown(reason=fault.reason), otherwise=EMPTY)
         return If(condition=condition, then=then, otherwise=self._to_the_end(self._single))
@@ -236,12 +254,12 @@ class _Reader:
         return left
 
     def _signed(self) -> Expression:
-        if self._scanner.take("-"):
-            inner = self._signed()
-            if isinstance(inner, Value) and not isinstance(inner.value, (str, bool)):
-                return Value(value=-inner.value)
-            return Unknown(reason="arithmetic is the engine's")
-        return self._path()
+        if not self._scanner.take("-"):
+            return self._path()
+        inner = self._path()
+        if isinstance(inner, Value) and not isinstance(inner.value, (str, bool)):
+            return Value(value=-inner.value)
+        return Unknown(reason="arithmetic is the engine's")
 
     # paths ----------------------------------------------------------------------------------------------------------
 

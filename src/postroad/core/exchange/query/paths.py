@@ -15,7 +15,7 @@ from postroad.core.exchange.query.syntax import ANY_NAME, Kind, Name, Step
 _TEXT = re.compile(r"text\s*\(\s*\)")
 _AXIS = re.compile(r"(child|attribute|descendant|self)\s*::\s*")
 _OTHER_AXIS = re.compile(r"[a-z-]+\s*::")
-_KIND_OR_CALL = re.compile(r"[\w.:·-]+\s*\(")
+_KIND_OR_CALL = re.compile(r"[\w.:·-]+\s*\((?!:)")
 STEP_BEGINS = re.compile(r"\.(?![0-9])|@|\*|[^\W\d]")
 
 

@@ -44,16 +44,10 @@ class Lane(Generic[T]):
     # ---- one entry ---------------------------------------------------------------------------------------------------
 
     def add(self, key: bytes, value: T) -> None:
-        if not self._keys:
+        if self._keys:
+            self._insert([key], [value])
+        else:
             self._keys, self._values = [[key]], [[value]]
-            return
-        chunk = max(0, self._chunk_of(key))
-        keys = self._keys[chunk]
-        place = bisect_left(keys, key)
-        keys.insert(place, key)
-        self._values[chunk].insert(place, value)
-        if len(keys) > 2 * CHUNK:
-            self._split(chunk, CHUNK)
 
     def get(self, key: bytes) -> T:
         chunk = self._chunk_of(key)
@@ -64,9 +58,7 @@ class Lane(Generic[T]):
         place = bisect_left(self._keys[chunk], key)
         del self._keys[chunk][place]
         del self._values[chunk][place]
-        if len(self._keys[chunk]) <= CHUNK // 4:
-            self._join(chunk)
-            self._join(chunk - 1)
+        self._mend(chunk)
 
     # ---- stretches ---------------------------------------------------------------------------------------------------
 
@@ -101,22 +93,29 @@ class Lane(Generic[T]):
 
     def cut(self, stretch: Range) -> Lane[T]:
         """Take a stretch out."""
+        (first, begin), (last, end) = map(self._seek, stretch)
         taken: Lane[T] = Lane()
-        first, last = self._seam(stretch[0]), self._seam(stretch[1])
-        taken._keys, self._keys[first:last] = self._keys[first:last], []
-        taken._values, self._values[first:last] = self._values[first:last], []
-        self._join(first - 1)
+        if first == last and begin < end:
+            taken._keys, taken._values = [self._keys[first][begin:end]], [self._values[first][begin:end]]
+            del self._keys[first][begin:end], self._values[first][begin:end]
+            self._mend(first)
+        elif first < last:
+            first, last = self._seam(stretch[0]), self._seam(stretch[1])
+            taken._keys, self._keys[first:last] = self._keys[first:last], []
+            taken._values, self._values[first:last] = self._values[first:last], []
+            self._join(first - 1)
         return taken
 
     def paste(self, other: Lane[T]) -> None:
         """Put a stretch in where none of ours lies between its first key and its last; the other lane is then used up."""
-        if not other._keys:
-            return
-        seam = self._seam(other._keys[0][0])
-        self._keys[seam:seam] = other._keys
-        self._values[seam:seam] = other._values
-        self._join(seam + len(other._keys) - 1)
-        self._join(seam - 1)
+        if len(other._keys) == 1 and self._keys:
+            self._insert(other._keys[0], other._values[0])
+        elif other._keys:
+            seam = self._seam(other._keys[0][0])
+            self._keys[seam:seam] = other._keys
+            self._values[seam:seam] = other._values
+            self._join(seam + len(other._keys) - 1)
+            self._join(seam - 1)
 
     def rebase(self, length: int, prefix: bytes) -> None:
         """Put another prefix in the place of the first ``length`` bytes that all keys share."""
@@ -143,6 +142,22 @@ class Lane(Generic[T]):
             self._split(chunk, place)
             chunk += 1
         return chunk
+
+    def _insert(self, keys: list[bytes], values: list[T]) -> None:
+        """Put a few into the chunk where they belong."""
+        chunk = max(0, self._chunk_of(keys[0]))
+        there = self._keys[chunk]
+        place = bisect_left(there, keys[0])
+        there[place:place] = keys
+        self._values[chunk][place:place] = values
+        if len(there) > 2 * CHUNK:
+            self._split(chunk, len(there) // 2)
+
+    def _mend(self, chunk: int) -> None:
+        """After something has gone from a chunk."""
+        if len(self._keys[chunk]) <= CHUNK // 4:
+            self._join(chunk)
+            self._join(chunk - 1)
 
     def _split(self, chunk: int, place: int) -> None:
         keys, values = self._keys[chunk], self._values[chunk]

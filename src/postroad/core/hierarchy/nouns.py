@@ -64,7 +64,7 @@ class Model:
     strategies: tuple[tuple[str, Strategy], ...] = ()  # of topics that do not simply go down
 
 
-def usual_id(side: Side, service: str, node: str, topics: tuple[str, ...]) -> str:
+def usual_id(side: Side, service: str, *, node: str = "", topic: str = "") -> str:
     """The id of an attachment that was written without one: a service is rarely on one side of one place twice."""
-    place = node or f"#{topics[0]}"  # no tag begins like that
+    place = node or f"#{topic}"  # no tag begins like that
     return f"{side}:{place}:{service}"

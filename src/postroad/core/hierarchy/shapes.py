@@ -80,8 +80,8 @@ def model_of(document: Any) -> Model:
     form = _read(document, ModelForm)
     by_topic = [(topic, _read(form.topics[topic], TopicForm, _pointer(topic))) for topic in sorted(form.topics)]
     placed = list(_depth_first(form.root))
-    attachments = [one for node, _ in placed for one in _attachments(node, node.tag)]
-    attachments += [one for topic, entry in by_topic for one in _attachments(entry, "", topic)]
+    attachments = [one for node, _ in placed for one in _attachments(node, node=node.tag)]
+    attachments += [one for topic, entry in by_topic for one in _attachments(entry, topic=topic)]
     strategies = [(topic, entry.strategy()) for topic, entry in by_topic]
     return Model(
         name=form.name,
@@ -100,12 +100,12 @@ def _depth_first(root: NodeForm) -> Iterator[tuple[NodeForm, str]]:
         waiting += [(child, node.tag) for child in reversed(node.nodes)]
 
 
-def _attachments(form: NodeForm | TopicForm, node: str, topic: str = "") -> Iterator[Attachment]:
+def _attachments(form: NodeForm | TopicForm, *, node: str = "", topic: str | None = None) -> Iterator[Attachment]:
     for side, attached in ((Side.PRODUCER, form.producers), (Side.CONSUMER, form.consumers)):
         for one in attached:
             given = AttachmentForm(service=one) if isinstance(one, str) else one
-            topics = (topic, *given.topics) if topic else tuple(given.topics)
-            id = given.id or usual_id(side, given.service, node, topics)
+            topics = tuple(given.topics) if topic is None else (topic, *given.topics)
+            id = given.id or usual_id(side, given.service, node=node, topic=topic or "")
             yield Attachment(id=id, service=given.service, side=side, node=node, topics=topics)
 
 
@@ -150,8 +150,8 @@ def document_of(model: Model) -> dict[str, Any]:
 
 
 def _attached(attachment: Attachment) -> Attached:
-    topics = attachment.topics if attachment.node else ()
-    usual = usual_id(attachment.side, attachment.service, attachment.node, attachment.topics)
+    topics, topic = (attachment.topics, "") if attachment.node else ((), attachment.topics[0])
+    usual = usual_id(attachment.side, attachment.service, node=attachment.node, topic=topic)
     if attachment.id == usual and not topics:
         return attachment.service
     id = "" if attachment.id == usual else attachment.id

@@ -82,6 +82,24 @@ def test_a_fault_is_told_with_its_place(document: Any, pointer: str, said: str) 
     assert (refused.value.code, refused.value.pointer) == ("value.invalid", pointer)
 
 
+@pytest.mark.parametrize(
+    ("root", "topics", "code"),
+    [
+        ({"tag": "", "consumers": ["Acme/Map"]}, {}, "name.invalid"),
+        ({"tag": "a"}, {"": {"consumers": ["Acme/Map"]}}, "value.invalid"),
+        ({"tag": "a"}, {"t": {"consumers": [{"service": "Acme/Map", "topics": ["u"]}]}}, "value.invalid"),
+        ({"tag": "a", "consumers": ["Acme/Map", "Acme/Map"]}, {}, "name.taken"),
+    ],
+    ids=["no tag", "no topic", "two topics", "twice"],
+)
+def test_what_can_be_read_and_makes_no_sense_is_refused_by_the_index(
+    root: dict[str, Any], topics: dict[str, Any], code: str
+) -> None:
+    with pytest.raises(Refused) as refused:
+        ModelIndex.of(model_of({"name": "M", "root": root, "topics": topics}))
+    assert refused.value.code == code
+
+
 def nested(levels: int) -> dict[str, Any]:
     node: dict[str, Any] = {"tag": f"n{levels}"}
     for level in range(levels - 1, -1, -1):

@@ -34,12 +34,22 @@ _CUTS: dict[Test, tuple[Callable[..., Any], Callable[..., int], bool]] = {
     Test.LT: (min, bisect_right, True),
     Test.LE: (min, bisect_left, True),
 }
+NO_ANCHOR = -1
+_NEEDING = frozenset(Reading) - {  # the others give something to compare even if there is nothing
+    Reading.TEXT_OR_EMPTY, Reading.ITEM_TEXT_OR_EMPTY, Reading.NUMBER, Reading.COUNT, Reading.LENGTH, Reading.ITEM_TRUTH,
+}  # fmt: skip
 _SORTED_READINGS = (Reading.DOUBLES, Reading.TEXTS)
 
 
 def is_sorted(part: Part) -> bool:
     probe, negated = part
     return not negated and probe.test in _CUTS and probe.view.reading in _SORTED_READINGS
+
+
+def anchor_of(shape: Shape) -> int:
+    """The number of a slot without which the group meets nothing, or NO_ANCHOR."""
+    needed = (probe.view.number for probe, negated in shape if not negated and probe.view.reading in _NEEDING)
+    return next(needed, NO_ANCHOR)
 
 
 def new_group(shape: Shape) -> Group:

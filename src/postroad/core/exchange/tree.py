@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from postroad.core.exchange.conditions import Literal, Test
 from postroad.core.exchange.facts import Facts
-from postroad.core.exchange.groups import Constants, Group, Key, Shape, is_sorted, new_group
+from postroad.core.exchange.groups import NO_ANCHOR, Constants, Group, Key, Shape, anchor_of, is_sorted, new_group
 from postroad.core.exchange.normal import Conjunction
 from postroad.core.exchange.questions import Probe, Questions, View
 from postroad.core.exchange.readings import Reading
@@ -46,7 +46,7 @@ class Node:
         self.raw: dict[int, dict[str, Child]] | None = None
         self.views: dict[View, dict[Any, Child]] | None = None
         self.prefixes: dict[View, dict[int, dict[str, Child]]] | None = None
-        self.groups: dict[Shape, Group] | None = None
+        self.groups: dict[int, dict[Shape, Group]] | None = None  # by the slot they cannot do without
 
     def __bool__(self) -> bool:
         return bool(self.keys or self.raw or self.views or self.prefixes or self.groups)
@@ -82,17 +82,19 @@ class Node:
             self.keys.append(key)
             return
         self.groups = self.groups if self.groups is not None else {}
-        if shape not in self.groups:
-            self.groups[shape] = new_group(shape)
-        self.groups[shape].add(constants, key)
+        groups = self.groups.setdefault(anchor_of(shape), {})
+        if shape not in groups:
+            groups[shape] = new_group(shape)
+        groups[shape].add(constants, key)
 
     def remove(self, shape: Shape, constants: Constants, key: Key) -> None:
         if not shape:
             (self.keys or []).remove(key)
         elif self.groups:
-            self.groups[shape].remove(constants, key)
-            if not self.groups[shape]:
-                del self.groups[shape]
+            anchor = anchor_of(shape)
+            self.groups[anchor][shape].remove(constants, key)
+            _drop_if_empty(self.groups[anchor], shape)
+            _drop_if_empty(self.groups, anchor)
 
 
 def _drop_if_empty(tables: Any, where: Any) -> None:
@@ -169,8 +171,7 @@ def collect(node: Node, facts: Facts, out: list[Key]) -> None:
     if node.keys:
         out += node.keys
     if node.groups:
-        for group in node.groups.values():
-            group.collect(facts, out)
+        _collect_groups(node.groups, facts, out)
     if node.raw:
         _collect_raw(node.raw, facts, out)
     if node.views:
@@ -180,6 +181,14 @@ def collect(node: Node, facts: Facts, out: list[Key]) -> None:
                     _descend(by_value[value], facts, out)
     if node.prefixes:
         _collect_prefixes(node.prefixes, facts, out)
+
+
+def _collect_groups(groups: dict[int, dict[Shape, Group]], facts: Facts, out: list[Key]) -> None:
+    found = facts.found
+    for anchor in groups if len(groups) <= len(found) else (NO_ANCHOR, *found):
+        if anchor in groups and (anchor in found or anchor == NO_ANCHOR):
+            for group in groups[anchor].values():
+                group.collect(facts, out)
 
 
 def _collect_prefixes(prefixes: dict[View, dict[int, dict[str, Child]]], facts: Facts, out: list[Key]) -> None:

@@ -119,9 +119,13 @@ class ModelIndex:
     def remove_node(self, tag: str, *, with_descendants: bool = False) -> list[Attachment]:
         """Returns what was attached there and is detached now."""
         node = self._tree.removable(tag, with_descendants)
-        gone = self._attached.between(keys.beneath(node.key))
-        for attachment in sorted(gone, key=_consumers_first):
-            self.detach(attachment.id)
+        removed = self._tree.from_here(node)
+        for topic in _topics(removed) & self._tables.keys():
+            self._tables[topic].drop(node, removed)
+            self._drop_if_empty(topic)
+        gone = self._attached.cut(keys.beneath(node.key)).between()
+        for attachment in gone:
+            self._forget(attachment)
         self._tree.remove(node)
         return gone
 
@@ -129,7 +133,7 @@ class ModelIndex:
         """With all below it and all that is attached, as the last one under its new parent."""
         node, parent = self._tree.movable(tag, under)
         moved, old_key = self._tree.from_here(node), node.key
-        tables = [self._tables[topic] for topic in _topics(moved) if topic in self._tables]
+        tables = [self._tables[topic] for topic in _topics(moved) & self._tables.keys()]
         lifted = [table.lift(node) for table in tables]
         attached = self._attached.cut(keys.beneath(old_key))
         self._tree.move(node, parent)
@@ -189,13 +193,11 @@ class ModelIndex:
         attachment = self.attachment(id)
         if attachment.node:
             self._leave(self._tree.find(attachment.node), attachment, self._topics_of(attachment))
-            self._attached.remove(self._places.pop(id))
+            self._attached.remove(self._places[id])
         else:
-            del self._beside[id]
             self._tables[attachment.topics[0]].remove_beside(attachment)
             self._drop_if_empty(attachment.topics[0])
-        if attachment.side is Side.PRODUCER:
-            self._forget_source(attachment)
+        self._forget(attachment)
         return attachment
 
     def _enter(self, node: TreeNode, attachment: Attachment, topics: Iterable[str]) -> None:
@@ -212,11 +214,14 @@ class ModelIndex:
         if self._tables[topic].is_empty:
             del self._tables[topic]
 
-    def _forget_source(self, attachment: Attachment) -> None:
-        produced = self._sources[attachment.service]
-        del produced[attachment.id]
-        if not produced:
-            del self._sources[attachment.service]
+    def _forget(self, attachment: Attachment) -> None:
+        """What is known by its id and its service; it is in no table any more."""
+        del (self._places if attachment.node else self._beside)[attachment.id]
+        if attachment.side is Side.PRODUCER:
+            produced = self._sources[attachment.service]
+            del produced[attachment.id]
+            if not produced:
+                del self._sources[attachment.service]
 
     def _topics_of(self, attachment: Attachment) -> tuple[str, ...]:
         return attachment.topics or self._tree.find(attachment.node).topics
@@ -226,10 +231,5 @@ def _described(node: TreeNode) -> Node:
     return Node(tag=node.tag, under=node.parent.tag if node.parent else "", topics=node.topics)
 
 
-def _topics(nodes: Iterable[TreeNode]) -> dict[str, None]:
-    return dict.fromkeys(topic for node in nodes for topic in node.topics)
-
-
-def _consumers_first(attachment: Attachment) -> bool:
-    """Then no consumer is handed up from region to region while its producers go one by one."""
-    return attachment.side is Side.PRODUCER
+def _topics(nodes: Iterable[TreeNode]) -> set[str]:
+    return {topic for node in nodes for topic in node.topics}

@@ -112,6 +112,15 @@ class TopicTable:
             del self._by_node[node]
             self.region_of(node).heard_by.paste(region.heard_by)
 
+    def drop(self, node: TreeNode, removed: Iterable[TreeNode]) -> None:
+        """Forget a node and all below it."""
+        self.lift(node)
+        for below in removed:
+            self._by_node.pop(below, None)
+        if self._peers is not None:
+            self._peers.cut(keys.beneath(keys.among_peers(node.key)))
+            self._peers.cut(keys.beneath(node.key))
+
     # ---- moves -------------------------------------------------------------------------------------------------------
 
     def lift(self, node: TreeNode) -> Lane[Attachment]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from xml.sax.saxutils import escape
+from html import escape
 
 from postroad.ports import ItemValue
 
@@ -46,5 +46,5 @@ def _typed(value: ItemValue) -> tuple[str, str]:
 def _element(value: ItemValue) -> str:
     """``<array>`` with an ``<item>`` for each; arrays may stand in arrays."""
     if isinstance(value, str) or not isinstance(value, list | tuple):
-        return escape(_typed(value)[1])
+        return escape(_typed(value)[1], quote=False)
     return "<array>" + "".join(f"<item>{_element(one)}</item>" for one in value) + "</array>"

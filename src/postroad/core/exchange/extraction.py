@@ -7,6 +7,7 @@ nobody's.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from postroad.core.codecs.xml import Tree
@@ -14,7 +15,7 @@ from postroad.core.exchange.automaton import Automaton, State
 from postroad.core.exchange.query.syntax import Kind
 from postroad.core.exchange.slots import DocumentSlot, SlotStep
 
-Found = dict[int, list[str]]
+Found = defaultdict[int, list[str]]
 SEARCHES_MOST = 6  # one after the other; with more, one search for all is cheaper
 MANY_CHILDREN = 8  # among which it is cheaper to have the parser look for names
 
@@ -37,7 +38,7 @@ class Extraction:
         self._tags = tuple(tag for tag in tags if tag not in dict(self._attributes))
 
     def look(self, root: Tree) -> Found:
-        found: Found = {}
+        found: Found = defaultdict(list)
         for number in self._whole:
             found[number] = [_text(root)]
         _visit(self._from_root, self._from_root.start, (root,), found)
@@ -77,40 +78,26 @@ def _visit(automaton: Automaton, state: State, elements: Iterable[Tree], found: 
         here = following[tag] if tag in following else automaton.step(state, tag)
         if here is None:
             continue
-        if here.collects:
-            _collect(element, here, found)
-        if here.goes_on:
-            children = len(element)
-            if children:
-                narrow = children > MANY_CHILDREN and here.tags
-                _visit(automaton, here, element.iterchildren(*here.tags) if narrow else element, found)
-
-
-def _collect(element: Tree, here: State, found: Found) -> None:
-    for name, slot in here.attributes:
-        value = element.get(name)
-        if value is not None:
-            if slot in found:
+        for name, slot in here.attributes:
+            value = element.get(name)
+            if value is not None:
                 found[slot].append(value)
-            else:
-                found[slot] = [value]
-    for slot in here.values:
-        text = _text(element) if len(element) else element.text or ""
-        if slot in found:
-            found[slot].append(text)
-        else:
-            found[slot] = [text]
-    if here.texts or here.wild_attributes:
-        _collect_rarely(element, here, found)
+        for slot in here.values:
+            found[slot].append(_text(element) if len(element) else element.text or "")
+        if here.texts or here.wild_attributes:
+            _collect_rarely(element, here, found)
+        if here.goes_on and (children := len(element)):
+            narrow = children > MANY_CHILDREN and here.tags
+            _visit(automaton, here, element.iterchildren(*here.tags) if narrow else element, found)
 
 
 def _collect_rarely(element: Tree, here: State, found: Found) -> None:
     for slot in here.texts:
         texts = [element.text, *(child.tail for child in element)]
-        found.setdefault(slot, []).extend(text for text in texts if text)
+        found[slot].extend(text for text in texts if text)
     for name, slot in here.wild_attributes:
         for attribute, value in element.attrib.items():
             written = str(attribute)
             namespace, _, local = written[1:].rpartition("}") if written.startswith("{") else ("", "", written)
             if name.fits(namespace, local):
-                found.setdefault(slot, []).append(str(value))
+                found[slot].append(str(value))

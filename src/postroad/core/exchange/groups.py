@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterable
-from itertools import compress
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import compress, repeat
 from operator import not_
 from typing import Any
 
@@ -17,7 +17,7 @@ from postroad.core.exchange.conditions import Test
 from postroad.core.exchange.facts import Facts
 from postroad.core.exchange.questions import Probe
 from postroad.core.exchange.readings import Reading
-from postroad.core.exchange.trying import Tried, extreme
+from postroad.core.exchange.trying import extreme
 
 Part = tuple[Probe, bool]  # a probe, and whether it must not hold
 Shape = tuple[Part, ...]
@@ -35,6 +35,7 @@ _CUTS: dict[Test, tuple[Callable[..., Any], Callable[..., int], bool]] = {
     Test.LE: (min, bisect_left, True),
 }
 NO_ANCHOR = -1
+SORTED_FROM = 8
 _NEEDING = frozenset(Reading) - {  # the others give something to compare even if there is nothing
     Reading.TEXT_OR_EMPTY, Reading.ITEM_TEXT_OR_EMPTY, Reading.NUMBER, Reading.COUNT, Reading.LENGTH, Reading.ITEM_TRUTH,
 }  # fmt: skip
@@ -53,60 +54,72 @@ def anchor_of(shape: Shape) -> int:
 
 
 def new_group(shape: Shape) -> Group:
-    return SortedGroup(shape) if is_sorted(shape[0]) else TableGroup(shape)
+    return TableGroup(shape)
 
 
-def _ready(parts: Shape, facts: Facts) -> list[tuple[Tried, bool]] | None:
-    """The tests with the answers they must give; None if one can give no answer for any constant."""
-    ready: list[tuple[Tried, bool]] = []
-    for probe, negated in parts:
-        if negated and facts.values(probe.view).bad:
-            return None
-        ready.append((facts.tried(probe), not negated))
-    return ready
+def grown(group: Group, shape: Shape) -> Group:
+    """The group, in order if it can be kept so and is large enough for that to pay."""
+    if not isinstance(group, TableGroup) or len(group) < SORTED_FROM or not is_sorted(shape[0]):
+        return group
+    ordered = SortedGroup(shape)
+    for constants, key in group.rows():
+        ordered.add(constants, key)
+    return ordered
+
+
+def _passes(part: Part, constant: Any, facts: Facts) -> bool:
+    probe, negated = part
+    if negated and facts.values(probe.view).bad:
+        return False
+    return facts.tried(probe)(constant) is not negated
 
 
 class TableGroup:
     """Constants → the keys of bindings with just these."""
 
-    __slots__ = ("_keys", "_shape")
+    __slots__ = ("_first", "_keys", "_later", "_negated")
 
     def __init__(self, shape: Shape) -> None:
-        self._shape = shape
+        self._first, self._negated = shape[0]
+        self._later = shape[1:]
         self._keys: dict[Any, list[Key]] = {}
 
-    def __bool__(self) -> bool:
-        return bool(self._keys)
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def rows(self) -> Iterable[tuple[Constants, Key]]:
+        for constants, keys in self._keys.items():
+            for key in keys:
+                yield (constants if self._later else (constants,)), key
 
     def add(self, constants: Constants, key: Key) -> None:
-        self._keys.setdefault(constants if len(constants) > 1 else constants[0], []).append(key)
+        self._keys.setdefault(constants if self._later else constants[0], []).append(key)
 
     def remove(self, constants: Constants, key: Key) -> None:
-        place = constants if len(constants) > 1 else constants[0]
+        place = constants if self._later else constants[0]
         self._keys[place].remove(key)
         if not self._keys[place]:
             del self._keys[place]
 
     def collect(self, facts: Facts, out: list[Key]) -> None:
-        ready = _ready(self._shape, facts)
-        if ready is None:
+        negated = self._negated
+        if negated and facts.values(self._first.view).bad:
             return
-        (tried, wanted), rest = ready[0], ready[1:]
-        if not rest:
+        tried = facts.tried(self._first)
+        if not self._later:
             for constant, keys in self._keys.items():
-                if tried(constant) is wanted:
+                if tried(constant) is not negated:
                     out += keys
             return
         for constants, keys in self._keys.items():
-            if tried(constants[0]) is wanted and _all_pass(rest, constants[1:]):
+            if tried(constants[0]) is not negated and self._rest_passes(constants, facts):
                 out += keys
 
-
-def _all_pass(ready: list[tuple[Tried, bool]], constants: Constants) -> bool:
-    for (tried, wanted), constant in zip(ready, constants, strict=True):  # noqa: SIM110  # all() costs a generator
-        if tried(constant) is not wanted:
-            return False
-    return True
+    def _rest_passes(self, constants: Constants, facts: Facts) -> bool:
+        for part, constant in zip(self._later, constants[1:], strict=True):  # noqa: SIM110  # all() costs a generator
+            if not _passes(part, constant, facts):
+                return False
+        return True
 
 
 class SortedGroup:
@@ -123,8 +136,8 @@ class SortedGroup:
         self._rest = [_column(part) for part in shape[1:]]
         self._keys: list[Key] = []
 
-    def __bool__(self) -> bool:
-        return bool(self._keys)
+    def __len__(self) -> int:
+        return len(self._keys)
 
     def add(self, constants: Constants, key: Key) -> None:
         at = bisect_left(self._firsts, constants[0])
@@ -146,10 +159,7 @@ class SortedGroup:
         if not keys or not self._later:
             out += keys
             return
-        ready = _ready(self._later, facts)
-        if ready is None:
-            return
-        answers = [_answers(*one, column[passing]) for one, column in zip(ready, self._rest, strict=True)]
+        answers = [_answers(part, column[passing], facts) for part, column in zip(self._later, self._rest, strict=True)]
         out += compress(keys, answers[0] if len(answers) == 1 else map(all, zip(*answers, strict=True)))
 
     def _passing(self, facts: Facts) -> slice | None:
@@ -166,9 +176,13 @@ def _column(part: Part) -> Any:
     return array("d") if part[0].view.reading is Reading.DOUBLES and part[0].test is not Test.EXISTS else []
 
 
-def _answers(tried: Tried, wanted: bool, constants: Iterable[Any]) -> Iterable[bool]:
-    found = map(tried, constants)
-    return found if wanted else map(not_, found)
+def _answers(part: Part, constants: Sequence[Any], facts: Facts) -> Iterable[bool]:
+    probe, negated = part
+    if not negated:
+        return map(facts.tried(probe), constants)
+    if facts.values(probe.view).bad:
+        return repeat(False, len(constants))
+    return map(not_, map(facts.tried(probe), constants))
 
 
 Group = TableGroup | SortedGroup

@@ -6,6 +6,7 @@ cost what the one query costs, however many there are. Keys are the caller's and
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -113,7 +114,7 @@ class Matcher:
 
     def _look(self, message: Incoming) -> Found | None:
         if not self._questions.documents:
-            return {}
+            return defaultdict(list)
         try:
             return self._questions.extraction.look(message.root())
         except Refused:

@@ -12,13 +12,25 @@ from typing import Any, NamedTuple
 
 from postroad.core.exchange.conditions import Literal, Test
 from postroad.core.exchange.facts import Facts
-from postroad.core.exchange.groups import NO_ANCHOR, Constants, Group, Key, Shape, anchor_of, is_sorted, new_group
+from postroad.core.exchange.groups import (
+    NO_ANCHOR,
+    Constants,
+    Group,
+    Key,
+    Shape,
+    anchor_of,
+    grown,
+    is_sorted,
+    new_group,
+)
 from postroad.core.exchange.normal import Conjunction
 from postroad.core.exchange.questions import Probe, Questions, View
 from postroad.core.exchange.readings import Reading
 
 _HASHED = frozenset(Reading) - {Reading.ITEM_NUMBER}  # whose equality depends on the type of the other side
 _PREFIXED = (Reading.TEXTS, Reading.TEXT, Reading.TEXT_OR_EMPTY, Reading.ITEM_TEXT_OR_EMPTY)
+
+_NOTHING = object()
 
 Way = tuple[Probe, Any]  # with its constant: an equality, or the beginning of a text
 
@@ -86,6 +98,7 @@ class Node:
         if shape not in groups:
             groups[shape] = new_group(shape)
         groups[shape].add(constants, key)
+        groups[shape] = grown(groups[shape], shape)
 
     def remove(self, shape: Shape, constants: Constants, key: Key) -> None:
         if not shape:
@@ -102,7 +115,7 @@ def _drop_if_empty(tables: Any, where: Any) -> None:
         del tables[where]
 
 
-Child = Node | list[Key]  # a list: nothing is left to test
+Child = Any  # a node; or, where nothing is left to test, a key or a list of several, and lists are no keys
 
 
 def placement(conjunction: Conjunction, questions: Questions) -> Placement:
@@ -138,14 +151,19 @@ def _is_prefixed(literal: Literal) -> bool:
 def put(node: Node, place: Placement, key: Key) -> None:
     for depth, way in enumerate(place.ways):
         table = node.table(way)
-        child = table.get(way[1])
-        if depth == len(place.ways) - 1 and not place.shape and not isinstance(child, Node):
-            table.setdefault(way[1], []).append(key)  # type: ignore[union-attr]  # what is no node is a list
+        last = depth == len(place.ways) - 1 and not place.shape
+        child = table.get(way[1], _NOTHING)
+        if last and type(child) is not Node:
+            if type(child) is list:
+                child.append(key)
+            else:
+                table[way[1]] = key if child is _NOTHING else [child, key]
             return
-        if not isinstance(child, Node):
-            grown = Node()
-            grown.keys = child
-            child = table[way[1]] = grown
+        if type(child) is not Node:
+            grown_node = Node()
+            if child is not _NOTHING:
+                grown_node.keys = child if type(child) is list else [child]
+            child = table[way[1]] = grown_node
         node = child
     node.add(place.shape, place.constants, key)
 
@@ -155,11 +173,15 @@ def take_away(node: Node, place: Placement, key: Key, depth: int = 0) -> None:
         way = place.ways[depth]
         table = node.table(way)
         child = table[way[1]]
-        if isinstance(child, Node):
+        if type(child) is Node:
             take_away(child, place, key, depth + 1)
-        else:
+            gone = not child
+        elif type(child) is list:
             child.remove(key)
-        if not child:
+            gone = not child
+        else:
+            gone = True
+        if gone:
             del table[way[1]]
             node.prune(way)
     else:
@@ -208,14 +230,18 @@ def _collect_raw(raw: dict[int, dict[str, Child]], facts: Facts, out: list[Key])
             for value in found[slot]:
                 if value in by_value:
                     child = by_value[value]
-                    if type(child) is list:  # as _descend does, without the cost of a call
+                    if type(child) is Node:  # as _descend does, without the cost of a call
+                        collect(child, facts, out)
+                    elif type(child) is list:
                         out += child
                     else:
-                        collect(child, facts, out)  # type: ignore[arg-type]  # what is no list is a node
+                        out.append(child)
 
 
 def _descend(child: Child, facts: Facts, out: list[Key]) -> None:
-    if isinstance(child, Node):
+    if type(child) is Node:
         collect(child, facts, out)
-    else:
+    elif type(child) is list:
         out += child
+    else:
+        out.append(child)

@@ -35,7 +35,7 @@ _CUTS: dict[Test, tuple[Callable[..., Any], Callable[..., int], bool]] = {
     Test.LE: (min, bisect_left, True),
 }
 NO_ANCHOR = -1
-SORTED_FROM = 8
+SORTED_FROM = 3
 _NEEDING = frozenset(Reading) - {  # the others give something to compare even if there is nothing
     Reading.TEXT_OR_EMPTY, Reading.ITEM_TEXT_OR_EMPTY, Reading.NUMBER, Reading.COUNT, Reading.LENGTH, Reading.ITEM_TRUTH,
 }  # fmt: skip

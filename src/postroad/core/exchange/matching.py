@@ -69,7 +69,7 @@ class Matcher:
         self._evaluated: set[Key] = set()  # by the engine
         self._looks_at_texts: set[Key] = set()
         self._questions = Questions()
-        self._tree = Node()
+        self._tree = Node(is_root=True)
 
     def __len__(self) -> int:
         return len(self._bindings)

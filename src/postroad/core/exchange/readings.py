@@ -11,7 +11,9 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from postroad.core.exchange.slots import HeaderValue, Raw
 
@@ -24,7 +26,7 @@ _DIGITS_MOST = 1_000  # more make no number that anyone means, and cost
 NAN = float("nan")
 
 
-class Values(NamedTuple):
+class Values(msgspec.Struct, frozen=True):
     values: Any  # a list or tuple of comparable values of one kind
     bad: bool
 

@@ -51,17 +51,19 @@ class Placement(NamedTuple):
 
 
 class Node:
-    __slots__ = ("groups", "keys", "prefixes", "raw", "views")
+    __slots__ = ("anchored", "groups", "keys", "prefixes", "raw", "views")
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_root: bool = False) -> None:
         self.keys: list[Key] | None = None
         self.raw: dict[int, dict[str, Child]] | None = None
         self.views: dict[View, dict[Any, Child]] | None = None
         self.prefixes: dict[View, dict[int, dict[str, Child]]] | None = None
-        self.groups: dict[int, dict[Shape, Group]] | None = None  # by the slot they cannot do without
+        self.groups: dict[Shape, Group] | None = None
+        # The root has groups of all kinds of documents, so those are kept by a slot that they cannot do without.
+        self.anchored: dict[int, dict[Shape, Group]] | None = {} if is_root else None
 
     def __bool__(self) -> bool:
-        return bool(self.keys or self.raw or self.views or self.prefixes or self.groups)
+        return bool(self.keys or self.raw or self.views or self.prefixes or self.groups or self.anchored)
 
     def table(self, way: Way) -> dict[Any, Child]:
         """Where the way leads from, made if it is not there."""
@@ -93,21 +95,28 @@ class Node:
             self.keys = self.keys if self.keys is not None else []
             self.keys.append(key)
             return
-        self.groups = self.groups if self.groups is not None else {}
-        groups = self.groups.setdefault(anchor_of(shape), {})
+        groups = self._groups_with(shape)
         if shape not in groups:
             groups[shape] = new_group(shape)
         groups[shape].add(constants, key)
         groups[shape] = grown(groups[shape], shape)
 
+    def _groups_with(self, shape: Shape) -> dict[Shape, Group]:
+        anchor = NO_ANCHOR if self.anchored is None else anchor_of(shape)
+        if self.anchored is not None and anchor != NO_ANCHOR:
+            return self.anchored.setdefault(anchor, {})
+        self.groups = self.groups if self.groups is not None else {}
+        return self.groups
+
     def remove(self, shape: Shape, constants: Constants, key: Key) -> None:
         if not shape:
             (self.keys or []).remove(key)
-        elif self.groups:
-            anchor = anchor_of(shape)
-            self.groups[anchor][shape].remove(constants, key)
-            _drop_if_empty(self.groups[anchor], shape)
-            _drop_if_empty(self.groups, anchor)
+            return
+        groups = self._groups_with(shape)
+        groups[shape].remove(constants, key)
+        _drop_if_empty(groups, shape)
+        if self.anchored is not None and anchor_of(shape) != NO_ANCHOR:
+            _drop_if_empty(self.anchored, anchor_of(shape))
 
 
 def _drop_if_empty(tables: Any, where: Any) -> None:
@@ -193,7 +202,10 @@ def collect(node: Node, facts: Facts, out: list[Key]) -> None:
     if node.keys:
         out += node.keys
     if node.groups:
-        _collect_groups(node.groups, facts, out)
+        for group in node.groups.values():
+            group.collect(facts, out)
+    if node.anchored:
+        _collect_anchored(node.anchored, facts, out)
     if node.raw:
         _collect_raw(node.raw, facts, out)
     if node.views:
@@ -205,11 +217,11 @@ def collect(node: Node, facts: Facts, out: list[Key]) -> None:
         _collect_prefixes(node.prefixes, facts, out)
 
 
-def _collect_groups(groups: dict[int, dict[Shape, Group]], facts: Facts, out: list[Key]) -> None:
+def _collect_anchored(anchored: dict[int, dict[Shape, Group]], facts: Facts, out: list[Key]) -> None:
     found = facts.found
-    for anchor in groups if len(groups) <= len(found) else (NO_ANCHOR, *found):
-        if anchor in groups and (anchor in found or anchor == NO_ANCHOR):
-            for group in groups[anchor].values():
+    for anchor in anchored if len(anchored) <= len(found) else found:
+        if anchor in found and anchor in anchored:
+            for group in anchored[anchor].values():
                 group.collect(facts, out)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 
 import pytest
@@ -150,6 +151,18 @@ def test_a_removed_node_takes_along_what_was_attached() -> None:
     index.add_node(Node(tag="europe", under="world", topics=TOPICS))
     index.attach(consumer("france", "europe"))
     assert ids(index.who_receives("world", "region")) == ["world", "asia", "france"]
+
+
+def test_nothing_of_a_removed_branch_is_kept() -> None:
+    """Neither in the regions below it nor among the siblings, which are kept once somebody has asked for them."""
+    index = world()
+    for tag in ("europe", "france"):
+        index.attach(producer(f"p {tag}", tag))
+    index.who_receives("asia", "region", Strategy(way=Way.SIBLINGS))
+    names = {one.id for one in index.remove_node("europe", with_descendants=True)}
+    gc.collect()
+    kept = [one for one in gc.get_objects() if isinstance(one, Attachment) and one.id in names]
+    assert (len(names), kept) == (5, [])
 
 
 def test_those_attached_to_a_node_follow_its_topics() -> None:

@@ -57,11 +57,11 @@ def new_group(shape: Shape) -> Group:
     return TableGroup(shape)
 
 
-def grown(group: Group, shape: Shape) -> Group:
+def grown(group: Group) -> Group:
     """The group, in order if it can be kept so and is large enough for that to pay."""
-    if not isinstance(group, TableGroup) or len(group) < SORTED_FROM or not is_sorted(shape[0]):
+    if not isinstance(group, TableGroup) or len(group) < SORTED_FROM or not is_sorted(group.shape[0]):
         return group
-    ordered = SortedGroup(shape)
+    ordered = SortedGroup(group.shape)
     for constants, key in group.rows():
         ordered.add(constants, key)
     return ordered
@@ -77,9 +77,10 @@ def _passes(part: Part, constant: Any, facts: Facts) -> bool:
 class TableGroup:
     """Constants → the keys of bindings with just these."""
 
-    __slots__ = ("_first", "_keys", "_later", "_negated")
+    __slots__ = ("_first", "_keys", "_later", "_negated", "shape")
 
     def __init__(self, shape: Shape) -> None:
+        self.shape = shape
         self._first, self._negated = shape[0]
         self._later = shape[1:]
         self._keys: dict[Any, list[Key]] = {}
@@ -125,9 +126,10 @@ class TableGroup:
 class SortedGroup:
     """The first constants in order, and beside each the other ones and the key, column by column: most are never looked at."""
 
-    __slots__ = ("_bisect", "_extreme_of", "_firsts", "_from_there", "_keys", "_later", "_rest", "_view")
+    __slots__ = ("_bisect", "_extreme_of", "_firsts", "_from_there", "_keys", "_later", "_rest", "_view", "shape")
 
     def __init__(self, shape: Shape) -> None:
+        self.shape = shape
         self._later = shape[1:]
         probe, _ = shape[0]
         self._view = probe.view

@@ -19,7 +19,7 @@ from postroad.core.exchange.facts import Facts
 from postroad.core.exchange.groups import Key
 from postroad.core.exchange.questions import Questions
 from postroad.core.exchange.slots import DocumentSlot, HeaderValue
-from postroad.core.exchange.tree import Node, Placement, collect, placement, put, take_away
+from postroad.core.exchange.tree import Node, Placement, placement, put, take_away
 from postroad.errors import Refused
 
 
@@ -105,7 +105,7 @@ class Matcher:
 
     def match(self, message: Incoming) -> Matches:
         out: list[Key] = []
-        collect(self._tree, Facts(self._look(message), message.headers, self._questions), out)
+        self._tree.collect(Facts(self._look(message), message.headers, self._questions), out)
         met = frozenset(out)
         candidates = met & self._evaluated if self._evaluated else _NONE
         if self._looks_at_texts and _may_split_texts(message.content):

@@ -18,6 +18,8 @@ from postroad.core.exchange.groups import (
     Group,
     Key,
     Shape,
+    SortedGroup,
+    TableGroup,
     anchor_of,
     grown,
     is_sorted,
@@ -99,7 +101,7 @@ class Node:
         if shape not in groups:
             groups[shape] = new_group(shape)
         groups[shape].add(constants, key)
-        groups[shape] = grown(groups[shape], shape)
+        groups[shape] = grown(groups[shape])
 
     def _groups_with(self, shape: Shape) -> dict[Shape, Group]:
         anchor = NO_ANCHOR if self.anchored is None else anchor_of(shape)
@@ -118,13 +120,33 @@ class Node:
         if self.anchored is not None and anchor_of(shape) != NO_ANCHOR:
             _drop_if_empty(self.anchored, anchor_of(shape))
 
+    def collect(self, facts: Facts, out: list[Key]) -> None:
+        """All keys whose conjunction holds; a key may come more than once."""
+        if self.keys:
+            out += self.keys
+        if self.groups:
+            for group in self.groups.values():
+                group.collect(facts, out)
+        if self.anchored:
+            _collect_anchored(self.anchored, facts, out)
+        if self.raw:
+            _collect_raw(self.raw, facts, out)
+        if self.views:
+            for view, by_value in self.views.items():
+                for value in facts.values(view).values:
+                    if value in by_value:
+                        _descend(by_value[value], facts, out)
+        if self.prefixes:
+            _collect_prefixes(self.prefixes, facts, out)
+
 
 def _drop_if_empty(tables: Any, where: Any) -> None:
     if not tables[where]:
         del tables[where]
 
 
-Child = Any  # a node; or, where nothing is left to test, a key or a list of several, and lists are no keys
+# A node; or, where nothing else stands there, a group; or, where nothing is left to test, a key or a list of several.
+Child = Any
 
 
 def placement(conjunction: Conjunction, questions: Questions) -> Placement:
@@ -158,23 +180,45 @@ def _is_prefixed(literal: Literal) -> bool:
 
 
 def put(node: Node, place: Placement, key: Key) -> None:
+    last = len(place.ways) - 1
     for depth, way in enumerate(place.ways):
         table = node.table(way)
-        last = depth == len(place.ways) - 1 and not place.shape
         child = table.get(way[1], _NOTHING)
-        if last and type(child) is not Node:
-            if type(child) is list:
-                child.append(key)
-            else:
-                table[way[1]] = key if child is _NOTHING else [child, key]
-            return
+        if type(child) is not Node and depth == last:
+            child = _joined(child, place, key)
+            if child is not None:
+                table[way[1]] = child
+                return
+            child = table[way[1]]
         if type(child) is not Node:
-            grown_node = Node()
-            if child is not _NOTHING:
-                grown_node.keys = child if type(child) is list else [child]
-            child = table[way[1]] = grown_node
+            child = table[way[1]] = _as_node(child)
         node = child
     node.add(place.shape, place.constants, key)
+
+
+def _joined(child: Child, place: Placement, key: Key) -> Child | None:
+    """The child with the key in it, if that takes no node."""
+    if place.shape:
+        if child is not _NOTHING and not (isinstance(child, Group) and child.shape == place.shape):
+            return None
+        group = child if isinstance(child, Group) else new_group(place.shape)
+        group.add(place.constants, key)
+        return grown(group)
+    if isinstance(child, Group):
+        return None
+    if type(child) is list:
+        child.append(key)
+        return child
+    return key if child is _NOTHING else [child, key]
+
+
+def _as_node(child: Child) -> Node:
+    node = Node()
+    if isinstance(child, Group):
+        node.groups = {child.shape: child}
+    elif child is not _NOTHING:
+        node.keys = child if type(child) is list else [child]
+    return node
 
 
 def take_away(node: Node, place: Placement, key: Key, depth: int = 0) -> None:
@@ -184,6 +228,9 @@ def take_away(node: Node, place: Placement, key: Key, depth: int = 0) -> None:
         child = table[way[1]]
         if type(child) is Node:
             take_away(child, place, key, depth + 1)
+            gone = not child
+        elif isinstance(child, Group):
+            child.remove(place.constants, key)
             gone = not child
         elif type(child) is list:
             child.remove(key)
@@ -195,26 +242,6 @@ def take_away(node: Node, place: Placement, key: Key, depth: int = 0) -> None:
             node.prune(way)
     else:
         node.remove(place.shape, place.constants, key)
-
-
-def collect(node: Node, facts: Facts, out: list[Key]) -> None:
-    """All keys whose conjunction holds; a key may come more than once."""
-    if node.keys:
-        out += node.keys
-    if node.groups:
-        for group in node.groups.values():
-            group.collect(facts, out)
-    if node.anchored:
-        _collect_anchored(node.anchored, facts, out)
-    if node.raw:
-        _collect_raw(node.raw, facts, out)
-    if node.views:
-        for view, by_value in node.views.items():
-            for value in facts.values(view).values:
-                if value in by_value:
-                    _descend(by_value[value], facts, out)
-    if node.prefixes:
-        _collect_prefixes(node.prefixes, facts, out)
 
 
 def _collect_anchored(anchored: dict[int, dict[Shape, Group]], facts: Facts, out: list[Key]) -> None:
@@ -242,18 +269,22 @@ def _collect_raw(raw: dict[int, dict[str, Child]], facts: Facts, out: list[Key])
             for value in found[slot]:
                 if value in by_value:
                     child = by_value[value]
-                    if type(child) is Node:  # as _descend does, without the cost of a call
-                        collect(child, facts, out)
-                    elif type(child) is list:
+                    kind = type(child)
+                    if kind in _COLLECTING:  # as _descend does, without the cost of a call
+                        child.collect(facts, out)
+                    elif kind is list:
                         out += child
                     else:
                         out.append(child)
 
 
 def _descend(child: Child, facts: Facts, out: list[Key]) -> None:
-    if type(child) is Node:
-        collect(child, facts, out)
+    if type(child) in _COLLECTING:
+        child.collect(facts, out)
     elif type(child) is list:
         out += child
     else:
         out.append(child)
+
+
+_COLLECTING = frozenset({Node, TableGroup, SortedGroup})

@@ -25,11 +25,8 @@ Key = Hashable
 Constants = tuple[Any, ...]
 
 _CUTS: dict[Test, tuple[Callable[..., Any], Callable[..., int], bool]] = {
-    Test.GT: (
-        max,
-        bisect_left,
-        False,
-    ),  # some value is more than a constant if the greatest is: all constants before it
+    # Some value is more than a constant if the greatest is: all constants before it pass.
+    Test.GT: (max, bisect_left, False),
     Test.GE: (max, bisect_right, False),
     Test.LT: (min, bisect_right, True),
     Test.LE: (min, bisect_left, True),
@@ -51,10 +48,6 @@ def anchor_of(shape: Shape) -> int:
     """The number of a slot without which the group meets nothing, or NO_ANCHOR."""
     needed = (probe.view.number for probe, negated in shape if not negated and probe.view.reading in _NEEDING)
     return next(needed, NO_ANCHOR)
-
-
-def new_group(shape: Shape) -> Group:
-    return TableGroup(shape)
 
 
 def grown(group: Group) -> Group:

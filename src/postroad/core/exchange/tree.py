@@ -23,7 +23,6 @@ from postroad.core.exchange.groups import (
     anchor_of,
     grown,
     is_sorted,
-    new_group,
 )
 from postroad.core.exchange.normal import Conjunction
 from postroad.core.exchange.questions import Probe, Questions, View
@@ -33,6 +32,7 @@ _HASHED = frozenset(Reading) - {Reading.ITEM_NUMBER}  # whose equality depends o
 _PREFIXED = (Reading.TEXTS, Reading.TEXT, Reading.TEXT_OR_EMPTY, Reading.ITEM_TEXT_OR_EMPTY)
 
 _NOTHING = object()
+Keys = dict[Key, None]
 
 Way = tuple[Probe, Any]  # with its constant: an equality, or the beginning of a text
 
@@ -56,7 +56,7 @@ class Node:
     __slots__ = ("anchored", "groups", "keys", "prefixes", "raw", "views")
 
     def __init__(self, *, is_root: bool = False) -> None:
-        self.keys: list[Key] | None = None
+        self.keys: Keys | None = None
         self.raw: dict[int, dict[str, Child]] | None = None
         self.views: dict[View, dict[Any, Child]] | None = None
         self.prefixes: dict[View, dict[int, dict[str, Child]]] | None = None
@@ -94,12 +94,12 @@ class Node:
 
     def add(self, shape: Shape, constants: Constants, key: Key) -> None:
         if not shape:
-            self.keys = self.keys if self.keys is not None else []
-            self.keys.append(key)
+            self.keys = self.keys if self.keys is not None else {}
+            self.keys[key] = None
             return
         groups = self._groups_with(shape)
         if shape not in groups:
-            groups[shape] = new_group(shape)
+            groups[shape] = TableGroup(shape)
         groups[shape].add(constants, key)
         groups[shape] = grown(groups[shape])
 
@@ -112,7 +112,7 @@ class Node:
 
     def remove(self, shape: Shape, constants: Constants, key: Key) -> None:
         if not shape:
-            (self.keys or []).remove(key)
+            (self.keys or {}).pop(key)
             return
         groups = self._groups_with(shape)
         groups[shape].remove(constants, key)
@@ -145,7 +145,8 @@ def _drop_if_empty(tables: Any, where: Any) -> None:
         del tables[where]
 
 
-# A node; or, where nothing else stands there, a group; or, where nothing is left to test, a key or a list of several.
+# A node; or, where nothing else stands there, a group; or, where nothing is left to test, a key, or several of them in a
+# dict, which is never a key itself and lets each go at once.
 Child = Any
 
 
@@ -185,31 +186,30 @@ def put(node: Node, place: Placement, key: Key) -> None:
         table = node.table(way)
         child = table.get(way[1], _NOTHING)
         if type(child) is not Node and depth == last:
-            child = _joined(child, place, key)
-            if child is not None:
-                table[way[1]] = child
+            joined = _joined(child, place, key)
+            if joined is not _NOTHING:
+                table[way[1]] = joined
                 return
-            child = table[way[1]]
         if type(child) is not Node:
             child = table[way[1]] = _as_node(child)
         node = child
     node.add(place.shape, place.constants, key)
 
 
-def _joined(child: Child, place: Placement, key: Key) -> Child | None:
-    """The child with the key in it, if that takes no node."""
+def _joined(child: Child, place: Placement, key: Key) -> Child:
+    """The child with the key in it; nothing if that takes a node."""
     if place.shape:
         if child is not _NOTHING and not (isinstance(child, Group) and child.shape == place.shape):
-            return None
-        group = child if isinstance(child, Group) else new_group(place.shape)
+            return _NOTHING
+        group = child if isinstance(child, Group) else TableGroup(place.shape)
         group.add(place.constants, key)
         return grown(group)
     if isinstance(child, Group):
-        return None
-    if type(child) is list:
-        child.append(key)
+        return _NOTHING
+    if type(child) is dict:
+        child[key] = None
         return child
-    return key if child is _NOTHING else [child, key]
+    return key if child is _NOTHING else {child: None, key: None}
 
 
 def _as_node(child: Child) -> Node:
@@ -217,7 +217,7 @@ def _as_node(child: Child) -> Node:
     if isinstance(child, Group):
         node.groups = {child.shape: child}
     elif child is not _NOTHING:
-        node.keys = child if type(child) is list else [child]
+        node.keys = child if type(child) is dict else {child: None}
     return node
 
 
@@ -232,8 +232,8 @@ def take_away(node: Node, place: Placement, key: Key, depth: int = 0) -> None:
         elif isinstance(child, Group):
             child.remove(place.constants, key)
             gone = not child
-        elif type(child) is list:
-            child.remove(key)
+        elif type(child) is dict:
+            del child[key]
             gone = not child
         else:
             gone = True
@@ -272,7 +272,7 @@ def _collect_raw(raw: dict[int, dict[str, Child]], facts: Facts, out: list[Key])
                     kind = type(child)
                     if kind in _COLLECTING:  # as _descend does, without the cost of a call
                         child.collect(facts, out)
-                    elif kind is list:
+                    elif kind is dict:
                         out += child
                     else:
                         out.append(child)
@@ -281,7 +281,7 @@ def _collect_raw(raw: dict[int, dict[str, Child]], facts: Facts, out: list[Key])
 def _descend(child: Child, facts: Facts, out: list[Key]) -> None:
     if type(child) in _COLLECTING:
         child.collect(facts, out)
-    elif type(child) is list:
+    elif type(child) is dict:
         out += child
     else:
         out.append(child)

@@ -219,6 +219,21 @@ def test_a_key_is_bound_once() -> None:
         matcher.unbind("never bound")
 
 
+def test_any_hashable_value_is_a_key_and_many_may_ask_the_same() -> None:
+    matcher = Matcher()
+    keys = [None, 0, "", (), ("queue", 1), frozenset(), *range(1, 200)]
+    for key in keys:
+        matcher.bind(key, "/a = 'x'")
+        matcher.bind(("with", key), "/a = 'x' and /a/@b > 1")
+    found = matcher.match(incoming(b"<a b='2'>x</a>")).decided
+    assert found == {*keys, *(("with", key) for key in keys)}
+    for key in keys[::2]:
+        matcher.unbind(key)
+        matcher.unbind(("with", key))
+    found = matcher.match(incoming(b"<a b='2'>x</a>")).decided
+    assert found == {*keys[1::2], *(("with", key) for key in keys[1::2])}
+
+
 def test_explanations_say_how_a_binding_is_decided() -> None:
     queries: dict[str, Callable[[str], bool]] = {
         "/a = 'x'": lambda said: said == "shared: /a = 'x'",

@@ -32,6 +32,8 @@ _HASHED = frozenset(Reading) - {Reading.ITEM_NUMBER}  # whose equality depends o
 _PREFIXED = (Reading.TEXTS, Reading.TEXT, Reading.TEXT_OR_EMPTY, Reading.ITEM_TEXT_OR_EMPTY)
 
 _NOTHING = object()
+_SEVERAL = frozenset({list, dict})
+MANY_KEYS = 32
 Keys = dict[Key, None]
 
 Way = tuple[Probe, Any]  # with its constant: an equality, or the beginning of a text
@@ -146,7 +148,7 @@ def _drop_if_empty(tables: Any, where: Any) -> None:
 
 
 # A node; or, where nothing else stands there, a group; or, where nothing is left to test, a key, or several of them in a
-# dict, which is never a key itself and lets each go at once.
+# list, or many in a dict, which lets each go at once. Neither of the two is ever a key itself.
 Child = Any
 
 
@@ -209,7 +211,10 @@ def _joined(child: Child, place: Placement, key: Key) -> Child:
     if type(child) is dict:
         child[key] = None
         return child
-    return key if child is _NOTHING else {child: None, key: None}
+    if type(child) is list:
+        child.append(key)
+        return child if len(child) < MANY_KEYS else dict.fromkeys(child)
+    return key if child is _NOTHING else [child, key]
 
 
 def _as_node(child: Child) -> Node:
@@ -217,7 +222,7 @@ def _as_node(child: Child) -> Node:
     if isinstance(child, Group):
         node.groups = {child.shape: child}
     elif child is not _NOTHING:
-        node.keys = child if type(child) is dict else {child: None}
+        node.keys = dict.fromkeys(child if type(child) in _SEVERAL else (child,))
     return node
 
 
@@ -232,8 +237,8 @@ def take_away(node: Node, place: Placement, key: Key, depth: int = 0) -> None:
         elif isinstance(child, Group):
             child.remove(place.constants, key)
             gone = not child
-        elif type(child) is dict:
-            del child[key]
+        elif type(child) in _SEVERAL:
+            child.remove(key) if type(child) is list else child.pop(key)
             gone = not child
         else:
             gone = True
@@ -272,7 +277,7 @@ def _collect_raw(raw: dict[int, dict[str, Child]], facts: Facts, out: list[Key])
                     kind = type(child)
                     if kind in _COLLECTING:  # as _descend does, without the cost of a call
                         child.collect(facts, out)
-                    elif kind is dict:
+                    elif kind in _SEVERAL:
                         out += child
                     else:
                         out.append(child)
@@ -281,7 +286,7 @@ def _collect_raw(raw: dict[int, dict[str, Child]], facts: Facts, out: list[Key])
 def _descend(child: Child, facts: Facts, out: list[Key]) -> None:
     if type(child) in _COLLECTING:
         child.collect(facts, out)
-    elif type(child) is dict:
+    elif type(child) in _SEVERAL:
         out += child
     else:
         out.append(child)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroad.core.codecs.xml import parse
+from postroad.core.exchange.decision import Standing
 from postroad.core.exchange.matching import Incoming, Matcher
 from postroad.core.exchange.query.parser import read_query
 from tests.property.exchange_naive import permitted
@@ -185,4 +186,22 @@ def test_after_binding_and_unbinding_it_is_as_if_bound_anew(
     assert matcher.match(message) == anew.match(message)
     for key in standing:
         matcher.unbind(key)
+    assert matcher.is_empty
+
+
+TOKENS = [
+    "/", "//", "a", "@x", "=", "!=", "<", "'x'", "5", "5.", "1e999", "and", "or", "not(", "(", ")", "[", "]", "$msg", "$h",
+    "some $v in", "every $v in", "satisfies", "for $v in", "let $v :=", "where", "return", "if (", "then", "else", "()", ",",
+    "text()", ".", "..", "*", "p:", "::", "{", "}", "<a>", "</a>", "(:", ":)", "&", "contains(", "count(", "xs:decimal(", "-",
+    "|", "declare", "namespace", "external", ";", "$v", "true()", "eq", "'", '"', "\x00", "é", "&#x110000;",
+]  # fmt: skip
+
+
+@settings(max_examples=500, deadline=None)
+@given(text=st.lists(st.sampled_from(TOKENS), max_size=14).map(" ".join) | st.text(max_size=40))
+def test_deciding_about_any_text_never_fails(text: str) -> None:
+    matcher = Matcher()
+    binding = matcher.bind("k", text)
+    assert (binding.standing is Standing.SHARED) is not bool(matcher.explain("k").reason)
+    matcher.unbind("k")
     assert matcher.is_empty

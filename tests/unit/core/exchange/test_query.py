@@ -164,6 +164,7 @@ def test_what_is_constructed_last_is_unknown_and_the_rest_is_kept() -> None:
         ("for $i in //a return <b/>, <c/>", "<b/>"), ("if (/a) then <b/> else if (/c) then <d/> else <e/>", "<b/>"),
         ("if (/a) then <b>or else</b> else ()", "<b>"),
         ("/a = 'x&y;'", "'x&y;'"), ("(: /a", "(: /a"), ("", ""),
+        ("/a = '&#99999999999;'", "'&#9"), (f"/a = {'9' * 5_000}", ""),
     ],
 )  # fmt: skip
 def test_beyond_what_is_understood_it_says_where(text: str, at: str) -> None:

@@ -17,6 +17,7 @@ NAME_TEST = re.compile(rf"(?:(?P<prefix>{_NC}|\*):)?(?P<local>{_NC}|\*)")
 _STRING = re.compile(r"\"((?:[^\"]|\"\")*)\"|'((?:[^']|'')*)'")
 _NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<exponent>[eE][+-]?[0-9]+)?(?![\w.])")
 _REFERENCE = re.compile(r"&(?:(lt|gt|amp|quot|apos)|#([0-9]+)|#x([0-9a-fA-F]+));")
+NUMBER_CHARS = 400
 _ENTITIES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 
 
@@ -102,11 +103,15 @@ class Scanner:
         if found is None:
             return None
         inner = found[1].replace('""', '"') if found[1] is not None else found[2].replace("''", "'")
+        try:
+            text = _REFERENCE.sub(_character, inner)
+        except (ValueError, OverflowError):
+            raise self.unreadable("a string has a character that does not exist") from None
         if "&" in _REFERENCE.sub("", inner):
             raise self.unreadable("a string has an & that stands for nothing")
         self.at = found.end()
         self.skip()
-        return _REFERENCE.sub(_character, inner)
+        return text
 
     def number(self) -> Constant | None:
         found = _NUMBER.match(self.text, self.at)
@@ -115,6 +120,8 @@ class Scanner:
         self.at = found.end()
         self.skip()
         written = found.group()
+        if len(written) > NUMBER_CHARS:
+            raise self.unreadable("the number is too long")
         if found["exponent"]:
             return float(written)
         return Decimal(written) if "." in written else int(written)

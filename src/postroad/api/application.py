@@ -15,7 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
-from postroad.api.own_address import OwnAddress
+from postroad.bootstrap.own_address import OwnAddress
 from postroad.api.pages import PAGES
 from postroad.api.pagination import Cursors
 from postroad.api.problem import CONTENT_TYPE, HttpProblem, of_error, problem

@@ -172,7 +172,7 @@ class MessageEndpoints:
     # --- posting -----------------------------------------------------------------------------------------------
 
     def _post(self, own: Own | None, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
-        rate = self._rate(caller, 1)
+        rate = self.rate(caller, 1)
         if not rate.allowed:
             answer_limited(reply, codec, rate)
             return
@@ -215,7 +215,7 @@ class MessageEndpoints:
                 caller, refusal, len(request.body), lambda answer: _answer_post(reply, JSON_FORM, answer, UNLIMITED)
             )
             return
-        rate = self._rate(caller, len(posts))
+        rate = self.rate(caller, len(posts))
         if not rate.allowed:
             answer_limited(reply, JSON_FORM, rate)
             return
@@ -233,7 +233,7 @@ class MessageEndpoints:
         else:
             self._network.submit_many(caller, postings, lambda at, given: answer.answered(places[at], given))
 
-    def _rate(self, caller: Caller, posts: int) -> RateState:
+    def rate(self, caller: Caller, posts: int) -> RateState:
         """What is left of the organization's allowance after these posts."""
         own = _own_rate(self._network.directory, caller.organization)
         if not own and not self._limiter.per_s:

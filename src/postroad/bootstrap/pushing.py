@@ -22,8 +22,8 @@ def operators_secrets(settings: Settings) -> OperatorsSecrets:
     return OperatorsSecrets(settings.data / SECRETS_FOLDER, os.environ)
 
 
-def push_messages(settings: Settings, network: Network, stack: AsyncExitStack) -> None:
-    """Have messages pushed to the services that want it so, until the stack is closed."""
+def push_messages(settings: Settings, network: Network, stack: AsyncExitStack) -> HttpPusher:
+    """Have messages pushed to the services that want it so, until the stack is closed; what pushes them may push more."""
     pusher = HttpPusher(
         resolver=SystemResolver(),
         clock=network.clock,
@@ -35,3 +35,4 @@ def push_messages(settings: Settings, network: Network, stack: AsyncExitStack) -
     stage = PushStage(network, pusher, operators_secrets(settings), timeout_s=settings.push_timeout_s)
     stack.push_async_callback(stage.close)
     stage.start()
+    return pusher

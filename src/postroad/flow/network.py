@@ -91,9 +91,11 @@ class Network:
         """Post many without waiting; each is answered once, by its place."""
         self._accept.post_many(caller, postings, answered)
 
-    def refuse(self, caller: Caller | None, refusal: Refused, size: int, answered: Answered) -> None:
-        """Record a post that could not be read, and answer it."""
-        self._accept.refuse(caller, None, refusal, answered, size)
+    def refuse(
+        self, caller: Caller | None, refusal: Refused, size: int, answered: Answered, posting: Posting | None = None
+    ) -> None:
+        """Record a post that could not be read, with what is known of it all the same, and answer it."""
+        self._accept.refuse(caller, posting, refusal, answered, size)
 
     async def post(
         self, caller: Caller, message: Message, *, size: int = 0, form: str = "python", idempotency: str = ""

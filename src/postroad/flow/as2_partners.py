@@ -1,0 +1,49 @@
+"""The partnership behind a service that stands for an AS2 partner, with our key at hand.
+
+Kept rule: keys are the operator's and are read for every message, so that a new one holds at once; their text is taken apart
+only when it has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from postroad.core.mediation.as2_stations import Partnership, partnership
+from postroad.core.model.directory import Service
+from postroad.errors import Misconfigured, Refused
+from postroad.ports import Secrets
+
+
+class Partners:
+    def __init__(self, secrets: Secrets, receipt_url: Callable[[], str]) -> None:
+        self._secrets = secrets
+        self._receipt_url = receipt_url  # where partners post asynchronous receipts for what we send
+
+    def of(self, service: Service) -> Partnership:
+        """Raises Misconfigured when our key is not where the profile says, or is none."""
+        as2 = service.as2
+        if as2 is None:
+            raise Misconfigured([f"{service.address} has no section as2; say there what was agreed on"])
+        key_pem = self._secrets.secret(service, as2.key_from) if as2.key_from else ""
+        try:
+            return partnership(as2, key_pem, self._receipt_url())
+        except Refused as refused:
+            raise Misconfigured([f"{as2.key_from}: {refused.detail}"]) from None
+
+
+def may_be_sent(service: Service, url: str) -> bool:
+    """Whether the partner's receipts may be posted there: at its own server, or below an address that was agreed on."""
+    agreed = service.as2.receipt_urls if service.as2 is not None else ()
+    if agreed:
+        return any(_is_below(url, known, urlsplit(known).path) for known in agreed)
+    return service.push is not None and _is_below(url, service.push.url, "")
+
+
+def _is_below(url: str, known: str, path: str) -> bool:
+    try:
+        asked, agreed = urlsplit(url), urlsplit(known)
+        same_server = (asked.scheme, asked.hostname, asked.port) == (agreed.scheme, agreed.hostname, agreed.port)
+    except ValueError:
+        return False
+    return same_server and not asked.username and ".." not in asked.path and asked.path.startswith(path)

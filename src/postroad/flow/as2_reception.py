@@ -1,0 +1,28 @@
+"""All that comes to the network's AS2 address: messages from partners, and receipts for what they were sent.
+
+``as2_receive``   a message is opened, posted and answered with a receipt
+``as2_receipts``  receipts that a partner wants to have later are posted to it
+"""
+
+from __future__ import annotations
+
+from postroad.core.codecs.as2 import BuiltMdn
+from postroad.flow.as2_receipts import ReceiptPost
+from postroad.flow.as2_receive import Incoming, ReceiveStage
+
+
+class Reception:
+    def __init__(self, receiving: ReceiveStage, receipts: ReceiptPost) -> None:
+        self._receiving = receiving
+        self._receipts = receipts
+
+    async def take(self, incoming: Incoming) -> BuiltMdn | None:
+        """What the request is answered with; None: nothing but that it was taken. Raises Refused as ``receive`` does."""
+        receipt = await self._receiving.receive(incoming)
+        if receipt is None or not receipt.url:
+            return receipt.mdn if receipt is not None else None
+        self._receipts.send(receipt.url, receipt.mdn)
+        return None
+
+    async def close(self) -> None:
+        await self._receipts.close()

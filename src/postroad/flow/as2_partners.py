@@ -25,11 +25,11 @@ class Partners:
         as2 = service.as2
         if as2 is None:
             raise Misconfigured([f"{service.address} has no section as2; say there what was agreed on"])
-        key_pem = self._secrets.secret(service, as2.key_from) if as2.key_from else ""
+        key_pem = self._secrets.secret(service, as2.secret_from) if as2.secret_from else ""
         try:
             return partnership(as2, key_pem, self._receipt_url())
         except Refused as refused:
-            raise Misconfigured([f"{as2.key_from}: {refused.detail}"]) from None
+            raise Misconfigured([f"{as2.secret_from}: {refused.detail}"]) from None
 
 
 def may_be_sent(service: Service, url: str) -> bool:

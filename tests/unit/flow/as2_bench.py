@@ -49,7 +49,7 @@ AGREED = As2(
     name="ACME",
     own_name="My Biz",
     certificates=(certificate_pem(partner()),),
-    key_from="file:as2.pem",
+    secret_from="file:as2.pem",
     deliver_to=ORDERS,
 )
 PUSHED = Push(url=URL, authentication=PushAuthentication.NONE)

@@ -38,7 +38,7 @@ def _names(as2: As2) -> tuple[str, str]:
 
 
 def partnership(as2: As2, key_pem: str, receipt_url: str = "") -> Partnership:
-    """``key_pem`` is what ``key_from`` stands for; ``receipt_url`` where asynchronous receipts are to be posted."""
+    """``key_pem`` is what ``secret_from`` stands for; ``receipt_url`` where asynchronous receipts are to be posted."""
     return Partnership(
         own=Station(name=as2.own_name, identities=_identities(key_pem) if key_pem else ()),
         partner=Station(name=as2.name, certificates=tuple([_certificate(pem) for pem in as2.certificates])),

@@ -130,7 +130,7 @@ def _signed(document: _Content, own: Station, agreement: Agreement, at: datetime
     if agreement.sign:
         mic = mic_over(content.raw, agreement.sign)
         content_type, pieces = write_signed(
-            content.head, content.body, own.signer, digest=agreement.sign, at=at, seed=seed, pss=agreement.pss
+            content.head, content.body, own.signer, mic, at=at, seed=seed, pss=agreement.pss
         )
         content = _Content(write_head([("Content-Type", content_type)]), b"".join(pieces))
     elif agreement.compress or agreement.encrypt:

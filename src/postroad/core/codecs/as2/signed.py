@@ -14,7 +14,7 @@ from datetime import datetime
 
 from cryptography.x509 import Certificate
 
-from postroad.core.codecs.as2.mic import micalg
+from postroad.core.codecs.as2.mic import Mic, micalg
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import Identity, Verified, sign, verify
 from postroad.core.codecs.limits import WireLimits
@@ -43,12 +43,14 @@ _SIGNATURE_HEAD = write_head((
 
 
 def write_signed(
-    head: bytes, body: Buffer, signer: Identity, *, digest: str, at: datetime, seed: bytes, pss: bool = False
+    head: bytes, body: Buffer, signer: Identity, mic: Mic, *, at: datetime, seed: bytes, pss: bool = False
 ) -> tuple[str, list[Buffer]]:
-    """An entity signed: the Content-Type that goes with it, and the body in pieces."""
-    signature = sign((head, CRLF, body), (signer,), digest=digest, signed_at=at, pss=pss)
+    """An entity signed: the Content-Type that goes with it, and the body in pieces. ``mic`` is over head, CRLF and body."""
+    signature = sign(
+        (head, CRLF, body), (signer,), digest=mic.algorithm, content_digest=mic.digest, signed_at=at, pss=pss
+    )
     boundary = fresh_boundary((head, body), seed)
-    content_type = f'{_MULTIPART}; micalg={micalg(digest)}; boundary="{boundary.decode()}"'
+    content_type = f'{_MULTIPART}; micalg={micalg(mic.algorithm)}; boundary="{boundary.decode()}"'
     return content_type, write_multipart(((head, body), (_SIGNATURE_HEAD, encoded(signature, "base64"))), boundary)
 
 

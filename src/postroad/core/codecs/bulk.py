@@ -19,7 +19,8 @@ from postroad.core.codecs.json_form import JSON_FORM, read_result, write_result
 from postroad.core.codecs.json_shapes import JsonProblem, JsonResult
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
-from postroad.core.codecs.media import MULTIPART, NDJSON, boundary_of, media_type_of
+from postroad.core.codecs.media import MULTIPART, NDJSON, media_type_of
+from postroad.core.codecs.mime.multipart_type import read_multipart_type
 from postroad.core.model.message import Message, PostResult
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused
@@ -38,7 +39,8 @@ def decode_bulk(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIM
     if kind == NDJSON:
         return _each(_lines(body, limits), lambda line: JSON_FORM.decode_post(line, limits))
     if kind == MULTIPART:
-        return _each(_multipart(boundary_of(content_type), body, limits), lambda part: _decode_part(part, limits))
+        boundary = read_multipart_type(content_type, limits).boundary
+        return _each(_multipart(boundary, body, limits), lambda part: _decode_part(part, limits))
     raise Refused("wire.unsupported", f"{kind[:80]} carries no bulk; use {NDJSON}, {MULTIPART} or {ENVELOPES}")
 
 

@@ -43,6 +43,7 @@ from postroad.flow.trail import TrailStage
 from postroad.ports import Clock, Desk, Step
 
 LEASE_S = 60.0
+_PLAIN = frozenset(PLAIN)
 
 
 class DeliverStage:
@@ -176,7 +177,7 @@ class DeliverStage:
         if has_context(queued):
             delivered = in_context(delivered, queued, directory, self._tokens.veil)
         service = directory.services.get(queued.recipient)
-        if service is not None and service.format in PLAIN:
+        if service is not None and service.format in _PLAIN:
             delivered = _wrapped(delivered, queued, body or b"")
         if directory.cookies:
             delivered = with_cookie(delivered, directory)

@@ -67,6 +67,8 @@ def own_form(content_type: str, body: bytes) -> Own | None:
         return _JSON  # what most posts are
     if kind == "text/xml" and first == b"<" and body.find(_OURS, 0, _LOOK) >= 0 and body.find(_SOAP_12, 0, _LOOK) < 0:
         return _SOAP
+    if kind == ENVELOPES and first >= b"\x80":
+        return _ENVELOPE
     if kind not in CODECS and kind != "application/xml":
         return _undeclared(kind, body)
     found = _found(body)
@@ -76,7 +78,7 @@ def own_form(content_type: str, body: bytes) -> Own | None:
     return Own(codec, _note(kind, codec, found)) if codec is not None else None
 
 
-_JSON, _SOAP = Own(JSON_FORM), Own(SOAP11)
+_JSON, _SOAP, _ENVELOPE = Own(JSON_FORM), Own(SOAP11), Own(ENVELOPE_FORM)
 
 
 def is_plain_after_all(codec: Codec, body: bytes) -> bool:

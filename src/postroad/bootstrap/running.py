@@ -115,7 +115,7 @@ async def open_network(
         transformer = host_services(network, stack)
         own_address = OwnAddress(settings)
         partners = as2_partners(settings, own_address)
-        pusher = push_messages(settings, network, stack)
+        pusher = push_messages(settings, network, partners, stack)
         yield RunningNetwork(
             network=network,
             authenticator=Authenticator(network.configuration.directory, passwords, clock),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,6 +19,7 @@ from postroad.core.delivery.pushing import PushAnswer, PushRequest
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import As2, DeliveryMode, Push, PushAuthentication, Service, Visibility
 from postroad.core.model.journal import Entry, decode
+from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.model.polling import PollRequest
 from postroad.errors import Misconfigured, Refused
 from postroad.flow.as2_partners import Partners
@@ -26,6 +27,7 @@ from postroad.flow.as2_receipts import ReceiptPost
 from postroad.flow.as2_receive import Incoming, ReceiveStage
 from postroad.flow.as2_reception import Reception
 from postroad.flow.configure import saving
+from postroad.flow.push import PushStage
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.core.codecs.cms.people import clerk, partner
 
@@ -107,6 +109,7 @@ class Posts:
     """Instead of the Internet: keeps what is pushed, and answers as it is told to."""
 
     answers: list[PushAnswer] = field(default_factory=list)
+    answering: Callable[[PushRequest], PushAnswer] = lambda request: PushAnswer(status=200)
     requests: list[PushRequest] = field(default_factory=list)
 
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
@@ -119,7 +122,7 @@ class Posts:
         async with self.changed:
             self.requests.append(request)
             self.changed.notify_all()
-        return self.answers.pop(0) if self.answers else PushAnswer(status=200)
+        return self.answers.pop(0) if self.answers else self.answering(request)
 
     async def close(self) -> None:
         """There is nothing to close."""
@@ -133,6 +136,7 @@ class As2Bench:
     secrets: OneKey
     posts: Posts
     reception: Reception
+    pushing: PushStage
     http_caller: Caller | None = None
     charged: list[str] = field(default_factory=list)
     limited: bool = False
@@ -167,6 +171,35 @@ class As2Bench:
         verdict = judge_mdn(await self.receipt_for(built), built.sent)
         assert verdict.acknowledged, verdict.reason
 
+    async def post(self, body: bytes = DOCUMENT, **more: Any) -> str:
+        """Have our side send something to the partner."""
+        part = Part(id="1", content_type="application/edi-x12", data=body)
+        message = Message(to=(Recipient(ACME),), parts=(part,), **more)
+        return (await self.running.network.post(self.orders, message)).session
+
+    async def stop(self, session: str) -> Any:
+        """What became of a message at its last stop."""
+        await self.running.network.indexed()
+        history = await self.running.network.trace(session, None)
+        assert history is not None
+        return history.messages[0].copies[0].stops[-1]
+
+    async def ends(self, session: str, state: str) -> Any:
+        """Wait until the message has come to this state."""
+        for _ in range(500):
+            if (stop := await self.stop(session)).state == state:
+                return stop
+            await asyncio.sleep(0.02)
+        raise AssertionError(f"it has not come to {state}: {stop}")
+
+    async def until(self, holds: Callable[[list[Any]], bool]) -> None:
+        """Wait until the journal has what is looked for."""
+        for _ in range(500):
+            if holds(await self.entries(object)):
+                return
+            await asyncio.sleep(0.02)
+        raise AssertionError("it did not come true in time")
+
     async def delivered(self) -> list[Any]:
         return await self.running.network.poll(self.orders, PollRequest(max=100))
 
@@ -193,12 +226,17 @@ async def as2_bench() -> AsyncIterator[As2Bench]:
         partners = Partners(secrets, lambda: "https://net.example/as2")
         receiving = ReceiveStage(running.network, partners, DEFAULT_LIMITS)
         reception = Reception(receiving, ReceiptPost(posts, 5.0))
-        yield As2Bench(
+        pushing = PushStage(running.network, posts, secrets, partners=partners)
+        at = As2Bench(
             running=running,
             orders=await running.register(ORDERS, visibility=Visibility.PUBLIC),
             acme=await running.register(ACME, format="as2", delivery=DeliveryMode.PUSH, push=PUSHED, as2=AGREED),
             secrets=secrets,
             posts=posts,
             reception=reception,
+            pushing=pushing,
         )
+        pushing.start()
+        yield at
+        await pushing.close()
         await reception.close()

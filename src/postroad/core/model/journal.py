@@ -213,7 +213,7 @@ class DeliveryAttempted(Struct, gc=False, frozen=True, array_like=True, tag_fiel
 
     @property
     def reason(self) -> str:
-        return f"push failed: {self.fault}"
+        return self.fault if 200 <= self.status < 300 else f"push failed: {self.fault}"
 
 
 class DeliveryTranslated(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.translated"):

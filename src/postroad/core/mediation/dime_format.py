@@ -45,7 +45,9 @@ def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
         mark=mark_of(parts),
         envelope=root.pieces,
         action=action_of(wire),
-        chunked=tuple([index for index, record in enumerate(others, first) if record.chunks]),
+        chunked=tuple(
+            [max(0, index) for index, record in enumerate(records, len(parts) - len(records)) if record.chunks]
+        ),
     )
     return Taken(format=Format.DIME, parts=parts, setting=setting, header=root.header, notes=message.tolerated)
 

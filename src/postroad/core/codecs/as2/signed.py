@@ -7,14 +7,13 @@ gateway may have changed are tried the other way, and then what verifies is what
 from __future__ import annotations
 
 import re
-from binascii import Error as NotBase64
-from binascii import a2b_base64
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from cryptography.x509 import Certificate
 
 from postroad.core.codecs.as2.mic import Mic, micalg
+from postroad.core.codecs.as2.pkcs7_content import pkcs7_in
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import Identity, Verified, sign, verify
 from postroad.core.codecs.limits import WireLimits
@@ -32,7 +31,6 @@ from postroad.errors import Refused
 
 CRLF = b"\r\n"
 _BARE_LF = re.compile(rb"(?<!\r)\n")
-_SEQUENCE = 0x30  # what every DER or BER signature begins with, and no base64 of one does
 _MULTIPART = 'multipart/signed; protocol="application/pkcs7-signature"'
 _SIGNATURES = ("application/pkcs7-signature", "application/x-pkcs7-signature")
 _SIGNATURE_HEAD = write_head((
@@ -74,17 +72,7 @@ def _signed_parts(multipart: Multipart, limits: WireLimits) -> tuple[Entity, Buf
     if len(multipart.parts) != 2 or media_type_of(multipart.parts[1].content_type) not in _SIGNATURES:
         raise Refused("as2.malformed", "A signed message has two parts, and the second one is its pkcs7-signature")
     entity, signature = multipart.parts
-    return entity, _without_base64(signature.data(limits))
-
-
-def _without_base64(signature: Buffer) -> Buffer:
-    """Some products encode the signature and do not say so."""
-    if not signature or signature[0] == _SEQUENCE:
-        return signature
-    try:
-        return a2b_base64(signature)
-    except NotBase64:
-        return signature
+    return entity, pkcs7_in(signature, limits)
 
 
 def _candidates(entity: Entity) -> Iterator[Buffer]:

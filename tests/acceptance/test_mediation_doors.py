@@ -173,3 +173,25 @@ async def test_a_program_posts_bytes_and_takes_the_next_message(network: Mediate
             assert seller.next_message() is None
 
     await asyncio.to_thread(receive)
+
+
+async def test_a_bulk_may_hold_posts_in_any_format(network: Mediated) -> None:
+    parts = [
+        b'Content-Type: application/json\r\n\r\n{"to":["%b"],"documents":[{"text":"own"}]}'
+        % polling(Format.MIME).encode(),
+        b"Content-Type: text/csv\r\nPostroad-To: %b\r\nPostroad-Topic: prices\r\n\r\na;b"
+        % polling(Format.MIME).encode(),
+        b"Content-Type: text/csv\r\nPostroad-Colour: red\r\n\r\na;b",
+        b"Content-Type: text/xml\r\n\r\n" + ENVELOPE % SOAP_11,
+    ]
+    body = b"".join(b"--x\r\n%b\r\n" % part for part in parts) + b"--x--\r\n"
+    kind = ("Content-Type", "multipart/mixed; boundary=x")
+    for _ in range(2):  # with the same key the same answers, and no message twice
+        answer = await network.ask(
+            polling(Format.JSON), "POST", "/v1/messages/bulk", body, [kind, ("Idempotency-Key", "b1")]
+        )
+        told = [one.get("code", "accepted") for one in msgspec.json.decode(answer.body)]
+        assert told == ["accepted", "accepted", "wire.malformed", "recipient.missing"]
+    first, second = await network.polled(polling(Format.MIME), Format.MIME)
+    assert (first.body, second.body) == (b"own", b"a;b")
+    assert (second.content_type, second.header("postroad-topic")) == ("text/csv", "prices")

@@ -15,10 +15,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from postroad.api.answers import answer_limited, answer_refused, answer_unavailable, rate_headers
 from postroad.api.asked import asked
-from postroad.api.bulk import BulkAnswer
+from postroad.api.bulk import BulkAnswer, read_bulk
 from postroad.api.error_page import serve_error_page
 from postroad.api.http.request import FastHandler, FastRoute, FastRoutes, Reply, Request
 from postroad.api.plain_messages import (
@@ -31,7 +32,6 @@ from postroad.api.plain_messages import (
     wire_of,
 )
 from postroad.core.admission.rate import UNLIMITED, RateLimiter, RateState
-from postroad.core.codecs.bulk import decode_bulk
 from postroad.core.codecs.codec import Codec
 from postroad.core.codecs.detect import Own, answer_codec, codec_for, is_plain_after_all, operation_in, own_form
 from postroad.core.codecs.envelope import ENVELOPE_FORM
@@ -41,7 +41,7 @@ from postroad.core.codecs.schema import MESSAGES_XSD, wsdl
 from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
 from postroad.core.model.caller import Caller
 from postroad.core.model.journal import Came
-from postroad.core.model.message import Delivered, Message, PostResult
+from postroad.core.model.message import Delivered, PostResult
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused, Unavailable
@@ -209,7 +209,7 @@ class MessageEndpoints:
         try:
             if asked(request).idempotency is not None:
                 check_idempotency_key(asked(request).idempotency or "")
-            posts = decode_bulk(content_type, request.body, self._bulk_limits)
+            posts = read_bulk(content_type, request.body, self._bulk_limits)
         except Refused as refusal:
             self._network.refuse(
                 caller, refusal, len(request.body), lambda answer: _answer_post(reply, JSON_FORM, answer, UNLIMITED)
@@ -222,11 +222,11 @@ class MessageEndpoints:
         answer = BulkAnswer(reply, content_type, len(posts), rate_headers(rate))
         postings: list[Posting] = []
         places: list[int] = []
-        for place, message in enumerate(posts):
-            if isinstance(message, Refused):
-                self._network.refuse(caller, message, 0, partial(answer.answered, place))
+        for place, post in enumerate(posts):
+            if isinstance(post, Refused):
+                self._network.refuse(caller, post, 0, partial(answer.answered, place))
             else:
-                postings.append(_bulk_posting(message, asked(request).idempotency, place))
+                postings.append(_with_key(post, asked(request).idempotency, place))
                 places.append(place)
         if len(places) == len(posts):
             self._network.submit_many(caller, postings, answer.answered)
@@ -342,12 +342,12 @@ class MessageEndpoints:
         return task
 
 
-def _bulk_posting(message: Message, key: str | None, place: int) -> Posting:
-    size = sum([len(part.data) for part in message.parts])
+def _with_key(posting: Posting, key: str | None, place: int) -> Posting:
+    """A key for the call is one for each message in its place."""
     if key is None:
-        return Posting(message, size, "bulk")
-    # A key for the call is one for each message in its place.
-    return Posting(message, size, "bulk", f"{key}/{place}", fingerprint(msgspec.msgpack.encode(message)))
+        return posting
+    mark = fingerprint(msgspec.msgpack.encode(posting.message))
+    return replace(posting, idempotency=f"{key}/{place}", fingerprint=mark)
 
 
 def _own_rate(directory: Directory, organization: str) -> int:

@@ -12,6 +12,7 @@ from postroad.flow.as2_partners import Partners
 from postroad.flow.as2_receipts import ReceiptPost
 from postroad.flow.as2_receive import ReceiveStage
 from postroad.flow.as2_reception import Reception
+from postroad.flow.as2_returned import ReturnStage
 from postroad.flow.network import Network
 from postroad.ports import Pusher
 
@@ -27,6 +28,7 @@ def receive_as2(
 ) -> Reception:
     """The reception, which ends with the stack."""
     receiving = ReceiveStage(network, partners, WireLimits(body_bytes=settings.message_bytes))
-    reception = Reception(receiving, ReceiptPost(pusher, settings.push_timeout_s))
+    returned = ReturnStage(network, partners)
+    reception = Reception(receiving, ReceiptPost(pusher, settings.push_timeout_s), returned)
     stack.push_async_callback(reception.close)
     return reception

@@ -6,13 +6,17 @@ only when it has changed.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from postroad.core.mediation.as2_stations import Partnership, partnership
+from postroad.core.mediation.as2_stations import Partnership, partner_between, partnership
 from postroad.core.model.directory import Service
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured, Refused
 from postroad.ports import Secrets
+
+log = logging.getLogger(__name__)
 
 
 class Partners:
@@ -30,6 +34,22 @@ class Partners:
             return partnership(as2, key_pem, self._receipt_url())
         except Refused as refused:
             raise Misconfigured([f"{as2.secret_from}: {refused.detail}"]) from None
+
+    def between(self, directory: Directory, partner: str, own: str) -> tuple[Service, Partnership]:
+        """Whoever sends under these names; raises Refused where nobody does, or our key is not at hand."""
+        service = partner_between(directory, partner, own)
+        if service is None:
+            raise Refused(
+                "as2.partner-unknown",
+                f"{partner!r} has no agreement with {own!r} here; check both names, letter by letter",
+            )
+        try:
+            return service, self.of(service)
+        except Misconfigured as fault:
+            log.error("nothing can be received from %s: %s", service.address, fault)
+            raise Refused(
+                "as2.unexpected-processing-error", "Our key is not at hand; please try again later, and tell us"
+            ) from None
 
 
 def may_be_sent(service: Service, url: str) -> bool:

@@ -8,7 +8,6 @@ the receipt it asked for. Only where none can be made, or trying again is all it
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -31,7 +30,7 @@ from postroad.core.codecs.as2 import (
 )
 from postroad.core.codecs.as2.headers import Headers
 from postroad.core.codecs.limits import WireLimits
-from postroad.core.mediation.as2_stations import Partnership, partner_between
+from postroad.core.mediation.as2_stations import Partnership
 from postroad.core.mediation.mime_format import take_entity
 from postroad.core.mediation.nouns import Wire
 from postroad.core.mediation.setting import packed
@@ -43,7 +42,7 @@ from postroad.core.model.journal import Came
 from postroad.core.model.message import Message, Recipient
 from postroad.core.model.refusals import REFUSALS
 from postroad.core.projection.project import idempotency_key
-from postroad.errors import Misconfigured, Refused
+from postroad.errors import Refused
 from postroad.flow.as2_partners import Partners, may_be_sent
 from postroad.flow.network import Network
 from postroad.flow.posting import Answer, Posting, posted_at
@@ -51,8 +50,6 @@ from postroad.flow.posting import Answer, Posting, posted_at
 HANDLE_MOST = 255
 UNPROVEN_PER_S = 5  # refusals in a partner's name that nobody has proven to come from it
 PASSING = frozenset({429, 503, 507})  # statuses that say: the same again, later
-
-log = logging.getLogger(__name__)
 
 
 class Incoming(NamedTuple):
@@ -89,8 +86,7 @@ class ReceiveStage:
     async def receive(self, incoming: Incoming) -> Receipt | None:
         """Take a message; the receipt for it, None where none is wanted. Raises Refused where no receipt can say it."""
         heading = read_heading(incoming.headers)
-        service = self._partner(heading.sender, heading.recipient)
-        partnership = self._partnership(service)
+        service, partnership = self._partners.between(self._network.directory, heading.sender, heading.recipient)
         try:
             session, mic = await self._taken(service, partnership, heading, incoming)
             disposition, about = PROCESSED, session
@@ -103,24 +99,6 @@ class ReceiveStage:
             return None
         mdn = await asyncio.to_thread(_receipt, heading, partnership, disposition, mic, about)
         return Receipt(mdn, heading.wish.url)
-
-    def _partner(self, sender: str, recipient: str) -> Service:
-        service = partner_between(self._network.directory, sender, recipient)
-        if service is None:
-            raise Refused(
-                "as2.partner-unknown",
-                f"{sender!r} has no agreement with {recipient!r} here; check both names, letter by letter",
-            )
-        return service
-
-    def _partnership(self, service: Service) -> Partnership:
-        try:
-            return self._partners.of(service)
-        except Misconfigured as fault:
-            log.error("%s cannot be received from: %s", service.address, fault)
-            raise Refused(
-                "as2.unexpected-processing-error", "Our key is not at hand; please try again later, and tell us"
-            ) from None
 
     async def _taken(
         self, service: Service, partnership: Partnership, heading: Heading, incoming: Incoming

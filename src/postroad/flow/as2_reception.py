@@ -2,22 +2,30 @@
 
 ``as2_receive``   a message is opened, posted and answered with a receipt
 ``as2_receipts``  receipts that a partner wants to have later are posted to it
+``as2_returned``  a receipt for what we sent is judged, and ends the wait for it
 """
 
 from __future__ import annotations
 
-from postroad.core.codecs.as2 import BuiltMdn
+import asyncio
+
+from postroad.core.codecs.as2 import BuiltMdn, is_mdn
 from postroad.flow.as2_receipts import ReceiptPost
 from postroad.flow.as2_receive import Incoming, ReceiveStage
+from postroad.flow.as2_returned import ReturnStage
 
 
 class Reception:
-    def __init__(self, receiving: ReceiveStage, receipts: ReceiptPost) -> None:
+    def __init__(self, receiving: ReceiveStage, receipts: ReceiptPost, returned: ReturnStage) -> None:
         self._receiving = receiving
         self._receipts = receipts
+        self._returned = returned
 
     async def take(self, incoming: Incoming) -> BuiltMdn | None:
-        """What the request is answered with; None: nothing but that it was taken. Raises Refused as ``receive`` does."""
+        """What the request is answered with; None: nothing but that it was taken. Raises Refused where only HTTP can say it."""
+        if await asyncio.to_thread(is_mdn, incoming.headers, incoming.body):
+            await self._returned.take(incoming.headers, incoming.body)
+            return None
         receipt = await self._receiving.receive(incoming)
         if receipt is None or not receipt.url:
             return receipt.mdn if receipt is not None else None

@@ -84,6 +84,17 @@ class DeliverStage:
                 return await self._trail.traced(claimed, delivered, directory) if request.trace else delivered
             await patience.wait(self._desk.arrival(service.gcid, left_s))
 
+    async def waiting(self, token: str, receiver: str) -> Delivered | None:
+        """A delivery as it was handed out to its receiver; None once it has come to its end.
+
+        Raises Refused when the token is not one that this receiver was given.
+        """
+        found = await self._answers.delivery(token, receiver)
+        if found.state is not State.QUEUED:
+            return None
+        [body] = await self._desk.bodies([found.queued])
+        return self._delivered(found.queued, body, self._directory())
+
     async def settle(self, caller: Caller, settlement: Settlement) -> SettlementResult:
         """Acknowledge leased deliveries, or give them back; each token gets its own answer."""
         service = _receiver(caller)

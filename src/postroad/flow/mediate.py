@@ -81,7 +81,7 @@ class MediateStage:
         format = plain_format(service)
         if format is None:
             return [Handed(delivered) for delivered in waiting]
-        handed = [Handed(delivered, _given(delivered, format)) for delivered in waiting]
+        handed = [Handed(delivered, given_in(delivered, format)) for delivered in waiting]
         fitting = await asyncio.gather(*[self._noted(service, format, one) for one in handed])
         return [one for one, fits in zip(handed, fitting, strict=True) if fits]
 
@@ -109,7 +109,8 @@ class MediateStage:
         return number
 
 
-def _given(delivered: Delivered, format: Format) -> Given:
+def given_in(delivered: Delivered, format: Format) -> Given:
+    """The delivery in a plain format, with the same bytes each time."""
     setting = unpacked(delivered.setting) if isinstance(delivered, Wrapped) and delivered.setting else None
     return give(outgoing(delivered, setting, seed_of(delivered.session, delivered.recipient_gcid)), format)
 

@@ -127,6 +127,10 @@ class Network:
             request = replace(request, wait_s=max(0.0, request.wait_s - (self.clock.monotonic() - began)))
         return []
 
+    async def waiting(self, token: str, receiver: str) -> Delivered | None:
+        """A delivery that was handed out to this receiver (GCID) and is not settled yet; None when it is."""
+        return await self._deliver.waiting(token, receiver)
+
     async def settle(self, caller: Caller, settlement: Settlement) -> SettlementResult:
         return await self._deliver.settle(caller, settlement)
 

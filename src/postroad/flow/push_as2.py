@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -26,6 +27,7 @@ from postroad.ports import Clock, Pusher, Randomness, Secrets
 DOMAIN = "postroad"
 SUBJECT_MOST = 200
 WAITING = "the asynchronous receipt is still to come"
+NO_RECEIPT = "the partner sent no receipt that counts, though"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _MESSAGE_ID = re.compile(r"<?([0-9a-f.]+)@postroad>?")
 
@@ -60,8 +62,14 @@ class As2Pushes:
     async def push(self, service: Service, handed: Handed) -> PushAnswer:
         """One attempt; raises Misconfigured when our key or the profile lacks what it takes."""
         partnership = self._partners.of(service)
+        if service.push is not None and handed.delivered.attempt > service.push.tries:
+            return PushAnswer(status=None, fault=f"{NO_RECEIPT} it was sent {service.push.tries} times", final=True)
+        if handed.given is None:
+            raise Misconfigured(["The message is not in the format AS2"])
         try:
-            built = await self.built(partnership, handed)
+            built = await asyncio.to_thread(
+                built_for, partnership, handed.delivered, handed.given, self._clock.now_us(), self._randomness.bytes
+            )
         except Refused as refusal:
             return PushAnswer(status=None, fault=f"the AS2 message cannot be made: {refusal}")
         answer = await self._pusher.push(
@@ -71,13 +79,6 @@ class As2Pushes:
             return answer
         return await asyncio.to_thread(_judged, service, partnership, built.sent, answer)
 
-    async def built(self, partnership: Partnership, handed: Handed) -> Built:
-        """The message as it is sent now; what its receipt must confirm is the same every time."""
-        if handed.given is None:
-            raise Misconfigured(["The message is not in the format AS2"])
-        now = datetime.fromtimestamp(self._clock.now_us() / 1_000_000, UTC)
-        return await asyncio.to_thread(_build, partnership, handed.delivered, handed.given, now, self._randomness)
-
     def _headers(self, service: Service, handed: Handed, built: Built) -> dict[str, str]:
         headers = {name.lower(): value for name, value in built.headers}
         if service.push is not None and service.push.authentication is PushAuthentication.SIGNATURE:
@@ -86,9 +87,10 @@ class As2Pushes:
         return headers
 
 
-def _build(
-    partnership: Partnership, delivered: Delivered, given: Given, now: datetime, randomness: Randomness
+def built_for(
+    partnership: Partnership, delivered: Delivered, given: Given, now_us: int, randomness: Callable[[int], bytes]
 ) -> Built:
+    """The message as it is sent now; what its receipt must confirm is the same every time. Takes long: done off the loop."""
     own, partner, agreement = partnership
     return build(
         given.entity_head,
@@ -97,10 +99,10 @@ def _build(
         partner,
         agreement,
         message_id=message_id_of(delivered),
-        at=now,
+        at=datetime.fromtimestamp(now_us / 1_000_000, UTC),
         subject=_CONTROL.sub(" ", delivered.topic[:SUBJECT_MOST]).strip(),
         boundary_seed=delivered.token.encode(),
-        randomness=randomness.bytes,
+        randomness=randomness,
     )
 
 

@@ -26,6 +26,7 @@ from postroad.flow.as2_partners import Partners
 from postroad.flow.as2_receipts import ReceiptPost
 from postroad.flow.as2_receive import Incoming, ReceiveStage
 from postroad.flow.as2_reception import Reception
+from postroad.flow.as2_returned import ReturnStage
 from postroad.flow.configure import saving
 from postroad.flow.push import PushStage
 from postroad.testing.network import MemoryNetwork, memory_network
@@ -225,7 +226,7 @@ async def as2_bench() -> AsyncIterator[As2Bench]:
         secrets, posts = OneKey(), Posts()
         partners = Partners(secrets, lambda: "https://net.example/as2")
         receiving = ReceiveStage(running.network, partners, DEFAULT_LIMITS)
-        reception = Reception(receiving, ReceiptPost(posts, 5.0))
+        reception = Reception(receiving, ReceiptPost(posts, 5.0), ReturnStage(running.network, partners))
         pushing = PushStage(running.network, posts, secrets, partners=partners)
         at = As2Bench(
             running=running,

@@ -12,7 +12,7 @@ from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.mediation.translating import take
 from postroad.core.model.formats import Format
 from postroad.core.model.journal import Came, MessagePosted, decode
-from tests.acceptance.mediated import FORMATS, Answered, Mediated, network, parts_in, polling, receiving
+from tests.acceptance.mediated import FORMATS, JSON, OWN, Answered, Mediated, network, parts_in, polling, receiving
 
 __all__ = ["network", "receiving"]  # the fixtures
 
@@ -137,11 +137,42 @@ async def test_the_next_message_comes_as_itself(network: Mediated) -> None:
     assert (await network.polled(polling(Format.MIME), Format.MIME)) == []
 
 
-async def test_the_next_message_may_be_asked_for_in_an_own_form(network: Mediated) -> None:
+async def test_messages_may_be_asked_for_in_an_own_form(network: Mediated) -> None:
+    for form, codec in OWN.items():
+        await posted_as(network, b"a;b", ("Content-Type", "text/csv"), ("Postroad-To", polling(Format.DIME)))
+        accept = [*JSON, ("Accept", codec.media_type)]
+        answer = await network.ask(polling(Format.DIME), "POST", "/v1/poll", b"{}", accept)
+        [delivered] = codec.decode_delivered(answer.body)
+        assert delivered.parts[0].data == b"a;b", form
+        await network.acknowledge(polling(Format.DIME), [delivered.token])
     await posted_as(network, b"a;b", ("Content-Type", "text/csv"), ("Postroad-To", polling(Format.DIME)))
-    accept = [("Accept", "text/xml")]
-    answer = await network.ask(polling(Format.DIME), "GET", "/v1/messages/next", headers=accept)
+    answer = await network.ask(polling(Format.DIME), "GET", "/v1/messages/next", headers=[("Accept", "text/xml")])
     assert parts_in(answer.wire, Format.SOAP11)[0].data == b"a;b"
+
+
+async def test_asking_for_the_head_takes_no_message(network: Mediated) -> None:
+    await posted_as(network, b"a;b", ("Content-Type", "text/csv"), ("Postroad-To", polling(Format.DIME)))
+    for _ in range(2):
+        assert (await network.ask(polling(Format.DIME), "HEAD", "/v1/messages/next")).status == 415
+    answer = await network.ask(polling(Format.DIME), "GET", "/v1/messages/next")
+    assert (answer.status, dict(answer.headers)["cache-control"]) == (200, "no-store")
+
+
+async def test_the_soap_address_takes_envelopes_of_others_with_attachments_or_without(network: Mediated) -> None:
+    to = ("Postroad-To", polling(Format.MIME))
+    plain = await network.ask(
+        polling(Format.JSON), "POST", "/soap", ENVELOPE % SOAP_12, [to, ("Content-Type", "application/soap+xml")]
+    )
+    assert (plain.status, b"PostResponse" in plain.body) == (200, True), plain.body
+    body = b"--x\r\nContent-Type: text/xml\r\n\r\n%b\r\n--x\r\n\r\nnote\r\n--x--\r\n" % (ENVELOPE % SOAP_11)
+    kind = ("Content-Type", "multipart/related; type=text/xml; boundary=x")
+    attached = await network.ask(polling(Format.JSON), "POST", "/soap", body, [to, kind])
+    assert (attached.status, b"PostResponse" in attached.body) == (200, True), attached.body
+    file = await network.ask(polling(Format.JSON), "POST", "/soap", b"a;b", [to, ("Content-Type", "text/csv")])
+    assert (file.status, b"Send SOAP" in file.body) == (500, True), file.body
+    first, second = await network.polled(polling(Format.MIME), Format.MIME)
+    assert [part.data for part in take(first).parts] == [b"<order/>"]
+    assert [part.data for part in take(second).parts] == [b"<order/>", b"note"]
 
 
 @pytest.mark.parametrize("query", ["wait=soon", "wait=61", "lease=-1", "wait=nan", "colour=red"])

@@ -64,6 +64,7 @@ FORMS = {
 OWN: dict[str, Codec] = {"json": JSON_FORM, "envelope": ENVELOPE_FORM, "soap11": SOAP11, "soap12": SOAP12}
 
 Served = Callable[[Caller, Request, Reply, Codec], None]
+Find = Callable[[Request], tuple[Codec, Served]]
 
 
 class HandingOut(NamedTuple):
@@ -99,12 +100,12 @@ class MessageEndpoints:
 
     def routes(self) -> FastRoutes:
         return {
-            (b"POST", b"/v1/messages"): FastRoute(self._posting, self._message_bytes),
+            (b"POST", b"/v1/messages"): FastRoute(self._serving(self._find_post), self._message_bytes),
             (b"GET", b"/v1/messages/next"): FastRoute(self._authenticated(self._next), 0),
             (b"POST", b"/v1/messages/bulk"): FastRoute(self._authenticated(self._bulk), self._bulk_bytes),
-            (b"POST", b"/v1/poll"): FastRoute(self._serving(self._poll), REQUEST_BYTES),
-            (b"POST", b"/v1/ack"): FastRoute(self._serving(self._settle), REQUEST_BYTES),
-            (b"POST", b"/soap"): FastRoute(self._serving(self._soap), self._message_bytes),
+            (b"POST", b"/v1/poll"): FastRoute(self._serving(_in_own_form(self._poll)), REQUEST_BYTES),
+            (b"POST", b"/v1/ack"): FastRoute(self._serving(_in_own_form(self._settle)), REQUEST_BYTES),
+            (b"POST", b"/soap"): FastRoute(self._serving(self._find_operation, SOAP11), self._message_bytes),
             (b"GET", b"/soap"): FastRoute(self._wsdl, 0),
             (b"GET", b"/soap/messages.xsd"): FastRoute(_xsd, 0),
             (b"GET", b"/docs/errors"): FastRoute(serve_error_page, 0),
@@ -118,25 +119,36 @@ class MessageEndpoints:
 
     # --- who is asking, and in which form ----------------------------------------------------------------------
 
-    def _serving(self, served: Served) -> FastHandler:
-        """Find the wire form first, so that even a missing password is answered in it."""
+    def _serving(self, find: Find, usual: Codec = JSON_FORM) -> FastHandler:
+        """Find out in which form to answer first, so that even a missing password is answered in it."""
 
         def handler(request: Request, reply: Reply) -> None:
-            codec: Codec = JSON_FORM
+            codec = usual
             try:
-                codec = codec_for(asked(request).content_type, request.body)
+                codec, served = find(request)
                 self._as_caller(request, reply, codec, served)
             except Refused as refusal:
                 answer_refused(reply, codec, refusal)
             except Exception:
-                self._failed(request, reply, codec)
+                log.exception("%s %s failed", request.method.decode(), request.path.decode("latin-1"))
+                if not reply.answered:
+                    answer_refused(reply, codec, Refused("internal", "The request was not carried out; try again"))
 
         return handler
 
-    def _failed(self, request: Request, reply: Reply, codec: Codec) -> None:
-        log.exception("%s %s failed", request.method.decode(), request.path.decode("latin-1"))
-        if not reply.answered:
-            answer_refused(reply, codec, Refused("internal", "The request was not carried out; try again"))
+    def _find_post(self, request: Request) -> tuple[Codec, Served]:
+        """A post in any form or format."""
+        known = asked(request)
+        own = None if known.is_plain else own_form(known.content_type, request.body)
+        codec = own.codec if own else answer_form(known.accept, known.content_type, request.body)
+        return codec, partial(self._post, own)
+
+    def _find_operation(self, request: Request) -> tuple[Codec, Served]:
+        """At the one SOAP address the element in the Body says what is wanted; an envelope of others is a post."""
+        codec, post = self._find_post(request)
+        if codec not in (SOAP11, SOAP12):
+            raise Refused("wire.unsupported", "Send SOAP 1.1 or 1.2 here, JSON to /v1/messages")
+        return codec, {"Poll": self._poll, "Acknowledge": self._settle}.get(operation_in(request.body), post)
 
     def _authenticated(self, served: Served) -> FastHandler:
         return lambda request, reply: self._as_caller(request, reply, JSON_FORM, served)
@@ -155,19 +167,6 @@ class MessageEndpoints:
             served(caller, request, reply, codec)
         except Refused as refusal:
             answer_refused(reply, codec, refusal)
-
-    def _posting(self, request: Request, reply: Reply) -> None:
-        """A post in any form or format: find out which, so that it is answered in its own."""
-        codec: Codec = JSON_FORM
-        try:
-            known = asked(request)
-            own = None if known.is_plain else own_form(known.content_type, request.body)
-            codec = own.codec if own else answer_form(known.accept, known.content_type, request.body)
-            self._as_caller(request, reply, codec, partial(self._post, own))
-        except Refused as refusal:
-            answer_refused(reply, codec, refusal)
-        except Exception:
-            self._failed(request, reply, codec)
 
     # --- posting -----------------------------------------------------------------------------------------------
 
@@ -251,6 +250,9 @@ class MessageEndpoints:
 
     def _next(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
         """The next message as itself."""
+        if request.method == b"HEAD":
+            answer_refused(reply, codec, Refused("wire.unsupported", "Messages are taken with GET, which leases them"))
+            return
         plain = wants_plain(caller, asked(request).accept)
         if caller.service is not None and not plain:
             codec = OWN.get(caller.service.format, codec)
@@ -310,15 +312,6 @@ class MessageEndpoints:
 
     # --- SOAP --------------------------------------------------------------------------------------------------
 
-    def _soap(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
-        """One address for every operation; the element in the Body says which."""
-        if codec not in (SOAP11, SOAP12):
-            answer_refused(reply, codec, Refused("wire.unsupported", "Send SOAP 1.1 or 1.2 here, JSON to /v1/messages"))
-            return
-        post = partial(self._post, None if asked(request).is_plain else Own(codec))
-        served = {"Poll": self._poll, "Acknowledge": self._settle}.get(operation_in(request.body), post)
-        served(caller, request, reply, codec)
-
     def _wsdl(self, request: Request, reply: Reply) -> None:
         """The WSDL, for this very address unless the operator has named a public one."""
         host = (request.header(b"host") or b"localhost").decode("latin-1")
@@ -340,6 +333,10 @@ class MessageEndpoints:
         self._running.add(task)
         task.add_done_callback(ended)
         return task
+
+
+def _in_own_form(served: Served) -> Find:
+    return lambda request: (codec_for(asked(request).content_type, request.body), served)
 
 
 def _with_key(posting: Posting, key: str | None, place: int) -> Posting:

@@ -78,10 +78,9 @@ def _signed_parts(multipart: Multipart, limits: WireLimits) -> tuple[Entity, Buf
 def _candidates(entity: Entity) -> Iterator[Buffer]:
     """The bytes that may have been signed: as they came; with CRLF in the header; with CRLF everywhere."""
     yield entity.raw
-    head = _BARE_LF.sub(CRLF, entity.head)
-    first = b"".join((head, CRLF, entity.body))
-    if first != entity.raw:
-        yield first
-    everywhere = _BARE_LF.sub(CRLF, first)
-    if everywhere != first:
+    with_head = b"".join((_BARE_LF.sub(CRLF, entity.head), CRLF, entity.body))
+    if len(with_head) != len(entity.raw):
+        yield with_head
+    everywhere = _BARE_LF.sub(CRLF, with_head)
+    if len(everywhere) != len(with_head):
         yield everywhere

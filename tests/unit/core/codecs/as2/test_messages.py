@@ -345,9 +345,11 @@ def test_a_message_larger_than_allowed_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "agreement", [replace(PLAIN, sign="sha256"), replace(PLAIN, encrypt="aes256-cbc")], ids=described
+    "agreement",
+    [replace(PLAIN, sign="sha256"), replace(PLAIN, encrypt="aes256-cbc"), replace(PLAIN, mdn="async")],
+    ids=["no key", "no certificate", "no address for receipts"],
 )
-def test_without_key_or_certificate_the_operator_is_told(agreement: Agreement) -> None:
+def test_without_what_it_takes_the_operator_is_told(agreement: Agreement) -> None:
     with pytest.raises(Misconfigured):
         build(
             HEAD, [DOCUMENT], Station(name=BUYER), Station(name=SELLER), agreement,

@@ -29,6 +29,7 @@ from postroad.flow.posting import Posting, fingerprint
 from postroad.ports import Clock, Desk, Step
 
 LOSSY = "mediation.lossy"
+SAYS_SOMETHING = (PREFIX, "ce-", "content-", "soapaction")  # how fields of a post begin that are part of its message
 
 
 def posting_of(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempotency: str = "") -> Posting:
@@ -45,7 +46,7 @@ def posting_of(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempotency: str
 
 def _mark(wire: Wire) -> str:
     """The fingerprint of a post whose header stands beside its bytes."""
-    beside = [f"{name}: {value}" for name, value in wire.headers if name == "content-type" or name.startswith(PREFIX)]
+    beside = [f"{name}: {value}" for name, value in wire.headers if name.startswith(SAYS_SOMETHING)]
     return fingerprint("\n".join(sorted(beside)).encode() + b"\n" + wire.body)
 
 

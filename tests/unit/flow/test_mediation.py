@@ -15,13 +15,16 @@ from postroad.core.mediation.translating import take
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Wrapped
 from postroad.core.model.directory import DocumentAccess, Visibility
+from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.journal import Came, DeliveriesEnded, DeliveryTranslated, MessagePosted, decode
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.errors import Refused
+from postroad.flow import administration_dead_letters as letters
+from postroad.flow import administration_resending as resending
 from postroad.flow.mediate import Handed, header_fields, posting_of
 from postroad.testing.network import MemoryNetwork, memory_network
-from tests.unit.flow.pushing_bench import Bench, in_virtual_time, url_of
+from tests.unit.flow.pushing_bench import BUSY, OK, Bench, in_virtual_time, url_of
 from tests.unit.flow.test_mapped_services import House, house, tells_nothing
 
 __all__ = ["house"]  # the fixture
@@ -208,6 +211,18 @@ async def test_the_response_comes_back_as_it_was_posted(running: MemoryNetwork) 
     assert header_fields(told)["Postroad-Reference"].endswith(";handle=h%201")
 
 
+@pytest.mark.parametrize("format", [format for format in PLAIN if format is not Format.AS2])
+async def test_words_of_the_network_have_no_document_in_any_format(running: MemoryNetwork, format: Format) -> None:
+    await running.register(ACME, visibility=Visibility.PUBLIC, format="dime", whole_only=True)
+    buyer = await running.register(BUYER, format=format.value)
+    await sent(running, ACME, type="request", handle="h-1")
+    assert await handed_to(running, Caller(service=running.network.directory.service(ACME))) == []
+    [told] = await handed_to(running, buyer)
+    assert header_fields(told)["Postroad-Status"].startswith("route.failed;text=mediation.lossy")
+    assert told.given is not None
+    assert take(Wire([("content-type", told.given.media_type)], told.given.data)).parts == ()
+
+
 async def test_own_forms_have_no_wrapping(running: MemoryNetwork) -> None:
     acme = await running.register(ACME, visibility=Visibility.PUBLIC)
     await sent(running, ACME)
@@ -307,6 +322,24 @@ def test_what_does_not_answer_a_request_in_soap_only_takes_it_over(status: int, 
         await asyncio.sleep(1)
         assert len(at.receivers.seen) == 1
         assert await at.running.network.poll(at.buyer, PollRequest()) == []
+
+    in_virtual_time(work)
+
+
+@pytest.mark.req("T3", "D7")
+def test_a_dead_letter_is_resent_as_it_came() -> None:
+    async def work(at: Bench) -> None:
+        await at.pushed_to(ACME, format="mime", push={"tries": 1})
+        clerk = await at.running.enroll("ops@network.example", operator=True)
+        at.receivers.answer(url_of(ACME), BUSY, OK)
+        await posted_to_acme(at)
+        await asyncio.sleep(60)
+        [found] = (await letters.browse(at.running.network, clerk, letters.Wish())).found
+        await resending.resend(at.running.network, clerk, found.letter.id, "mended")
+        await asyncio.sleep(60)
+        first, second = (seen.request for seen in at.receivers.seen)
+        assert first.body == TWO_PARTS
+        assert same(first) == same(second)
 
     in_virtual_time(work)
 

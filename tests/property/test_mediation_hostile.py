@@ -80,7 +80,7 @@ def taken_or_refused(wire: Wire) -> Taken | None:
 
 @pytest.mark.req("T2", "Z2")
 @given(wire=wires() | st.builds(Wire, HEADERS, st.binary(max_size=80)))
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=800, deadline=None)
 def test_any_wire_is_taken_or_refused_and_what_was_taken_can_be_given_in_every_format(wire: Wire) -> None:
     assert isinstance(look(wire).format, Format)
     taken = taken_or_refused(wire)

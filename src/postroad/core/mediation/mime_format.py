@@ -6,6 +6,8 @@ speak of content are read from the transport or given to it, since all others me
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
@@ -94,9 +96,13 @@ def give(message: Outgoing, format: Format = Format.MIME) -> Given:
         return given
     if not message.parts:
         return Given(media_type="", body=[b""])
-    if len(message.parts) == 1 and not message.parts[0].attachment:
-        return _single(message.parts[0], format)
-    return _multipart(message)
+    return _single(message.parts[0], format) if _stands_alone(message.parts) else _multipart(message)
+
+
+def _stands_alone(parts: Sequence[Part]) -> bool:
+    """Whether the message is one document, and of no type that its reader would take apart in its stead."""
+    kind = media_type_of(parts[0].content_type)
+    return len(parts) == 1 and not parts[0].attachment and kind != MESSAGE and not kind.startswith("multipart/")
 
 
 def _as_came(message: Outgoing, setting: Setting, format: Format) -> Given | None:

@@ -26,6 +26,7 @@ TYPES = st.sampled_from(
         "application/xml", "text/xml", "text/xml; charset=utf-8", "text/xml; charset=iso-8859-1", "application/x+xml",
         "application/json", "text/plain", "application/octet-stream", "image/x; name=\"a;b\"", "odd", "text/plain; name=é漢",
         "text/plain;\n charset=x", "application/xml; profile=z", "application/vnd.postroad.parts+json",
+        "multipart/signed; boundary=b", "message/rfc822",
     ]
 )  # fmt: skip
 DOCUMENTS = st.sampled_from(

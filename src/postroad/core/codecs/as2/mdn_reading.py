@@ -114,7 +114,7 @@ def _notification(report: Multipart, limits: WireLimits) -> dict[str, str]:
     """The fields for programs, which that part has as its content."""
     for part in report.parts:
         if media_type_of(part.content_type) == _NOTIFICATION:
-            return read_notification(bytes(part.data(limits)))
+            return read_notification(part.data(limits))
     raise Refused("as2.malformed", f"The receipt has no part of the type {_NOTIFICATION}")
 
 

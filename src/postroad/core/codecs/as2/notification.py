@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 
+from postroad.core.codecs.buffers import Buffer
+
 _LINE = re.compile(rb"([!-9;-~]+)[ \t]*:(.*)", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
-_MOST_FIELDS = 200
+_MOST_FIELDS, _MOST_BYTES = 200, 64 << 10  # real ones have ten, in less than a kilobyte
 
 
-def read_notification(content: bytes) -> dict[str, str]:
+def read_notification(content: Buffer) -> dict[str, str]:
     """The first value of each name, by its name in small letters, on one line."""
     found: dict[str, list[bytes]] = {}
     last: list[bytes] = []
-    for line in content.splitlines():
+    for line in bytes(content[:_MOST_BYTES]).splitlines():
         field = None if line[:1] in (b" ", b"\t") else _LINE.match(line)
         if field and len(found) < _MOST_FIELDS:
             last = [field[2]]

@@ -31,5 +31,6 @@ def test_a_value_is_one_printable_line() -> None:
     assert read_notification(b"A: b\x00\x1b[1m\x7fc\r\n\td\xff\r\n") == {"a": "b [1m c d\ufffd"}
 
 
-def test_fields_are_limited_in_number() -> None:
+def test_fields_are_limited_in_number_and_size() -> None:
     assert len(read_notification(b"".join(b"f%d: x\r\n" % number for number in range(5000)))) == 200
+    assert read_notification(b"a: b\n" + b"\n" * (1 << 16) + b"c: d\n") == {"a": "b"}

@@ -9,12 +9,15 @@ import click
 from postroad.cli.command import command
 from postroad.cli.output import Output
 from postroad.cli.wire_files import wire_in
+from postroad.core.codecs.media import media_type_of
 from postroad.core.documents.sniff import document_kind
 from postroad.core.mediation.looking import look
 from postroad.core.mediation.nouns import Wire
 from postroad.core.mediation.translating import take
 from postroad.core.model.message import Part
 from postroad.errors import Refused
+
+SHOWN = 4  # parts of a message in the table
 
 
 @command
@@ -69,5 +72,6 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def _row(found: dict[str, Any]) -> list[str]:
-    parts = [f"{part['kind'] or part['contentType']} ({part['bytes']} bytes)" for part in found["parts"]]
-    return [found["file"], found["format"], found["contentType"], ", ".join(parts)]
+    parts = [f"{part['kind'] or media_type_of(part['contentType'])} ({part['bytes']} bytes)" for part in found["parts"]]
+    more = [f"and {len(parts) - SHOWN} more"] if len(parts) > SHOWN else []
+    return [found["file"], found["format"], media_type_of(found["contentType"]), ", ".join(parts[:SHOWN] + more)]

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.cpu_time import Spent, spent
 from benchmarks.machine import description
+from benchmarks.sections import PAGE, publish
 from benchmarks.warehouse_peer import HISTORIES, TRANSACTIONS, USAGE, Peer
 from postroad.testing.traffic.generate import generate
 from postroad.testing.traffic.plan import TrafficPlan
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
 EVENTS_PER_MESSAGE = 5.45  # rows of the log for each message that opens a transaction
 LANDED_ON = date(2026, 11, 1)
 AGAINST_PEER = 6.0  # times DuckDB's CPU at most
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "performance.md"
-BEGIN, END = "<!-- warehouse: written by `python -m benchmarks.warehouse`, do not edit -->", "<!-- end of warehouse -->"
 FLOORS = {"usage": 1.5, "correlation": 0.4, "histories": 0.3, "landing JSON lines": 0.075, "landing Parquet": 0.15}
 
 Job = Callable[[Path], object]
@@ -235,12 +234,6 @@ def page(figures: list[Figures], command: str) -> str:
     return "\n".join([*lines, *growth(figures)])
 
 
-def publish(text: str) -> None:
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
-
-
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     options.add_argument("--events", type=float, nargs="+", default=[1e6])
@@ -266,7 +259,7 @@ def main() -> None:
     )
     print(text)
     if given.publish:
-        publish(text)
+        publish("warehouse", text)
     sys.exit(any(one.misses for one in figures))
 
 

@@ -4,7 +4,7 @@
     python -m benchmarks list
     python -m benchmarks profile NAME [--native]
 
-Without names every scenario runs, then the small benchmarks of codecs, index, transforms, routing, isolation, MIME and AS2. Results
+Without names every scenario runs, then the small benchmarks of single parts. Results
 go to the screen and to benchmarks/results/latest.json; a full run with the peer, or --publish, also rewrites the tables in
 docs/explanation/performance.md.
 The exit code is 1 when a floor is missed or a scenario failed, 2 when something needed is missing.

@@ -1,4 +1,4 @@
-"""What mediation costs: multiparts and their way into DIME beside the standard library, AS2 beside pyas2lib and the bare RSA operations.
+"""What mediation costs: multiparts and their way into DIME beside the standard library, AS2 beside pyas2lib and bare RSA.
 
     python -m benchmarks.mediation [--publish]
 

@@ -67,6 +67,7 @@ async def test_an_event_without_fields_names_nobody_and_says_so(network: Mediate
     structured = b'{"specversion":"1.0","type":"order","source":"/mybiz","id":"4712"}'
     answer = await posted_as(network, structured, ("Content-Type", "application/json"))
     assert (answer.status, b"recipient.missing" in answer.body) == (422, True), answer.body
+    assert b"Postroad-To" in answer.body
 
 
 async def test_a_soap_header_says_where_an_envelope_goes(network: Mediated) -> None:
@@ -107,6 +108,8 @@ async def test_a_key_is_for_one_message_with_one_header(network: Mediated) -> No
         ([("Content-Type", "text/xml")], b"3 anvils", b"wire.malformed"),
         ([("Postroad-To", "Nobody/Knows")], b"x", b"recipient.unknown"),
         ([("Postroad-Colour", "red")], b"x", b"wire.malformed"),
+        ([("Content-Type", "image/png")], b"x", b"recipient.missing"),
+        ([("Postroad-To", "A/B"), ("Content-Encoding", "gzip")], b"x", b"wire.unsupported"),
         ([("Postroad-To", "A/B"), ("Content-Type", "multipart/related; boundary=x")], b"--y", b"wire.malformed"),
         ([("AS2-From", "a"), ("AS2-To", "b"), ("Content-Type", "application/pkcs7-mime")], b"x", b"wire.unsupported"),
     ],

@@ -27,6 +27,7 @@ from postroad.api.plain_messages import (
     answer_messages,
     answer_next,
     answer_polled,
+    check_addressed,
     next_request,
     wants_plain,
     wire_of,
@@ -179,10 +180,13 @@ class MessageEndpoints:
         def answered(answer: Answer) -> None:
             _answer_post(reply, codec, answer, rate)
 
+        posting = None
         try:
             posting = self._decoded(own, request)
+            if not posting.message.to:
+                check_addressed(posting)
         except Refused as refusal:
-            self._network.refuse(caller, refusal, len(request.body), answered)
+            self._network.refuse(caller, refusal, len(request.body), answered, posting)
         else:
             self._network.submit(caller, posting, answered)
 

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from postroad.api.http.request import Headers, Reply, Request
+from postroad.core.admission.admit import ADDRESSED
 from postroad.core.codecs.codec import Codec
 from postroad.core.codecs.detect import CODECS
 from postroad.core.codecs.dime import looks_like_dime
@@ -25,8 +26,11 @@ from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.codecs.soap.names import SOAP_11, SOAP_12
 from postroad.core.mediation.nouns import Wire
 from postroad.core.model.caller import Caller
+from postroad.core.model.formats import PLAIN
 from postroad.core.model.polling import PollRequest
+from postroad.errors import Refused
 from postroad.flow.mediate import Handed, header_fields, plain_format
+from postroad.flow.posting import Posting
 
 ROOTED = frozenset(("text/xml", "application/xml", "application/soap+xml", "application/dime", "multipart/related"))
 NOT_KEPT: Headers = ((b"cache-control", b"no-store"),)  # each message is handed out once
@@ -36,6 +40,18 @@ LOOK = 16_384  # bytes within which the envelope of a message names its namespac
 def wire_of(request: Request) -> Wire:
     """The request as mediation sees it; header names are in lower case already."""
     return Wire([(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers], request.body)
+
+
+def check_addressed(posting: Posting) -> None:
+    """What goes nowhere and came without the network's header was perhaps not meant to be a plain format: say both."""
+    if posting.form in PLAIN and posting.message.type in ADDRESSED:
+        known = ", ".join(sorted(CODECS))
+        raise Refused(
+            "recipient.missing",
+            f"Taken for a message in the plain format {posting.form}, this needs its recipients beside it, in Postroad-To; "
+            f"the network's own forms are posted as {known}",
+            pointer="Postroad-To",
+        )
 
 
 def answer_form(accept: str, content_type: str, body: bytes) -> Codec:

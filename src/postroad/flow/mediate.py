@@ -36,6 +36,8 @@ def posting_of(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempotency: str
     """A post in a plain format, with all that is needed to give the same bytes again."""
     if wire.header("as2-from") and wire.header("as2-to"):
         raise Refused("wire.unsupported", "AS2 messages are sent to the network's AS2 address, not to this one")
+    if wire.header("content-encoding").lower() not in ("", "identity"):
+        raise Refused("wire.unsupported", "Send the message without Content-Encoding; its bytes go on as they are")
     taken = take(wire, limits)
     message = message_of(wire, taken, limits)
     setting = packed(taken.setting) if taken.setting is not None else b""

@@ -11,7 +11,7 @@ from postroad.client import AsyncClient, Client
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.mediation.translating import take
 from postroad.core.model.formats import Format
-from postroad.core.model.journal import Came, MessagePosted, decode
+from postroad.core.model.journal import Came, MessagePosted, MessageRefused, decode
 from tests.acceptance.mediated import FORMATS, JSON, OWN, Answered, Mediated, network, parts_in, polling, receiving
 
 __all__ = ["network", "receiving"]  # the fixtures
@@ -120,6 +120,15 @@ async def test_what_cannot_be_taken_is_refused_clearly(
     answer = await posted_as(network, body, *headers)
     assert 400 <= answer.status < 500
     assert code in answer.body, answer.body
+
+
+async def test_a_refused_post_is_on_record_with_what_is_known_of_it(network: Mediated) -> None:
+    await posted_as(network, b"123", ("Postroad-Colour", "red"))
+    await posted_as(network, b"1234", ("Postroad-Handle", "h-1"))
+    records = (await network.running.network.journal.read(0, 1 << 20)).records
+    unread, unsent = [entry for one in records if isinstance(entry := decode(one.facts), MessageRefused)]
+    assert (unread.code, unread.size, unread.form) == ("wire.malformed", 3, "")
+    assert (unsent.code, unsent.size, unsent.form, unsent.handle) == ("recipient.missing", 4, "mime", "h-1")
 
 
 @pytest.mark.req("T1")

@@ -137,11 +137,11 @@ def _misfits(properties: Iterable[Property]) -> list[Property]:
 
 
 def _fits(name: str, value: str) -> bool:
-    if not value.isprintable() or not (value or name not in TEXTS):
+    if not value.isprintable():
         return False
     if name == "time":
         return _is_time(value)
-    return name in TEXTS or is_attribute_name(name)
+    return value != "" if name in TEXTS else is_attribute_name(name)
 
 
 def _is_time(text: str) -> bool:

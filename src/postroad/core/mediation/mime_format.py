@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.mime import Entity, fresh_boundary, read_entity, read_multipart, write_multipart
-from postroad.core.codecs.mime.transfer import IDENTITY
 from postroad.core.codecs.parts import OCTETS
 from postroad.core.codecs.soap.plain import version_of
 from postroad.core.mediation.entities import (
@@ -27,7 +26,7 @@ from postroad.core.mediation.entities import (
     part_of,
     parts_of,
 )
-from postroad.core.mediation.losses import disposition_lost, headers_lost, spelling_lost
+from postroad.core.mediation.losses import disposition_lost, headers_lost, spelling_lost, whole_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
 from postroad.core.mediation.part_names import one_line
 from postroad.core.mediation.setting import Setting, cut, mark_of, stretches
@@ -106,7 +105,7 @@ def _stands_alone(parts: Sequence[Part]) -> bool:
 
 
 def _as_came(message: Outgoing, setting: Setting, format: Format) -> Given | None:
-    """The entity again, to the byte; None where its transfer encoding would be lost with its header block."""
+    """The entity again, to the byte; None where it had a header block of its own and what it was is not what is wanted."""
     body = setting.filled(message.parts)
     if format is not Format.AS2 and media_type_of(setting.media_type) == MESSAGE:
         return Given(media_type=MESSAGE, body=[setting.head, *body])
@@ -115,10 +114,11 @@ def _as_came(message: Outgoing, setting: Setting, format: Format) -> Given | Non
     entity = read_entity(setting.head + b"\r\n")
     if format is Format.AS2:
         return Given(media_type=entity.content_type or OCTETS, body=body, head=entity.head)
-    if entity.transfer_encoding not in IDENTITY:
-        return None
-    headers = [(name, value) for name, value in entity.headers() if name.lower() in OF_CONTENT]
-    return Given(media_type=setting.media_type, body=body, headers=tuple(headers))
+    if not media_type_of(setting.media_type).startswith("multipart/"):
+        return None  # one document, which is given without its transfer encoding
+    headers = tuple([(name, value) for name, value in entity.headers() if name.lower() in OF_CONTENT])
+    dropped = tuple(whole_lost(entity.headers(), OF_CONTENT))
+    return Given(media_type=setting.media_type, body=body, headers=headers, dropped=dropped)
 
 
 def _single(part: Part, format: Format) -> Given:

@@ -37,7 +37,7 @@ GIVE: dict[Format, Callable[[Outgoing], Given]] = {
 
 def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
     """A message in whatever plain format it is, taken apart."""
-    found = look(wire)
+    found = look(wire, limits)
     if found.format not in TAKE:
         raise Refused("wire.unsupported", "AS2 is opened with the keys of its receiver; post it to the address for AS2")
     return with_note(TAKE[found.format](declared_as(wire, found), limits), found)
@@ -63,7 +63,7 @@ def message_of(wire: Wire, taken: Taken, limits: WireLimits = DEFAULT_LIMITS) ->
     message = Message(
         sender=fields.sender or own.sender,
         to=fields.to or own.to,
-        type=fields.type if fields.type is not Message().type else own.type,
+        type=fields.type if wire.header("postroad-type") else own.type,
         topic=fields.topic or own.topic,
         handle=fields.handle or own.handle,
         possible_duplicate=fields.possible_duplicate or own.possible_duplicate,

@@ -154,3 +154,16 @@ def test_headers_in_utf_8_and_latin_1_are_read_as_what_they_say() -> None:
         )
         [part] = taken_from(body, "multipart/mixed; boundary=b").parts
         assert part.headers == (("X-Name", "Größe, 2"),)
+
+
+@pytest.mark.req("T6", "T9")
+def test_what_http_has_no_place_for_is_said_of_what_came_by_as2() -> None:
+    single = read_entity(b"Content-Type: text/plain\r\nX-Batch: 7\r\n\r\nx")
+    given = given_again(take_entity(single, format=Format.AS2), Format.MIME)
+    assert (given.data, given.dropped) == (b"x", ("part 1: X-Batch has no place in a message of one document",))
+    several = read_entity(
+        b"Content-Type: multipart/mixed; boundary=b\r\nSubject: s\r\nContent-Language: de\r\n\r\n--b\r\n\r\n1\r\n--b--"
+    )
+    given = given_again(take_entity(several, format=Format.AS2), Format.MIME)
+    assert (given.data, given.headers) == (bytes(several.body), (("Content-Language", "de"),))
+    assert given.dropped == ("Subject of the message as a whole has no place beside its parts",)

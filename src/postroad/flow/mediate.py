@@ -79,9 +79,16 @@ class MediateStage:
         self._tokens = tokens
         self._ending = ending
 
+    async def prepared_for_poll(self, service: Service, waiting: Sequence[Delivered]) -> list[Handed]:
+        """Like ``prepared``; a poller of AS2 gets what AS2 would carry, since nobody signs or encrypts the answer to a poll."""
+        format = plain_format(service)
+        return await self._given(service, Format.MIME if format is Format.AS2 else format, waiting)
+
     async def prepared(self, service: Service, waiting: Sequence[Delivered]) -> list[Handed]:
         """These deliveries in the service's format, but for those that failed because it cannot have them whole."""
-        format = plain_format(service)
+        return await self._given(service, plain_format(service), waiting)
+
+    async def _given(self, service: Service, format: Format | None, waiting: Sequence[Delivered]) -> list[Handed]:
         if format is None:
             return [Handed(delivered) for delivered in waiting]
         handed = [Handed(delivered, given_in(delivered, format)) for delivered in waiting]

@@ -122,7 +122,7 @@ class Network:
         began = self.clock.monotonic()
         while waiting := await self.poll(caller, request, patience):
             service = self.directory.services[waiting[0].recipient_gcid]
-            if prepared := await self.mediation.prepared(service, waiting):
+            if prepared := await self.mediation.prepared_for_poll(service, waiting):
                 return prepared
             request = replace(request, wait_s=max(0.0, request.wait_s - (self.clock.monotonic() - began)))
         return []

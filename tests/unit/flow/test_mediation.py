@@ -99,6 +99,24 @@ async def test_what_a_format_has_no_place_for_is_on_record_once(running: MemoryN
     assert "X-Colour" in " ".join(noted.dropped)
 
 
+@pytest.mark.req("Z2")
+async def test_a_poller_of_as2_gets_the_document_with_no_header_of_its_senders_making(running: MemoryNetwork) -> None:
+    acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="as2")
+    buyer = await running.register(BUYER)
+    said = (("Content-Description", "prices"), ("Set-Cookie", "a=b"), ("Postroad-From", "Somebody/Else"))
+    part = Part(id="1", content_type="text/csv", data=b"a;b", headers=said)
+    await running.network.post(buyer, Message(to=(Recipient(ACME),), parts=(part,)))
+    [handed] = await handed_to(running, acme)
+    assert handed.given is not None
+    assert (handed.given.media_type, handed.given.data) == ("text/csv", b"a;b")
+    fields = header_fields(handed)
+    assert fields["Content-Description"] == "prices"
+    assert "Set-Cookie" not in fields
+    assert fields["Postroad-From"].startswith(BUYER)
+    [noted] = await entries(running, DeliveryTranslated)
+    assert noted.format == "mime"
+
+
 @pytest.mark.req("T9")
 async def test_whoever_wants_messages_whole_gets_none_that_is_not(running: MemoryNetwork) -> None:
     acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="dime", whole_only=True)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from postroad.core.codecs.as2 import Mdn, Outcome, Sent, Verdict, judge_mdn, names_in, read_mdn
+from postroad.core.codecs.as2 import Mdn, Outcome, Sent, Verdict, judge_mdn, names_in, read_mdn, unquoted
 from postroad.core.codecs.as2.headers import Headers
-from postroad.core.mediation.as2_stations import Partnership
+from postroad.core.mediation.as2_stations import Partnership, partner_between
 from postroad.core.model.directory import Service
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Delivered
@@ -34,7 +34,7 @@ class ReturnStage:
 
     async def take(self, headers: Headers, body: bytes) -> None:
         """Take note of a receipt. Raises Refused when it is from nobody we know or cannot be read; it is taken otherwise."""
-        service, partnership = self._partners.between(self._network.directory, *names_in(headers))
+        service, partnership = self._between(*names_in(headers))
         mdn = await asyncio.to_thread(read_mdn, headers, body, partnership.partner)
         token = token_in(mdn.original_message_id)
         try:
@@ -46,6 +46,12 @@ class ReturnStage:
             log.info("%s sent an AS2 receipt for what is settled already", service.address)
             return
         await self._settle(service, delivered, await self._verdict(partnership, delivered, mdn))
+
+    def _between(self, partner: str, own: str) -> tuple[Service, Partnership]:
+        """Whose receipt it is. Some products take the names in their quotation marks from the message, and quote them again."""
+        if partner_between(self._network.directory, partner, own) is None:
+            partner, own = unquoted(partner), unquoted(own)
+        return self._partners.between(self._network.directory, partner, own)
 
     async def _verdict(self, partnership: Partnership, delivered: Delivered, mdn: Mdn) -> Verdict:
         sent = await asyncio.to_thread(_sent, partnership, delivered)

@@ -26,6 +26,7 @@ from postroad.ports import Clock, Pusher, Randomness, Secrets
 
 DOMAIN = "postroad"
 SUBJECT_MOST = 200
+BINARY = b"Content-Transfer-Encoding: binary\r\n"  # or some products would change line ends before they look at signatures
 WAITING = "the asynchronous receipt is still to come"
 NO_RECEIPT = "the partner sent no receipt that counts, though"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
@@ -93,7 +94,7 @@ def built_for(
     """The message as it is sent now; what its receipt must confirm is the same every time. Takes long: done off the loop."""
     own, partner, agreement = partnership
     return build(
-        given.entity_head,
+        given.head or given.entity_head + BINARY,
         given.body,
         own,
         partner,

@@ -53,6 +53,13 @@ async def test_a_message_waits_for_its_receipt_and_is_delivered_when_that_comes(
     assert len(await at.entries(DeliveriesAcknowledged)) == 1
 
 
+async def test_names_that_were_quoted_twice_are_understood(at: As2Bench) -> None:
+    session, request = await sent(at)
+    mdn = receipt(request)
+    await at.take_wire(with_header(mdn.headers, "AS2-To", r'"\"My Biz\""'), mdn.body)
+    await at.ends(session, "delivered")
+
+
 @pytest.mark.req("T7")
 async def test_a_partner_that_says_no_later_ends_it_too(at: As2Bench) -> None:
     session, request = await sent(at)

@@ -72,6 +72,11 @@ def test_an_envelope_that_says_more_is_the_document(body: str, header: str) -> N
     assert given.headers == (("SOAPAction", '"urn:go"'),)
 
 
+def test_an_envelope_of_soap_11_may_have_elements_behind_its_body() -> None:
+    wire = envelope("<a/>").replace(b"</s:Envelope>", b"<x:y xmlns:x='urn:x'><x:z/></x:y></s:Envelope>")
+    assert document(wire).data == wire
+
+
 @pytest.mark.req("T3")
 @pytest.mark.parametrize(
     ("header", "outer"),
@@ -149,6 +154,21 @@ def test_other_encodings_are_understood_and_given_again_as_they_came(encoding: s
 def _given(taken: object, format: Format) -> tuple[bytes, str]:
     given = given_again(taken, format)  # type: ignore[arg-type]
     return given.data, given.media_type
+
+
+@pytest.mark.req("T2")
+@pytest.mark.parametrize("more", ["", "<b/>"])
+def test_an_encoding_that_only_the_content_type_names_is_believed_where_it_must_be(more: str) -> None:
+    wire = envelope("<a>é</a>" + more).decode().encode("iso-8859-1")
+    taken = taken_from(wire, "text/xml; charset=ISO-8859-1")
+    assert given_again(taken, Format.SOAP).data == wire
+    [part] = taken.parts
+    assert part.data == ("<a>é</a>".encode() if not more else b'<?xml version="1.0" encoding="ISO-8859-1"?>' + wire)
+    attached = related(("Content-Type: text/xml; charset=iso-8859-1", wire))
+    assert len(take(attached).parts[0].data) == len(part.data)
+    with pytest.raises(Refused, match="not accepted"):
+        taken_from(wire, "text/xml; charset=klingon")
+    assert document(envelope("<a>é</a>"), "text/xml; charset=iso-8859-1").data == "<a>é</a>".encode()
 
 
 def test_soap_12_keeps_its_action_in_the_content_type() -> None:

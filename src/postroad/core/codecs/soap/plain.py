@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.codecs.media import parameter_of
 from postroad.core.codecs.soap import CLOSING, SOAP11, SOAP12, SoapCodec
 from postroad.core.codecs.soap.fragment import standing_alone
 from postroad.core.codecs.soap.names import SOAP_11, SOAP_12, ours
@@ -29,6 +30,7 @@ _SECTIONS: dict[tuple[str, ...], tuple[str, ...]] = {
     (): ("Header", "Body"),
     ("Header",): ("Body",),
 }  # what may follow what
+BEHIND = ""  # the section of all that stands behind the Body
 
 
 class Span(NamedTuple):
@@ -46,13 +48,13 @@ class PlainEnvelope(NamedTuple):
     utf8: bytes
     blocks: tuple[Span, ...]  # of its Header
     children: tuple[Span, ...]  # of its Body
-    has_text: bool  # beside the children of its Body
+    has_more: bool  # text, or elements behind its Body, which SOAP 1.1 allows
     scopes: dict[str, dict[str, str]]  # the prefixes that are declared around what stands in Header and Body
 
     @property
     def says_more(self) -> bool:
         """Whether it is more than a wrapper around one document."""
-        if len(self.children) != 1 or self.has_text or self.child.name == f"{self.version.namespace}{SEPARATOR}Fault":
+        if len(self.children) != 1 or self.has_more or self.child.name == f"{self.version.namespace}{SEPARATOR}Fault":
             return True
         return any(block.name != _NETWORK_HEADER for block in self.blocks)
 
@@ -158,6 +160,22 @@ class _FirstTag:
         raise _Enough
 
 
+def self_describing(body: bytes, content_type: str) -> bytes:
+    """The bytes with an XML declaration, where only their content type says that they are in another encoding than UTF-8."""
+    charset = parameter_of(content_type, "charset")
+    if not charset or b"\0" in body[:4] or body.startswith((b"<?xml", b"\xef\xbb\xbf")) or _is_utf8(body):
+        return body
+    return b'<?xml version="1.0" encoding="%b"?>%b' % (charset.encode("ascii", "replace"), body)
+
+
+def _is_utf8(body: bytes) -> bool:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def read_plain(body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> PlainEnvelope:
     """The envelope in these bytes, whatever stands in its Header and Body."""
     return _Reader(to_utf8(body), limits).read()
@@ -166,18 +184,7 @@ def read_plain(body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> PlainEnvelop
 class _Reader(Counter):
     """Walks the envelope and notes where the blocks of its Header and the children of its Body stand."""
 
-    __slots__ = (
-        "_begin",
-        "_blocks",
-        "_children",
-        "_has_text",
-        "_names",
-        "_namespace",
-        "_scanner",
-        "_scopes",
-        "_stack",
-        "_utf8",
-    )
+    __slots__ = ("_begin", "_found", "_has_more", "_names", "_namespace", "_scanner", "_scopes", "_stack", "_utf8")
 
     def __init__(self, utf8: bytes, limits: WireLimits) -> None:
         super().__init__(limits)
@@ -188,9 +195,8 @@ class _Reader(Counter):
         self._scopes: dict[str, dict[str, str]] = {}
         self._begin = 0
         self._namespace = ""
-        self._blocks: list[Span] = []
-        self._children: list[Span] = []
-        self._has_text = False
+        self._found: dict[str, list[Span]] = {"Header": [], "Body": [], BEHIND: []}
+        self._has_more = False
 
     def read(self) -> PlainEnvelope:
         self.attach(self._scanner)
@@ -200,9 +206,8 @@ class _Reader(Counter):
         if "Body" not in self._names:
             raise malformed("the envelope has no Body", "/Envelope")
         version = VERSIONS[self._namespace]
-        return PlainEnvelope(
-            version, self._utf8, tuple(self._blocks), tuple(self._children), self._has_text, self._scopes
-        )
+        blocks, children = tuple(self._found["Header"]), tuple(self._found["Body"])
+        return PlainEnvelope(version, self._utf8, blocks, children, self._has_more, self._scopes)
 
     def declared(self, prefix: str | None, uri: str | None) -> None:
         super().declared(prefix, uri)
@@ -227,7 +232,9 @@ class _Reader(Counter):
 
     def _open_section(self, name: str) -> None:
         namespace, _, local = name.rpartition(SEPARATOR)
-        if namespace != self._namespace or local not in _SECTIONS.get(tuple(self._names), ()):
+        if "Body" in self._names and namespace not in VERSIONS:
+            local, self._has_more = BEHIND, True
+        elif namespace != self._namespace or local not in _SECTIONS.get(tuple(self._names), ()):
             raise malformed("an Envelope holds a Header and a Body", "/Envelope")
         self._names.append(local)
         self._scopes[local] = dict(self._stack)
@@ -244,10 +251,10 @@ class _Reader(Counter):
         if opening is not None and opening[0].endswith(b"/>"):
             closing = opening  # an empty element: the scanner stands behind its one tag already
         end = closing.end() if closing is not None else len(self._utf8)
-        (self._children if self._names[-1] == "Body" else self._blocks).append(Span(name, self._begin, end))
+        self._found[self._names[-1]].append(Span(name, self._begin, end))
 
     def _text(self, text: str) -> None:
-        self._has_text = self._has_text or bool(text.strip(" \t\r\n"))
+        self._has_more = self._has_more or bool(text.strip(" \t\r\n"))
 
     def _instruction(self, target: str, _data: str) -> None:
         if self._depth < 3:

@@ -17,7 +17,7 @@ from postroad.core.codecs.media import parameter_of
 from postroad.core.codecs.soap import CLOSING, SOAP11, SOAP12, SoapCodec
 from postroad.core.codecs.soap.fragment import standing_alone
 from postroad.core.codecs.soap.names import SOAP_11, SOAP_12, ours
-from postroad.core.codecs.xml import SEPARATOR, Counter, new_scanner, run_scanner, to_utf8
+from postroad.core.codecs.xml import SEPARATOR, Counter, counts_are_harmless, new_scanner, run_scanner, to_utf8
 from postroad.core.model.message import Message
 from postroad.errors import Refused
 
@@ -184,7 +184,18 @@ def read_plain(body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> PlainEnvelop
 class _Reader(Counter):
     """Walks the envelope and notes where the blocks of its Header and the children of its Body stand."""
 
-    __slots__ = ("_begin", "_found", "_has_more", "_names", "_namespace", "_scanner", "_scopes", "_stack", "_utf8")
+    __slots__ = (
+        "_begin",
+        "_found",
+        "_harmless",
+        "_has_more",
+        "_names",
+        "_namespace",
+        "_scanner",
+        "_scopes",
+        "_stack",
+        "_utf8",
+    )
 
     def __init__(self, utf8: bytes, limits: WireLimits) -> None:
         super().__init__(limits)
@@ -197,6 +208,7 @@ class _Reader(Counter):
         self._namespace = ""
         self._found: dict[str, list[Span]] = {"Header": [], "Body": [], BEHIND: []}
         self._has_more = False
+        self._harmless = counts_are_harmless(utf8, limits)
 
     def read(self) -> PlainEnvelope:
         self.attach(self._scanner)
@@ -220,8 +232,27 @@ class _Reader(Counter):
         elif self._depth == 2:
             self._open_section(name)
         elif self._depth == 3:
-            self._begin = self._scanner.CurrentByteIndex
-            self._scanner.CharacterDataHandler = None  # what is written inside a document is not ours to read
+            self._enter_document()
+
+    def _enter_document(self) -> None:
+        """What is written inside a document is not ours to read; it is only counted, where counting can matter."""
+        self._begin = self._scanner.CurrentByteIndex
+        self._scanner.CharacterDataHandler = None
+        if self._harmless:
+            self._scanner.StartElementHandler = self._deeper
+            self._scanner.EndElementHandler = self._shallower
+
+    def _deeper(self, _name: str, _attributes: dict[str, str]) -> None:
+        self._depth += 1
+        self._declarations = 0
+
+    def _shallower(self, name: str) -> None:
+        if self._depth > 3:
+            self._depth -= 1
+            return
+        self._scanner.StartElementHandler = self.started
+        self._scanner.EndElementHandler = self.ended
+        self.ended(name)
 
     def _open_envelope(self, name: str) -> None:
         namespace, _, local = name.rpartition(SEPARATOR)

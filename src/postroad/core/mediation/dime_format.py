@@ -14,7 +14,7 @@ from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.dime import MEDIA_TYPE, Record, TypeFormat, read_dime, write_dime
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import OCTETS
-from postroad.core.codecs.soap.plain import VERSIONS, version_of
+from postroad.core.codecs.soap.recognition import VERSIONS, version_of
 from postroad.core.mediation.entities import further
 from postroad.core.mediation.losses import expiry_lost, headers_lost, located, places_lost, spelling_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire

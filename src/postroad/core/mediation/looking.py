@@ -19,7 +19,7 @@ from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.mime import read_multipart, read_related
 from postroad.core.codecs.parts import JSON, OCTETS, XML
-from postroad.core.codecs.soap.plain import version_of
+from postroad.core.codecs.soap.recognition import version_of
 from postroad.core.mediation.cloudevents_format import is_binary
 from postroad.core.mediation.mime_format import MESSAGE
 from postroad.core.mediation.nouns import Wire

@@ -14,7 +14,7 @@ from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.mime import Entity, fresh_boundary, read_entity, read_multipart, write_multipart
 from postroad.core.codecs.parts import OCTETS
-from postroad.core.codecs.soap.plain import version_of
+from postroad.core.codecs.soap.recognition import version_of
 from postroad.core.mediation.entities import (
     EXPIRES,
     fields_of,

@@ -20,7 +20,8 @@ from postroad.core.codecs.parts import XML
 from postroad.core.codecs.soap import SOAP11, SoapCodec
 from postroad.core.codecs.soap.names import ENVELOPES, ours
 from postroad.core.codecs.soap.parts import read_parts, write_part
-from postroad.core.codecs.soap.plain import PlainEnvelope, read_plain, root_of, version_of, wrapped
+from postroad.core.codecs.soap.plain import PlainEnvelope, read_plain, wrapped
+from postroad.core.codecs.soap.recognition import root_of, version_of
 from postroad.core.codecs.xml import SEPARATOR, is_embeddable, to_utf8
 from postroad.core.mediation.losses import XML_TYPES, type_lost
 from postroad.core.mediation.nouns import Outgoing

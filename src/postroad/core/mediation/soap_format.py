@@ -7,7 +7,7 @@ from urllib.parse import quote
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of, parameter_of
 from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
-from postroad.core.codecs.soap.plain import self_describing
+from postroad.core.codecs.soap.recognition import self_describing
 from postroad.core.mediation.losses import expiry_lost, headers_lost, id_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
 from postroad.core.mediation.rooted import (

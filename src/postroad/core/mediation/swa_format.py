@@ -13,7 +13,7 @@ from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.mime import Related, fresh_boundary, read_related, write_multipart
 from postroad.core.codecs.mime.xop import XOP
 from postroad.core.codecs.soap import SOAP11
-from postroad.core.codecs.soap.plain import self_describing
+from postroad.core.codecs.soap.recognition import self_describing
 from postroad.core.mediation.entities import head_of, in_order, length_of, numbers_of, part_of, parts_of
 from postroad.core.mediation.losses import disposition_lost, places_lost, spelling_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroad.core.codecs.soap import SOAP11, SOAP12
-from postroad.core.codecs.soap.plain import root_of, version_of
+from postroad.core.codecs.soap.recognition import root_of, version_of
 from postroad.core.mediation.nouns import Outgoing
 from postroad.core.mediation.translating import give, message_of, take
 from postroad.core.model.formats import Format

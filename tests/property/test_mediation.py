@@ -141,6 +141,19 @@ def test_an_entity_inside_as2_is_opened_again_as_it_was(parts: tuple[Part, ...])
     assert sorted(part.data for part in taken.parts) == sorted(part.data for part in parts)
 
 
+@pytest.mark.req("T6", "T9")
+@given(parts=messages())
+@settings(max_examples=250, deadline=None)
+def test_soap_with_attachments_comes_back_from_as2(parts: tuple[Part, ...]) -> None:
+    first = take(wire_of(give(outgoing_of(parts), Format.SWA)))
+    assume(first.parts)
+    given = give(outgoing_of(first.parts, setting=first.setting), Format.AS2)
+    assume(not any("beside its Content-Disposition" in sentence for sentence in given.dropped))
+    inside = take_entity(read_entity(given.entity_head + b"\r\n" + given.data), format=Format.AS2)
+    back = take(wire_of(give(outgoing_of(inside.parts, setting=inside.setting), Format.SWA)))
+    assert [(part.id, part.data) for part in back.parts] == [(part.id, part.data) for part in first.parts]
+
+
 @given(parts=messages(), changed=st.integers(0, 5))
 @settings(max_examples=300, deadline=None)
 def test_a_changed_part_is_never_put_into_an_old_setting(parts: tuple[Part, ...], changed: int) -> None:

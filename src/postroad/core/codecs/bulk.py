@@ -21,13 +21,13 @@ from postroad.core.codecs.json_shapes import JsonProblem, JsonResult
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import MULTIPART, NDJSON, media_type_of
+from postroad.core.codecs.mime.fields import first_of, read_fields
 from postroad.core.codecs.mime.multipart_type import read_multipart_type
 from postroad.core.model.message import Message, PostResult
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused
 
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
-_HEADER = re.compile(rb"^([A-Za-z0-9-]+)[ \t]*:[ \t]*(.*?)[ \t]*\r?$", re.MULTILINE)
 _IDENTITY = ("", "binary", "8bit", "7bit")
 
 
@@ -128,11 +128,10 @@ def _head(head: bytes) -> PartHead:
     first_line, _, lines = head.partition(b"\n")
     if first_line.strip(b" \t\r"):
         raise malformed("a part begins on a new line after its boundary")
-    found = [(name.decode().lower(), value.decode("latin-1")) for name, value in _HEADER.findall(lines)]
-    headers = dict(found)
-    if headers.get("content-transfer-encoding", "").lower() not in _IDENTITY:
+    headers = tuple([(name.lower(), value) for name, value in read_fields(lines)])
+    if first_of(headers, "content-transfer-encoding").lower() not in _IDENTITY:
         raise malformed("parts are sent as they are; use the transfer encoding binary")
-    return PartHead(tuple(found), headers.get("content-type", ""))
+    return PartHead(headers, first_of(headers, "content-type"))
 
 
 def bulk_answer_type(content_type: str) -> str:

@@ -10,8 +10,8 @@ import pytest
 
 from postroad.core.codecs.dime import read_dime
 from postroad.core.delivery.pushing import PushAnswer, PushRequest
-from postroad.core.mediation.nouns import Wire
-from postroad.core.mediation.translating import take
+from postroad.core.mediation.nouns import Outgoing, Wire
+from postroad.core.mediation.translating import give, take
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Wrapped
 from postroad.core.model.directory import DocumentAccess, Visibility
@@ -303,6 +303,7 @@ def test_a_push_that_would_not_be_whole_is_not_made() -> None:
     ("headers", "body", "document"),
     [
         ({"content-type": "text/xml"}, ENVELOPE % b"<done/>", b"<done/>"),
+        ({"content-type": "text/xml"}, ENVELOPE % b"<mail><Body/></mail>", b"<mail><Body/></mail>"),
         ({"content-type": "text/csv", "postroad-type": "response"}, b"a;b", b"a;b"),
         ({"content-type": MIXED, "postroad-type": "response"}, TWO_PARTS, b"<order/>"),
     ],
@@ -327,6 +328,12 @@ def test_the_answer_to_a_push_is_the_response_in_any_format(
     [
         (202, "request", ENVELOPE % b"<later/>"),
         (200, "request", ENVELOPE % b""),
+        (200, "request", (ENVELOPE % b"").replace(b"<s:Body></s:Body>", b"<s:Body id='1' >\n</s:Body>")),
+        (
+            200,
+            "request",
+            give(Outgoing(parts=(Part(id="1", content_type="text/xml", data=ENVELOPE % b""),)), Format.DIME).data,
+        ),
         (200, "request", b"<html/>"),
         (200, "notification", ENVELOPE % b"<thanks/>"),
     ],

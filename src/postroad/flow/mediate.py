@@ -1,8 +1,8 @@
 """Take posts in plain formats apart, and put deliveries into the format that their receiver has chosen.
 
 Kept rules: how a message was wrapped is kept with it, so that the same bytes can be given again; what a format has no place for
-is on record before the message is handed out, once for each delivery; a service that takes messages only whole gets none from
-which something is missing: its delivery fails instead, as after the last push.
+is on record before the message is handed out, and again only where a node cannot know that it is. A service that takes messages
+only whole gets none from which something is missing: its delivery fails instead, as after the last push.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from postroad.flow.posting import Posting, fingerprint
 from postroad.ports import Clock, Desk, Step
 
 LOSSY = "mediation.lossy"
+REMEMBERED_MOST = 100_000
 SAYS_SOMETHING = (PREFIX, "ce-", "content-", "soapaction")  # how fields of a post begin that are part of its message
 
 
@@ -78,6 +79,7 @@ class MediateStage:
         self._clock = clock
         self._tokens = tokens
         self._ending = ending
+        self._on_record: dict[tuple[int, Format], None] = {}  # deliveries and formats, the oldest first
 
     async def prepared_for_poll(self, service: Service, waiting: Sequence[Delivered]) -> list[Handed]:
         """Like ``prepared``; a poller of AS2 gets what AS2 would carry, since nobody signs or encrypts the answer to a poll."""
@@ -105,12 +107,19 @@ class MediateStage:
         if service.whole_only:
             await self._ending.fail(number, f"{LOSSY}: {'; '.join(dropped)}")
             return False
-        if delivered.attempt <= 1:
+        if (number, format) not in self._on_record:
             form = delivered.form if isinstance(delivered, Wrapped) else ""
             now_us = self._clock.now_us()
             entry = DeliveryTranslated(now_us, service.gcid, number, form, format.value, dropped)
             await committed(self._desk, Step(entry, reserve=True))
+            self._remember(number, format)
         return True
+
+    def _remember(self, number: int, format: Format) -> None:
+        """Not by the number of the attempt: the first may have ended before the record, or been in another format."""
+        self._on_record[number, format] = None
+        if len(self._on_record) > REMEMBERED_MOST:
+            del self._on_record[next(iter(self._on_record))]
 
     def _number(self, delivered: Delivered) -> int:
         number = self._tokens.number(delivered.token)

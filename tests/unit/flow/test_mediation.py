@@ -99,6 +99,20 @@ async def test_what_a_format_has_no_place_for_is_on_record_once(running: MemoryN
     assert "X-Colour" in " ".join(noted.dropped)
 
 
+@pytest.mark.req("T9")
+async def test_it_is_on_record_also_where_the_first_attempt_was_none_in_this_format(running: MemoryNetwork) -> None:
+    acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="dime")
+    await sent(running, ACME)
+    [leased] = await running.network.poll(acme, PollRequest())  # in an own form; or the node ended before the record
+    await running.network.settle(acme, Settlement(tokens=(leased.token,), outcome=Outcome.NACK))
+    assert not await entries(running, DeliveryTranslated)
+    [again] = await handed_to(running, acme)
+    assert again.delivered.attempt == 2
+    [noted] = await entries(running, DeliveryTranslated)
+    assert again.given is not None
+    assert noted.dropped == again.given.dropped
+
+
 @pytest.mark.req("Z2")
 async def test_a_poller_of_as2_gets_the_document_with_no_header_of_its_senders_making(running: MemoryNetwork) -> None:
     acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="as2")

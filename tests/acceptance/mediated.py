@@ -32,14 +32,10 @@ from postroad.core.model.directory import DeliveryMode, Push, PushAuthentication
 from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.flow.as2_partners import Partners
-from postroad.flow.as2_receipts import ReceiptPost
-from postroad.flow.as2_receive import ReceiveStage
-from postroad.flow.as2_reception import Reception
-from postroad.flow.as2_returned import ReturnStage
 from postroad.flow.push import PushStage
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.acceptance.push_receiver import Pushed, Receiver, receiver
-from tests.unit.flow.as2_bench import OneKey
+from tests.unit.flow.as2_bench import OneKey, reception_for
 
 OWN: dict[Format, Codec] = {
     Format.JSON: JSON_FORM,
@@ -180,11 +176,7 @@ async def mediated(receiving: Receiver) -> AsyncIterator[Mediated]:
         pusher = HttpPusher(resolver=SystemResolver(), clock=SystemClock(), permission=permission)
         secrets = OneKey()
         partners = Partners(secrets, lambda: "http://127.0.0.1/as2")
-        reception = Reception(
-            ReceiveStage(running.network, partners, GENEROUS),
-            ReceiptPost(pusher, 5.0),
-            ReturnStage(running.network, partners),
-        )
+        reception = reception_for(running.network, partners, pusher)
         as2 = As2Endpoint(reception, running.authenticator, endpoints.rate, message_bytes=MESSAGE_BYTES)
         server = HttpServer(_nothing_else, endpoints.routes() | as2.routes(), HttpLimits(), problem_bytes)
         pushing = PushStage(running.network, pusher, secrets, partners=partners)

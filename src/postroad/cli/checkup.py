@@ -123,8 +123,8 @@ def store(settings: Settings) -> Finding:
 
 
 def expiring(settings: Settings) -> Finding:
-    """Certificates and keys, of services, people and for pushes, that end soon."""
-    from postroad.bootstrap.expiry import push_certificates
+    """Certificates and keys, of services, people, AS2 agreements and for pushes, that end soon."""
+    from postroad.bootstrap.expiry import as2_certificates, push_certificates
     from postroad.bootstrap.pushing import operators_secrets
     from postroad.cli.stores import stored_directory
     from postroad.core.identity.expiry import due_warning, expiring_credentials, told
@@ -136,7 +136,12 @@ def expiring(settings: Settings) -> Finding:
     except (PostroadError, OSError) as error:
         return Finding("credentials", "fault", str(error))
     now_us = time.time_ns() // 1_000
-    things = [*expiring_credentials(directory), *push_certificates(directory, operators_secrets(settings))]
+    secrets = operators_secrets(settings)
+    things = [
+        *expiring_credentials(directory),
+        *push_certificates(directory, secrets),
+        *as2_certificates(directory, secrets),
+    ]
     due = sorted(
         (thing for thing in things if due_warning(thing.expires_at_us, now_us) is not None), key=lambda one: one[1]
     )

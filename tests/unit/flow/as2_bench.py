@@ -28,7 +28,9 @@ from postroad.flow.as2_receive import Incoming, ReceiveStage
 from postroad.flow.as2_reception import Reception
 from postroad.flow.as2_returned import ReturnStage
 from postroad.flow.configure import saving
+from postroad.flow.network import Network
 from postroad.flow.push import PushStage
+from postroad.ports import Pusher
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.core.codecs.cms.people import clerk, partner
 
@@ -220,13 +222,17 @@ class As2Bench:
         await self.running.network.configuration.change("test", [saving(replace(service, **changes))])
 
 
+def reception_for(network: Network, partners: Partners, pusher: Pusher) -> Reception:
+    receiving = ReceiveStage(network, partners, DEFAULT_LIMITS)
+    return Reception(receiving, ReceiptPost(pusher, 5.0), ReturnStage(network, partners))
+
+
 @asynccontextmanager
 async def as2_bench() -> AsyncIterator[As2Bench]:
     async with memory_network() as running:
         secrets, posts = OneKey(), Posts()
         partners = Partners(secrets, lambda: "https://net.example/as2")
-        receiving = ReceiveStage(running.network, partners, DEFAULT_LIMITS)
-        reception = Reception(receiving, ReceiptPost(posts, 5.0), ReturnStage(running.network, partners))
+        reception = reception_for(running.network, partners, posts)
         pushing = PushStage(running.network, posts, secrets, partners=partners)
         at = As2Bench(
             running=running,

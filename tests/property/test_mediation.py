@@ -151,7 +151,9 @@ def test_soap_with_attachments_comes_back_from_as2(parts: tuple[Part, ...]) -> N
     assume(not any("beside its Content-Disposition" in sentence for sentence in given.dropped))
     inside = take_entity(read_entity(given.entity_head + b"\r\n" + given.data), format=Format.AS2)
     back = take(wire_of(give(outgoing_of(inside.parts, setting=inside.setting), Format.SWA)))
-    assert [(part.id, part.data) for part in back.parts] == [(part.id, part.data) for part in first.parts]
+    assert [part.id for part in back.parts] == [part.id for part in first.parts]
+    for before, after in zip(first.parts, back.parts, strict=True):
+        assert after.data in (before.data, bare(before.data))  # a document in a Body has nothing around it
 
 
 @given(parts=messages(), changed=st.integers(0, 5))

@@ -1,14 +1,16 @@
 """Receipts that partners want to have later, posted to them until they are taken.
 
 Kept rules: a receipt is tried with growing pauses for about a day, each time the same bytes; it goes only where the agreement
-allows it, by the same guarded way as every push. What waits is in memory: after a restart a partner that misses its receipt sends
-its message again, as AS2 has it, and that brings the same receipt under way anew.
+allows it, by the same guarded way as every push. One for what somebody sent in a partner's name and did not prove is tried once:
+otherwise anybody could fill the room that is for the receipts of all. What waits is in memory: after a restart a partner that
+misses its receipt sends its message again, as AS2 has it, and that brings the same receipt under way anew.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 from postroad.core.codecs.as2 import BuiltMdn
 from postroad.core.delivery.pushing import PushRequest
@@ -26,7 +28,7 @@ class ReceiptPost:
         self._timeout_s = timeout_s
         self._under_way: dict[str, asyncio.Task[None]] = {}
 
-    def send(self, url: str, receipt: BuiltMdn) -> None:
+    def send(self, url: str, receipt: BuiltMdn, *, insists: bool = True) -> None:
         """Have it posted. One that is under way already is begun anew: whoever asks again is there now."""
         headers = dict(receipt.headers)
         name = headers["Message-ID"]
@@ -36,7 +38,9 @@ class ReceiptPost:
             log.warning("too many AS2 receipts are waiting; %s goes out when its message comes again", name)
             return
         request = PushRequest(url=url, headers=headers, body=receipt.body, timeout_s=self._timeout_s)
-        task = self._under_way[name] = asyncio.get_running_loop().create_task(self._insist(name, request))
+        task = self._under_way[name] = asyncio.get_running_loop().create_task(
+            self._insist(name, request, PAUSES_S if insists else PAUSES_S[:1])
+        )
         task.add_done_callback(lambda done: self._forget(name, done))
 
     async def close(self) -> None:
@@ -45,8 +49,8 @@ class ReceiptPost:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _insist(self, name: str, request: PushRequest) -> None:
-        for pause_s in PAUSES_S:
+    async def _insist(self, name: str, request: PushRequest, pauses_s: Sequence[float]) -> None:
+        for pause_s in pauses_s:
             await asyncio.sleep(pause_s)
             answer = await self._pusher.push(request)
             if answer.status is not None and 200 <= answer.status < 300:

@@ -48,6 +48,7 @@ from postroad.flow.network import Network
 from postroad.flow.posting import Answer, Posting, posted_at
 
 HANDLE_MOST = 255
+OPENED_AT_ONCE = 4  # anybody may send something that takes long to open; what waits costs nothing
 UNPROVEN_PER_S = 5  # refusals in a partner's name that nobody has proven to come from it
 PASSING = frozenset({429, 503, 507})  # statuses that say: the same again, later
 
@@ -74,6 +75,7 @@ class Receipt(NamedTuple):
 
     mdn: BuiltMdn
     url: str
+    is_proven: bool  # that the message is the partner's, and not somebody's in its name
 
 
 class ReceiveStage:
@@ -82,6 +84,7 @@ class ReceiveStage:
         self._partners = partners
         self._limits = limits
         self._unproven = RateLimiter(UNPROVEN_PER_S)
+        self._opening = asyncio.Semaphore(OPENED_AT_ONCE)
 
     async def receive(self, incoming: Incoming) -> Receipt | None:
         """Take a message; the receipt for it, None where none is wanted. Raises Refused where no receipt can say it."""
@@ -89,8 +92,9 @@ class ReceiveStage:
         service, partnership = self._partners.between(self._network.directory, heading.sender, heading.recipient)
         try:
             session, mic = await self._taken(service, partnership, heading, incoming)
-            disposition, about = PROCESSED, session
+            disposition, about, is_proven = PROCESSED, session, True
         except Refused as refusal:
+            is_proven = bool(refusal.session)  # it came as far as being posted
             refusal = await self._on_record(service, heading, refusal, len(incoming.body))
             if not _is_told_by_receipt(service, heading, refusal):
                 raise refusal from None
@@ -98,14 +102,15 @@ class ReceiveStage:
         if not heading.wish.wanted:
             return None
         mdn = await asyncio.to_thread(_receipt, heading, partnership, disposition, mic, about)
-        return Receipt(mdn, heading.wish.url)
+        return Receipt(mdn, heading.wish.url, is_proven)
 
     async def _taken(
         self, service: Service, partnership: Partnership, heading: Heading, incoming: Incoming
     ) -> tuple[str, Mic | None]:
         """The session under which the message was posted, now or before, and its digest."""
         _check_wish(service, partnership, heading)
-        opened, posting = await asyncio.to_thread(_read, incoming, service, partnership, self._limits)
+        async with self._opening:
+            opened, posting = await asyncio.to_thread(_read, incoming, service, partnership, self._limits)
         caller = await self._caller(service, opened, incoming)
         session = await self._posted_before(service, posting)
         if session is None:

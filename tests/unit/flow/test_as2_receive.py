@@ -260,6 +260,20 @@ async def test_a_receipt_may_be_wanted_later_and_is_tried_until_it_is_taken(
     assert len(at.posts.requests) == 3
 
 
+@pytest.mark.req("Z2")
+async def test_what_anybody_sends_in_a_partners_name_takes_no_room_from_the_receipts_of_others(
+    at: As2Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postroad.flow.as2_receipts.UNDER_WAY_MOST", 1)
+    at.posts.answering = lambda request: PushAnswer(status=404)
+    unproven = sent_by_acme(agreement=replace(ASYNC, sign="", encrypt=""))
+    assert await at.take(unproven) is None
+    await at.posts.wait_for(1)
+    await asyncio.sleep(0.01)
+    assert await at.take(sent_by_acme("<2@acme.example>", agreement=ASYNC)) is None
+    await at.posts.wait_for(2)
+
+
 @pytest.mark.req("T7")
 async def test_a_message_that_comes_again_brings_its_late_receipt_under_way_again(at: As2Bench) -> None:
     for count in (1, 2):

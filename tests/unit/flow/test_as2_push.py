@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
@@ -23,6 +24,7 @@ from postroad.core.delivery.pushing import PushAnswer, PushRequest
 from postroad.core.model.directory import Push, PushAuthentication
 from postroad.core.model.journal import DeliveryAttempted
 from tests.unit.core.codecs.as2.parties import NOW
+from tests.unit.core.codecs.cms.crafted import signed_data
 from tests.unit.core.codecs.cms.people import partner, stranger
 from tests.unit.flow.as2_bench import (
     DOCUMENT,
@@ -107,6 +109,15 @@ async def test_a_message_is_delivered_when_its_receipt_proves_it(at: As2Bench, a
     assert not await at.entries(DeliveryAttempted)
 
 
+def by_nobody(request: PushRequest) -> PushAnswer:
+    """A receipt whose signature has no signers."""
+    answer = answering()(request)
+    head = b'filename="smime.p7s"\r\n\r\n'
+    begin = answer.body.index(head) + len(head)
+    end = answer.body.index(b"\r\n--", begin)
+    return replace(answer, body=answer.body[:begin] + b64encode(signed_data()) + answer.body[end:])
+
+
 @pytest.mark.req("T7")
 @pytest.mark.parametrize(
     ("bad", "says"),
@@ -115,6 +126,7 @@ async def test_a_message_is_delivered_when_its_receipt_proves_it(at: As2Bench, a
         (lambda request: PushAnswer(status=200, body=b"<html>", headers=(("content-type", "text/html"),)), "no receipt"),
         (answering(mic=Mic(digest=b"x" * 32, algorithm="sha256")), "something else than was sent"),
         (answering(signer=theirs(stranger())), "signature does not hold"),
+        (by_nobody, "signature does not hold"),
     ],
 )  # fmt: skip
 async def test_what_proves_nothing_is_no_success_and_the_same_message_goes_out_again(

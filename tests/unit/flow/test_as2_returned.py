@@ -17,7 +17,7 @@ from postroad.flow.push_as2 import token_in
 from tests.unit.core.codecs.as2.parties import with_header
 from tests.unit.core.codecs.cms.people import partner, stranger
 from tests.unit.flow.as2_bench import AGREED, PUSHED, URL, As2Bench, as2_bench, certificate_pem, theirs
-from tests.unit.flow.test_as2_push import opened, receipt
+from tests.unit.flow.test_as2_push import by_nobody, opened, receipt
 
 
 @pytest.fixture
@@ -85,8 +85,13 @@ def unsigned(request: PushRequest) -> BuiltMdn:
     return receipt(PushRequest(url=request.url, headers=plain, body=request.body))
 
 
+def signed_by_nobody(request: PushRequest) -> BuiltMdn:
+    """With a signature that has no signers at all, as some libraries accept it."""
+    return replace(receipt(request), body=by_nobody(request).body)
+
+
 @pytest.mark.req("T7")
-@pytest.mark.parametrize("made", [altered, forged, refusing_forged, unsigned])
+@pytest.mark.parametrize("made", [altered, forged, refusing_forged, unsigned, signed_by_nobody])
 async def test_what_proves_nothing_changes_nothing(at: As2Bench, made: Any) -> None:
     session, request = await sent(at)
     await returned(at, made(request))

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 
 from postroad.core.codecs.media import media_type_of
-from postroad.core.codecs.mime import read_entity
 from postroad.core.codecs.mime.parameters import read_parameters
 from postroad.core.codecs.parts import RESERVED_HEADERS, XML
 from postroad.core.mediation.entities import reads_as_attachment
@@ -91,7 +90,7 @@ def located(part: Part) -> tuple[str, ...]:
 
 def wrapping_lost(setting: Setting) -> Iterator[str]:
     """What was said of several parts as a whole, which is found again only where they are given as they came."""
-    fields = read_entity(setting.head + b"\r\n").headers() if setting.head else ()
+    fields = setting.header_block().headers()
     declared = next((value for name, value in fields if name.lower() == "content-type"), setting.media_type)
     kind = media_type_of(declared)
     if not kind.startswith("multipart/"):

@@ -111,11 +111,11 @@ def _as_came(message: Outgoing, setting: Setting, format: Format) -> Given | Non
         return Given(media_type=MESSAGE, body=[setting.head, *body])
     if not setting.head:
         return Given(media_type=setting.media_type, body=body)
-    entity = read_entity(setting.head + b"\r\n")
-    if format is Format.AS2:
+    entity = setting.header_block()
+    if format is Format.AS2 and entity.head.endswith(b"\n"):
         return Given(media_type=entity.content_type or OCTETS, body=body, head=entity.head)
-    if not media_type_of(setting.media_type).startswith("multipart/"):
-        return None  # one document, which is given without its transfer encoding
+    if format is Format.AS2 or not media_type_of(setting.media_type).startswith("multipart/"):
+        return None  # a header that was cut off; or one document, which is given without its transfer encoding
     headers = tuple([(name, value) for name, value in entity.headers() if name.lower() in OF_CONTENT])
     dropped = tuple(whole_lost(entity.headers(), OF_CONTENT))
     return Given(media_type=setting.media_type, body=body, headers=headers, dropped=dropped)

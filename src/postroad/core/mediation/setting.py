@@ -13,12 +13,14 @@ import msgspec
 from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.codecs.mime import encoded
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.mime import Entity, encoded, read_entity
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
 WORTH_A_SLOT = 64  # bytes: what is shorter is kept twice
 MISSES_MOST = 3  # stretches that are looked for in vain; then the rest of the wire is kept as it stands
+_ANY = WireLimits(body_bytes=1 << 40, mime_headers=1 << 40, mime_header_bytes=1 << 40)
 
 
 class Slot(Struct, gc=False, frozen=True, array_like=True):
@@ -45,7 +47,9 @@ class Setting(Struct, gc=False, frozen=True, array_like=True):
     mark: int  # of the parts that fit in
     envelope: Pieces = ()  # the SOAP envelope of the message, where it wraps a document, likewise in pieces
     action: str = ""  # SOAPAction
-    head: bytes = b""  # the header block of the entity, exactly, where it had one of its own
+    head: bytes = (
+        b""  # the header block of the entity, exactly, where it had one; of a message/rfc822 with the empty line
+    )
     chunked: tuple[int, ...] = ()  # the parts, by index, that came in chunks
 
     def fits(self, parts: Sequence[Part]) -> bool:
@@ -53,6 +57,10 @@ class Setting(Struct, gc=False, frozen=True, array_like=True):
 
     def filled(self, parts: Sequence[Part]) -> list[Buffer]:
         return filled(self.wire, parts)
+
+    def header_block(self) -> Entity:
+        """The header block, read again; it has passed whatever limits there were when it came."""
+        return read_entity(self.head, _ANY)
 
 
 _ENCODER = msgspec.msgpack.Encoder()

@@ -156,6 +156,19 @@ def test_headers_in_utf_8_and_latin_1_are_read_as_what_they_say() -> None:
         assert part.headers == (("X-Name", "Größe, 2"),)
 
 
+@pytest.mark.parametrize(
+    "body", [b"A: b\r", b"A: b\r\n", b"A: b", b"A: b\n\n", b"A: b\r\n\r\n", b"\r\nx", b"\n", b"A: b\n\r\nx"]
+)
+def test_messages_of_others_end_their_headers_in_many_ways(body: bytes) -> None:
+    taken = taken_from(body, "message/rfc822")
+    assert given_again(taken, Format.MIME).data == body
+    for format in Format.AS2, Format.DIME, Format.SOAP:
+        given_again(taken, format)
+    as2 = given_again(taken, Format.AS2)
+    again = take_entity(read_entity(as2.entity_head + b"\r\n" + as2.data), format=Format.AS2)
+    assert (again.parts[0].data, again.parts[0].headers) == (taken.parts[0].data, taken.parts[0].headers)
+
+
 @pytest.mark.req("T6", "T9")
 def test_what_http_has_no_place_for_is_said_of_what_came_by_as2() -> None:
     single = read_entity(b"Content-Type: text/plain\r\nX-Batch: 7\r\n\r\nx")

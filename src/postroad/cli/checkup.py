@@ -28,7 +28,7 @@ class Finding(NamedTuple):
 
 def check_all(settings: Settings) -> list[Finding]:
     checks: list[Callable[[Settings], Finding]] = [
-        python, sqlite, folder, disk, clock, certificate, port, store, expiring,
+        python, sqlite, folder, disk, clock, certificate, port, store, expiring, as2,
     ]  # fmt: skip
     return [check(settings) for check in checks]
 
@@ -150,6 +150,28 @@ def expiring(settings: Settings) -> Finding:
         return Finding("credentials", "warning", "; ".join(told(one, now_us) for one in due[:TOLD_MOST]) + more)
     return Finding(
         "credentials", "ok", f"none of {len(things)} with an end ends within {CERTIFICATE_WARNING_DAYS} days"
+    )
+
+
+def as2(settings: Settings) -> Finding:
+    """Whether our key is at hand for every AS2 partner."""
+    from postroad.bootstrap.pushing import operators_secrets
+    from postroad.cli.stores import stored_directory
+    from postroad.flow.as2_partners import Partners
+
+    if settings.index == "memory":
+        return Finding("as2", "ok", "in memory: there are no partners before it starts")
+    try:
+        directory = asyncio.run(stored_directory(settings))
+    except (PostroadError, OSError) as error:
+        return Finding("as2", "fault", str(error))
+    partners = Partners(operators_secrets(settings), str)
+    found = [service for service in directory.services.values() if service.as2 is not None]
+    faults = [f"{service.address}: {fault}" for service in found if (fault := partners.fault_of(service))]
+    if faults:
+        return Finding("as2", "warning", "; ".join(faults[:TOLD_MOST]))
+    return Finding(
+        "as2", "ok", f"our key is at hand for all partners ({len(found)})" if found else "there are no partners"
     )
 
 

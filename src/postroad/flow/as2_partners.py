@@ -35,6 +35,14 @@ class Partners:
         except Refused as refused:
             raise Misconfigured([f"{as2.secret_from}: {refused.detail}"]) from None
 
+    def fault_of(self, service: Service) -> str:
+        """What is wrong with our side; empty when nothing is."""
+        try:
+            self.of(service)
+        except Misconfigured as fault:
+            return str(fault)
+        return ""
+
     def between(self, directory: Directory, partner: str, own: str) -> tuple[Service, Partnership]:
         """Whoever sends under these names; raises Refused where nobody does, or our key is not at hand."""
         service = partner_between(directory, partner, own)

@@ -7,6 +7,7 @@ so that a receipt which comes later finds it. A 2xx alone is no success where a 
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,11 +27,17 @@ from postroad.ports import Clock, Pusher, Randomness, Secrets
 
 DOMAIN = "postroad"
 SUBJECT_MOST = 200
-BINARY = b"Content-Transfer-Encoding: binary\r\n"  # or some products would change line ends before they look at signatures
+BINARY = (
+    b"Content-Transfer-Encoding: binary\r\n"  # or some products would change line ends before they look at signatures
+)
+WARNING_MOST = 200
 WAITING = "the asynchronous receipt is still to come"
 NO_RECEIPT = "the partner sent no receipt that counts, though"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _MESSAGE_ID = re.compile(r"<?([0-9a-f.]+)@postroad>?")
+
+
+log = logging.getLogger(__name__)
 
 
 def message_id_of(delivered: Delivered) -> str:
@@ -119,10 +126,12 @@ def _judged(service: Service, partnership: Partnership, sent: Sent, answer: Push
         mdn = read_mdn(answer.headers, answer.body, partnership.partner)
     except Refused as refusal:
         return PushAnswer(status=None, fault=f"its answer holds no receipt: {refusal.detail}")
-    return answer_of(judge_mdn(mdn, sent), taken)
+    return _answer_of(service, judge_mdn(mdn, sent), taken)
 
 
-def answer_of(verdict: Verdict, taken: PushAnswer) -> PushAnswer:
+def _answer_of(service: Service, verdict: Verdict, taken: PushAnswer) -> PushAnswer:
     if verdict.acknowledged:
+        if verdict.reason:
+            log.warning("%s took an AS2 message and warns: %s", service.address, verdict.reason[:WARNING_MOST])
         return taken
     return PushAnswer(status=None, fault=verdict.reason, final=verdict.outcome is Outcome.REJECTED)

@@ -10,11 +10,15 @@ import pytest
 from click.testing import CliRunner
 from cryptography import x509
 
+from postroad.bootstrap.settings import Settings
+from postroad.cli import checkup
 from postroad.cli.as2_keys import station_key
 from postroad.cli.as2_trial import Trial
 from postroad.cli.main import postroad
 from postroad.core.codecs.as2 import Agreement, Station
 from postroad.core.codecs.cms import identities_from_pem
+from postroad.core.model.directory import As2, Service
+from postroad.core.model.snapshot import Directory
 
 STEPS = ["document", "sent", "opened", "signature", "same document", "receipt", "its signature", "same MIC"]
 
@@ -92,3 +96,24 @@ def test_a_receipt_by_somebody_else_is_seen() -> None:
             content_type="text/plain",
         )
         assert [step.what for step in trial.steps() if not step.ok] == wrong
+
+
+@pytest.mark.req("T7")
+def test_the_doctor_says_whose_key_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    as2 = As2(name="ACME", own_name="My Biz", secret_from="file:as2.pem")
+    service = Service(gcid="a" * 16, organization="Aster", name="Acme", as2=as2)
+
+    async def stored(_: Settings) -> Directory:
+        return Directory(services={service.gcid: service})
+
+    monkeypatch.setattr("postroad.cli.stores.stored_directory", stored)
+    settings, file = Settings(data=tmp_path), tmp_path / "push-secrets" / "Aster" / "as2.pem"
+    missing = checkup.as2(settings)
+    assert missing.state == "warning"
+    assert missing.detail.startswith("Aster/Acme: file:as2.pem")
+    file.parent.mkdir(parents=True)
+    file.write_text("no key")
+    assert "no private key" in checkup.as2(settings).detail
+    file.unlink()
+    run("as2", "key", "My Biz", "--out", file)
+    assert checkup.as2(settings) == ("as2", "ok", "our key is at hand for all partners (1)")

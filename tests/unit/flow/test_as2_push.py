@@ -23,6 +23,7 @@ from postroad.core.codecs.as2 import (
 from postroad.core.delivery.pushing import PushAnswer, PushRequest
 from postroad.core.model.directory import Push, PushAuthentication
 from postroad.core.model.journal import DeliveryAttempted
+from postroad.flow.administration_resending import resend
 from tests.unit.core.codecs.as2.parties import NOW
 from tests.unit.core.codecs.cms.crafted import signed_data
 from tests.unit.core.codecs.cms.people import partner, stranger
@@ -163,6 +164,26 @@ async def test_a_partner_that_says_no_is_not_asked_again(at: As2Bench) -> None:
     stop = await at.ends(session, "failed")
     assert "decryption-failed" in str(stop)
     assert len(at.posts.requests) == 1
+
+
+@pytest.mark.req("T7", "D7")
+async def test_a_message_that_the_partner_refused_is_resent_under_a_new_id(at: As2Bench) -> None:
+    at.posts.answering = answering(disposition=error("unexpected-processing-error"))
+    session = await at.post()
+    stop = await at.ends(session, "failed")
+    at.posts.answering = answering()
+    owner = await at.running.enroll("ann@aster.example", organization="Aster")
+    await resend(at.running.network, owner, stop.delivery, "the partner has mended it")
+    await at.ends(session, "delivered")
+    first, again = at.posts.requests
+    assert first.headers["message-id"] != again.headers["message-id"]
+
+
+async def test_a_partner_that_says_no_to_some_is_well(at: As2Bench) -> None:
+    at.posts.answering = answering(disposition=error("unexpected-processing-error"))
+    for _ in range(12):
+        await at.post()
+    await at.posts.wait_for(12)  # no breaker opens
 
 
 @pytest.mark.req("T7")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
 from postroad.core.codecs.soap import SOAP11, SOAP12
@@ -253,3 +255,14 @@ def test_soap_says_what_it_has_no_place_for() -> None:
         "part po-1: X-A has no place in SOAP",
         "part po-1: its expiration has no place in SOAP",
     )
+
+
+@pytest.mark.req("Z2")
+def test_lines_of_blanks_cost_no_more_than_others() -> None:
+    def seconds(blank: bytes) -> float:
+        body = envelope("<a/>").replace(b"<a/>", blank * 2_000_000 + b"<a/>")
+        started = process_time()
+        assert document(body).data == b"<a/>"
+        return process_time() - started
+
+    assert min(seconds(b"\n") for _ in range(3)) < 6 * max(seconds(b" ") for _ in range(2)) + 0.05

@@ -148,6 +148,7 @@ class _Reader(Counter):
 
     def read(self) -> PlainEnvelope:
         self.attach(self._scanner)
+        self._scanner.buffer_text = True  # or each line of blanks between the elements would be a call
         self._scanner.EndNamespaceDeclHandler = lambda _prefix: self._stack.pop()
         self._scanner.ProcessingInstructionHandler = self._instruction
         run_scanner(self._scanner, self._utf8)

@@ -64,6 +64,7 @@ def follow(page: Path, folder: Path, **more: str) -> None:
             assert not fault, f"{step.place}: {fault}"
 
 
+@pytest.mark.timeout(900)  # some start Spark several times
 @pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_a_reader_can_follow_the_page(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     more: dict[str, str] = {}

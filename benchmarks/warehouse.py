@@ -28,7 +28,7 @@ from benchmarks.warehouse_peer import HISTORIES, TRANSACTIONS, USAGE, Peer
 from postroad.testing.traffic.generate import generate
 from postroad.testing.traffic.plan import TrafficPlan
 from postroad.warehouse.billing.price_list import owners
-from postroad.warehouse.jobs.export import export
+from postroad.warehouse.jobs.export import Form, export
 from postroad.warehouse.jobs.landing import land, land_archive
 from postroad.warehouse.marts.message_histories import message_histories
 from postroad.warehouse.marts.transactions import transactions
@@ -84,12 +84,14 @@ class Sized:
         self.lines, self.parquet = folder / "lines", folder / "parquet"
 
     def prepare(self) -> None:
-        """The journal, both archives of it, and the landed log."""
+        """The journal and both archives of it, made anew unless --folder has them from another run."""
         if not self.journal.exists():
             asyncio.run(generate(self.plan, self.journal))
         source = SegmentLog(folder=self.journal)
-        export(source, self.lines, "jsonl")
-        export(source, self.parquet, "parquet")
+        archives: tuple[tuple[Path, Form], ...] = ((self.lines, "jsonl"), (self.parquet, "parquet"))
+        for folder, form in archives:
+            if not folder.exists():
+                export(source, folder, form)
         self.peer.view("log", f"{self.parquet}/*.parquet")
         self.events = self.log().count()
 

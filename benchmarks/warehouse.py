@@ -28,13 +28,14 @@ from benchmarks.warehouse_peer import HISTORIES, TRANSACTIONS, USAGE, Peer
 from postroad.testing.traffic.generate import generate
 from postroad.testing.traffic.plan import TrafficPlan
 from postroad.warehouse.billing.price_list import owners
-from postroad.warehouse.jobs.export import Form, export
+from postroad.warehouse.jobs.export import export
 from postroad.warehouse.jobs.landing import land, land_archive
 from postroad.warehouse.marts.message_histories import message_histories
 from postroad.warehouse.marts.transactions import transactions
 from postroad.warehouse.marts.usage import usage
 from postroad.warehouse.session import WarehouseSettings, spark_session
 from postroad.warehouse.sources import Archive, SegmentLog
+from postroad.warehouse.sources.archive import Form
 from postroad.warehouse.store import DeltaStore
 
 if TYPE_CHECKING:

@@ -36,6 +36,7 @@ from postroad.warehouse.marts.transactions import transactions
 from postroad.warehouse.marts.usage import usage
 from postroad.warehouse.session import WarehouseSettings, spark_session
 from postroad.warehouse.sources import Archive, SegmentLog
+from postroad.warehouse.sources.archive import Form
 from postroad.warehouse.store import DeltaStore
 
 if TYPE_CHECKING:
@@ -83,12 +84,14 @@ class Sized:
         self.lines, self.parquet = folder / "lines", folder / "parquet"
 
     def prepare(self) -> None:
-        """The journal, both archives of it, and the landed log."""
+        """The journal and both archives of it, made anew unless --folder has them from another run."""
         if not self.journal.exists():
             asyncio.run(generate(self.plan, self.journal))
         source = SegmentLog(folder=self.journal)
-        export(source, self.lines, "jsonl")
-        export(source, self.parquet, "parquet")
+        archives: tuple[tuple[Path, Form], ...] = ((self.lines, "jsonl"), (self.parquet, "parquet"))
+        for folder, form in archives:
+            if not folder.exists():
+                export(source, folder, form)
         self.peer.view("log", f"{self.parquet}/*.parquet")
         self.events = self.log().count()
 

@@ -48,7 +48,7 @@ def test_an_agreement_is_written_and_read_again_with_every_field() -> None:
     [
         ({"as2": None}, "belong together"),
         ({"format": "mime"}, "belong together"),
-        ({"delivery": "poll"}, "is pushed to"),
+        ({"delivery": "poll", "push": None}, "is pushed to"),
         ({"as2": AS2 | {"certificates": ["no certificate"]}}, "one certificate in PEM"),
         ({"as2": AS2 | {"certificates": [CERTIFICATE, CERTIFICATE]}}, "certificates"),
         ({"as2": AS2 | {"certificates": []}}, "need the partner's certificate"),
@@ -65,6 +65,12 @@ def test_an_agreement_is_written_and_read_again_with_every_field() -> None:
 def test_what_could_never_work_is_refused(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(ValidationError, match=says):
         service(**changes)
+
+
+def test_a_partner_that_is_not_pushed_to_any_more_can_be_exported_and_applied() -> None:
+    """As after a 410: its messages wait until its owner has set another address."""
+    written = profile_of(service(delivery="poll"))
+    assert ServiceProfile.model_validate(written).delivery == "poll"
 
 
 def test_without_any_security_neither_key_nor_certificate_is_needed() -> None:

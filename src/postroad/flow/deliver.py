@@ -36,7 +36,7 @@ from postroad.flow.answer import AnswerStage
 from postroad.flow.commit import committed
 from postroad.flow.context import has_context, in_context, with_cookie
 from postroad.flow.patience import Patience
-from postroad.flow.posting import parts_of, setting_of
+from postroad.flow.posting import parts_of, setting_in
 from postroad.flow.rounds import as_resent
 from postroad.flow.settle import acknowledge
 from postroad.flow.trail import TrailStage
@@ -196,15 +196,15 @@ class DeliverStage:
 
 
 def _wrapped(delivered: Delivered, queued: Queued, body: bytes) -> Wrapped:
-    """The delivery with how the message was wrapped, where it is as it came and nobody is kept from the receiver."""
+    """The delivery with how the message was wrapped, where nothing is withheld and nobody is kept from the receiver."""
     message = queued.message
-    is_as_came = queued.hop == 0 and len(delivered.parts) == len(message.parts)
+    is_whole = len(delivered.parts) == len(queued.content.parts)
     known_by = (delivered.session, delivered.transaction, delivered.sender_gcid)
     is_open = known_by == (message.session, message.transaction, message.sender)
     return Wrapped(
         **{name: getattr(delivered, name) for name in Delivered.__struct_fields__},
         form=message.form,
-        setting=setting_of(message, body) if is_as_came and is_open else b"",
+        setting=setting_in(queued.content, body) if is_whole and is_open else b"",
     )
 
 

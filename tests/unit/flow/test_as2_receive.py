@@ -11,6 +11,7 @@ import pytest
 
 from postroad.core.codecs.as2 import Agreement, read_mdn
 from postroad.core.delivery.pushing import PushAnswer
+from postroad.core.delivery.waiting import posted_content
 from postroad.core.mediation.nouns import outgoing
 from postroad.core.mediation.setting import unpacked
 from postroad.core.mediation.translating import give
@@ -21,7 +22,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.as2_partners import may_be_sent
 from postroad.flow.configure import saving
-from postroad.flow.posting import setting_of
+from postroad.flow.posting import setting_in
 from tests.unit.core.codecs.as2.parties import with_header
 from tests.unit.core.codecs.cms.people import clerk, stranger
 from tests.unit.flow.as2_bench import (
@@ -81,7 +82,7 @@ async def test_the_entity_is_given_on_with_the_bytes_that_the_partner_signed(at:
     [posted] = await at.entries(MessagePosted)
     body = await at.running.network.journal.read(0, 1 << 24)
     at_body = next(record.body for record in body.records if record.body is not None)
-    setting = unpacked(setting_of(posted, await at.running.network.journal.body(at_body) or b""))
+    setting = unpacked(setting_in(posted_content(posted, None), await at.running.network.journal.body(at_body) or b""))
     given = give(outgoing(delivered, setting, b"seed"), Format.AS2)
     assert (given.entity_head, given.data) == (head, b"aGVs\r\nbG8=\r\n")
 

@@ -197,6 +197,33 @@ async def test_a_service_in_transit_gets_the_bytes_and_answers_in_its_format(run
     assert (last.given.media_type, last.given.data) == ("application/xml", b"<scanned/>")
 
 
+SPACED = ENVELOPE % b"\n <order/>\n"
+THROUGH_SCAN = [("soapaction", '"urn:order"'), ("postroad-to", ACME), ("postroad-route", SCAN)]
+
+
+@pytest.mark.req("T3", "T9")
+@pytest.mark.parametrize("answered", [b"", b"<order/>", b"<scanned/>"])
+async def test_what_nobody_in_between_has_changed_arrives_as_it_was_sent(
+    running: MemoryNetwork, answered: bytes
+) -> None:
+    scan = await running.register(SCAN, visibility=Visibility.PUBLIC)
+    acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="soap")
+    buyer = await running.register(BUYER)
+    await running.network.carry_out(
+        buyer, posting_of(Wire([("content-type", "text/xml; charset=utf-8"), *THROUGH_SCAN], SPACED))
+    )
+    [seen] = await running.network.poll(scan, PollRequest())
+    parts = (Part(id="1", content_type="application/xml", data=answered),) if answered else ()
+    await running.network.post(scan, Message(type=MessageType.RESPONSE, reference=seen.token, parts=parts))
+    [handed] = await handed_to(running, acme)
+    assert handed.given is not None
+    assert dict(handed.given.headers)["SOAPAction"] == '"urn:order"', "by which many servers find what is wanted"
+    if answered == b"<scanned/>":
+        assert (b"<scanned/>" in handed.given.data, b"<order/>" in handed.given.data) == (True, False)
+    else:
+        assert (handed.given.media_type, handed.given.data) == ("text/xml; charset=utf-8", SPACED)
+
+
 @pytest.mark.req("Z5")
 async def test_a_document_that_is_withheld_is_not_in_the_wrapping_either(running: MemoryNetwork) -> None:
     scan, _ = await through_scan(running, DocumentAccess(service=SCAN, read=("1",), change=()))

@@ -75,6 +75,18 @@ def unpacked(data: Buffer) -> Setting:
     return _DECODER.decode(data)
 
 
+def still_holding(data: bytes, parts: Sequence[Part]) -> bytes:
+    """A packed setting behind whoever may have changed the parts: all of it where nobody did, else what is not about them."""
+    setting = unpacked(data)
+    if setting.fits(parts):
+        return data
+    return (
+        packed(Setting(setting.format, setting.media_type, (), setting.mark, action=setting.action))
+        if setting.action
+        else b""
+    )
+
+
 def mark_of(parts: Iterable[Part]) -> int:
     """A checksum over all in which parts differ, so that a part that somebody changed is not put into an old setting."""
     mark = 0

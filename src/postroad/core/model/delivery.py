@@ -73,6 +73,7 @@ class Content(Struct, gc=False, frozen=True, array_like=True):
     hops: tuple[Hop, ...] = ()
     logical: tuple[Hop, ...] = ()
     returned: tuple[Returned, ...] = ()
+    setting: int = 0  # bytes behind the parts in the body: how the message was wrapped when it came
 
 
 class Queued(Struct, gc=False, kw_only=True):

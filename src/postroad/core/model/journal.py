@@ -168,7 +168,9 @@ class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_fie
     status: Status | None = None  # an error of the service that its invoker absorbed
     explained: int = 0  # as in MessagePosted
     directory: int = 0  # version of the directory, where rules were tried
-    setting: int = 0  # bytes between parts and explanation: how the message was wrapped when it came, as far as that holds
+    setting: int = (
+        0  # bytes between parts and explanation: how the message was wrapped when it came, as far as that holds
+    )
 
 
 class DeliveriesLeased(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.leased"):

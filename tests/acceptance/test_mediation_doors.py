@@ -11,7 +11,7 @@ from postroad.client import AsyncClient, Client
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.mediation.translating import take
 from postroad.core.model.formats import Format
-from postroad.core.model.journal import Came, MessagePosted, MessageRefused, decode
+from postroad.core.model.journal import Came, DeliveryTranslated, MessagePosted, MessageRefused, decode
 from tests.acceptance.mediated import FORMATS, JSON, OWN, Answered, Mediated, network, parts_in, polling, receiving
 
 __all__ = ["network", "receiving"]  # the fixtures
@@ -110,6 +110,7 @@ async def test_a_key_is_for_one_message_with_one_header(network: Mediated) -> No
         ([("Postroad-Colour", "red")], b"x", b"wire.malformed"),
         ([("Content-Type", "image/png")], b"x", b"recipient.missing"),
         ([("Postroad-To", "A/B"), ("Content-Encoding", "gzip")], b"x", b"wire.unsupported"),
+        ([("Postroad-To", "A/B"), ("Content-Transfer-Encoding", "base64")], b"eA==", b"wire.unsupported"),
         ([("Postroad-To", "A/B"), ("Content-Type", "multipart/related; boundary=x")], b"--y", b"wire.malformed"),
         ([("AS2-From", "a"), ("AS2-To", "b"), ("Content-Type", "application/pkcs7-mime")], b"x", b"wire.unsupported"),
     ],
@@ -147,6 +148,18 @@ async def test_the_next_message_comes_as_itself(network: Mediated) -> None:
         await network.acknowledge(polling(format), [said["postroad-token"]])
         assert (await network.ask(polling(format), "GET", "/v1/messages/next")).status == 204
     assert (await network.polled(polling(Format.MIME), Format.MIME)) == []
+
+
+@pytest.mark.req("T9", "Z2")
+async def test_a_message_with_a_long_header_can_still_be_read(network: Mediated) -> None:
+    properties = {f"p{number}": "x" * 4_000 for number in range(20)}
+    post = {"to": [polling(Format.MIME)], "documents": [{"text": "hi"}], "properties": properties}
+    assert (await posted_as(network, msgspec.json.encode(post), *JSON)).status == 202
+    answer = await network.ask(polling(Format.MIME), "GET", "/v1/messages/next?wait=5")
+    assert (answer.status, answer.body) == (200, b"hi")
+    records = (await network.running.network.journal.read(0, 1 << 24)).records
+    [noted] = [entry for one in records if isinstance(entry := decode(one.facts), DeliveryTranslated)]
+    assert len(noted.dropped) == 19
 
 
 async def test_messages_may_be_asked_for_in_an_own_form(network: Mediated) -> None:

@@ -11,8 +11,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.identity.tokens import Tokens
+from postroad.core.mediation.beside import fitting
 from postroad.core.mediation.header_fields import PREFIX, write_delivered
 from postroad.core.mediation.nouns import Given, Wire, outgoing
 from postroad.core.mediation.setting import packed, unpacked
@@ -39,6 +42,8 @@ def posting_of(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempotency: str
         raise Refused("wire.unsupported", "AS2 messages are sent to the network's AS2 address, not to this one")
     if wire.header("content-encoding").lower() not in ("", "identity"):
         raise Refused("wire.unsupported", "Send the message without Content-Encoding; its bytes go on as they are")
+    if wire.header("content-transfer-encoding").lower() not in ("", "binary", "8bit", "7bit"):
+        raise Refused("wire.unsupported", "HTTP has no transfer encodings; send the bytes as they are, or a multipart")
     taken = take(wire, limits)
     message = message_of(wire, taken, limits)
     setting = packed(taken.setting) if taken.setting is not None else b""
@@ -93,7 +98,7 @@ class MediateStage:
     async def _given(self, service: Service, format: Format | None, waiting: Sequence[Delivered]) -> list[Handed]:
         if format is None:
             return [Handed(delivered) for delivered in waiting]
-        handed = [Handed(delivered, given_in(delivered, format)) for delivered in waiting]
+        handed = [_handed(delivered, format) for delivered in waiting]
         fitting = await asyncio.gather(*[self._noted(service, format, one) for one in handed])
         return [one for one, fits in zip(handed, fitting, strict=True) if fits]
 
@@ -126,6 +131,15 @@ class MediateStage:
         if number is None:
             raise RuntimeError("a delivery of this network has a token of another")
         return number
+
+
+def _handed(delivered: Delivered, format: Format) -> Handed:
+    """The delivery in a plain format, and beside it what has a place there; AS2 has nothing beside it."""
+    given = given_in(delivered, format)
+    if format is Format.AS2:
+        return Handed(delivered, given)
+    fits, dropped = fitting(delivered)
+    return Handed(fits, replace(given, dropped=given.dropped + dropped) if dropped else given)
 
 
 def given_in(delivered: Delivered, format: Format) -> Given:

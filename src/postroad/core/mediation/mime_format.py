@@ -88,6 +88,13 @@ def _several(body: bytes, content_type: str, format: Format, limits: WireLimits)
     return Taken(format=format, parts=parts, setting=setting, notes=multipart.tolerated)
 
 
+def give_entity(message: Outgoing) -> Given:
+    """What AS2 carries. Nothing stands beside it, so the network's properties have no place."""
+    given = give(message, Format.AS2)
+    lost = tuple([f"the property {entry.name[:80]} has no place in AS2" for entry in message.properties])
+    return replace(given, dropped=given.dropped + lost) if lost else given
+
+
 def give(message: Outgoing, format: Format = Format.MIME) -> Given:
     setting = message.in_setting(Format.MIME, Format.AS2)
     given = _as_came(message, setting, format) if setting is not None and setting.wire else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from msgspec.structs import replace
 
@@ -30,7 +29,7 @@ GIVE: dict[Format, Callable[[Outgoing], Given]] = {
     Format.SWA: swa_format.give,
     Format.DIME: dime_format.give,
     Format.MIME: mime_format.give,
-    Format.AS2: partial(mime_format.give, format=Format.AS2),  # the entity that is then signed and encrypted
+    Format.AS2: mime_format.give_entity,  # which is then signed and encrypted
     Format.CLOUDEVENTS: cloudevents_format.give,
 }
 

@@ -1,6 +1,7 @@
 """Both sides of an AS2 agreement, as the codec wants them, from what a service's profile says.
 
-Kept rule: an agreement is found by both names, so that a partner may know us by several; keys come from outside and stay in memory.
+Kept rule: an agreement is found by both names, so that a partner may know us by several; keys come from outside and stay in
+memory.
 """
 
 from __future__ import annotations

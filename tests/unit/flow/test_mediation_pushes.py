@@ -11,7 +11,7 @@ from postroad.core.mediation.nouns import Outgoing
 from postroad.core.mediation.translating import give
 from postroad.core.model.formats import Format
 from postroad.core.model.journal import DeliveriesEnded
-from postroad.core.model.message import MessageType, Part
+from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest
 from postroad.flow import administration_dead_letters as letters
 from postroad.flow import administration_resending as resending

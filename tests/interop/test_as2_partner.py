@@ -116,6 +116,10 @@ def test_the_partner_takes_what_we_send_and_its_receipt_counts(house: House, agr
     house.ends(session, "delivered")
     assert partner.taken == [DOCUMENT]
     assert partner.statuses == ["processed"]
+    if agreed.get("mdn") != "none":
+        key = house.network.key("Aster/Orders")
+        kept = succeeded("as2", "receipt", session, "--url", house.network.url, "--key-file", key)
+        assert "disposition-notification" in kept
 
 
 @pytest.mark.req("T7")

@@ -21,7 +21,7 @@ from postroad.errors import Refused
 from postroad.flow.as2_partners import Partners
 from postroad.flow.mediate import given_in
 from postroad.flow.network import Network
-from postroad.flow.push_as2 import built_for, token_in
+from postroad.flow.push_as2 import built_for, receipt_as_it_came, token_in
 from postroad.flow.push_attempt import caller_for
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,8 @@ class ReturnStage:
         if delivered is None:
             log.info("%s sent an AS2 receipt for what is settled already", service.address)
             return
-        await self._settle(service, delivered, await self._verdict(partnership, delivered, mdn))
+        verdict = await self._verdict(partnership, delivered, mdn)
+        await self._settle(service, delivered, verdict, receipt_as_it_came(headers, body))
 
     def _between(self, partner: str, own: str) -> tuple[Service, Partnership]:
         """Whose receipt it is. Some products take the names in their quotation marks from the message, and quote them again."""
@@ -57,10 +58,10 @@ class ReturnStage:
         sent = await asyncio.to_thread(_sent, partnership, delivered)
         return judge_mdn(mdn, sent)
 
-    async def _settle(self, service: Service, delivered: Delivered, verdict: Verdict) -> None:
+    async def _settle(self, service: Service, delivered: Delivered, verdict: Verdict, receipt: bytes) -> None:
         number = self._network.tokens.number(delivered.token)
         if verdict.acknowledged:
-            await self._network.settle(caller_for(service), Settlement(tokens=(delivered.token,)))
+            await self._network.settle(caller_for(service), Settlement(tokens=(delivered.token,)), receipt)
         elif verdict.outcome is Outcome.REJECTED and number is not None:
             await self._network.ending.fail(number, verdict.reason)
         else:

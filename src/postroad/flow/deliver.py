@@ -95,7 +95,7 @@ class DeliverStage:
         [body] = await self._desk.bodies([found.queued])
         return self._delivered(found.queued, body, self._directory())
 
-    async def settle(self, caller: Caller, settlement: Settlement) -> SettlementResult:
+    async def settle(self, caller: Caller, settlement: Settlement, receipt: bytes | None = None) -> SettlementResult:
         """Acknowledge leased deliveries, or give them back; each token gets its own answer."""
         service = _receiver(caller)
         taken, answers = [], []
@@ -109,7 +109,7 @@ class DeliverStage:
             except Refused:
                 answers.append(Settled(token=token, code="token.unknown", detail="No delivery of yours has this token"))
         if taken and settlement.outcome is Wish.ACK:
-            over_by_now = await acknowledge(self._desk, self._clock.now_us(), service.gcid, taken)
+            over_by_now = await acknowledge(self._desk, self._clock.now_us(), service.gcid, taken, receipt)
             answers = [
                 await self._ended_meanwhile(one.token, service)
                 if self._tokens.number(one.token) in over_by_now

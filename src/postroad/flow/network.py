@@ -131,8 +131,9 @@ class Network:
         """A delivery that was handed out to this receiver (GCID) and is not settled yet; None when it is."""
         return await self._deliver.waiting(token, receiver)
 
-    async def settle(self, caller: Caller, settlement: Settlement) -> SettlementResult:
-        return await self._deliver.settle(caller, settlement)
+    async def settle(self, caller: Caller, settlement: Settlement, receipt: bytes | None = None) -> SettlementResult:
+        """Take back what became of deliveries; ``receipt`` is what proves that the receiver has a single one."""
+        return await self._deliver.settle(caller, settlement, receipt)
 
     async def explain(self, caller: Caller, message: Message) -> Explanation:
         """Which way a message would take and why; nothing is stored or sent."""

@@ -14,6 +14,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from postroad.core.codecs.as2 import Built, Outcome, Sent, Verdict, build, judge_mdn, read_mdn
+from postroad.core.codecs.as2.headers import Headers
+from postroad.core.codecs.mime import write_head
 from postroad.core.delivery.pushing import PushAnswer
 from postroad.core.mediation.as2_stations import Partnership
 from postroad.core.mediation.nouns import Given
@@ -33,6 +35,11 @@ BINARY = (
 WARNING_MOST = 200
 WAITING = "the asynchronous receipt is still to come"
 NO_RECEIPT = "the partner sent no receipt that counts, though"
+KEPT = frozenset(
+    ("as2-version", "as2-from", "as2-to", "message-id", "date", "subject", "mime-version", "content-type",
+     "content-transfer-encoding", "content-disposition")
+)  # fmt: skip
+_LINE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _MESSAGE_ID = re.compile(r"<?([0-9a-f.]+)@postroad>?")
 
@@ -126,7 +133,14 @@ def _judged(service: Service, partnership: Partnership, sent: Sent, answer: Push
         mdn = read_mdn(answer.headers, answer.body, partnership.partner)
     except Refused as refusal:
         return PushAnswer(status=None, fault=f"its answer holds no receipt: {refusal.detail}")
-    return _answer_of(service, judge_mdn(mdn, sent), taken)
+    receipt = receipt_as_it_came(answer.headers, answer.body)
+    return _answer_of(service, judge_mdn(mdn, sent), replace(taken, receipt=receipt))
+
+
+def receipt_as_it_came(headers: Headers, body: bytes) -> bytes:
+    """The receipt as it is kept for a dispute: its own headers, an empty line, and every byte of its body."""
+    lines = [(name, value) for name, value in headers if name.lower() in KEPT and _LINE.fullmatch(value)]
+    return write_head(lines) + b"\r\n" + body
 
 
 def _answer_of(service: Service, verdict: Verdict, taken: PushAnswer) -> PushAnswer:

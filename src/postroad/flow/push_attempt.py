@@ -94,7 +94,8 @@ class Attempts:
         try:
             response = response_in(answer, delivered, service.format)
             if response is None:
-                await self._network.settle(caller, Settlement(tokens=(delivered.token,)))
+                settlement = Settlement(tokens=(delivered.token,))
+                await self._network.settle(caller, settlement, answer.receipt or None)
             else:
                 await self._network.carry_out(caller, response)
         except Refused as refusal:

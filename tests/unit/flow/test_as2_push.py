@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
 import pytest
+from cryptography.x509 import Certificate
 
 from postroad.core.codecs.as2 import (
     PROCESSED,
@@ -19,11 +20,16 @@ from postroad.core.codecs.as2 import (
     build_mdn,
     error,
     open_message,
+    read_mdn,
 )
+from postroad.core.codecs.mime import read_entity
 from postroad.core.delivery.pushing import PushAnswer, PushRequest
 from postroad.core.model.directory import Push, PushAuthentication
 from postroad.core.model.journal import DeliveryAttempted
+from postroad.errors import Refused
+from postroad.flow.administration_receipts import receipt_at_stop
 from postroad.flow.administration_resending import resend
+from postroad.flow.push_as2 import receipt_as_it_came
 from tests.unit.core.codecs.as2.parties import NOW
 from tests.unit.core.codecs.cms.crafted import signed_data
 from tests.unit.core.codecs.cms.people import partner, stranger
@@ -142,6 +148,46 @@ async def test_what_proves_nothing_is_no_success_and_the_same_message_goes_out_a
     first, again = at.posts.requests
     assert first.headers["message-id"] == again.headers["message-id"]
     assert opened(first).mic == opened(again).mic
+
+
+@pytest.mark.req("T7")
+async def test_the_receipt_is_kept_as_it_came_for_those_who_see_the_stop(at: As2Bench) -> None:
+    at.posts.answering = answering()
+    session = await at.post()
+    stop = await at.ends(session, "delivered")
+    mdn = receipt(at.posts.requests[0])
+    network = at.running.network
+    owner = await at.running.enroll("ann@aster.example", organization="Aster")
+    for caller in (owner, at.orders, at.acme):
+        kept = await receipt_at_stop(network, caller, session, stop.delivery)
+        entity = read_entity(kept)
+        assert bytes(entity.body) == mdn.body
+        found = read_mdn(entity.headers(), bytes(entity.body), Station(name="ACME", certificates=theirs_known()))
+        assert (found.signature, found.sender, found.recipient) == ("valid", "ACME", "My Biz")
+    others = await at.running.enroll("bob@birch.example", organization="Birch")
+    operator = await at.running.enroll("op@network.example", operator=True)
+    for caller in (others, operator):
+        with pytest.raises(Refused, match="not-found"):
+            await receipt_at_stop(network, caller, session, stop.delivery)
+
+
+def theirs_known() -> tuple[Certificate, ...]:
+    return (partner().certificate,)
+
+
+@pytest.mark.req("T7")
+async def test_where_there_was_no_receipt_none_is_shown(at: As2Bench) -> None:
+    await at.agree(mdn="none")
+    session = await at.post()
+    stop = await at.ends(session, "delivered")
+    with pytest.raises(Refused, match="not-found"):
+        await receipt_at_stop(at.running.network, at.orders, session, stop.delivery)
+
+
+def test_headers_that_could_not_be_written_are_left_out_of_what_is_kept() -> None:
+    headers = [("content-type", "multipart/report"), ("subject", "a\r\nb"), ("x-other", "1"), ("date", "today")]
+    kept = receipt_as_it_came(headers, b"body")
+    assert kept == b"content-type: multipart/report\r\ndate: today\r\n\r\nbody"
 
 
 @pytest.mark.req("T7")

@@ -13,6 +13,7 @@ from postroad.core.delivery.pushing import PushRequest
 from postroad.core.model.directory import Push, PushAuthentication
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveryAttempted
 from postroad.errors import Refused
+from postroad.flow.administration_receipts import receipt_at_stop
 from postroad.flow.push_as2 import token_in
 from tests.unit.core.codecs.as2.parties import with_header
 from tests.unit.core.codecs.cms.people import partner, stranger
@@ -49,6 +50,8 @@ async def test_a_message_waits_for_its_receipt_and_is_delivered_when_that_comes(
     assert (await at.stop(session)).state == "queued"
     await returned(at, receipt(request))
     await at.ends(session, "delivered")
+    kept = await receipt_at_stop(at.running.network, at.acme, session, (await at.stop(session)).delivery)
+    assert kept.endswith(b"\r\n\r\n" + receipt(request).body)
     await returned(at, receipt(request))  # again, and late
     assert len(await at.entries(DeliveriesAcknowledged)) == 1
 

@@ -12,8 +12,10 @@ from postroad.cli.as2_keys import station_key
 from postroad.cli.as2_trial import Step, Trial
 from postroad.cli.command import command
 from postroad.cli.commands.keys import write_private
+from postroad.cli.connection import Connection, connected
 from postroad.cli.exits import Exit
 from postroad.cli.output import Output
+from postroad.client import Client, Refused
 from postroad.core.codecs.as2 import Agreement, Station
 from postroad.core.codecs.as2.mic import WRITTEN
 from postroad.core.codecs.cms import Identity, identities_from_pem
@@ -27,7 +29,7 @@ NONE = "none"
 
 @click.group()
 def as2() -> None:
-    """Make keys for AS2 and try it out."""
+    """Make keys for AS2, try it out, and show receipts."""
 
 
 @command
@@ -88,6 +90,37 @@ def test(
         sys.exit(Exit.ERROR)
 
 
+@command
+@click.argument("session")
+@click.option("--out", "file", type=click.Path(path_type=Path), metavar="FILE", help="Write it to a file instead.")
+@connected
+def receipt(out: Output, session: str, file: Path | None, connection: Connection) -> None:
+    """Show the receipt by which an AS2 partner has confirmed a message.
+
+    It is what came, to the byte: its headers, an empty line, and the signed receipt. Needs the key of a service concerned.
+    """
+    with connection.client() as client:
+        delivery, found = _receipt_for(client, session)
+    out.value({"session": session, "delivery": delivery, "receipt": found.decode("latin-1")})
+    if file is not None:
+        file.write_bytes(found)
+        out.say(f"the receipt for delivery {delivery} is in {file}")
+    else:
+        out.say(found.decode("latin-1").replace("\r\n", "\n"))
+
+
+def _receipt_for(client: Client, session: str) -> tuple[int, bytes]:
+    """The first receipt among the stops of the message."""
+    history = client.trace(session)
+    for stop in [stop for message in history.messages for copy in message.copies for stop in copy.stops]:
+        try:
+            return stop.delivery, client.receipt_at(session, stop.delivery)
+        except Refused as refused:
+            if refused.code != "not-found":
+                raise
+    raise Refused("not-found", "No AS2 partner has confirmed this message, or its receipt is not yours to see")
+
+
 def _stations(key_file: Path | None) -> tuple[Station, Station]:
     """Two stations that know each other."""
     if key_file is not None:
@@ -113,3 +146,4 @@ def _shown(out: Output, step: Step) -> Step:
 
 as2.add_command(key)
 as2.add_command(test)
+as2.add_command(receipt)

@@ -28,7 +28,7 @@ from postroad.core.codecs.as2 import (
     open_message,
     read_heading,
 )
-from postroad.core.codecs.as2.headers import Headers
+from postroad.core.codecs.as2.headers import Headers, field_of
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.mediation.as2_stations import Partnership
 from postroad.core.mediation.mime_format import take_entity
@@ -109,6 +109,7 @@ class ReceiveStage:
     ) -> tuple[str, Mic | None]:
         """The session under which the message was posted, now or before, and its digest."""
         _check_wish(service, partnership, heading)
+        _check_coding(incoming.headers)
         async with self._opening:
             opened, posting = await asyncio.to_thread(_read, incoming, service, partnership, self._limits)
         caller = await self._caller(service, opened, incoming)
@@ -176,6 +177,12 @@ def _check_wish(service: Service, partnership: Partnership, heading: Heading) ->
             "The receipt is asked for at an address that was not agreed on; use one of your own AS2 server, or have it "
             "added to receiptUrls",
         )
+
+
+def _check_coding(headers: Headers) -> None:
+    """The bytes of a document without a layer go on as they are, so HTTP must not have packed them."""
+    if field_of(headers, "content-encoding").lower() not in ("", "identity"):
+        raise Refused("wire.unsupported", "Send the message without Content-Encoding; AS2 has a compression of its own")
 
 
 def _read(incoming: Incoming, service: Service, partnership: Partnership, limits: WireLimits) -> Read:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -259,6 +260,15 @@ async def test_a_receipt_may_be_wanted_later_and_is_tried_until_it_is_taken(
     assert (mdn.original_message_id, mdn.signature, mdn.mic) == ("<1@acme.example>", "valid", built.sent.mic)
     await asyncio.sleep(0.05)
     assert len(at.posts.requests) == 3
+
+
+@pytest.mark.req("T7")
+async def test_what_http_has_packed_is_refused(at: As2Bench) -> None:
+    built = sent_by_acme()
+    answered = await at.take_wire([*built.headers, ("Content-Encoding", "gzip")], gzip.compress(built.body))
+    assert answered is not None
+    assert "unsupported format" in str(read_mdn(answered.headers, answered.body, ours()).disposition)
+    assert await at.delivered() == []
 
 
 @pytest.mark.req("Z2")

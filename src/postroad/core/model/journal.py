@@ -168,9 +168,7 @@ class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_fie
     status: Status | None = None  # an error of the service that its invoker absorbed
     explained: int = 0  # as in MessagePosted
     directory: int = 0  # version of the directory, where rules were tried
-    setting: int = (
-        0  # bytes between parts and explanation: how the message was wrapped when it came, as far as that holds
-    )
+    setting: int = 0  # bytes between parts and explanation: how the message had been wrapped, as far as that holds
 
 
 class DeliveriesLeased(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.leased"):
@@ -185,7 +183,10 @@ class DeliveriesLeased(Struct, gc=False, frozen=True, array_like=True, tag_field
 class DeliveriesAcknowledged(
     Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.acknowledged"
 ):
-    """The receiver has taken these deliveries over; they are final and never handed out again."""
+    """The receiver has taken these deliveries over; they are final and never handed out again.
+
+    The body, where there is one, is the receipt by which an AS2 partner has proven it, as it came.
+    """
 
     at_us: int
     by: str

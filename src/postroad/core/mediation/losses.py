@@ -88,6 +88,12 @@ def located(part: Part) -> tuple[str, ...]:
     return (LOCATION.lower(),) if is_located(part) and is_uri(part.id) else ()
 
 
+def action_lost(setting: Setting, format: str) -> Iterator[str]:
+    """What SOAP says beside its envelope, for formats without one."""
+    if said := setting.action.strip('" '):
+        yield f"the SOAPAction {said[:80]} has no place in {format}"
+
+
 def wrapping_lost(setting: Setting) -> Iterator[str]:
     """What was said of several parts as a whole, which is found again only where they are given as they came."""
     fields = setting.header_block().headers()

@@ -11,8 +11,9 @@ from postroad.core.codecs.parts import check_lists
 from postroad.core.mediation import cloudevents_format, dime_format, mime_format, soap_format, swa_format
 from postroad.core.mediation.header_fields import has_fields, read_fields
 from postroad.core.mediation.looking import Found, look
-from postroad.core.mediation.losses import wrapping_lost
+from postroad.core.mediation.losses import action_lost, wrapping_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
+from postroad.core.mediation.rooted import ROOTED
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Message
 from postroad.errors import Refused
@@ -82,7 +83,9 @@ def give(message: Outgoing, format: Format) -> Given:
     """The message in a plain format."""
     given = GIVE[format](message)
     setting = message.setting
-    if setting is None or setting.media_type == given.media_type or given.head:
+    if setting is None:
         return given
-    lost = tuple(wrapping_lost(setting))
-    return replace(given, dropped=given.dropped + lost) if lost else given
+    lost = [] if setting.media_type == given.media_type or given.head else [*wrapping_lost(setting)]
+    if format not in ROOTED:
+        lost += action_lost(setting, format.value)
+    return replace(given, dropped=(*given.dropped, *lost)) if lost else given

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from postroad.core.mediation.beside import FIELD_MOST, fitting
 from postroad.core.mediation.header_fields import write_delivered
-from postroad.core.mediation.nouns import Outgoing
-from postroad.core.mediation.translating import give
-from postroad.core.model.formats import Format
+from postroad.core.mediation.nouns import Outgoing, Wire
+from postroad.core.mediation.translating import give, take
+from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.message import Argument, Cookie, Part, Property
 from tests.unit.core.codecs.examples import DELIVERED
 
@@ -43,3 +43,13 @@ def test_as2_has_no_place_for_properties() -> None:
     message = Outgoing(parts=(part,), seed=b"s", properties=(Property("customer", "4711"),))
     assert give(message, Format.AS2).dropped == ("the property customer has no place in AS2",)
     assert give(message, Format.MIME).dropped == ()
+
+
+@pytest.mark.req("T9")
+@pytest.mark.parametrize("format", PLAIN)
+def test_what_soap_wants_done_goes_with_its_envelope_or_is_said(format: Format) -> None:
+    body = b'<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body><a/></s:Body></s:Envelope>'
+    taken = take(Wire([("content-type", "text/xml"), ("soapaction", '"urn:cancel"')], body))
+    given = give(Outgoing(parts=taken.parts, setting=taken.setting, seed=b"s"), format)
+    is_said = [sentence for sentence in given.dropped if "SOAPAction urn:cancel" in sentence]
+    assert bool(is_said) != (("SOAPAction", '"urn:cancel"') in given.headers)

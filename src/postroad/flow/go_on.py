@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from postroad.core.admission.admit import Admitted
 from postroad.core.audit.passing import unnamed
 from postroad.core.delivery.documents import access_at, merged
-from postroad.core.mediation.setting import still_holding
+from postroad.core.mediation.setting import without_parts
 from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import InvocationReturned, Returned
 from postroad.core.model.message import Part, PostResult, RecipientResult, Status
@@ -98,7 +98,10 @@ class GoOnStage:
     async def _setting(self, queued: Queued, parts: tuple[Part, ...]) -> bytes:
         """How the message was wrapped when it came: for its receiver, if this service has left the parts as they were."""
         body = await self._desk.body(queued) if queued.content.setting else None
-        return still_holding(setting_in(queued.content, body), parts) if body else b""
+        if not body:
+            return b""
+        setting = setting_in(queued.content, body)
+        return setting if parts_of(queued.content.parts, body) == parts else without_parts(setting)
 
     async def _end(self, queued: Queued, ended: Ended) -> None:
         if not await self._ending.end(queued.journey, queued.number, ended.state, ended.status, told=ended.told):

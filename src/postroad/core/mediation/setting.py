@@ -75,16 +75,12 @@ def unpacked(data: Buffer) -> Setting:
     return _DECODER.decode(data)
 
 
-def still_holding(data: bytes, parts: Sequence[Part]) -> bytes:
-    """A packed setting behind whoever may have changed the parts: all of it where nobody did, else what is not about them."""
+def without_parts(data: bytes) -> bytes:
+    """What a packed setting says that is not about its parts, for parts that somebody has changed; empty where that is nothing."""
     setting = unpacked(data)
-    if setting.fits(parts):
-        return data
-    return (
-        packed(Setting(setting.format, setting.media_type, (), setting.mark, action=setting.action))
-        if setting.action
-        else b""
-    )
+    if not setting.action:
+        return b""
+    return packed(Setting(setting.format, setting.media_type, (), setting.mark, action=setting.action))
 
 
 def mark_of(parts: Iterable[Part]) -> int:

@@ -76,7 +76,7 @@ def unpacked(data: Buffer) -> Setting:
 
 
 def without_parts(data: bytes) -> bytes:
-    """What a packed setting says that is not about its parts, for parts that somebody has changed; empty where that is nothing."""
+    """What a packed setting says that is not about its parts, for parts that somebody has changed; empty for nothing."""
     setting = unpacked(data)
     if not setting.action:
         return b""

@@ -19,7 +19,7 @@ from postroad.core.codecs.cloudevents import (
     read_structured,
     write_structured,
 )
-from postroad.core.codecs.json_parts import read_parts, write_part
+from postroad.core.codecs.json_parts import count_parts, read_parts, write_part
 from postroad.core.codecs.json_shapes import JsonPart
 from postroad.core.codecs.json_syntax import decode
 from postroad.core.codecs.lexical import read_time, write_time
@@ -74,7 +74,7 @@ def _parts(event: CloudEvent, limits: WireLimits) -> tuple[Part, ...]:
     kind = event.data_content_type or JSON
     if media_type_of(kind) != PARTS:
         return (Part(id="1", content_type=read_line(kind, "type", limits), data=event.data),)
-    listed = decode(event.data, _PARTS, limits)
+    listed = decode(event.data, _PARTS, limits, count_parts)
     return read_parts(listed.documents, listed.attachments, limits)
 
 

@@ -32,6 +32,7 @@ from postroad.flow.posting import Posting, fingerprint
 from postroad.ports import Clock, Desk, Step
 
 LOSSY = "mediation.lossy"
+WRITTEN_AT_ONCE_BYTES = 256 << 10
 REMEMBERED_MOST = 100_000
 SAYS_SOMETHING = (PREFIX, "ce-", "content-", "soapaction")  # how fields of a post begin that are part of its message
 
@@ -98,7 +99,7 @@ class MediateStage:
     async def _given(self, service: Service, format: Format | None, waiting: Sequence[Delivered]) -> list[Handed]:
         if format is None:
             return [Handed(delivered) for delivered in waiting]
-        handed = [_handed(delivered, format) for delivered in waiting]
+        handed = [await _handed_beside(delivered, format) for delivered in waiting]
         fitting = await asyncio.gather(*[self._noted(service, format, one) for one in handed])
         return [one for one, fits in zip(handed, fitting, strict=True) if fits]
 
@@ -131,6 +132,13 @@ class MediateStage:
         if number is None:
             raise RuntimeError("a delivery of this network has a token of another")
         return number
+
+
+async def _handed_beside(delivered: Delivered, format: Format) -> Handed:
+    """Large messages are written beside the event loop: looking through ten megabytes may take seconds."""
+    if sum([len(part.data) for part in delivered.parts]) <= WRITTEN_AT_ONCE_BYTES:
+        return _handed(delivered, format)
+    return await asyncio.to_thread(_handed, delivered, format)
 
 
 def _handed(delivered: Delivered, format: Format) -> Handed:

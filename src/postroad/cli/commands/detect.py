@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -30,15 +31,22 @@ def detect(out: Output, files: tuple[str, ...], content_type: str, headers_file:
     """Say in which format messages are, by looking at their bytes.
 
     What is known of their headers is a hint: the options say it, a file beside the message (order.dime.content-type), or the
-    message itself, if it was captured with its head. A FILE named - is standard input.
+    message itself, if it was captured with its head. A FILE named - is standard input; of a folder all files are looked at.
     """
-    found = [_found(file, wire_in(file, content_type, headers_file)) for file in files]
+    inside = [file for name in files for file in _files(name)]
+    found = [_found(file, wire_in(file, content_type, headers_file)) for file in inside]
     for one in found:
         out.value(one)
     out.table(["FILE", "FORMAT", "CONTENT TYPE", "PARTS"], [_row(one) for one in found])
     for one in found:
         for note in one["notes"]:
             out.say(f"{one['file']}: {note}")
+
+
+def _files(name: str) -> list[str]:
+    """The file itself, or the files in a folder and below."""
+    folder = Path(name)
+    return sorted(str(file) for file in folder.rglob("*") if file.is_file()) if folder.is_dir() else [name]
 
 
 def _found(file: str, wire: Wire) -> dict[str, Any]:

@@ -226,6 +226,14 @@ def test_attachments_join_a_post_of_the_network(header: str) -> None:
     assert OURS.encode() not in given_again(taken, Format.SWA).data.replace(b'xmlns:pr="urn:postroad:message:1"', b"")
 
 
+@pytest.mark.req("T9")
+@pytest.mark.parametrize("place", ["<s:Envelope", "<s:Body"])
+@pytest.mark.parametrize("attribute", [f's:encodingStyle="{SOAP_11}"', 'xml:lang="de"', 'xmlns:w="urn:w" w:Id="b1"'])
+def test_attributes_around_the_document_keep_it_in_its_envelope(place: str, attribute: str) -> None:
+    wire = envelope("<a/>").replace(place.encode(), f"{place} {attribute}".encode(), 1)
+    assert document(wire) == Part(id="1", content_type="text/xml", data=wire)
+
+
 def test_documents_that_mean_something_in_a_body_are_never_put_into_one() -> None:
     for data in (POST.encode(), envelope(POST), f"<s:Fault xmlns:s='{SOAP_11}'/>".encode()):
         part = Part(id="1", content_type="application/xml", data=data)

@@ -1,7 +1,7 @@
 """Envelopes of others: a SOAP message that is not one of the network's operations, read without changing a byte of it.
 
 The one document of such an envelope is the child of its Body, cut out where it stands and made to stand alone. Kept rules: an
-envelope that says more than its Body (header blocks of others, several children, text, a fault) is a document itself, so that
+envelope that says more than its Body (header blocks, attributes, several children, a fault) is a document itself, so that
 nothing of it is lost; the network's own header block, ``pr:Header``, is read and cut out, since it is meant for nobody else.
 """
 
@@ -45,7 +45,7 @@ class PlainEnvelope(NamedTuple):
     utf8: bytes
     blocks: tuple[Span, ...]  # of its Header
     children: tuple[Span, ...]  # of its Body
-    has_more: bool  # text, or elements behind its Body, which SOAP 1.1 allows
+    has_more: bool  # attributes, text, or elements behind its Body, which SOAP 1.1 allows
     scopes: dict[str, dict[str, str]]  # the prefixes that are declared around what stands in Header and Body
 
     @property
@@ -166,8 +166,10 @@ class _Reader(Counter):
         super().started(name, attributes)
         if self._depth == 1:
             self._open_envelope(name)
+            self._has_more |= bool(attributes)
         elif self._depth == 2:
             self._open_section(name)
+            self._has_more |= bool(attributes)
         elif self._depth == 3:
             self._enter_document()
 

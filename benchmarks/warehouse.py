@@ -155,6 +155,8 @@ def best(work: Job, rounds: int, folder: Path) -> Spent:
 def check(sized: Sized, name: str, ours: Job, peers: Job | None) -> None:
     """Do the work once on both sides, which also warms them up: they must write as many rows."""
     mine, theirs = sized.folder / "spark-rows", sized.folder / "duckdb-rows"
+    _remove(mine)  # of a run that was broken off
+    _remove(theirs)
     ours(mine)
     if peers is not None:
         peers(theirs)

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.cpu_time import Spent, spent
 from benchmarks.machine import description
@@ -211,19 +211,31 @@ def line(one: Figures) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def growth(figures: list[Figures]) -> list[str]:
-    """How CPU grew with the events, where a job ran at two sizes."""
-    said = []
+class Growth(NamedTuple):
+    """How the CPU of a job grew with the events."""
+
+    job: str
+    times: float
+    more_events: float
+
+    @property
+    def misses(self) -> bool:
+        return self.times > self.more_events
+
+    def __str__(self) -> str:
+        mark = " ✗" if self.misses else ""
+        return f"- {self.job}: {self.times:.1f} times the CPU for {self.more_events:.1f} times the events{mark}"
+
+
+def growth(figures: list[Figures]) -> list[Growth]:
+    """Of every job that ran at two sizes."""
+    found = []
     for name in dict.fromkeys(one.job for one in figures):
         sizes = sorted((one for one in figures if one.job == name), key=lambda one: one.events)
         if len(sizes) > 1:
             first, last = sizes[0], sizes[-1]
-            times = last.spark.cpu_s / first.spark.cpu_s
-            more = last.events / first.events
-            said.append(
-                f"- {name}: {times:.1f} times the CPU for {more:.1f} times the events{' ✗' if times > more else ''}"
-            )
-    return said
+            found.append(Growth(name, last.spark.cpu_s / first.spark.cpu_s, last.events / first.events))
+    return found
 
 
 def page(figures: list[Figures], command: str) -> str:
@@ -236,7 +248,7 @@ def page(figures: list[Figures], command: str) -> str:
     reads = "; ".join(f"S at {events:,} events: {anchor:,.0f} rows a CPU-second" for events, anchor in anchors)
     about = [f"- {name}: {value}" for name, value in machine.items()]
     lines = [f"`{command}` on {datetime.now(UTC):%Y-%m-%d}. {reads}.", "", *about, "", *head, *map(line, figures), ""]
-    return "\n".join([*lines, *growth(figures)])
+    return "\n".join([*lines, *map(str, growth(figures))])
 
 
 def main() -> None:
@@ -260,12 +272,12 @@ def main() -> None:
         spark.stop()
     sizes = " ".join(f"{events:.0e}".replace("e+0", "e") for events in given.events)
     text = page(
-        figures, f"python -m benchmarks.warehouse --events {sizes} --rounds {given.rounds} --cores {given.cores}"
+        figures, f"python -m benchmarks.warehouse --events {sizes} --rounds {given.rounds} --memory {given.memory}"
     )
     print(text)
     if given.publish:
         publish("warehouse", text)
-    sys.exit(any(one.misses for one in figures))
+    sys.exit(any(one.misses for one in (*figures, *growth(figures))))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from postroad.api.answers import answer_refused, answer_unavailable
 from postroad.api.asked import asked
 from postroad.api.http.request import FastRoute, FastRoutes, Reply, Request
 from postroad.api.plain_messages import wire_of
+from postroad.bootstrap.as2 import PATH
 from postroad.core.admission.rate import RateState
 from postroad.core.codecs.as2 import BuiltMdn
 from postroad.core.codecs.json_form import JSON_FORM
@@ -22,7 +23,6 @@ from postroad.flow.as2_receive import Incoming
 from postroad.flow.as2_reception import Reception
 from postroad.flow.authenticate import Authenticator
 
-PATH = "/as2"
 FRONT_WRITES = frozenset({"content-type", "date"})
 
 log = logging.getLogger(__name__)

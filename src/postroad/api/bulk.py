@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from postroad.api.http.request import Headers, Reply
 from postroad.core.codecs.bulk import BulkPart, bulk_answer_type, bulk_parts, decode_bulk, encode_bulk_answer
-from postroad.core.codecs.detect import is_plain_after_all, own_form
+from postroad.core.codecs.detect import message_in, own_form
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.media import MULTIPART, media_type_of
 from postroad.core.mediation.header_fields import has_fields
@@ -43,13 +43,10 @@ def _read(part: BulkPart | Refused, limits: WireLimits) -> Posting | Refused:
 def _post(part: BulkPart, limits: WireLimits) -> Posting:
     (headers, content_type), content = part
     own = None if has_fields(headers) else own_form(content_type, content)
-    if own is not None:
-        try:
-            return posting(own.codec.decode_post(content, limits), own.note)
-        except Refused:
-            if not is_plain_after_all(own.codec, content):
-                raise
-    return posting_of(Wire(headers, content), limits)
+    message = message_in(own, content, limits)
+    if own is None or message is None:
+        return posting_of(Wire(headers, content), limits)
+    return posting(message, own.note)
 
 
 class BulkAnswer:

@@ -34,8 +34,7 @@ from postroad.api.plain_messages import (
 )
 from postroad.core.admission.rate import UNLIMITED, RateLimiter, RateState
 from postroad.core.codecs.codec import Codec
-from postroad.core.codecs.detect import Own, answer_codec, codec_for, is_plain_after_all, operation_in, own_form
-from postroad.core.codecs.envelope import ENVELOPE_FORM
+from postroad.core.codecs.detect import FORMS, Own, answer_codec, codec_for, form_of, message_in, operation_in, own_form
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.schema import MESSAGES_XSD, wsdl
@@ -55,14 +54,6 @@ from postroad.flow.posting import Answer, Posting, Replayed, check_idempotency_k
 log = logging.getLogger(__name__)
 
 REQUEST_BYTES = 1 << 20  # of polls and settlements
-
-FORMS = {
-    JSON_FORM.media_type: "json",
-    ENVELOPE_FORM.media_type: "envelope",
-    SOAP11.media_type: "soap11",
-    SOAP12.media_type: "soap12",
-}
-OWN: dict[str, Codec] = {"json": JSON_FORM, "envelope": ENVELOPE_FORM, "soap11": SOAP11, "soap12": SOAP12}
 
 Served = Callable[[Caller, Request, Reply, Codec], None]
 Find = Callable[[Request], tuple[Codec, Served]]
@@ -192,20 +183,14 @@ class MessageEndpoints:
 
     def _decoded(self, own: Own | None, request: Request) -> Posting:
         body, key = request.body, asked(request).idempotency
-        if own is not None:
-            try:
-                message = own.codec.decode_post(body, self._limits)
-            except Refused:
-                if not is_plain_after_all(own.codec, body):
-                    raise
-                own = None
+        message = message_in(own, body, self._limits)
         if key is not None:
             check_idempotency_key(key)
-        if own is None:
+        if own is None or message is None:
             return posting_of(wire_of(request), self._limits, key or "")
         came = Came(notes=(own.note,)) if own.note else None
         mark = fingerprint(body) if key else ""
-        return Posting(message, len(body), FORMS[own.codec.media_type], key or "", mark, came)
+        return Posting(message, len(body), form_of(own.codec), key or "", mark, came)
 
     def _bulk(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
         content_type = asked(request).content_type
@@ -259,7 +244,7 @@ class MessageEndpoints:
             return
         plain = wants_plain(caller, asked(request).accept)
         if caller.service is not None and not plain:
-            codec = OWN.get(caller.service.format, codec)
+            codec = FORMS.get(caller.service.format, codec)
         asks = partial(next_request, request.query, self._limits)
         self._hand_out(caller, request, reply, codec, HandingOut(asks, plain, answer_next))
 

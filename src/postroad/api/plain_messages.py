@@ -25,11 +25,12 @@ from postroad.core.codecs.requests import checked_poll
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.codecs.soap.names import SOAP_11, SOAP_12
 from postroad.core.mediation.nouns import Wire
+from postroad.core.mediation.translating import plain_format
 from postroad.core.model.caller import Caller
 from postroad.core.model.formats import PLAIN
 from postroad.core.model.polling import PollRequest
 from postroad.errors import Refused
-from postroad.flow.mediate import Handed, header_fields, plain_format
+from postroad.flow.mediate import Handed, header_fields
 from postroad.flow.posting import Posting
 
 ROOTED = frozenset(("text/xml", "application/xml", "application/soap+xml", "application/dime", "multipart/related"))

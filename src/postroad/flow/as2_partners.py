@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from urllib.parse import urlsplit
 
 from postroad.core.mediation.as2_stations import Partnership, partner_between, partnership
 from postroad.core.model.directory import Service
@@ -58,20 +57,3 @@ class Partners:
             raise Refused(
                 "as2.unexpected-processing-error", "Our key is not at hand; please try again later, and tell us"
             ) from None
-
-
-def may_be_sent(service: Service, url: str) -> bool:
-    """Whether the partner's receipts may be posted there: at its own server, or below an address that was agreed on."""
-    agreed = service.as2.receipt_urls if service.as2 is not None else ()
-    if agreed:
-        return any(_is_below(url, known, urlsplit(known).path) for known in agreed)
-    return service.push is not None and _is_below(url, service.push.url, "")
-
-
-def _is_below(url: str, known: str, path: str) -> bool:
-    try:
-        asked, agreed = urlsplit(url), urlsplit(known)
-        same_server = (asked.scheme, asked.hostname, asked.port) == (agreed.scheme, agreed.hostname, agreed.port)
-    except ValueError:
-        return False
-    return same_server and not asked.username and ".." not in asked.path and asked.path.startswith(path)

@@ -30,7 +30,7 @@ from postroad.core.codecs.as2 import (
 )
 from postroad.core.codecs.as2.headers import Headers, field_of
 from postroad.core.codecs.limits import WireLimits
-from postroad.core.mediation.as2_stations import Partnership
+from postroad.core.mediation.as2_stations import Partnership, may_be_sent
 from postroad.core.mediation.mime_format import take_entity
 from postroad.core.mediation.nouns import Wire
 from postroad.core.mediation.setting import packed
@@ -43,7 +43,7 @@ from postroad.core.model.message import Message, Recipient
 from postroad.core.model.refusals import REFUSALS
 from postroad.core.projection.project import idempotency_key
 from postroad.errors import Refused
-from postroad.flow.as2_partners import Partners, may_be_sent
+from postroad.flow.as2_partners import Partners
 from postroad.flow.network import Network
 from postroad.flow.posting import Answer, Posting, posted_at
 

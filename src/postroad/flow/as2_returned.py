@@ -13,13 +13,13 @@ import logging
 from postroad.core.codecs.as2 import Mdn, Outcome, Sent, Verdict, judge_mdn, names_in, read_mdn, unquoted
 from postroad.core.codecs.as2.headers import Headers
 from postroad.core.mediation.as2_stations import Partnership, partner_between
+from postroad.core.mediation.translating import given_in
 from postroad.core.model.directory import Service
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Delivered
 from postroad.core.model.polling import Settlement
 from postroad.errors import Refused
 from postroad.flow.as2_partners import Partners
-from postroad.flow.mediate import given_in
 from postroad.flow.network import Network
 from postroad.flow.push_as2 import built_for, receipt_as_it_came, token_in
 from postroad.flow.push_attempt import caller_for

@@ -17,12 +17,13 @@ from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.identity.tokens import Tokens
 from postroad.core.mediation.beside import fitting
 from postroad.core.mediation.header_fields import PREFIX, write_delivered
-from postroad.core.mediation.nouns import Given, Wire, outgoing
-from postroad.core.mediation.setting import packed, unpacked
-from postroad.core.mediation.translating import give, message_of, take
+from postroad.core.mediation.losses import LOSSY
+from postroad.core.mediation.nouns import Given, Wire
+from postroad.core.mediation.setting import packed
+from postroad.core.mediation.translating import given_in, message_of, plain_format, take
 from postroad.core.model.delivery import Wrapped
 from postroad.core.model.directory import Service
-from postroad.core.model.formats import PLAIN, Format
+from postroad.core.model.formats import Format
 from postroad.core.model.journal import Came, DeliveryTranslated
 from postroad.core.model.message import Delivered
 from postroad.errors import Refused
@@ -31,7 +32,6 @@ from postroad.flow.end import EndStage
 from postroad.flow.posting import Posting, fingerprint
 from postroad.ports import Clock, Desk, Step
 
-LOSSY = "mediation.lossy"
 WRITTEN_AT_ONCE_BYTES = 256 << 10
 REMEMBERED_MOST = 100_000
 SAYS_SOMETHING = (PREFIX, "ce-", "content-", "soapaction")  # how fields of a post begin that are part of its message
@@ -64,11 +64,6 @@ class Handed(NamedTuple):
 
     delivered: Delivered
     given: Given | None = None
-
-
-def plain_format(service: Service) -> Format | None:
-    """The plain format that a service wants its messages in; None: one of the network's own forms."""
-    return Format(service.format) if service.format in PLAIN else None
 
 
 def header_fields(handed: Handed) -> dict[str, str]:
@@ -148,14 +143,3 @@ def _handed(delivered: Delivered, format: Format) -> Handed:
         return Handed(delivered, given)
     fits, dropped = fitting(delivered)
     return Handed(fits, replace(given, dropped=given.dropped + dropped) if dropped else given)
-
-
-def given_in(delivered: Delivered, format: Format) -> Given:
-    """The delivery in a plain format, with the same bytes each time."""
-    setting = unpacked(delivered.setting) if isinstance(delivered, Wrapped) and delivered.setting else None
-    return give(outgoing(delivered, setting, seed_of(delivered.session, delivered.recipient_gcid)), format)
-
-
-def seed_of(session: str, recipient: str) -> bytes:
-    """From which boundaries are made: the same for all attempts at a delivery, another for each receiver."""
-    return f"{session}.{recipient}".encode()

@@ -20,7 +20,7 @@ from postroad.core.codecs.soap.recognition import version_of
 from postroad.core.delivery.pushing import PushAnswer
 from postroad.core.mediation.looking import look
 from postroad.core.mediation.nouns import Wire
-from postroad.core.model.formats import Format
+from postroad.core.mediation.rooted import ROOTED
 from postroad.core.model.message import Delivered, Message, MessageType
 from postroad.errors import Refused
 from postroad.flow.mediate import posting_of
@@ -28,7 +28,6 @@ from postroad.flow.posting import Posting
 
 FORM = "push"  # in the place of a wire form
 SAYS_TYPE = "postroad-type"
-IN_SOAP = (Format.SOAP, Format.SWA, Format.DIME)
 
 
 def response_in(answer: PushAnswer, delivered: Delivered, format: str) -> Posting | None:
@@ -51,11 +50,11 @@ def response_in(answer: PushAnswer, delivered: Delivered, format: str) -> Postin
 
 def _is_answered_in_soap(answer: PushAnswer, wire: Wire, delivered: Delivered, format: str) -> bool:
     """Whether this is the envelope with which a SOAP server answers a request."""
-    if answer.status != 200 or format not in IN_SOAP:
+    if answer.status != 200 or format not in ROOTED:
         return False
     if delivered.type is not MessageType.REQUEST or delivered.in_transit or operation_in(wire.body):
         return False
-    return look(wire).format in IN_SOAP
+    return look(wire).format in ROOTED
 
 
 def _unless_silent(posting: Posting) -> Posting | None:

@@ -29,9 +29,7 @@ from postroad.ports import Clock, Pusher, Randomness, Secrets
 
 DOMAIN = "postroad"
 SUBJECT_MOST = 200
-BINARY = (
-    b"Content-Transfer-Encoding: binary\r\n"  # or some products would change line ends before they look at signatures
-)
+BINARY = b"Content-Transfer-Encoding: binary\r\n"  # or some products change line ends before they look at signatures
 WARNING_MOST = 200
 WAITING = "the asynchronous receipt is still to come"
 NO_RECEIPT = "the partner sent no receipt that counts, though"

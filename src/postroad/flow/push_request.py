@@ -9,10 +9,7 @@ from __future__ import annotations
 from base64 import b64encode
 from hashlib import sha256
 
-from postroad.core.codecs.codec import Codec
-from postroad.core.codecs.envelope import ENVELOPE_FORM
-from postroad.core.codecs.json_form import JSON_FORM
-from postroad.core.codecs.soap import SOAP11, SOAP12
+from postroad.core.codecs.detect import FORMS
 from postroad.core.delivery.pushing import PushRequest
 from postroad.core.identity import webhook
 from postroad.core.model import ids
@@ -22,8 +19,6 @@ from postroad.core.model.message import Delivered
 from postroad.errors import Misconfigured
 from postroad.flow.mediate import Handed, header_fields
 from postroad.ports import Secrets
-
-FORMS: dict[str, Codec] = {"json": JSON_FORM, "soap11": SOAP11, "soap12": SOAP12, "envelope": ENVELOPE_FORM}
 
 
 def webhook_id(delivered: Delivered) -> str:

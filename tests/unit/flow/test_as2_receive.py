@@ -13,6 +13,7 @@ import pytest
 from postroad.core.codecs.as2 import Agreement, read_mdn
 from postroad.core.delivery.pushing import PushAnswer
 from postroad.core.delivery.waiting import posted_content
+from postroad.core.mediation.as2_stations import may_be_sent
 from postroad.core.mediation.nouns import outgoing
 from postroad.core.mediation.setting import unpacked
 from postroad.core.mediation.translating import give
@@ -21,7 +22,6 @@ from postroad.core.model.formats import Format
 from postroad.core.model.journal import MessagePosted, MessageRefused
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
-from postroad.flow.as2_partners import may_be_sent
 from postroad.flow.configure import saving
 from postroad.flow.posting import setting_in
 from tests.unit.core.codecs.as2.parties import with_header

@@ -17,6 +17,7 @@ from postroad.core.mediation.setting import Setting
 from postroad.core.model.message import Part
 from postroad.errors import Refused
 
+LOSSY = "mediation.lossy"  # how the reason begins for which a delivery fails that would lose something
 XML_TYPES = (XML, "text/xml")
 USUAL_MULTIPARTS = ("multipart/mixed", "multipart/related")
 _UTF_8 = ("", "utf-8", "us-ascii")

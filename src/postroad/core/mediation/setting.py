@@ -41,15 +41,11 @@ class Setting(Struct, gc=False, frozen=True, array_like=True):
 
     format: Format
     media_type: str  # of the wire, with its parameters
-    wire: (
-        Pieces  # without any, the same bytes cannot be given again: something for the network alone was cut out of them
-    )
+    wire: Pieces  # none where something for the network alone was cut out, so that the same bytes cannot be given again
     mark: int  # of the parts that fit in
     envelope: Pieces = ()  # the SOAP envelope of the message, where it wraps a document, likewise in pieces
     action: str = ""  # SOAPAction
-    head: bytes = (
-        b""  # the header block of the entity, exactly, where it had one; of a message/rfc822 with the empty line
-    )
+    head: bytes = b""  # the header block of the entity, where it had one; of a message/rfc822 with the empty line
     chunked: tuple[int, ...] = ()  # the parts, by index, that came in chunks
 
     def fits(self, parts: Sequence[Part]) -> bool:

@@ -69,9 +69,7 @@ def give(message: Outgoing) -> Given:
         headers = (("SOAPAction", setting.action),) if setting.action else ()
         return Given(media_type=setting.media_type, body=setting.filled(message.parts), headers=headers)
     envelope = own_envelope(message)
-    if (
-        envelope is None and message.in_setting(Format.DIME) is None
-    ):  # a record of DIME becomes a part, whatever is in it
+    if envelope is None and message.in_setting(Format.DIME) is None:  # a record becomes a part, whatever is in it
         envelope = made_envelope(message)
     if envelope is None:
         envelope = Envelope(SOAP11, holding_together())

@@ -12,10 +12,13 @@ from postroad.core.mediation import cloudevents_format, dime_format, mime_format
 from postroad.core.mediation.header_fields import has_fields, read_fields
 from postroad.core.mediation.looking import Found, look
 from postroad.core.mediation.losses import action_lost, wrapping_lost
-from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
+from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire, outgoing
 from postroad.core.mediation.rooted import ROOTED
-from postroad.core.model.formats import Format
-from postroad.core.model.message import Message
+from postroad.core.mediation.setting import unpacked
+from postroad.core.model.delivery import Wrapped
+from postroad.core.model.directory import Service
+from postroad.core.model.formats import PLAIN, Format
+from postroad.core.model.message import Delivered, Message
 from postroad.errors import Refused
 
 TAKE: dict[Format, Callable[[Wire, WireLimits], Taken]] = {
@@ -77,6 +80,22 @@ def message_of(wire: Wire, taken: Taken, limits: WireLimits = DEFAULT_LIMITS) ->
     )
     check_lists(message, limits)
     return message
+
+
+def plain_format(service: Service) -> Format | None:
+    """The plain format that a service wants its messages in; None: one of the network's own forms."""
+    return Format(service.format) if service.format in PLAIN else None
+
+
+def given_in(delivered: Delivered, format: Format) -> Given:
+    """A delivery in a plain format, with the same bytes each time."""
+    setting = unpacked(delivered.setting) if isinstance(delivered, Wrapped) and delivered.setting else None
+    return give(outgoing(delivered, setting, seed_of(delivered.session, delivered.recipient_gcid)), format)
+
+
+def seed_of(session: str, recipient: str) -> bytes:
+    """From which boundaries are made: the same for all attempts at a delivery, another for each receiver."""
+    return f"{session}.{recipient}".encode()
 
 
 def give(message: Outgoing, format: Format) -> Given:

@@ -137,9 +137,7 @@ class Wrapped(Delivered, gc=False, frozen=True, kw_only=True):
     """A delivery that is put into its receiver's plain format, and what that needs of how the message came."""
 
     form: str = ""  # in which it came
-    setting: bytes = (
-        b""  # how its parts were wrapped, packed; empty where that is not known, or not for the receiver to know
-    )
+    setting: bytes = b""  # how its parts were wrapped, packed; empty where that is not for the receiver to know
 
 
 class Resent(Wrapped, gc=False, frozen=True, kw_only=True):

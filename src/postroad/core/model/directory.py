@@ -188,6 +188,11 @@ class As2:
     must_be_encrypted: bool = False
     receipt_urls: tuple[str, ...] = ()  # how addresses begin to which its receipts may be posted
 
+    @property
+    def stations(self) -> tuple[str, str]:
+        """Both names, by which the agreement is known; nobody else may have the same two."""
+        return self.name, self.own_name
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:

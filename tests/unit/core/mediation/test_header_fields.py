@@ -117,7 +117,7 @@ def test_fields_come_before_what_the_message_itself_says() -> None:
     message = message_of(wire, take(wire))
     assert (message.topic, message.handle, message.to) == ("fields", "7", (Recipient("A/B"),))
     assert message.properties == (Property("ce.source", "/x"), Property("ce.a", "2"))
-    assert message.parts == (Part(id="1", content_type="application/json", data=b"x"),)
+    assert message.parts == (Part(id="1", content_type="application/octet-stream", data=b"x"),)
 
 
 @pytest.mark.req("T3")

@@ -21,4 +21,5 @@ def test_what_must_be_finished_is_finished_though_somebody_has_asked() -> None:
     finished = False
     with stopping.interruptible(False):
         finished = True
-    assert finished and stopping()
+    assert finished
+    assert stopping()

@@ -4,8 +4,8 @@
     python -m benchmarks list
     python -m benchmarks profile NAME [--native]
 
-Without names every scenario runs, then the small benchmarks of codecs, index, transforms, routing and isolation. Results go to
-the screen and to benchmarks/results/latest.json; a full run with the peer, or --publish, also rewrites the tables in
+Without names every scenario runs, then the small benchmarks of single parts. Results
+go to the screen and to benchmarks/results/latest.json; a full run with the peer, or --publish, also rewrites the tables in
 docs/explanation/performance.md.
 The exit code is 1 when a floor is missed or a scenario failed, 2 when something needed is missing.
 """
@@ -35,6 +35,8 @@ SMALL = {
     "transforming": "Transforms",
     "routing": "Rules and routes",
     "isolation": "Slow receivers and many recipients",
+    "mime": "MIME and DIME",
+    "as2": "AS2",
 }  # benchmarks of single parts, each a module of its own
 PROFILE_S = 8
 

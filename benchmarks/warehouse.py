@@ -20,10 +20,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.cpu_time import Spent, spent
 from benchmarks.machine import description
+from benchmarks.sections import PAGE, publish
 from benchmarks.warehouse_peer import HISTORIES, TRANSACTIONS, USAGE, Peer
 from postroad.testing.traffic.generate import generate
 from postroad.testing.traffic.plan import TrafficPlan
@@ -35,6 +36,7 @@ from postroad.warehouse.marts.transactions import transactions
 from postroad.warehouse.marts.usage import usage
 from postroad.warehouse.session import WarehouseSettings, spark_session
 from postroad.warehouse.sources import Archive, SegmentLog
+from postroad.warehouse.sources.archive import Form
 from postroad.warehouse.store import DeltaStore
 
 if TYPE_CHECKING:
@@ -43,8 +45,6 @@ if TYPE_CHECKING:
 EVENTS_PER_MESSAGE = 5.45  # rows of the log for each message that opens a transaction
 LANDED_ON = date(2026, 11, 1)
 AGAINST_PEER = 6.0  # times DuckDB's CPU at most
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "performance.md"
-BEGIN, END = "<!-- warehouse: written by `python -m benchmarks.warehouse`, do not edit -->", "<!-- end of warehouse -->"
 FLOORS = {"usage": 1.5, "correlation": 0.4, "histories": 0.3, "landing JSON lines": 0.075, "landing Parquet": 0.15}
 
 Job = Callable[[Path], object]
@@ -84,12 +84,14 @@ class Sized:
         self.lines, self.parquet = folder / "lines", folder / "parquet"
 
     def prepare(self) -> None:
-        """The journal, both archives of it, and the landed log."""
+        """The journal and both archives of it, made anew unless --folder has them from another run."""
         if not self.journal.exists():
             asyncio.run(generate(self.plan, self.journal))
         source = SegmentLog(folder=self.journal)
-        export(source, self.lines, "jsonl")
-        export(source, self.parquet, "parquet")
+        archives: tuple[tuple[Path, Form], ...] = ((self.lines, "jsonl"), (self.parquet, "parquet"))
+        for folder, form in archives:
+            if not folder.exists():
+                export(source, folder, form)
         self.peer.view("log", f"{self.parquet}/*.parquet")
         self.events = self.log().count()
 
@@ -153,6 +155,8 @@ def best(work: Job, rounds: int, folder: Path) -> Spent:
 def check(sized: Sized, name: str, ours: Job, peers: Job | None) -> None:
     """Do the work once on both sides, which also warms them up: they must write as many rows."""
     mine, theirs = sized.folder / "spark-rows", sized.folder / "duckdb-rows"
+    _remove(mine)  # of a run that was broken off
+    _remove(theirs)
     ours(mine)
     if peers is not None:
         peers(theirs)
@@ -207,19 +211,31 @@ def line(one: Figures) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def growth(figures: list[Figures]) -> list[str]:
-    """How CPU grew with the events, where a job ran at two sizes."""
-    said = []
+class Growth(NamedTuple):
+    """How the CPU of a job grew with the events."""
+
+    job: str
+    times: float
+    more_events: float
+
+    @property
+    def misses(self) -> bool:
+        return self.times > self.more_events
+
+    def __str__(self) -> str:
+        mark = " ✗" if self.misses else ""
+        return f"- {self.job}: {self.times:.1f} times the CPU for {self.more_events:.1f} times the events{mark}"
+
+
+def growth(figures: list[Figures]) -> list[Growth]:
+    """Of every job that ran at two sizes."""
+    found = []
     for name in dict.fromkeys(one.job for one in figures):
         sizes = sorted((one for one in figures if one.job == name), key=lambda one: one.events)
         if len(sizes) > 1:
             first, last = sizes[0], sizes[-1]
-            times = last.spark.cpu_s / first.spark.cpu_s
-            more = last.events / first.events
-            said.append(
-                f"- {name}: {times:.1f} times the CPU for {more:.1f} times the events{' ✗' if times > more else ''}"
-            )
-    return said
+            found.append(Growth(name, last.spark.cpu_s / first.spark.cpu_s, last.events / first.events))
+    return found
 
 
 def page(figures: list[Figures], command: str) -> str:
@@ -232,13 +248,7 @@ def page(figures: list[Figures], command: str) -> str:
     reads = "; ".join(f"S at {events:,} events: {anchor:,.0f} rows a CPU-second" for events, anchor in anchors)
     about = [f"- {name}: {value}" for name, value in machine.items()]
     lines = [f"`{command}` on {datetime.now(UTC):%Y-%m-%d}. {reads}.", "", *about, "", *head, *map(line, figures), ""]
-    return "\n".join([*lines, *growth(figures)])
-
-
-def publish(text: str) -> None:
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+    return "\n".join([*lines, *map(str, growth(figures))])
 
 
 def main() -> None:
@@ -262,12 +272,12 @@ def main() -> None:
         spark.stop()
     sizes = " ".join(f"{events:.0e}".replace("e+0", "e") for events in given.events)
     text = page(
-        figures, f"python -m benchmarks.warehouse --events {sizes} --rounds {given.rounds} --cores {given.cores}"
+        figures, f"python -m benchmarks.warehouse --events {sizes} --rounds {given.rounds} --memory {given.memory}"
     )
     print(text)
     if given.publish:
-        publish(text)
-    sys.exit(any(one.misses for one in figures))
+        publish("warehouse", text)
+    sys.exit(any(one.misses for one in (*figures, *growth(figures))))
 
 
 if __name__ == "__main__":

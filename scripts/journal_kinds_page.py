@@ -35,7 +35,7 @@ MEANINGS = {
     "detail": "in words",
     "duration_ms": "how long it took, in milliseconds",
     "expires_at_us": "when it expires; 0 = never",
-    "form": "wire form: json, soap11, soap12, envelope; soap, swa, dime, mime, as2, cloudevents",
+    "form": "wire form: json, soap11, soap12, envelope; soap, swa, dime, mime, as2, cloudevents; or bulk, push, network",
     "headers": "what else its sender said of it, in order: names and values",
     "handle": "the sender's own name for the message",
     "hop": "which service of the copy's route, counted from 0",

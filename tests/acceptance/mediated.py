@@ -14,6 +14,7 @@ from postroad.adapters.system import SystemClock
 from postroad.adapters.transport.permission import Permission
 from postroad.adapters.transport.push import HttpPusher
 from postroad.adapters.transport.resolver import SystemResolver
+from postroad.api.as2 import As2Endpoint
 from postroad.api.http import HttpLimits, HttpServer
 from postroad.api.messages import MessageEndpoints
 from postroad.api.problem import problem_bytes
@@ -27,12 +28,14 @@ from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.mediation.header_fields import write_posted
 from postroad.core.mediation.nouns import Headers, Outgoing, Wire
 from postroad.core.mediation.translating import give, take
-from postroad.core.model.directory import DeliveryMode, Push, PushAuthentication, Service, Visibility
+from postroad.core.model.directory import DeliveryMode, Push, PushAuthentication, Visibility
 from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.message import Message, Part, Recipient
+from postroad.flow.as2_partners import Partners
 from postroad.flow.push import PushStage
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.acceptance.push_receiver import Pushed, Receiver, receiver
+from tests.unit.flow.as2_bench import OneKey, reception_for
 
 OWN: dict[Format, Codec] = {
     Format.JSON: JSON_FORM,
@@ -60,14 +63,6 @@ class Answered(NamedTuple):
     @property
     def wire(self) -> Wire:
         return Wire(self.headers, self.body)
-
-
-class NoSecrets:
-    def secret(self, service: Service, reference: str) -> str:
-        raise KeyError(reference)
-
-    def file(self, service: Service, reference: str) -> str:
-        raise KeyError(reference)
 
 
 class Mediated:
@@ -177,15 +172,20 @@ async def mediated(receiving: Receiver) -> AsyncIterator[Mediated]:
         endpoints = MessageEndpoints(
             running.network, running.authenticator, message_bytes=MESSAGE_BYTES, bulk_bytes=MESSAGE_BYTES
         )
-        server = HttpServer(_nothing_else, endpoints.routes(), HttpLimits(), problem_bytes)
         permission = Permission.of(("127.0.0.0/8",), ("*",))
         pusher = HttpPusher(resolver=SystemResolver(), clock=SystemClock(), permission=permission)
-        pushing = PushStage(running.network, pusher, NoSecrets())
+        secrets = OneKey()
+        partners = Partners(secrets, lambda: "http://127.0.0.1/as2")
+        reception = reception_for(running.network, partners, pusher)
+        as2 = As2Endpoint(reception, running.authenticator, endpoints.rate, message_bytes=MESSAGE_BYTES)
+        server = HttpServer(_nothing_else, endpoints.routes() | as2.routes(), HttpLimits(), problem_bytes)
+        pushing = PushStage(running.network, pusher, secrets, partners=partners)
         pushing.start()
         try:
             yield Mediated(running, receiving, await server.start("127.0.0.1", 0))
         finally:
             await pushing.close()
+            await reception.close()
             await pusher.close()
             await server.stop(1.0)
 

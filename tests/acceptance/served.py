@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from postroad.api.application import application
+from postroad.api.as2 import As2Endpoint
 from postroad.api.http import HttpLimits, HttpServer
 from postroad.api.messages import MessageEndpoints
 from postroad.api.problem import problem_bytes
@@ -16,7 +17,9 @@ from postroad.bootstrap.settings import Settings
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Visibility
 from postroad.flow import throttle
+from postroad.flow.as2_partners import Partners
 from postroad.testing.network import MemoryNetwork, memory_network
+from tests.unit.flow.as2_bench import OneKey, Posts, reception_for
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,7 +66,9 @@ def served_network() -> Iterator[Served]:
             endpoints = MessageEndpoints(
                 running.network, running.authenticator, message_bytes=1 << 20, bulk_bytes=1 << 20
             )
-            server = HttpServer(app, endpoints.routes(), HttpLimits(), problem_bytes)
+            reception = reception_for(running.network, Partners(OneKey(), lambda: served.url), Posts())
+            as2 = As2Endpoint(reception, running.authenticator, endpoints.rate, message_bytes=1 << 20)
+            server = HttpServer(app, endpoints.routes() | as2.routes(), HttpLimits(), problem_bytes)
             served.url = f"http://127.0.0.1:{await server.start('127.0.0.1', 0)}"
             started.set()
             await ended.wait()

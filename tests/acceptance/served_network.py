@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from postroad.client import Access, Client
+from postroad.testing.ports import free_port
 
 PROGRAM = (sys.executable, "-c", "from postroad.cli.main import main; main()")
 SMALL = ("--set", "segment_bytes=1048576", "--set", "least_free_bytes=1048576")
@@ -67,7 +68,7 @@ class Served:
     url: str = ""
 
     def start(self) -> None:
-        port = self.url.rpartition(":")[2] if self.url else "0"
+        port = self.url.rpartition(":")[2] if self.url else str(free_port())
         command = [
             *PROGRAM,
             "serve",

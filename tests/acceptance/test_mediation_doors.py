@@ -11,8 +11,8 @@ from postroad.client import AsyncClient, Client
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.mediation.translating import take
 from postroad.core.model.formats import Format
-from postroad.core.model.journal import Came, MessagePosted, decode
-from tests.acceptance.mediated import FORMATS, Answered, Mediated, network, parts_in, polling, receiving
+from postroad.core.model.journal import Came, DeliveryTranslated, MessagePosted, MessageRefused, decode
+from tests.acceptance.mediated import FORMATS, JSON, OWN, Answered, Mediated, network, parts_in, polling, receiving
 
 __all__ = ["network", "receiving"]  # the fixtures
 
@@ -67,6 +67,7 @@ async def test_an_event_without_fields_names_nobody_and_says_so(network: Mediate
     structured = b'{"specversion":"1.0","type":"order","source":"/mybiz","id":"4712"}'
     answer = await posted_as(network, structured, ("Content-Type", "application/json"))
     assert (answer.status, b"recipient.missing" in answer.body) == (422, True), answer.body
+    assert b"Postroad-To" in answer.body
 
 
 async def test_a_soap_header_says_where_an_envelope_goes(network: Mediated) -> None:
@@ -107,6 +108,9 @@ async def test_a_key_is_for_one_message_with_one_header(network: Mediated) -> No
         ([("Content-Type", "text/xml")], b"3 anvils", b"wire.malformed"),
         ([("Postroad-To", "Nobody/Knows")], b"x", b"recipient.unknown"),
         ([("Postroad-Colour", "red")], b"x", b"wire.malformed"),
+        ([("Content-Type", "image/png")], b"x", b"recipient.missing"),
+        ([("Postroad-To", "A/B"), ("Content-Encoding", "gzip")], b"x", b"wire.unsupported"),
+        ([("Postroad-To", "A/B"), ("Content-Transfer-Encoding", "base64")], b"eA==", b"wire.unsupported"),
         ([("Postroad-To", "A/B"), ("Content-Type", "multipart/related; boundary=x")], b"--y", b"wire.malformed"),
         ([("AS2-From", "a"), ("AS2-To", "b"), ("Content-Type", "application/pkcs7-mime")], b"x", b"wire.unsupported"),
     ],
@@ -117,6 +121,15 @@ async def test_what_cannot_be_taken_is_refused_clearly(
     answer = await posted_as(network, body, *headers)
     assert 400 <= answer.status < 500
     assert code in answer.body, answer.body
+
+
+async def test_a_refused_post_is_on_record_with_what_is_known_of_it(network: Mediated) -> None:
+    await posted_as(network, b"123", ("Postroad-Colour", "red"))
+    await posted_as(network, b"1234", ("Postroad-Handle", "h-1"))
+    records = (await network.running.network.journal.read(0, 1 << 20)).records
+    unread, unsent = [entry for one in records if isinstance(entry := decode(one.facts), MessageRefused)]
+    assert (unread.code, unread.size, unread.form) == ("wire.malformed", 3, "")
+    assert (unsent.code, unsent.size, unsent.form, unsent.handle) == ("recipient.missing", 4, "mime", "h-1")
 
 
 @pytest.mark.req("T1")
@@ -137,11 +150,54 @@ async def test_the_next_message_comes_as_itself(network: Mediated) -> None:
     assert (await network.polled(polling(Format.MIME), Format.MIME)) == []
 
 
-async def test_the_next_message_may_be_asked_for_in_an_own_form(network: Mediated) -> None:
+@pytest.mark.req("T9", "Z2")
+async def test_a_message_with_a_long_header_can_still_be_read(network: Mediated) -> None:
+    properties = {f"p{number}": "x" * 4_000 for number in range(20)}
+    post = {"to": [polling(Format.MIME)], "documents": [{"text": "hi"}], "properties": properties}
+    assert (await posted_as(network, msgspec.json.encode(post), *JSON)).status == 202
+    answer = await network.ask(polling(Format.MIME), "GET", "/v1/messages/next?wait=5")
+    assert (answer.status, answer.body) == (200, b"hi")
+    records = (await network.running.network.journal.read(0, 1 << 24)).records
+    [noted] = [entry for one in records if isinstance(entry := decode(one.facts), DeliveryTranslated)]
+    assert len(noted.dropped) == 19
+
+
+async def test_messages_may_be_asked_for_in_an_own_form(network: Mediated) -> None:
+    for form, codec in OWN.items():
+        await posted_as(network, b"a;b", ("Content-Type", "text/csv"), ("Postroad-To", polling(Format.DIME)))
+        accept = [*JSON, ("Accept", codec.media_type)]
+        answer = await network.ask(polling(Format.DIME), "POST", "/v1/poll", b"{}", accept)
+        [delivered] = codec.decode_delivered(answer.body)
+        assert delivered.parts[0].data == b"a;b", form
+        await network.acknowledge(polling(Format.DIME), [delivered.token])
     await posted_as(network, b"a;b", ("Content-Type", "text/csv"), ("Postroad-To", polling(Format.DIME)))
-    accept = [("Accept", "text/xml")]
-    answer = await network.ask(polling(Format.DIME), "GET", "/v1/messages/next", headers=accept)
+    answer = await network.ask(polling(Format.DIME), "GET", "/v1/messages/next", headers=[("Accept", "text/xml")])
     assert parts_in(answer.wire, Format.SOAP11)[0].data == b"a;b"
+
+
+async def test_asking_for_the_head_takes_no_message(network: Mediated) -> None:
+    await posted_as(network, b"a;b", ("Content-Type", "text/csv"), ("Postroad-To", polling(Format.DIME)))
+    for _ in range(2):
+        assert (await network.ask(polling(Format.DIME), "HEAD", "/v1/messages/next")).status == 415
+    answer = await network.ask(polling(Format.DIME), "GET", "/v1/messages/next")
+    assert (answer.status, dict(answer.headers)["cache-control"]) == (200, "no-store")
+
+
+async def test_the_soap_address_takes_envelopes_of_others_with_attachments_or_without(network: Mediated) -> None:
+    to = ("Postroad-To", polling(Format.MIME))
+    plain = await network.ask(
+        polling(Format.JSON), "POST", "/soap", ENVELOPE % SOAP_12, [to, ("Content-Type", "application/soap+xml")]
+    )
+    assert (plain.status, b"PostResponse" in plain.body) == (200, True), plain.body
+    body = b"--x\r\nContent-Type: text/xml\r\n\r\n%b\r\n--x\r\n\r\nnote\r\n--x--\r\n" % (ENVELOPE % SOAP_11)
+    kind = ("Content-Type", "multipart/related; type=text/xml; boundary=x")
+    attached = await network.ask(polling(Format.JSON), "POST", "/soap", body, [to, kind])
+    assert (attached.status, b"PostResponse" in attached.body) == (200, True), attached.body
+    file = await network.ask(polling(Format.JSON), "POST", "/soap", b"a;b", [to, ("Content-Type", "text/csv")])
+    assert (file.status, b"Send SOAP" in file.body) == (500, True), file.body
+    first, second = await network.polled(polling(Format.MIME), Format.MIME)
+    assert [part.data for part in take(first).parts] == [b"<order/>"]
+    assert [part.data for part in take(second).parts] == [b"<order/>", b"note"]
 
 
 @pytest.mark.parametrize("query", ["wait=soon", "wait=61", "lease=-1", "wait=nan", "colour=red"])
@@ -173,3 +229,25 @@ async def test_a_program_posts_bytes_and_takes_the_next_message(network: Mediate
             assert seller.next_message() is None
 
     await asyncio.to_thread(receive)
+
+
+async def test_a_bulk_may_hold_posts_in_any_format(network: Mediated) -> None:
+    parts = [
+        b'Content-Type: application/json\r\n\r\n{"to":["%b"],"documents":[{"text":"own"}]}'
+        % polling(Format.MIME).encode(),
+        b"Content-Type: text/csv\r\nPostroad-To: %b\r\nPostroad-Topic: prices\r\n\r\na;b"
+        % polling(Format.MIME).encode(),
+        b"Content-Type: text/csv\r\nPostroad-Colour: red\r\n\r\na;b",
+        b"Content-Type: text/xml\r\n\r\n" + ENVELOPE % SOAP_11,
+    ]
+    body = b"".join(b"--x\r\n%b\r\n" % part for part in parts) + b"--x--\r\n"
+    kind = ("Content-Type", "multipart/mixed; boundary=x")
+    for _ in range(2):  # with the same key the same answers, and no message twice
+        answer = await network.ask(
+            polling(Format.JSON), "POST", "/v1/messages/bulk", body, [kind, ("Idempotency-Key", "b1")]
+        )
+        told = [one.get("code", "accepted") for one in msgspec.json.decode(answer.body)]
+        assert told == ["accepted", "accepted", "wire.malformed", "recipient.missing"]
+    first, second = await network.polled(polling(Format.MIME), Format.MIME)
+    assert (first.body, second.body) == (b"own", b"a;b")
+    assert (second.content_type, second.header("postroad-topic")) == ("text/csv", "prices")

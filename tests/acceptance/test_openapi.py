@@ -38,7 +38,8 @@ def test_schemathesis_finds_nothing(served: Served, who: str, tmp_path: Path) ->
                f"{served.url}/openapi.json", "-H", f"Authorization: Basic {basic}", "--seed", str(SEED),
                "--max-examples", str(EXAMPLES), "--generation-database", "none"]  # fmt: skip
     if who == "service of A":
-        command += ["--exclude-path", "/v1/poll", "--exclude-path", "/v1/messages/next"]  # a service that waits for messages waits as long as it is told
+        # a service that waits for messages waits as long as it is told
+        command += ["--exclude-path", "/v1/poll", "--exclude-path", "/v1/messages/next"]
     run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=240, check=False)
     assert run.returncode == 0, run.stdout[-8_000:] + run.stderr[-2_000:]
     assert "Selected: " in run.stdout

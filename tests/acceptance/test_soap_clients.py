@@ -137,6 +137,6 @@ def test_suds_posts_polls_acknowledges_and_gets_faults(served: Served) -> None:
 
 def test_the_wsdl_names_the_address_it_was_fetched_from(served: Served) -> None:
     server, _ = served
-    with requests.get(f"{server.url}/soap?wsdl", timeout=10) as answer:
+    with requests.get(f"{server.url}/soap?wsdl", timeout=60) as answer:
         assert answer.headers["Content-Type"].startswith("text/xml")
         assert f'location="{server.url}/soap"' in answer.text

@@ -40,7 +40,7 @@ class Shell:
                 self._process.wait(5)
         self._process.communicate()
 
-    def run(self, command: str, timeout_s: float = 200.0) -> tuple[int, str]:
+    def run(self, command: str, timeout_s: float = 400.0) -> tuple[int, str]:
         """The command's exit code, and what it printed on both outputs."""
         mark = secrets.token_hex(8)
         assert self._process.stdin is not None

@@ -14,6 +14,7 @@ from tests.architecture.source_tree import ROOT
 from tests.docs.printed import Printed
 from tests.docs.shell import Shell
 from tests.docs.snippets import RunPython, Save, Step, Type, steps_of, unrun
+from tests.warehouse.conftest import QUICK_START
 
 pytestmark = pytest.mark.docs
 
@@ -25,10 +26,14 @@ RUNNABLE = [page for page in PAGES if steps_of(page)]
 
 
 def reader(folder: Path, port: int, **more: str) -> dict[str, str]:
-    """The environment of somebody who has activated the virtual environment and has nothing else of ours."""
+    """The environment of somebody who has activated the virtual environment and has nothing else of ours.
+
+    Except for what Java's launcher reads here: on a page's few messages Spark takes a third of the time with it.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("POSTROAD_", "PYTEST_"))}
     path = f"{Path(sys.executable).parent}{os.pathsep}{kept.get('PATH', '')}"
-    return kept | {"PATH": path, "HOME": str(folder), "COLUMNS": "120", "POSTROAD_PORT": str(port)} | more
+    ours = {"PATH": path, "HOME": str(folder), "COLUMNS": "120", "POSTROAD_PORT": str(port)}
+    return kept | ours | {"SPARK_SUBMIT_OPTS": QUICK_START} | more
 
 
 def carry_out(step: Step, folder: Path, shell: Shell, printed: Printed) -> str:
@@ -59,6 +64,7 @@ def follow(page: Path, folder: Path, **more: str) -> None:
             assert not fault, f"{step.place}: {fault}"
 
 
+@pytest.mark.timeout(900)  # some start Spark several times
 @pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_a_reader_can_follow_the_page(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     more: dict[str, str] = {}

@@ -239,7 +239,7 @@ def body_of(size: int) -> bytes:
 @pytest.mark.req("Z2")
 def test_bodies_wait_for_room_and_go_on_when_there_is_some() -> None:
     held = Held()
-    limits = HttpLimits(bodies_in_flight_bytes=1000, capacity_wait_s=5)
+    limits = HttpLimits(bodies_in_flight_bytes=1000, capacity_wait_s=60)
     with serving({("POST", "/m"): held, ("GET", "/m"): echo}, limits=limits) as served:
         with Wire(served.port) as first, Wire(served.port) as second:
             first.send(body_of(1000))

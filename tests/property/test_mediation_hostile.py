@@ -32,8 +32,10 @@ SEEDS += [
         ENVELOPE.decode().replace('"1.0"', '"1.0" encoding="utf-16"').encode("utf-16"),
     ),
     Wire([("ce-specversion", "1.0"), ("ce-id", "1"), ("ce-source", "/"), ("ce-type", "t")], b"data"),
+    Wire([("content-type", "message/rfc822")], b"Subject: a\r\nX: b\r"),
     Wire([], b"MIME-Version: 1.0\r\nContent-Type: text/plain\r\n\r\nhello"),
 ]
+ENDING = [wire for wire in SEEDS if wire.content_type not in ("", "message/rfc822")]  # formats that know where they end
 TOKENS = [
     b"\r\n", b"\n", b"\r\n\r\n", b"--", b"--=_", b"Content-ID: <a@b>\r\n", b"Content-Type: multipart/related\r\n", b": ",
     b"\t", b"Content-Transfer-Encoding: base64\r\n", b"=3D", b"<!DOCTYPE a [", b"<?x?>", b"<![CDATA[", b"]]>", b"<!--",
@@ -80,7 +82,7 @@ def taken_or_refused(wire: Wire) -> Taken | None:
 
 @pytest.mark.req("T2", "Z2")
 @given(wire=wires() | st.builds(Wire, HEADERS, st.binary(max_size=80)))
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=800, deadline=None)
 def test_any_wire_is_taken_or_refused_and_what_was_taken_can_be_given_in_every_format(wire: Wire) -> None:
     assert isinstance(look(wire).format, Format)
     taken = taken_or_refused(wire)
@@ -94,7 +96,7 @@ def test_any_wire_is_taken_or_refused_and_what_was_taken_can_be_given_in_every_f
 
 
 @pytest.mark.req("Z2")
-@pytest.mark.parametrize("seed", [wire for wire in SEEDS if wire.content_type], ids=lambda wire: wire.content_type[:30])
+@pytest.mark.parametrize("seed", ENDING, ids=lambda wire: wire.content_type[:30])
 def test_a_message_cut_anywhere_is_never_a_shorter_one(seed: Wire) -> None:
     whole = take(seed)
     for length in range(len(seed.body)):

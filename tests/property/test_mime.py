@@ -29,6 +29,7 @@ from postroad.core.codecs.mime import (
     write_multipart,
 )
 from postroad.core.codecs.mime.entity import any_entity_between, entity_between
+from postroad.core.codecs.mime.fields import TWICE
 from postroad.core.codecs.mime.multipart_type import read_any_multipart_type, read_multipart_type
 from postroad.core.codecs.mime.transfer import Encoding
 from postroad.errors import Refused
@@ -92,7 +93,8 @@ def test_what_is_written_is_read_again(message: tuple[bytes, Parts]) -> None:
     body = b"".join(write_multipart(parts, boundary))
     multipart = read_multipart(content_type(boundary), body)
     assert seen(multipart) == parts
-    assert (multipart.boundary, multipart.tolerated) == (boundary, ())
+    assert multipart.boundary == boundary
+    assert multipart.tolerated in ((), (TWICE,))
     assert [bytes(part.raw) for part in multipart.parts] == [head + b"\r\n" + data for head, data in parts]
     around = b"before\r\n" + body + b"behind"
     assert seen(read_multipart(content_type(boundary), around)) == parts
@@ -246,7 +248,7 @@ TYPE_TOKENS = ["boundary", "start", "=", '"', ";", " ", "\\", "gap", "<a>", "typ
     text=st.lists(st.sampled_from(TYPE_TOKENS), max_size=16).map("".join)
     | st.lists(st.sampled_from(TYPE_TOKENS), max_size=16).map(lambda tokens: "multipart/related;" + "".join(tokens))
 )
-@example(text='multipart/related; boundary="a"; start="b";boundary="c"')
+@example(text='multipart/related; boundary="a"; start="<b>"; boundary="c"')
 @settings(max_examples=600)
 def test_the_quick_reader_of_types_agrees_with_the_general_one(text: str) -> None:
     read_parameters(text)

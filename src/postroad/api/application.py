@@ -15,7 +15,6 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
-from postroad.api.own_address import OwnAddress
 from postroad.api.pages import PAGES
 from postroad.api.pagination import Cursors
 from postroad.api.problem import CONTENT_TYPE, HttpProblem, of_error, problem
@@ -42,6 +41,7 @@ from postroad.api.resources.finishing import Finishing
 from postroad.api.resources.guarded import OpenRoute
 from postroad.api.resources.openapi import openapi_document
 from postroad.api.resources.openapi_messages import FAST_PATHS
+from postroad.bootstrap.own_address import OwnAddress
 from postroad.bootstrap.settings import Settings
 from postroad.core.admission.rate import RateLimiter
 from postroad.core.configuration.document import plainly, pointer

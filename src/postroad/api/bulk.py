@@ -1,12 +1,52 @@
-"""Collects the answers to the messages of one bulk call, which come one by one, and gives them together in order."""
+"""Many posts in one call: each is read for itself, and their answers, which come one by one, are given together in order."""
 
 from __future__ import annotations
 
 from postroad.api.http.request import Headers, Reply
-from postroad.core.codecs.bulk import bulk_answer_type, encode_bulk_answer
-from postroad.core.model.message import PostResult
+from postroad.core.codecs.bulk import BulkPart, bulk_answer_type, bulk_parts, decode_bulk, encode_bulk_answer
+from postroad.core.codecs.detect import message_in, own_form
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.media import MULTIPART, media_type_of
+from postroad.core.mediation.header_fields import has_fields
+from postroad.core.mediation.nouns import Wire
+from postroad.core.model.journal import Came
+from postroad.core.model.message import Message, PostResult
 from postroad.errors import Refused, Unavailable
-from postroad.flow.posting import Answer
+from postroad.flow.mediate import posting_of
+from postroad.flow.posting import Answer, Posting
+
+FORM = "bulk"  # in the place of an own form
+
+
+def read_bulk(content_type: str, body: bytes, limits: WireLimits) -> list[Posting | Refused]:
+    """Each post of a bulk, or why it was refused; the parts of a multipart may be in plain formats."""
+    if media_type_of(content_type) == MULTIPART:
+        return [_read(part, limits) for part in bulk_parts(content_type, body, limits)]
+    posts = decode_bulk(content_type, body, limits)
+    return [post if isinstance(post, Refused) else posting(post) for post in posts]
+
+
+def posting(message: Message, note: str = "") -> Posting:
+    size = sum([len(part.data) for part in message.parts])
+    return Posting(message, size, FORM, came=Came(notes=(note,)) if note else None)
+
+
+def _read(part: BulkPart | Refused, limits: WireLimits) -> Posting | Refused:
+    if isinstance(part, Refused):
+        return part
+    try:
+        return _post(part, limits)
+    except Refused as refused:
+        return refused
+
+
+def _post(part: BulkPart, limits: WireLimits) -> Posting:
+    (headers, content_type), content = part
+    own = None if has_fields(headers) else own_form(content_type, content)
+    message = message_in(own, content, limits)
+    if own is None or message is None:
+        return posting_of(Wire(headers, content), limits)
+    return posting(message, own.note)
 
 
 class BulkAnswer:

@@ -15,10 +15,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from postroad.api.answers import answer_limited, answer_refused, answer_unavailable, rate_headers
 from postroad.api.asked import asked
-from postroad.api.bulk import BulkAnswer
+from postroad.api.bulk import BulkAnswer, read_bulk
 from postroad.api.error_page import serve_error_page
 from postroad.api.http.request import FastHandler, FastRoute, FastRoutes, Reply, Request
 from postroad.api.plain_messages import (
@@ -26,22 +27,21 @@ from postroad.api.plain_messages import (
     answer_messages,
     answer_next,
     answer_polled,
+    check_addressed,
     next_request,
     wants_plain,
     wire_of,
 )
 from postroad.core.admission.rate import UNLIMITED, RateLimiter, RateState
-from postroad.core.codecs.bulk import decode_bulk
 from postroad.core.codecs.codec import Codec
-from postroad.core.codecs.detect import Own, answer_codec, codec_for, is_plain_after_all, operation_in, own_form
-from postroad.core.codecs.envelope import ENVELOPE_FORM
+from postroad.core.codecs.detect import FORMS, Own, answer_codec, codec_for, form_of, message_in, operation_in, own_form
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.schema import MESSAGES_XSD, wsdl
 from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
 from postroad.core.model.caller import Caller
 from postroad.core.model.journal import Came
-from postroad.core.model.message import Delivered, Message, PostResult
+from postroad.core.model.message import Delivered, PostResult
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused, Unavailable
@@ -55,15 +55,8 @@ log = logging.getLogger(__name__)
 
 REQUEST_BYTES = 1 << 20  # of polls and settlements
 
-FORMS = {
-    JSON_FORM.media_type: "json",
-    ENVELOPE_FORM.media_type: "envelope",
-    SOAP11.media_type: "soap11",
-    SOAP12.media_type: "soap12",
-}
-OWN: dict[str, Codec] = {"json": JSON_FORM, "envelope": ENVELOPE_FORM, "soap11": SOAP11, "soap12": SOAP12}
-
 Served = Callable[[Caller, Request, Reply, Codec], None]
+Find = Callable[[Request], tuple[Codec, Served]]
 
 
 class HandingOut(NamedTuple):
@@ -99,12 +92,12 @@ class MessageEndpoints:
 
     def routes(self) -> FastRoutes:
         return {
-            (b"POST", b"/v1/messages"): FastRoute(self._posting, self._message_bytes),
+            (b"POST", b"/v1/messages"): FastRoute(self._serving(self._find_post), self._message_bytes),
             (b"GET", b"/v1/messages/next"): FastRoute(self._authenticated(self._next), 0),
             (b"POST", b"/v1/messages/bulk"): FastRoute(self._authenticated(self._bulk), self._bulk_bytes),
-            (b"POST", b"/v1/poll"): FastRoute(self._serving(self._poll), REQUEST_BYTES),
-            (b"POST", b"/v1/ack"): FastRoute(self._serving(self._settle), REQUEST_BYTES),
-            (b"POST", b"/soap"): FastRoute(self._serving(self._soap), self._message_bytes),
+            (b"POST", b"/v1/poll"): FastRoute(self._serving(_in_own_form(self._poll)), REQUEST_BYTES),
+            (b"POST", b"/v1/ack"): FastRoute(self._serving(_in_own_form(self._settle)), REQUEST_BYTES),
+            (b"POST", b"/soap"): FastRoute(self._serving(self._find_operation, SOAP11), self._message_bytes),
             (b"GET", b"/soap"): FastRoute(self._wsdl, 0),
             (b"GET", b"/soap/messages.xsd"): FastRoute(_xsd, 0),
             (b"GET", b"/docs/errors"): FastRoute(serve_error_page, 0),
@@ -118,25 +111,36 @@ class MessageEndpoints:
 
     # --- who is asking, and in which form ----------------------------------------------------------------------
 
-    def _serving(self, served: Served) -> FastHandler:
-        """Find the wire form first, so that even a missing password is answered in it."""
+    def _serving(self, find: Find, usual: Codec = JSON_FORM) -> FastHandler:
+        """Find out in which form to answer first, so that even a missing password is answered in it."""
 
         def handler(request: Request, reply: Reply) -> None:
-            codec: Codec = JSON_FORM
+            codec = usual
             try:
-                codec = codec_for(asked(request).content_type, request.body)
+                codec, served = find(request)
                 self._as_caller(request, reply, codec, served)
             except Refused as refusal:
                 answer_refused(reply, codec, refusal)
             except Exception:
-                self._failed(request, reply, codec)
+                log.exception("%s %s failed", request.method.decode(), request.path.decode("latin-1"))
+                if not reply.answered:
+                    answer_refused(reply, codec, Refused("internal", "The request was not carried out; try again"))
 
         return handler
 
-    def _failed(self, request: Request, reply: Reply, codec: Codec) -> None:
-        log.exception("%s %s failed", request.method.decode(), request.path.decode("latin-1"))
-        if not reply.answered:
-            answer_refused(reply, codec, Refused("internal", "The request was not carried out; try again"))
+    def _find_post(self, request: Request) -> tuple[Codec, Served]:
+        """A post in any form or format."""
+        known = asked(request)
+        own = None if known.is_plain else own_form(known.content_type, request.body)
+        codec = own.codec if own else answer_form(known.accept, known.content_type, request.body)
+        return codec, partial(self._post, own)
+
+    def _find_operation(self, request: Request) -> tuple[Codec, Served]:
+        """At the one SOAP address the element in the Body says what is wanted; an envelope of others is a post."""
+        codec, post = self._find_post(request)
+        if codec not in (SOAP11, SOAP12):
+            raise Refused("wire.unsupported", "Send SOAP 1.1 or 1.2 here, JSON to /v1/messages")
+        return codec, {"Poll": self._poll, "Acknowledge": self._settle}.get(operation_in(request.body), post)
 
     def _authenticated(self, served: Served) -> FastHandler:
         return lambda request, reply: self._as_caller(request, reply, JSON_FORM, served)
@@ -156,23 +160,10 @@ class MessageEndpoints:
         except Refused as refusal:
             answer_refused(reply, codec, refusal)
 
-    def _posting(self, request: Request, reply: Reply) -> None:
-        """A post in any form or format: find out which, so that it is answered in its own."""
-        codec: Codec = JSON_FORM
-        try:
-            known = asked(request)
-            own = None if known.is_plain else own_form(known.content_type, request.body)
-            codec = own.codec if own else answer_form(known.accept, known.content_type, request.body)
-            self._as_caller(request, reply, codec, partial(self._post, own))
-        except Refused as refusal:
-            answer_refused(reply, codec, refusal)
-        except Exception:
-            self._failed(request, reply, codec)
-
     # --- posting -----------------------------------------------------------------------------------------------
 
     def _post(self, own: Own | None, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
-        rate = self._rate(caller, 1)
+        rate = self.rate(caller, 1)
         if not rate.allowed:
             answer_limited(reply, codec, rate)
             return
@@ -180,60 +171,57 @@ class MessageEndpoints:
         def answered(answer: Answer) -> None:
             _answer_post(reply, codec, answer, rate)
 
+        posting = None
         try:
             posting = self._decoded(own, request)
+            if not posting.message.to:
+                check_addressed(posting)
         except Refused as refusal:
-            self._network.refuse(caller, refusal, len(request.body), answered)
+            self._network.refuse(caller, refusal, len(request.body), answered, posting)
         else:
             self._network.submit(caller, posting, answered)
 
     def _decoded(self, own: Own | None, request: Request) -> Posting:
         body, key = request.body, asked(request).idempotency
-        if own is not None:
-            try:
-                message = own.codec.decode_post(body, self._limits)
-            except Refused:
-                if not is_plain_after_all(own.codec, body):
-                    raise
-                own = None
+        message = message_in(own, body, self._limits)
         if key is not None:
             check_idempotency_key(key)
-        if own is None:
+        if own is None or message is None:
             return posting_of(wire_of(request), self._limits, key or "")
         came = Came(notes=(own.note,)) if own.note else None
         mark = fingerprint(body) if key else ""
-        return Posting(message, len(body), FORMS[own.codec.media_type], key or "", mark, came)
+        return Posting(message, len(body), form_of(own.codec), key or "", mark, came)
 
     def _bulk(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
         content_type = asked(request).content_type
         try:
             if asked(request).idempotency is not None:
                 check_idempotency_key(asked(request).idempotency or "")
-            posts = decode_bulk(content_type, request.body, self._bulk_limits)
+            posts = read_bulk(content_type, request.body, self._bulk_limits)
         except Refused as refusal:
             self._network.refuse(
                 caller, refusal, len(request.body), lambda answer: _answer_post(reply, JSON_FORM, answer, UNLIMITED)
             )
             return
-        rate = self._rate(caller, len(posts))
+        rate = self.rate(caller, len(posts))
         if not rate.allowed:
             answer_limited(reply, JSON_FORM, rate)
             return
         answer = BulkAnswer(reply, content_type, len(posts), rate_headers(rate))
         postings: list[Posting] = []
         places: list[int] = []
-        for place, message in enumerate(posts):
-            if isinstance(message, Refused):
-                self._network.refuse(caller, message, 0, partial(answer.answered, place))
+        for place, post in enumerate(posts):
+            if isinstance(post, Refused):
+                self._network.refuse(caller, post, 0, partial(answer.answered, place))
             else:
-                postings.append(_bulk_posting(message, asked(request).idempotency, place))
+                postings.append(_with_key(post, asked(request).idempotency, place))
                 places.append(place)
         if len(places) == len(posts):
             self._network.submit_many(caller, postings, answer.answered)
         else:
             self._network.submit_many(caller, postings, lambda at, given: answer.answered(places[at], given))
 
-    def _rate(self, caller: Caller, posts: int) -> RateState:
+    def rate(self, caller: Caller, posts: int) -> RateState:
         """What is left of the organization's allowance after these posts."""
         own = _own_rate(self._network.directory, caller.organization)
         if not own and not self._limiter.per_s:
@@ -251,9 +239,12 @@ class MessageEndpoints:
 
     def _next(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
         """The next message as itself."""
+        if request.method == b"HEAD":
+            answer_refused(reply, codec, Refused("wire.unsupported", "Messages are taken with GET, which leases them"))
+            return
         plain = wants_plain(caller, asked(request).accept)
         if caller.service is not None and not plain:
-            codec = OWN.get(caller.service.format, codec)
+            codec = FORMS.get(caller.service.format, codec)
         asks = partial(next_request, request.query, self._limits)
         self._hand_out(caller, request, reply, codec, HandingOut(asks, plain, answer_next))
 
@@ -310,15 +301,6 @@ class MessageEndpoints:
 
     # --- SOAP --------------------------------------------------------------------------------------------------
 
-    def _soap(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
-        """One address for every operation; the element in the Body says which."""
-        if codec not in (SOAP11, SOAP12):
-            answer_refused(reply, codec, Refused("wire.unsupported", "Send SOAP 1.1 or 1.2 here, JSON to /v1/messages"))
-            return
-        post = partial(self._post, None if asked(request).is_plain else Own(codec))
-        served = {"Poll": self._poll, "Acknowledge": self._settle}.get(operation_in(request.body), post)
-        served(caller, request, reply, codec)
-
     def _wsdl(self, request: Request, reply: Reply) -> None:
         """The WSDL, for this very address unless the operator has named a public one."""
         host = (request.header(b"host") or b"localhost").decode("latin-1")
@@ -342,12 +324,16 @@ class MessageEndpoints:
         return task
 
 
-def _bulk_posting(message: Message, key: str | None, place: int) -> Posting:
-    size = sum([len(part.data) for part in message.parts])
+def _in_own_form(served: Served) -> Find:
+    return lambda request: (codec_for(asked(request).content_type, request.body), served)
+
+
+def _with_key(posting: Posting, key: str | None, place: int) -> Posting:
+    """A key for the call is one for each message in its place."""
     if key is None:
-        return Posting(message, size, "bulk")
-    # A key for the call is one for each message in its place.
-    return Posting(message, size, "bulk", f"{key}/{place}", fingerprint(msgspec.msgpack.encode(message)))
+        return posting
+    mark = fingerprint(msgspec.msgpack.encode(posting.message))
+    return replace(posting, idempotency=f"{key}/{place}", fingerprint=mark)
 
 
 def _own_rate(directory: Directory, organization: str) -> int:

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from postroad.api.http.request import Headers, Reply, Request
+from postroad.core.admission.admit import ADDRESSED
 from postroad.core.codecs.codec import Codec
 from postroad.core.codecs.detect import CODECS
 from postroad.core.codecs.dime import looks_like_dime
@@ -24,17 +25,34 @@ from postroad.core.codecs.requests import checked_poll
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.codecs.soap.names import SOAP_11, SOAP_12
 from postroad.core.mediation.nouns import Wire
+from postroad.core.mediation.translating import plain_format
 from postroad.core.model.caller import Caller
+from postroad.core.model.formats import PLAIN
 from postroad.core.model.polling import PollRequest
-from postroad.flow.mediate import Handed, header_fields, plain_format
+from postroad.errors import Refused
+from postroad.flow.mediate import Handed, header_fields
+from postroad.flow.posting import Posting
 
 ROOTED = frozenset(("text/xml", "application/xml", "application/soap+xml", "application/dime", "multipart/related"))
+NOT_KEPT: Headers = ((b"cache-control", b"no-store"),)  # each message is handed out once
 LOOK = 16_384  # bytes within which the envelope of a message names its namespace
 
 
 def wire_of(request: Request) -> Wire:
     """The request as mediation sees it; header names are in lower case already."""
     return Wire([(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers], request.body)
+
+
+def check_addressed(posting: Posting) -> None:
+    """What goes nowhere and came without the network's header was perhaps not meant to be a plain format: say both."""
+    if posting.form in PLAIN and posting.message.type in ADDRESSED:
+        known = ", ".join(sorted(CODECS))
+        raise Refused(
+            "recipient.missing",
+            f"Taken for a message in the plain format {posting.form}, this needs its recipients beside it, in Postroad-To; "
+            f"the network's own forms are posted as {known}",
+            pointer="Postroad-To",
+        )
 
 
 def answer_form(accept: str, content_type: str, body: bytes) -> Codec:
@@ -83,16 +101,21 @@ def _seconds(given: Mapping[str, str], name: str) -> float:
 def answer_next(reply: Reply, handed: Sequence[Handed], own: Codec) -> None:
     """One message as itself, with its header in that of the answer; in an own form where no plain one is wanted."""
     if not handed:
-        reply(204, b"", b"")
+        reply(204, b"", b"", NOT_KEPT)
         return
     [one] = handed
-    if one.given is not None:
-        body, content_type = one.given.data, one.given.media_type
-    elif own is JSON_FORM:
-        body, content_type = msgspec.json.encode(write_delivered(one.delivered)), own.media_type
-    else:
-        body, content_type = own.encode_delivered([one.delivered]), own.media_type
-    reply(200, body, _line(content_type), _headers(one))
+    content_type, body = _written(one, own)
+    fields = [(name.lower().encode(), _line(value)) for name, value in header_fields(one).items()]
+    reply(200, body, _line(content_type), [*fields, *NOT_KEPT])
+
+
+def _written(handed: Handed, own: Codec) -> tuple[str, bytes]:
+    """Content type and bytes of one message."""
+    if handed.given is not None:
+        return handed.given.media_type, handed.given.data
+    if own is JSON_FORM:
+        return own.media_type, msgspec.json.encode(write_delivered(handed.delivered))
+    return own.media_type, own.encode_delivered([handed.delivered])
 
 
 def answer_polled(reply: Reply, handed: Sequence[Handed], own: Codec) -> None:
@@ -105,20 +128,17 @@ def answer_messages(reply: Reply, handed: Sequence[Handed], own: Codec) -> None:
     if not handed:
         reply(204, b"", b"")
         return
-    parts = [(_head(one), one.given.data if one.given is not None else b"") for one in handed]
+    parts = [_part(one, own) for one in handed]
     seed = ".".join([one.delivered.session for one in handed]).encode()
     boundary = fresh_boundary([data for _, data in parts], seed)
     body = b"".join(write_multipart(parts, boundary))
     reply(200, body, b'multipart/mixed; boundary="%b"' % boundary)
 
 
-def _head(handed: Handed) -> bytes:
-    kind = handed.given.media_type if handed.given is not None else ""
-    return write_head([("Content-Type", kind)] * bool(kind) + list(header_fields(handed).items()))
-
-
-def _headers(handed: Handed) -> Headers:
-    return [(name.lower().encode(), _line(value)) for name, value in header_fields(handed).items()]
+def _part(handed: Handed, own: Codec) -> tuple[bytes, bytes]:
+    content_type, body = _written(handed, own)
+    named = [("Content-Type", content_type)] if content_type else []
+    return write_head([*named, *header_fields(handed).items()]), body
 
 
 def _line(text: str) -> bytes:

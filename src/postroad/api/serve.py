@@ -10,12 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from postroad.api.application import application
+from postroad.api.as2 import As2Endpoint
 from postroad.api.http.limits import HttpLimits
 from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.server import HttpServer
 from postroad.api.http.tls import TlsFront
 from postroad.api.messages import MessageEndpoints
-from postroad.api.own_address import OwnAddress
 from postroad.api.problem import problem_bytes
 from postroad.bootstrap import RunningNetwork
 from postroad.core.model.snapshot import Directory
@@ -38,8 +38,9 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
         public_url=settings.public_url,
         posts_per_s=settings.posts_per_s,
     )
+    as2 = As2Endpoint(running.as2, running.authenticator, endpoints.rate, message_bytes=settings.message_bytes)
     front = _tls(running)
-    own_address = OwnAddress(settings)
+    own_address = running.own_address
     server = HttpServer(
         application(
             running.network,
@@ -50,7 +51,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
             transform=running.transformer.transform,
             own_address=own_address,
         ),
-        endpoints.routes(),
+        endpoints.routes() | as2.routes(),
         HttpLimits(body_bytes=settings.message_bytes),
         problem_bytes,
         ssl_context=front.context if front is not None else None,

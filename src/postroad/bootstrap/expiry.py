@@ -1,6 +1,7 @@
 """Certificates and keys that come to their end, told in the log before they do: at 30, 14, 7 and 1 days, and when it is over.
 
-Looked at are the credentials of services and people, the server's own certificate, and the client certificates shown in pushes.
+Looked at are the credentials of services and people, the server's own certificate, the client certificates shown in pushes, and
+both sides' certificates of AS2 agreements; while one of these is rolled over, the one that lasts longest counts.
 A node says each of them once, and again after a restart only what is due then.
 """
 
@@ -8,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from postroad.bootstrap.settings import Settings
-from postroad.core.configuration.certificates import chain_expires_at_us
+from postroad.core.configuration.certificates import certificates_expire_at_us, chain_expires_at_us
 from postroad.core.identity.expiry import Expiring, Warnings, expiring_credentials
 from postroad.core.model.directory import PushAuthentication, Service
 from postroad.core.model.snapshot import Directory
@@ -40,6 +42,25 @@ def everything_expiring(directory: Directory, settings: Settings, secrets: Secre
     yield from expiring_credentials(directory)
     yield from server_certificate(settings)
     yield from push_certificates(directory, secrets)
+    yield from as2_certificates(directory, secrets)
+
+
+def as2_certificates(directory: Directory, secrets: Secrets) -> Iterator[Expiring]:
+    """Those that partners sign with, and those of our own keys."""
+    for service in directory.services.values():
+        if service.as2 is None:
+            continue
+        yield from _last(f"the AS2 certificate of {service.as2.name!r} ({service.address})", service.as2.certificates)
+        if service.as2.secret_from:
+            with suppress(Misconfigured):  # messages fail with that, and say so
+                own = secrets.secret(service, service.as2.secret_from)
+                yield from _last(f"our AS2 certificate {service.as2.own_name!r} ({service.address})", (own,))
+
+
+def _last(what: str, pems: Iterable[str]) -> Iterator[Expiring]:
+    ends = [end for pem in pems for end in certificates_expire_at_us(pem.encode())]
+    if ends:
+        yield Expiring(what, max(ends))
 
 
 def server_certificate(settings: Settings) -> Iterator[Expiring]:

@@ -11,6 +11,7 @@ from postroad.adapters.transport.push import HttpPusher
 from postroad.adapters.transport.resolver import SystemResolver
 from postroad.adapters.transport.tls import TlsContexts
 from postroad.bootstrap.settings import Settings
+from postroad.flow.as2_partners import Partners
 from postroad.flow.network import Network
 from postroad.flow.push import PushStage
 
@@ -22,8 +23,8 @@ def operators_secrets(settings: Settings) -> OperatorsSecrets:
     return OperatorsSecrets(settings.data / SECRETS_FOLDER, os.environ)
 
 
-def push_messages(settings: Settings, network: Network, stack: AsyncExitStack) -> None:
-    """Have messages pushed to the services that want it so, until the stack is closed."""
+def push_messages(settings: Settings, network: Network, partners: Partners, stack: AsyncExitStack) -> HttpPusher:
+    """Have messages pushed to the services that want it so, until the stack is closed; what pushes them may push more."""
     pusher = HttpPusher(
         resolver=SystemResolver(),
         clock=network.clock,
@@ -32,6 +33,9 @@ def push_messages(settings: Settings, network: Network, stack: AsyncExitStack) -
         answer_bytes=settings.push_answer_bytes,
     )
     stack.push_async_callback(pusher.close)
-    stage = PushStage(network, pusher, operators_secrets(settings), timeout_s=settings.push_timeout_s)
+    stage = PushStage(
+        network, pusher, operators_secrets(settings), timeout_s=settings.push_timeout_s, partners=partners
+    )
     stack.push_async_callback(stage.close)
     stage.start()
+    return pusher

@@ -26,15 +26,18 @@ from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.adapters.system import SystemClock, SystemRandomness
+from postroad.bootstrap.as2 import as2_partners, receive_as2
 from postroad.bootstrap.expiry import warn_of_expiry
 from postroad.bootstrap.first_start import ensure_operator, ensure_own_service, token_key
 from postroad.bootstrap.hosted import host_services
 from postroad.bootstrap.housekeeping import follow_directory, retain
+from postroad.bootstrap.own_address import OwnAddress
 from postroad.bootstrap.pushing import operators_secrets, push_messages
 from postroad.bootstrap.settings import Settings
 from postroad.core.configuration.document import Fault
 from postroad.core.model.asset import Asset
 from postroad.core.model.directory import OrganizationLimits
+from postroad.flow.as2_reception import Reception
 from postroad.flow.authenticate import Authenticator
 from postroad.flow.expire import LOOK_AGAIN_S, always
 from postroad.flow.network import Network
@@ -61,6 +64,8 @@ class RunningNetwork:
     passwords: Passwords
     settings: Settings
     transformer: Transformer
+    as2: Reception
+    own_address: OwnAddress
     operator_key: str | None  # only at the very first start
 
     async def asset_faults(self, asset: Asset) -> Sequence[Fault]:
@@ -108,13 +113,17 @@ async def open_network(
         await ensure_own_service(network)
         _keep_house(settings, network, store, stack)
         transformer = host_services(network, stack)
-        push_messages(settings, network, stack)
+        own_address = OwnAddress(settings)
+        partners = as2_partners(settings, own_address)
+        pusher = push_messages(settings, network, partners, stack)
         yield RunningNetwork(
             network=network,
             authenticator=Authenticator(network.configuration.directory, passwords, clock),
             passwords=passwords,
             settings=settings,
             transformer=transformer,
+            as2=receive_as2(settings, network, partners, pusher, stack),
+            own_address=own_address,
             operator_key=operator_key,
         )
 

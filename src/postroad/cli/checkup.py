@@ -28,7 +28,7 @@ class Finding(NamedTuple):
 
 def check_all(settings: Settings) -> list[Finding]:
     checks: list[Callable[[Settings], Finding]] = [
-        python, sqlite, folder, disk, clock, certificate, port, store, expiring,
+        python, sqlite, folder, disk, clock, certificate, port, store, expiring, as2,
     ]  # fmt: skip
     return [check(settings) for check in checks]
 
@@ -123,8 +123,8 @@ def store(settings: Settings) -> Finding:
 
 
 def expiring(settings: Settings) -> Finding:
-    """Certificates and keys, of services, people and for pushes, that end soon."""
-    from postroad.bootstrap.expiry import push_certificates
+    """Certificates and keys, of services, people, AS2 agreements and for pushes, that end soon."""
+    from postroad.bootstrap.expiry import as2_certificates, push_certificates
     from postroad.bootstrap.pushing import operators_secrets
     from postroad.cli.stores import stored_directory
     from postroad.core.identity.expiry import due_warning, expiring_credentials, told
@@ -136,7 +136,12 @@ def expiring(settings: Settings) -> Finding:
     except (PostroadError, OSError) as error:
         return Finding("credentials", "fault", str(error))
     now_us = time.time_ns() // 1_000
-    things = [*expiring_credentials(directory), *push_certificates(directory, operators_secrets(settings))]
+    secrets = operators_secrets(settings)
+    things = [
+        *expiring_credentials(directory),
+        *push_certificates(directory, secrets),
+        *as2_certificates(directory, secrets),
+    ]
     due = sorted(
         (thing for thing in things if due_warning(thing.expires_at_us, now_us) is not None), key=lambda one: one[1]
     )
@@ -145,6 +150,28 @@ def expiring(settings: Settings) -> Finding:
         return Finding("credentials", "warning", "; ".join(told(one, now_us) for one in due[:TOLD_MOST]) + more)
     return Finding(
         "credentials", "ok", f"none of {len(things)} with an end ends within {CERTIFICATE_WARNING_DAYS} days"
+    )
+
+
+def as2(settings: Settings) -> Finding:
+    """Whether our key is at hand for every AS2 partner."""
+    from postroad.bootstrap.pushing import operators_secrets
+    from postroad.cli.stores import stored_directory
+    from postroad.flow.as2_partners import Partners
+
+    if settings.index == "memory":
+        return Finding("as2", "ok", "in memory: there are no partners before it starts")
+    try:
+        directory = asyncio.run(stored_directory(settings))
+    except (PostroadError, OSError) as error:
+        return Finding("as2", "fault", str(error))
+    partners = Partners(operators_secrets(settings), str)
+    found = [service for service in directory.services.values() if service.as2 is not None]
+    faults = [f"{service.address}: {fault}" for service in found if (fault := partners.fault_of(service))]
+    if faults:
+        return Finding("as2", "warning", "; ".join(faults[:TOLD_MOST]))
+    return Finding(
+        "as2", "ok", f"our key is at hand for all partners ({len(found)})" if found else "there are no partners"
     )
 
 

@@ -30,6 +30,7 @@ ENTRIES = {
     "try": Entry(COMMANDS + "trying", "Try a rule, a condition or a stylesheet before it is switched on."),
     "detect": Entry(COMMANDS + "detect", "Say in which format messages are, by looking at their bytes."),
     "convert": Entry(COMMANDS + "convert", "Put a message into another format, as the network would."),
+    "as2": Entry(COMMANDS + "as2", "Make keys for AS2, try it out, and show receipts."),
     "keys": Entry(COMMANDS + "keys", "Make API keys."),
     "limits": Entry(COMMANDS + "limits", "Look after what organizations may take up."),
     "suspend": Entry(COMMANDS + "suspension", "Suspend an organization, or a service (by address or GCID)."),

@@ -1,8 +1,8 @@
 """Configuration files as they are sent: several joined into one document, and what the files only point to put in its place.
 
 Kept rule: a secret never stands in a file under version control. ``passwordFrom: env:NAME`` and ``keyFrom: file:PATH`` are
-resolved here, where the files are; so is ``file: PATH`` of an asset. A relative path counts from the folder of the file that
-names it.
+resolved here, where the files are; so are ``file: PATH`` of an asset and ``file:PATH`` among certificates. A relative path
+counts from the folder of the file that names it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from postroad.core.configuration.yaml_text import from_yaml
 from postroad.errors import Misconfigured
 
 RESOLVED = {"passwordFrom": "password", "keyFrom": "key"}
+CERTIFICATES = "certificates"  # of an AS2 partner: the PEM itself, or the file where it is
 Resolve = Callable[[str, str], str]
 
 
@@ -71,12 +72,18 @@ def _join(joined: dict[str, Any], content: dict[str, Any], file: str, faults: li
 
 def _with_secrets(value: Any, resolve: Resolve) -> Any:
     if isinstance(value, dict):
+        if isinstance(listed := value.get(CERTIFICATES), list):
+            value = value | {CERTIFICATES: [_in_file(item, resolve) for item in listed]}
         return {
             RESOLVED.get(name, name): resolve(name, item) if name in RESOLVED and isinstance(item, str) else
             _with_secrets(item, resolve)
             for name, item in value.items()
         }  # fmt: skip
     return [_with_secrets(item, resolve) for item in value] if isinstance(value, list) else value
+
+
+def _in_file(item: Any, resolve: Resolve) -> Any:
+    return resolve(CERTIFICATES, item) if isinstance(item, str) and item.startswith("file:") else item
 
 
 def _resolver(

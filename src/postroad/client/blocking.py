@@ -170,6 +170,10 @@ class Client:
         """The message as it was delivered to one stop of its trace, as far as the caller may see it."""
         return self._run(contents.parts_at(self._talks, session, delivery))
 
+    def receipt_at(self, session: str, delivery: int) -> bytes:
+        """The receipt (MDN) by which the AS2 partner at one stop of the trace has confirmed the message, as it came."""
+        return self._run(contents.receipt_at(self._talks, session, delivery))
+
     def contents(self, history: History) -> dict[int, tuple[Part, ...]]:
         """What was delivered to each stop of a history, by the delivery's number, as far as the caller may see it."""
         return self._run(contents.contents(self._talks, history))

@@ -37,6 +37,11 @@ def parts_at(talks: Conversations, session: str, delivery: int) -> Talk[tuple[Pa
     return tuple(found)
 
 
+def receipt_at(talks: Conversations, session: str, delivery: int) -> Talk[bytes]:
+    """The receipt by which whoever took the message over there has proven it."""
+    return talks.ask(_file(f"/v1/messages/{quote(session, safe='')}/stops/{delivery}/receipt"), _bytes)
+
+
 def contents(talks: Conversations, history: History) -> Talk[dict[int, tuple[Part, ...]]]:
     """What was delivered to each stop, by the delivery's number; without what the caller may not see or is no longer kept."""
     found = {}

@@ -151,6 +151,9 @@ class AsyncClient:
     async def parts_at(self, session: str, delivery: int) -> tuple[Part, ...]:
         return await self._run(contents.parts_at(self._talks, session, delivery))
 
+    async def receipt_at(self, session: str, delivery: int) -> bytes:
+        return await self._run(contents.receipt_at(self._talks, session, delivery))
+
     async def contents(self, history: History) -> dict[int, tuple[Part, ...]]:
         return await self._run(contents.contents(self._talks, history))
 

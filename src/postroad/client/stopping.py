@@ -53,8 +53,11 @@ class Stopping:
 
     @contextlib.contextmanager
     def interruptible(self, waiting: bool) -> Iterator[None]:
+        """Break off what happens inside when somebody asks, or has asked since anyone last looked."""
         self._waiting = waiting
         try:
+            if waiting and self._asked.is_set():
+                raise Interrupted
             yield
         finally:
             self._waiting = False

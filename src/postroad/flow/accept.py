@@ -241,11 +241,7 @@ class AcceptStage:
             if first is not None and is_same_post(first, entry):
                 answered(replayed(first))
                 return
-            refusal = Refused(
-                "idempotency.mismatch",
-                "This Idempotency-Key came with another message before; use a new key for a new message",
-                session=conflict.session,
-            )
+            refusal = _reused(posting, conflict.session)
         else:
             refusal = Refused(
                 "message.duplicate",
@@ -287,6 +283,15 @@ def _is_plain(posting: Posting) -> bool:
     message = posting.message
     flagged = message.possible_duplicate and message.handle
     return message.type in ADDRESSED and not posting.idempotency and not flagged
+
+
+def _reused(posting: Posting, session: str) -> Refused:
+    """What is said of a name that came with another message before."""
+    if posting.came is not None and posting.came.message_id:
+        detail = "Another message came under this Message-ID before; send each message under an id of its own"
+        return Refused("as2.message-id-reused", detail, session=session)
+    detail = "This Idempotency-Key came with another message before; use a new key for a new message"
+    return Refused("idempotency.mismatch", detail, session=session)
 
 
 def _must_be_new(entry: MessagePosted) -> tuple[int, ...]:

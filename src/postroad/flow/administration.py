@@ -158,5 +158,5 @@ def _claimed(service: Service | None) -> list[tuple[str, str]]:
     """The names that nobody else may have, each as kind and key."""
     if service is None:
         return []
-    stations = [(STATIONS, f"{service.as2.name}\n{service.as2.own_name}")] if service.as2 is not None else []
+    stations = [(STATIONS, "\n".join(service.as2.stations))] if service.as2 is not None else []
     return [(ADDRESS, service.address.casefold()), *stations]

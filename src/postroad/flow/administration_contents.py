@@ -89,12 +89,12 @@ def _as_received(header: MessagePosted, stop: Queued | None) -> MessagePosted:
 
 async def parts_at_stop(network: Network, caller: Caller, session: str, delivery: int) -> tuple[PartFacts, ...]:
     """What the message consisted of when it was delivered there."""
-    return (await _at_stop(network, caller, session, delivery)).visible
+    return (await at_stop(network, caller, session, delivery)).visible
 
 
 async def part_at_stop(network: Network, caller: Caller, session: str, delivery: int, part_id: str) -> PartRead:
     """One part of the message as it was delivered there."""
-    content = await _at_stop(network, caller, session, delivery)
+    content = await at_stop(network, caller, session, delivery)
     if not content.holds(part_id):
         raise not_found()
     return await _read(network, caller, content, part_id, f"{session} {delivery} {part_id}")
@@ -121,7 +121,8 @@ async def _contents(network: Network, caller: Caller, session: str) -> list[Cont
     return [content for content in found if content is not None]
 
 
-async def _at_stop(network: Network, caller: Caller, session: str, delivery: int) -> Content:
+async def at_stop(network: Network, caller: Caller, session: str, delivery: int) -> Content:
+    """What the message consisted of at a stop that the caller may see; raises Refused for any other."""
     await network.indexed()
     if not SESSION.match(session) or not 0 < delivery <= DELIVERY_MOST:
         raise not_found()

@@ -36,13 +36,14 @@ from postroad.flow.answer import AnswerStage
 from postroad.flow.commit import committed
 from postroad.flow.context import has_context, in_context, with_cookie
 from postroad.flow.patience import Patience
-from postroad.flow.posting import parts_of, setting_of
+from postroad.flow.posting import parts_of, setting_in
 from postroad.flow.rounds import as_resent
 from postroad.flow.settle import acknowledge
 from postroad.flow.trail import TrailStage
 from postroad.ports import Clock, Desk, Step
 
 LEASE_S = 60.0
+_PLAIN = frozenset(PLAIN)
 
 
 class DeliverStage:
@@ -83,7 +84,18 @@ class DeliverStage:
                 return await self._trail.traced(claimed, delivered, directory) if request.trace else delivered
             await patience.wait(self._desk.arrival(service.gcid, left_s))
 
-    async def settle(self, caller: Caller, settlement: Settlement) -> SettlementResult:
+    async def waiting(self, token: str, receiver: str) -> Delivered | None:
+        """A delivery as it was handed out to its receiver; None once it has come to its end.
+
+        Raises Refused when the token is not one that this receiver was given.
+        """
+        found = await self._answers.delivery(token, receiver)
+        if found.state is not State.QUEUED:
+            return None
+        [body] = await self._desk.bodies([found.queued])
+        return self._delivered(found.queued, body, self._directory())
+
+    async def settle(self, caller: Caller, settlement: Settlement, receipt: bytes | None = None) -> SettlementResult:
         """Acknowledge leased deliveries, or give them back; each token gets its own answer."""
         service = _receiver(caller)
         taken, answers = [], []
@@ -97,7 +109,7 @@ class DeliverStage:
             except Refused:
                 answers.append(Settled(token=token, code="token.unknown", detail="No delivery of yours has this token"))
         if taken and settlement.outcome is Wish.ACK:
-            over_by_now = await acknowledge(self._desk, self._clock.now_us(), service.gcid, taken)
+            over_by_now = await acknowledge(self._desk, self._clock.now_us(), service.gcid, taken, receipt)
             answers = [
                 await self._ended_meanwhile(one.token, service)
                 if self._tokens.number(one.token) in over_by_now
@@ -176,7 +188,7 @@ class DeliverStage:
         if has_context(queued):
             delivered = in_context(delivered, queued, directory, self._tokens.veil)
         service = directory.services.get(queued.recipient)
-        if service is not None and service.format in PLAIN:
+        if service is not None and service.format in _PLAIN:
             delivered = _wrapped(delivered, queued, body or b"")
         if directory.cookies:
             delivered = with_cookie(delivered, directory)
@@ -184,15 +196,15 @@ class DeliverStage:
 
 
 def _wrapped(delivered: Delivered, queued: Queued, body: bytes) -> Wrapped:
-    """The delivery with how the message was wrapped, where it is as it came and nobody is kept from the receiver."""
+    """The delivery with how the message was wrapped, where nothing is withheld and nobody is kept from the receiver."""
     message = queued.message
-    is_as_came = queued.hop == 0 and len(delivered.parts) == len(message.parts)
+    is_whole = len(delivered.parts) == len(queued.content.parts)
     known_by = (delivered.session, delivered.transaction, delivered.sender_gcid)
     is_open = known_by == (message.session, message.transaction, message.sender)
     return Wrapped(
         **{name: getattr(delivered, name) for name in Delivered.__struct_fields__},
         form=message.form,
-        setting=setting_of(message, body) if is_as_came and is_open else b"",
+        setting=setting_in(queued.content, body) if is_whole and is_open else b"",
     )
 
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from postroad.core.admission.admit import Admitted
 from postroad.core.audit.passing import unnamed
 from postroad.core.delivery.documents import access_at, merged
+from postroad.core.mediation.setting import without_parts
 from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import InvocationReturned, Returned
 from postroad.core.model.message import Part, PostResult, RecipientResult, Status
@@ -26,7 +29,7 @@ from postroad.core.routing.reaching import reach
 from postroad.errors import Refused
 from postroad.flow.commit import committed
 from postroad.flow.end import EndStage
-from postroad.flow.posting import Posting, body_of, part_facts, parts_of
+from postroad.flow.posting import Posting, body_of, part_facts, parts_of, setting_in
 from postroad.ports import Conflict, Desk, Step
 
 REJECTED = "rejected"  # the status code by which a filter says no
@@ -72,8 +75,9 @@ class GoOnStage:
             await self._end(queued, _misrouted(refusal, queued, directory))
             return
         key = answer_key(queued.number)
-        entry = _entry(admitted, posting, queued, onward, key, directory)
-        outcome = await committed(self._desk, Step(entry, body_of(parts, onward.explanation), (key,)))
+        setting = await self._setting(queued, parts)
+        entry = replace(_entry(admitted, posting, queued, onward, key, directory), setting=len(setting))
+        outcome = await committed(self._desk, Step(entry, body_of(parts, onward.explanation, setting), (key,)))
         if isinstance(outcome, Conflict):
             raise self._already_answered(outcome)
 
@@ -90,6 +94,14 @@ class GoOnStage:
             )
         before = parts_of(queued.content.parts, body)
         return merged(before, message.parts, access) if message.parts and message.status is None else before
+
+    async def _setting(self, queued: Queued, parts: tuple[Part, ...]) -> bytes:
+        """How the message was wrapped when it came: for its receiver, if this service has left the parts as they were."""
+        body = await self._desk.body(queued) if queued.content.setting else None
+        if not body:
+            return b""
+        setting = setting_in(queued.content, body)
+        return setting if parts_of(queued.content.parts, body) == parts else without_parts(setting)
 
     async def _end(self, queued: Queued, ended: Ended) -> None:
         if not await self._ending.end(queued.journey, queued.number, ended.state, ended.status, told=ended.told):

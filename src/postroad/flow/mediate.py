@@ -1,8 +1,8 @@
 """Take posts in plain formats apart, and put deliveries into the format that their receiver has chosen.
 
 Kept rules: how a message was wrapped is kept with it, so that the same bytes can be given again; what a format has no place for
-is on record before the message is handed out, once for each delivery; a service that takes messages only whole gets none from
-which something is missing: its delivery fails instead, as after the last push.
+is on record before the message is handed out, and again only where a node cannot know that it is. A service that takes messages
+only whole gets none from which something is missing: its delivery fails instead, as after the last push.
 """
 
 from __future__ import annotations
@@ -11,15 +11,19 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.identity.tokens import Tokens
+from postroad.core.mediation.beside import fitting
 from postroad.core.mediation.header_fields import PREFIX, write_delivered
-from postroad.core.mediation.nouns import Given, Wire, outgoing
-from postroad.core.mediation.setting import packed, unpacked
-from postroad.core.mediation.translating import give, message_of, take
+from postroad.core.mediation.losses import LOSSY
+from postroad.core.mediation.nouns import Given, Wire
+from postroad.core.mediation.setting import packed
+from postroad.core.mediation.translating import given_in, message_of, plain_format, take
 from postroad.core.model.delivery import Wrapped
 from postroad.core.model.directory import Service
-from postroad.core.model.formats import PLAIN, Format
+from postroad.core.model.formats import Format
 from postroad.core.model.journal import Came, DeliveryTranslated
 from postroad.core.model.message import Delivered
 from postroad.errors import Refused
@@ -28,13 +32,19 @@ from postroad.flow.end import EndStage
 from postroad.flow.posting import Posting, fingerprint
 from postroad.ports import Clock, Desk, Step
 
-LOSSY = "mediation.lossy"
+WRITTEN_AT_ONCE_BYTES = 256 << 10
+REMEMBERED_MOST = 100_000
+SAYS_SOMETHING = (PREFIX, "ce-", "content-", "soapaction")  # how fields of a post begin that are part of its message
 
 
 def posting_of(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempotency: str = "") -> Posting:
     """A post in a plain format, with all that is needed to give the same bytes again."""
     if wire.header("as2-from") and wire.header("as2-to"):
         raise Refused("wire.unsupported", "AS2 messages are sent to the network's AS2 address, not to this one")
+    if wire.header("content-encoding").lower() not in ("", "identity"):
+        raise Refused("wire.unsupported", "Send the message without Content-Encoding; its bytes go on as they are")
+    if wire.header("content-transfer-encoding").lower() not in ("", "binary", "8bit", "7bit"):
+        raise Refused("wire.unsupported", "HTTP has no transfer encodings; send the bytes as they are, or a multipart")
     taken = take(wire, limits)
     message = message_of(wire, taken, limits)
     setting = packed(taken.setting) if taken.setting is not None else b""
@@ -45,7 +55,7 @@ def posting_of(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempotency: str
 
 def _mark(wire: Wire) -> str:
     """The fingerprint of a post whose header stands beside its bytes."""
-    beside = [f"{name}: {value}" for name, value in wire.headers if name == "content-type" or name.startswith(PREFIX)]
+    beside = [f"{name}: {value}" for name, value in wire.headers if name.startswith(SAYS_SOMETHING)]
     return fingerprint("\n".join(sorted(beside)).encode() + b"\n" + wire.body)
 
 
@@ -54,11 +64,6 @@ class Handed(NamedTuple):
 
     delivered: Delivered
     given: Given | None = None
-
-
-def plain_format(service: Service) -> Format | None:
-    """The plain format that a service wants its messages in; None: one of the network's own forms."""
-    return Format(service.format) if service.format in PLAIN else None
 
 
 def header_fields(handed: Handed) -> dict[str, str]:
@@ -75,13 +80,21 @@ class MediateStage:
         self._clock = clock
         self._tokens = tokens
         self._ending = ending
+        self._on_record: dict[tuple[int, Format], None] = {}  # deliveries and formats, the oldest first
+
+    async def prepared_for_poll(self, service: Service, waiting: Sequence[Delivered]) -> list[Handed]:
+        """Like ``prepared``; a poller of AS2 gets what AS2 would carry, since nobody signs or encrypts the answer to a poll."""
+        format = plain_format(service)
+        return await self._given(service, Format.MIME if format is Format.AS2 else format, waiting)
 
     async def prepared(self, service: Service, waiting: Sequence[Delivered]) -> list[Handed]:
         """These deliveries in the service's format, but for those that failed because it cannot have them whole."""
-        format = plain_format(service)
+        return await self._given(service, plain_format(service), waiting)
+
+    async def _given(self, service: Service, format: Format | None, waiting: Sequence[Delivered]) -> list[Handed]:
         if format is None:
             return [Handed(delivered) for delivered in waiting]
-        handed = [Handed(delivered, _given(delivered, format)) for delivered in waiting]
+        handed = [await _handed_beside(delivered, format) for delivered in waiting]
         fitting = await asyncio.gather(*[self._noted(service, format, one) for one in handed])
         return [one for one, fits in zip(handed, fitting, strict=True) if fits]
 
@@ -95,12 +108,19 @@ class MediateStage:
         if service.whole_only:
             await self._ending.fail(number, f"{LOSSY}: {'; '.join(dropped)}")
             return False
-        if delivered.attempt <= 1:
+        if (number, format) not in self._on_record:
             form = delivered.form if isinstance(delivered, Wrapped) else ""
             now_us = self._clock.now_us()
             entry = DeliveryTranslated(now_us, service.gcid, number, form, format.value, dropped)
             await committed(self._desk, Step(entry, reserve=True))
+            self._remember(number, format)
         return True
+
+    def _remember(self, number: int, format: Format) -> None:
+        """Not by the number of the attempt: the first may have ended before the record, or been in another format."""
+        self._on_record[number, format] = None
+        if len(self._on_record) > REMEMBERED_MOST:
+            del self._on_record[next(iter(self._on_record))]
 
     def _number(self, delivered: Delivered) -> int:
         number = self._tokens.number(delivered.token)
@@ -109,11 +129,17 @@ class MediateStage:
         return number
 
 
-def _given(delivered: Delivered, format: Format) -> Given:
-    setting = unpacked(delivered.setting) if isinstance(delivered, Wrapped) and delivered.setting else None
-    return give(outgoing(delivered, setting, seed_of(delivered.session, delivered.recipient_gcid)), format)
+async def _handed_beside(delivered: Delivered, format: Format) -> Handed:
+    """Large messages are written beside the event loop: looking through ten megabytes may take seconds."""
+    if sum([len(part.data) for part in delivered.parts]) <= WRITTEN_AT_ONCE_BYTES:
+        return _handed(delivered, format)
+    return await asyncio.to_thread(_handed, delivered, format)
 
 
-def seed_of(session: str, recipient: str) -> bytes:
-    """From which boundaries are made: the same for all attempts at a delivery, another for each receiver."""
-    return f"{session}.{recipient}".encode()
+def _handed(delivered: Delivered, format: Format) -> Handed:
+    """The delivery in a plain format, and beside it what has a place there; AS2 has nothing beside it."""
+    given = given_in(delivered, format)
+    if format is Format.AS2:
+        return Handed(delivered, given)
+    fits, dropped = fitting(delivered)
+    return Handed(fits, replace(given, dropped=given.dropped + dropped) if dropped else given)

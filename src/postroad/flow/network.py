@@ -91,9 +91,11 @@ class Network:
         """Post many without waiting; each is answered once, by its place."""
         self._accept.post_many(caller, postings, answered)
 
-    def refuse(self, caller: Caller | None, refusal: Refused, size: int, answered: Answered) -> None:
-        """Record a post that could not be read, and answer it."""
-        self._accept.refuse(caller, None, refusal, answered, size)
+    def refuse(
+        self, caller: Caller | None, refusal: Refused, size: int, answered: Answered, posting: Posting | None = None
+    ) -> None:
+        """Record a post that could not be read, with what is known of it all the same, and answer it."""
+        self._accept.refuse(caller, posting, refusal, answered, size)
 
     async def post(
         self, caller: Caller, message: Message, *, size: int = 0, form: str = "python", idempotency: str = ""
@@ -120,13 +122,18 @@ class Network:
         began = self.clock.monotonic()
         while waiting := await self.poll(caller, request, patience):
             service = self.directory.services[waiting[0].recipient_gcid]
-            if prepared := await self.mediation.prepared(service, waiting):
+            if prepared := await self.mediation.prepared_for_poll(service, waiting):
                 return prepared
             request = replace(request, wait_s=max(0.0, request.wait_s - (self.clock.monotonic() - began)))
         return []
 
-    async def settle(self, caller: Caller, settlement: Settlement) -> SettlementResult:
-        return await self._deliver.settle(caller, settlement)
+    async def waiting(self, token: str, receiver: str) -> Delivered | None:
+        """A delivery that was handed out to this receiver (GCID) and is not settled yet; None when it is."""
+        return await self._deliver.waiting(token, receiver)
+
+    async def settle(self, caller: Caller, settlement: Settlement, receipt: bytes | None = None) -> SettlementResult:
+        """Take back what became of deliveries; ``receipt`` is what proves that the receiver has a single one."""
+        return await self._deliver.settle(caller, settlement, receipt)
 
     async def explain(self, caller: Caller, message: Message) -> Explanation:
         """Which way a message would take and why; nothing is stored or sent."""

@@ -7,6 +7,7 @@ from hashlib import blake2b
 
 from msgspec import Struct
 
+from postroad.core.model.delivery import Content
 from postroad.core.model.journal import Came, MessagePosted, PartFacts, decode
 from postroad.core.model.message import Message, Part, PostResult, RecipientResult
 from postroad.errors import Refused, Unavailable
@@ -77,12 +78,12 @@ def parts_of(facts: tuple[PartFacts, ...], body: bytes) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def setting_of(message: MessagePosted, body: bytes) -> bytes:
+def setting_in(content: Content, body: bytes) -> bytes:
     """How the message was wrapped when it came; empty where nothing was kept of that."""
-    if message.came is None or not message.came.setting:
+    if not content.setting:
         return b""
-    begins = sum([fact.size for fact in message.parts])
-    return body[begins : begins + message.came.setting]
+    begins = sum([fact.size for fact in content.parts])
+    return body[begins : begins + content.setting]
 
 
 def _part(fact: PartFacts, data: bytes) -> Part:

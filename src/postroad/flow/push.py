@@ -10,8 +10,10 @@ from __future__ import annotations
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import DeliveryMode, Push, Service
 from postroad.core.model.snapshot import Directory
+from postroad.flow.as2_partners import Partners
 from postroad.flow.network import Network
 from postroad.flow.one_per_service import OnePerService
+from postroad.flow.push_as2 import As2Pushes
 from postroad.flow.push_attempt import Attempts
 from postroad.flow.push_courier import Courier
 from postroad.flow.push_slots import Lanes, Slots
@@ -31,9 +33,12 @@ class PushStage:
         *,
         timeout_s: float = TIMEOUT_S,
         lanes: Lanes | None = None,
+        partners: Partners | None = None,
     ) -> None:
         self._network = network
-        self._attempts = Attempts(network, pusher, secrets, timeout_s)
+        partners = partners or Partners(secrets, lambda: "")
+        as2 = As2Pushes(partners, pusher, secrets, network.clock, network.randomness, timeout_s)
+        self._attempts = Attempts(network, pusher, secrets, timeout_s, as2)
         self._lanes = lanes or Lanes(quick=Slots(), slow=Slots())
         self._couriers = OnePerService(_pushed_to, self._courier)
 

@@ -8,8 +8,6 @@ in SOAP and answers 200 with an envelope has answered it, as SOAP servers do.
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 from msgspec.structs import replace
 
@@ -17,10 +15,12 @@ from postroad.core.codecs.codec import Codec
 from postroad.core.codecs.detect import codec_for, operation_in
 from postroad.core.codecs.envelope import ENVELOPE_FORM
 from postroad.core.codecs.json_form import JSON_FORM
+from postroad.core.codecs.soap.plain import read_plain
+from postroad.core.codecs.soap.recognition import version_of
 from postroad.core.delivery.pushing import PushAnswer
 from postroad.core.mediation.looking import look
 from postroad.core.mediation.nouns import Wire
-from postroad.core.model.formats import Format
+from postroad.core.mediation.rooted import ROOTED
 from postroad.core.model.message import Delivered, Message, MessageType
 from postroad.errors import Refused
 from postroad.flow.mediate import posting_of
@@ -28,16 +28,16 @@ from postroad.flow.posting import Posting
 
 FORM = "push"  # in the place of a wire form
 SAYS_TYPE = "postroad-type"
-IN_SOAP = (Format.SOAP, Format.SWA, Format.DIME)
-_EMPTY_BODY = re.compile(rb"<(?:[\w.-]+:)?Body\s*(?:/>|>\s*</)")
 
 
 def response_in(answer: PushAnswer, delivered: Delivered, format: str) -> Posting | None:
     """The response that the answer carries, None when it carries none; raises Refused when it is not a good one."""
     wire = Wire(answer.headers or (("content-type", answer.content_type),), answer.body)
     posting: Posting | None
-    if wire.header(SAYS_TYPE) == MessageType.RESPONSE.value or _is_answered_in_soap(answer, wire, delivered, format):
+    if wire.header(SAYS_TYPE) == MessageType.RESPONSE.value:
         posting = posting_of(wire)
+    elif _is_answered_in_soap(answer, wire, delivered, format):
+        posting = _unless_silent(posting_of(wire))
     else:
         posting = _own_response(answer)
     if posting is None:
@@ -49,12 +49,20 @@ def response_in(answer: PushAnswer, delivered: Delivered, format: str) -> Postin
 
 
 def _is_answered_in_soap(answer: PushAnswer, wire: Wire, delivered: Delivered, format: str) -> bool:
-    """Whether this is the envelope with which a SOAP server answers a request; one with an empty Body says nothing."""
-    if answer.status != 200 or format not in IN_SOAP:
+    """Whether this is the envelope with which a SOAP server answers a request."""
+    if answer.status != 200 or format not in ROOTED:
         return False
     if delivered.type is not MessageType.REQUEST or delivered.in_transit or operation_in(wire.body):
         return False
-    return look(wire).format in IN_SOAP and _EMPTY_BODY.search(wire.body) is None
+    return look(wire).format in ROOTED
+
+
+def _unless_silent(posting: Posting) -> Posting | None:
+    """None for nothing but an envelope with an empty Body, which is how SOAP servers say that they have taken a message."""
+    parts = posting.message.parts
+    if len(parts) != 1 or version_of(parts[0].data) is None:
+        return posting
+    return posting if read_plain(parts[0].data).children else None
 
 
 def _own_response(answer: PushAnswer) -> Posting | None:

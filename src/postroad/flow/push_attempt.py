@@ -20,6 +20,7 @@ from postroad.core.delivery.retrying import Again, GiveUp, SwitchOff, Verdict, v
 from postroad.core.model import message as model
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import DeliveryMode, Push, Service
+from postroad.core.model.formats import Format
 from postroad.core.model.journal import DeliveryAttempted
 from postroad.core.model.polling import Settlement
 from postroad.errors import Misconfigured, Refused, Unavailable
@@ -29,6 +30,7 @@ from postroad.flow.end import BY_NETWORK, REASON_MOST
 from postroad.flow.mediate import Handed
 from postroad.flow.network import Network
 from postroad.flow.push_answer import response_in
+from postroad.flow.push_as2 import As2Pushes
 from postroad.flow.push_request import push_request
 from postroad.ports import Pusher, Secrets, Step
 
@@ -55,11 +57,12 @@ def caller_for(service: Service) -> Caller:
 
 
 class Attempts:
-    def __init__(self, network: Network, pusher: Pusher, secrets: Secrets, timeout_s: float) -> None:
+    def __init__(self, network: Network, pusher: Pusher, secrets: Secrets, timeout_s: float, as2: As2Pushes) -> None:
         self.timeout_s = timeout_s
         self._network = network
         self._pusher = pusher
         self._secrets = secrets
+        self._as2 = as2
 
     async def make(self, service: Service, push: Push, handed: Handed) -> bool:
         """Push once and write down what came of it; returns whether the receiver is well."""
@@ -74,10 +77,12 @@ class Attempts:
         jitter = self._network.randomness.bytes(1)[0] / 255
         judged = verdict(answer, delivered.attempt, push, jitter, clock.now_us())
         await _insisting(partial(self._write, service, delivered, failed, judged))
-        return False
+        return answer.waits_s > 0 or answer.final  # whoever says no in its own words is well
 
     async def _answered(self, service: Service, handed: Handed) -> PushAnswer:
         try:
+            if service.format == Format.AS2:
+                return await self._as2.push(service, handed)
             request = push_request(service, handed, self._secrets, self._network.clock.now_us(), self.timeout_s)
         except Misconfigured as fault:
             return PushAnswer(status=None, fault=str(fault))
@@ -89,7 +94,8 @@ class Attempts:
         try:
             response = response_in(answer, delivered, service.format)
             if response is None:
-                await self._network.settle(caller, Settlement(tokens=(delivered.token,)))
+                settlement = Settlement(tokens=(delivered.token,))
+                await self._network.settle(caller, settlement, answer.receipt or None)
             else:
                 await self._network.carry_out(caller, response)
         except Refused as refusal:
@@ -154,4 +160,4 @@ async def _insisting(write: Callable[[], Awaitable[_Written]]) -> _Written:
 
 
 def _is_success(answer: PushAnswer) -> bool:
-    return answer.status is not None and 200 <= answer.status < 300
+    return answer.status is not None and 200 <= answer.status < 300 and not answer.waits_s

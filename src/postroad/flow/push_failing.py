@@ -6,11 +6,11 @@ delivery that the service took, by whichever way, and after the last change of i
 
 from __future__ import annotations
 
+from postroad.core.mediation.losses import LOSSY
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import DeliveriesEnded, DeliveryAttempted, Entry, MessagePosted, decode
 from postroad.core.projection.queries import QUERIES
 from postroad.errors import Unavailable
-from postroad.flow.mediate import LOSSY
 from postroad.flow.network import Network
 
 TAKEN_LOOKED_AT = 100  # the newest that were delivered: an older one may have been delivered after a newer one

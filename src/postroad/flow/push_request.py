@@ -9,22 +9,16 @@ from __future__ import annotations
 from base64 import b64encode
 from hashlib import sha256
 
-from postroad.core.codecs.codec import Codec
-from postroad.core.codecs.envelope import ENVELOPE_FORM
-from postroad.core.codecs.json_form import JSON_FORM
-from postroad.core.codecs.soap import SOAP11, SOAP12
+from postroad.core.codecs.detect import FORMS
 from postroad.core.delivery.pushing import PushRequest
 from postroad.core.identity import webhook
 from postroad.core.model import ids
 from postroad.core.model.delivery import Resent
 from postroad.core.model.directory import Push, PushAuthentication, Service
-from postroad.core.model.formats import Format
 from postroad.core.model.message import Delivered
 from postroad.errors import Misconfigured
 from postroad.flow.mediate import Handed, header_fields
 from postroad.ports import Secrets
-
-FORMS: dict[str, Codec] = {"json": JSON_FORM, "soap11": SOAP11, "soap12": SOAP12, "envelope": ENVELOPE_FORM}
 
 
 def webhook_id(delivered: Delivered) -> str:
@@ -36,14 +30,21 @@ def webhook_id(delivered: Delivered) -> str:
 
 def push_request(service: Service, handed: Handed, secrets: Secrets, now_us: int, timeout_s: float) -> PushRequest:
     """The request for one attempt; raises Misconfigured when the profile lacks what it takes."""
-    push = service.push
-    if push is None:
-        raise Misconfigured(["The service's profile has no push.url"])
     written, body = _content(service, handed)
     headers = written | {
         "webhook-id": webhook_id(handed.delivered),
         "webhook-timestamp": str(now_us // 1_000_000),
     }
+    return proven_request(service, secrets, headers, body, timeout_s)
+
+
+def proven_request(
+    service: Service, secrets: Secrets, headers: dict[str, str], body: bytes, timeout_s: float
+) -> PushRequest:
+    """The request with the proof that the profile asks for; raises Misconfigured as above."""
+    push = service.push
+    if push is None:
+        raise Misconfigured(["The service's profile has no push.url"])
     return PushRequest(
         url=push.url,
         headers=headers | _proof(service, push, secrets, headers, body),
@@ -56,7 +57,7 @@ def push_request(service: Service, handed: Handed, secrets: Secrets, now_us: int
 def _content(service: Service, handed: Handed) -> tuple[dict[str, str], bytes]:
     """The message in the service's format: its headers and its bytes."""
     given = handed.given
-    if given is not None and service.format != Format.AS2:
+    if given is not None:
         named = {"content-type": given.media_type} if given.media_type else {}
         return named | {name.lower(): value for name, value in header_fields(handed).items()}, given.data
     codec = FORMS.get(service.format)

@@ -12,11 +12,16 @@ from postroad.flow.commit import committed
 from postroad.ports import Conflict, Desk, Step
 
 
-async def acknowledge(desk: Desk, now_us: int, by: str, taken: Sequence[Queued]) -> set[int]:
-    """Make it durable that these deliveries are in their receiver's hands; returns those that had come to their end before."""
+async def acknowledge(
+    desk: Desk, now_us: int, by: str, taken: Sequence[Queued], receipt: bytes | None = None
+) -> set[int]:
+    """Make it durable that these deliveries are in their receiver's hands; returns those that had come to their end before.
+
+    ``receipt`` is the receiver's own word on a single delivery, and is kept with the entry.
+    """
     unique = {queued.number: queued for queued in taken}
     journeys = {number: ended_journey(queued) for number, queued in unique.items()}
-    if not isinstance(await committed(desk, _step(now_us, by, journeys)), Conflict):
+    if not isinstance(await committed(desk, _step(now_us, by, journeys, receipt)), Conflict):
         return set()
     over = set()
     for number, journey in journeys.items() if len(journeys) > 1 else ():
@@ -25,12 +30,12 @@ async def acknowledge(desk: Desk, now_us: int, by: str, taken: Sequence[Queued])
     return over if len(journeys) > 1 else set(journeys)
 
 
-def _step(now_us: int, by: str, journeys: dict[int, int]) -> Step:
+def _step(now_us: int, by: str, journeys: dict[int, int], receipt: bytes | None = None) -> Step:
     """The acknowledgement of these deliveries, with the journey that each ends."""
     numbers = tuple(journeys)
     ended = tuple(dict.fromkeys(journey for journey in journeys.values() if journey))
     keys = tuple([journey_key(journey) for journey in ended])
-    return Step(DeliveriesAcknowledged(now_us, by, numbers, ended), None, keys, reserve=True, waiting=numbers)
+    return Step(DeliveriesAcknowledged(now_us, by, numbers, ended), receipt, keys, reserve=True, waiting=numbers)
 
 
 def ended_journey(queued: Queued) -> int:

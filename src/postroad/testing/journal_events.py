@@ -188,7 +188,7 @@ def _return_invocation(draw: Draw, story: Story) -> Entry | None:
         by=route[one.hop].service, message=one.message_seq, hop=one.hop + 1, next=route[one.hop + 1].service,
         size=draw(sizes), expires_at_us=draw(an_expiry), parts=(PartFacts("q", draw(words), 1),), journey=journey,
         hops=changed, logical=draw(logical) if changed else (), returned=draw(returned), status=draw(statuses),
-        explained=draw(st.sampled_from([0, 3])), directory=draw(st.integers(0, 9)),
+        explained=draw(st.sampled_from([0, 3])), directory=draw(st.integers(0, 9)), setting=draw(st.sampled_from([0, 2])),
     )  # fmt: skip
 
 

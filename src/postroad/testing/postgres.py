@@ -1,7 +1,7 @@
 """A private PostgreSQL server for tests: its own data directory, socket and loopback port, gone when closed.
 
-Rule: a test that needs PostgreSQL talks to a real one, durable as in production (fsync on), and never to a server that
-somebody else runs. ``postgres_programs`` finds what to start.
+Rule: a test that needs PostgreSQL talks to a real one, durable as in production unless it asks for less (fsync off), and never
+to a server that somebody else runs. ``postgres_programs`` finds what to start.
 
     with PostgresServer() as server:
         dsn = server.create_database("orders")

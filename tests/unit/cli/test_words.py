@@ -95,6 +95,14 @@ def test_references_are_resolved_beside_their_file(tmp_path: Path) -> None:
     assert found == {"x": [{"key": "from a file"}, {"password": "from the environment", "pushFrom": "env:P"}], "y": 1}
 
 
+def test_certificates_may_lie_in_files_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "acme.crt").write_text("-----BEGIN …\n")
+    file = tmp_path / "a.yaml"
+    file.write_text("as2: {certificates: ['file:acme.crt', 'the text itself'], secretFrom: 'file:as2.pem'}")
+    found = read_documents([str(file)], str, {})
+    assert found == {"as2": {"certificates": ["-----BEGIN …", "the text itself"], "secretFrom": "file:as2.pem"}}
+
+
 def test_every_reference_that_leads_nowhere_is_named(tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.write_text("x: [{keyFrom: 'file:absent'}, {keyFrom: 'env:ABSENT'}, {keyFrom: 'magic:ABSENT'}]")

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from postroad.core.codecs.dime import read_dime
-from postroad.core.delivery.pushing import PushAnswer, PushRequest
 from postroad.core.mediation.nouns import Wire
 from postroad.core.mediation.translating import take
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Wrapped
 from postroad.core.model.directory import DocumentAccess, Visibility
+from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.journal import Came, DeliveriesEnded, DeliveryTranslated, MessagePosted, decode
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.errors import Refused
 from postroad.flow.mediate import Handed, header_fields, posting_of
 from postroad.testing.network import MemoryNetwork, memory_network
-from tests.unit.flow.pushing_bench import Bench, in_virtual_time, url_of
 from tests.unit.flow.test_mapped_services import House, house, tells_nothing
 
 __all__ = ["house"]  # the fixture
@@ -97,6 +95,38 @@ async def test_what_a_format_has_no_place_for_is_on_record_once(running: MemoryN
 
 
 @pytest.mark.req("T9")
+async def test_it_is_on_record_also_where_the_first_attempt_was_none_in_this_format(running: MemoryNetwork) -> None:
+    acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="dime")
+    await sent(running, ACME)
+    [leased] = await running.network.poll(acme, PollRequest())  # in an own form; or the node ended before the record
+    await running.network.settle(acme, Settlement(tokens=(leased.token,), outcome=Outcome.NACK))
+    assert not await entries(running, DeliveryTranslated)
+    [again] = await handed_to(running, acme)
+    assert again.delivered.attempt == 2
+    [noted] = await entries(running, DeliveryTranslated)
+    assert again.given is not None
+    assert noted.dropped == again.given.dropped
+
+
+@pytest.mark.req("Z2")
+async def test_a_poller_of_as2_gets_the_document_with_no_header_of_its_senders_making(running: MemoryNetwork) -> None:
+    acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="as2")
+    buyer = await running.register(BUYER)
+    said = (("Content-Description", "prices"), ("Set-Cookie", "a=b"), ("Postroad-From", "Somebody/Else"))
+    part = Part(id="1", content_type="text/csv", data=b"a;b", headers=said)
+    await running.network.post(buyer, Message(to=(Recipient(ACME),), parts=(part,)))
+    [handed] = await handed_to(running, acme)
+    assert handed.given is not None
+    assert (handed.given.media_type, handed.given.data) == ("text/csv", b"a;b")
+    fields = header_fields(handed)
+    assert fields["Content-Description"] == "prices"
+    assert "Set-Cookie" not in fields
+    assert fields["Postroad-From"].startswith(BUYER)
+    [noted] = await entries(running, DeliveryTranslated)
+    assert noted.format == "mime"
+
+
+@pytest.mark.req("T9")
 async def test_whoever_wants_messages_whole_gets_none_that_is_not(running: MemoryNetwork) -> None:
     acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="dime", whole_only=True)
     await sent(running, ACME)
@@ -162,6 +192,33 @@ async def test_a_service_in_transit_gets_the_bytes_and_answers_in_its_format(run
     assert (last.given.media_type, last.given.data) == ("application/xml", b"<scanned/>")
 
 
+SPACED = ENVELOPE % b"\n <order/>\n"
+THROUGH_SCAN = [("soapaction", '"urn:order"'), ("postroad-to", ACME), ("postroad-route", SCAN)]
+
+
+@pytest.mark.req("T3", "T9")
+@pytest.mark.parametrize("answered", [b"", b"<order/>", b"<scanned/>"])
+async def test_what_nobody_in_between_has_changed_arrives_as_it_was_sent(
+    running: MemoryNetwork, answered: bytes
+) -> None:
+    scan = await running.register(SCAN, visibility=Visibility.PUBLIC)
+    acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="soap")
+    buyer = await running.register(BUYER)
+    await running.network.carry_out(
+        buyer, posting_of(Wire([("content-type", "text/xml; charset=utf-8"), *THROUGH_SCAN], SPACED))
+    )
+    [seen] = await running.network.poll(scan, PollRequest())
+    parts = (Part(id="1", content_type="application/xml", data=answered),) if answered else ()
+    await running.network.post(scan, Message(type=MessageType.RESPONSE, reference=seen.token, parts=parts))
+    [handed] = await handed_to(running, acme)
+    assert handed.given is not None
+    assert dict(handed.given.headers)["SOAPAction"] == '"urn:order"', "by which many servers find what is wanted"
+    if answered == b"<scanned/>":
+        assert (b"<scanned/>" in handed.given.data, b"<order/>" in handed.given.data) == (True, False)
+    else:
+        assert (handed.given.media_type, handed.given.data) == ("text/xml; charset=utf-8", SPACED)
+
+
 @pytest.mark.req("Z5")
 async def test_a_document_that_is_withheld_is_not_in_the_wrapping_either(running: MemoryNetwork) -> None:
     scan, _ = await through_scan(running, DocumentAccess(service=SCAN, read=("1",), change=()))
@@ -208,6 +265,18 @@ async def test_the_response_comes_back_as_it_was_posted(running: MemoryNetwork) 
     assert header_fields(told)["Postroad-Reference"].endswith(";handle=h%201")
 
 
+@pytest.mark.parametrize("format", [format for format in PLAIN if format is not Format.AS2])
+async def test_words_of_the_network_have_no_document_in_any_format(running: MemoryNetwork, format: Format) -> None:
+    await running.register(ACME, visibility=Visibility.PUBLIC, format="dime", whole_only=True)
+    buyer = await running.register(BUYER, format=format.value)
+    await sent(running, ACME, type="request", handle="h-1")
+    assert await handed_to(running, Caller(service=running.network.directory.service(ACME))) == []
+    [told] = await handed_to(running, buyer)
+    assert header_fields(told)["Postroad-Status"].startswith("route.failed;text=mediation.lossy")
+    assert told.given is not None
+    assert take(Wire([("content-type", told.given.media_type)], told.given.data)).parts == ()
+
+
 async def test_own_forms_have_no_wrapping(running: MemoryNetwork) -> None:
     acme = await running.register(ACME, visibility=Visibility.PUBLIC)
     await sent(running, ACME)
@@ -228,102 +297,3 @@ async def test_a_wrapping_is_kept_from_explanations(running: MemoryNetwork) -> N
 
 
 # --- pushes ------------------------------------------------------------------------------------------------------------------
-
-
-async def posted_to_acme(at: Bench, content_type: str = MIXED, body: bytes = TWO_PARTS, **fields: str) -> None:
-    await at.running.network.carry_out(at.buyer, posting_of(wire(body, content_type, to=ACME, **fields)))
-
-
-@pytest.mark.req("T1", "T3", "D3")
-def test_a_push_is_the_message_itself_with_its_header_beside_it() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME, format="mime", push={"authentication": "signature", "secret_from": "env:SECRET"})
-        await posted_to_acme(at, topic="größe")
-        await asyncio.sleep(1)
-        [seen] = at.receivers.seen
-        headers = seen.request.headers
-        assert (headers["content-type"], seen.request.body) == (MIXED, TWO_PARTS)
-        assert headers["postroad-topic"] == "gr%C3%B6%C3%9Fe"
-        assert headers["postroad-to"] == ACME
-        assert {"webhook-id", "webhook-signature", "postroad-token", "postroad-session"} <= headers.keys()
-
-    in_virtual_time(work)
-
-
-@pytest.mark.req("T9")
-def test_a_push_that_would_not_be_whole_is_not_made() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME, format="dime", whole_only=True)
-        await posted_to_acme(at)
-        await posted_to_acme(at, "application/xml", b"<whole/>")
-        await asyncio.sleep(1)
-        [seen] = at.receivers.seen
-        assert b"<whole/>" in seen.request.body
-        ended = [entry for entry in await at.entries() if isinstance(entry, DeliveriesEnded)]
-        assert [entry.state for entry in ended] == ["failed"]
-
-    in_virtual_time(work)
-
-
-@pytest.mark.req("T1")
-@pytest.mark.parametrize(
-    ("headers", "body", "document"),
-    [
-        ({"content-type": "text/xml"}, ENVELOPE % b"<done/>", b"<done/>"),
-        ({"content-type": "text/csv", "postroad-type": "response"}, b"a;b", b"a;b"),
-        ({"content-type": MIXED, "postroad-type": "response"}, TWO_PARTS, b"<order/>"),
-    ],
-)
-def test_the_answer_to_a_push_is_the_response_in_any_format(
-    headers: dict[str, str], body: bytes, document: bytes
-) -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME, format="soap")
-        at.receivers.answer(url_of(ACME), PushAnswer(status=200, body=body, headers=tuple(headers.items())))
-        await posted_to_acme(at, "application/xml", b"<ask/>", type="request")
-        await asyncio.sleep(1)
-        [told] = await at.running.network.poll(at.buyer, PollRequest())
-        assert told.type is MessageType.RESPONSE
-        assert told.parts[0].data == document
-
-    in_virtual_time(work)
-
-
-@pytest.mark.parametrize(
-    ("status", "kind", "body"),
-    [
-        (202, "request", ENVELOPE % b"<later/>"),
-        (200, "request", ENVELOPE % b""),
-        (200, "request", b"<html/>"),
-        (200, "notification", ENVELOPE % b"<thanks/>"),
-    ],
-)
-def test_what_does_not_answer_a_request_in_soap_only_takes_it_over(status: int, kind: str, body: bytes) -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME, format="soap")
-        answer = PushAnswer(status=status, body=body, content_type="text/xml", headers=(("content-type", "text/xml"),))
-        at.receivers.answer(url_of(ACME), answer)
-        await posted_to_acme(at, "application/xml", b"<ask/>", type=kind)
-        await asyncio.sleep(1)
-        assert len(at.receivers.seen) == 1
-        assert await at.running.network.poll(at.buyer, PollRequest()) == []
-
-    in_virtual_time(work)
-
-
-def test_every_attempt_has_the_same_bytes() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME, format="swa", push={"tries": 3, "retry_interval_s": 1})
-        at.receivers.answer(url_of(ACME), PushAnswer(status=503), PushAnswer(status=200))
-        parts = tuple(Part(id=name, content_type="text/plain", data=name.encode()) for name in ("a", "b"))
-        await at.running.network.post(at.buyer, Message(to=(Recipient(ACME),), parts=parts))
-        await asyncio.sleep(60)
-        first, second = (seen.request for seen in at.receivers.seen)
-        assert same(first) == same(second)
-        assert second.headers["postroad-attempt"] == "2"
-
-    in_virtual_time(work)
-
-
-def same(request: PushRequest) -> tuple[bytes, str, str]:
-    return request.body, request.headers["content-type"], request.headers["webhook-id"]

@@ -70,8 +70,9 @@ class LandingProcess:
 
     def __init__(self, data: Path, batch: int) -> None:
         options = ("--data", str(data), "--batch", str(batch), "--master", "local[2]", "--driver-memory", "1g")
-        conf = ("--conf", f"spark.driver.extraJavaOptions={QUICK_START}")
+        conf = ("--conf", f"spark.driver.extraJavaOptions={QUICK_START} -Djava.io.tmpdir={data.parent}")
         environment = {name: value for name, value in os.environ.items() if not name.startswith("POSTROAD_")}
+        environment["TMPDIR"] = str(data.parent)  # what it cannot remove any more goes with the test's own folder
         self.log = data.with_name("landing.log")
         with self.log.open("ab") as output:
             self._process = subprocess.Popen(

@@ -14,8 +14,8 @@ from typing import Any
 
 from postroad.adapters.desk.keys import SeenKeys
 from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox
-from postroad.core.delivery.waiting import returned_content
-from postroad.core.model.delivery import FINAL, Content, Found, Queued, State
+from postroad.core.delivery.waiting import posted_content, returned_content
+from postroad.core.model.delivery import FINAL, Found, Queued, State
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     ConfigurationChanged,
@@ -164,7 +164,7 @@ class HotState:
     def _apply_post(self, entry: MessagePosted, seq: int, body: BodyAt | None, data: bytes | None) -> None:
         if keys := entry.keys or unique_keys(entry):
             self.keys.remember(keys, seq)
-        content = Content(entry.parts, body)
+        content = posted_content(entry, body)
         for ordinal, copy in enumerate(entry.copies):
             if not copy.code:
                 queued = Queued(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from postroad.core.delivery.waiting import returned_content
-from postroad.core.model.delivery import Content, Queued
+from postroad.core.delivery.waiting import posted_content, returned_content
+from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import InvocationReturned, MessagePosted, decode
 
 
@@ -26,7 +26,7 @@ def queued_from_row(row: Sequence[Any], available_at: float) -> Queued:
         copy=copy,
         hop=hop,
         recipient=mailbox,
-        content=returned_content(returned, body) if returned is not None else Content(message.parts, body),
+        content=returned_content(returned, body) if returned is not None else posted_content(message, body),
         expires_at_us=expires_at_us,
         attempt=attempts,
         available_at=available_at,

@@ -57,7 +57,7 @@ COLUMN_TEXTS = {
     "dealt_seq": "the entry by which it was resent or dropped; 0 = nobody has dealt with it",
     "detail": "in words",
     "expires_at_us": "when it expires; 0 = never",
-    "form": "wire form: json, soap11, soap12, envelope, soap, swa, dime, mime, as2, cloudevents",
+    "form": "wire form: json, soap11, soap12, envelope, soap, swa, dime, mime, as2, cloudevents; or bulk, push, network",
     "handle": "the sender's own name for the message",
     "header": "the entry as the journal has it (MessagePack)",
     "hop": "which service of the copy's route, counted from 0",

@@ -20,10 +20,11 @@ OVERHEAD = 8  # bytes on the wire for each byte of body: a receiver that sends s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The answer as it came; header names are in small letters, and the last of several with one name counts."""
+    """The answer as it came; header names are in small letters, and the last of several with one name counts in ``headers``."""
 
     status: int
     headers: dict[str, str]
+    fields: tuple[tuple[str, str], ...] = ()  # every one, in order: a list may be said in several
     body: bytes = field(repr=False)
 
 
@@ -35,7 +36,7 @@ class AnswerReader:
         self.reusable = False  # the answer ended exactly, and the receiver keeps the connection open
         self._success_bytes = body_bytes
         self._parser = httptools.HttpResponseParser(self)
-        self._headers: dict[str, str] = {}
+        self._headers: list[tuple[str, str]] = []
         self._fields = 0
         self._body = bytearray()
         self._received = 0
@@ -58,7 +59,7 @@ class AnswerReader:
 
     def ended(self) -> Answer:
         """The receiver closed its side properly; raises NoAnswer when something is missing."""
-        delimited = "content-length" in self._headers or "transfer-encoding" in self._headers
+        delimited = any(name in ("content-length", "transfer-encoding") for name, _ in self._headers)
         if self._status is not None and not delimited:
             return self._made(self._status)
         return self.broken_off()
@@ -83,7 +84,7 @@ class AnswerReader:
     def on_header(self, name: bytes, value: bytes) -> None:
         self._fields += 1
         if self._status is None and self._fields <= HEAD_FIELDS:
-            self._headers[name.decode("latin-1").lower()] = value.decode("latin-1").strip()
+            self._headers.append((name.decode("latin-1").lower(), value.decode("latin-1").strip()))
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
@@ -128,7 +129,8 @@ class AnswerReader:
         self.answer = self._made(self._status)
 
     def _made(self, status: int) -> Answer:
-        return Answer(status=status, headers=dict(self._headers), body=bytes(self._body[: self._limit]))
+        body = bytes(self._body[: self._limit])
+        return Answer(status=status, headers=dict(self._headers), fields=tuple(self._headers), body=body)
 
 
 def _is_success(status: int) -> bool:

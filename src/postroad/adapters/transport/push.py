@@ -139,7 +139,7 @@ class HttpPusher:
             retry_after_s=retry_after_s(answer.headers.get("retry-after", ""), self._clock.now_us() / 1_000_000),
             body=answer.body,
             content_type=answer.headers.get("content-type", ""),
-            headers=tuple(answer.headers.items()),
+            headers=answer.fields,
         )
 
 

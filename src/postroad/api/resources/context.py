@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import msgspec
 from fastapi import Depends, Request, Response
 
-from postroad.api.own_address import OwnAddress
 from postroad.api.pagination import Cursors, Page, PageQuery, asked_by, link_to_next
+from postroad.bootstrap.own_address import OwnAddress
 from postroad.core.admission.rate import RateLimiter
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.caller import Caller

@@ -29,6 +29,7 @@ FAST_PATHS: dict[str, tuple[str, ...]] = {
     "/v1/ack": ("POST",),
     "/soap": ("GET", "POST"),
     "/soap/messages.xsd": ("GET",),
+    "/as2": ("POST",),
 }
 SHAPES = (JsonPost, JsonResult, JsonPoll, JsonDeliveries, JsonSettlement, JsonSettlementResult)
 # What the codecs check beyond the shapes.
@@ -56,6 +57,14 @@ FIELDS = {
 SECONDS = {
     "wait": ("How long to wait for a message", WAIT_MAX_S),
     "lease": ("After how long it comes again unless acknowledged; 0: the default", LEASE_MAX_S),
+}
+AS2_HEADERS = {
+    "AS2-From": "The partner's AS2 name",
+    "AS2-To": "How the partner calls us",
+    "Message-ID": "The partner's own name for the message; one that comes again is not delivered again",
+    "Disposition-Notification-To": "Anything, where a receipt is wanted",
+    "Disposition-Notification-Options": "How the receipt is to be signed",
+    "Receipt-Delivery-Option": "Where to post the receipt later; in the answer otherwise",
 }
 SECURITY: list[dict[str, list[str]]] = [{"key": []}, {"password": []}, {"certificate": []}]
 
@@ -109,15 +118,26 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
             "get": _published("read_wsdl", "The WSDL of the SOAP address."),
             "post": _operation("soap", "Post, poll and acknowledge in SOAP 1.1 or 1.2.", XML, 200, XML),
         },
+        "/as2": {"post": _as2()},
     }  # fmt: skip
+
+
+def _as2() -> dict[str, Any]:
+    """Who sends is proven by the message itself, so no credentials are asked for."""
+    text = "Take a message or a receipt from an AS2 partner; answered with the receipt (MDN) that it asks for."
+    return _operation("receive_as2", text, ANY, 200, ANY, _headers(AS2_HEADERS)) | {"security": []}
+
+
+def _headers(described: dict[str, str]) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "header", "description": text, "schema": {"type": "string"}}
+        for name, text in described.items()
+    ]
 
 
 def _fields() -> list[dict[str, Any]]:
     """The network's header beside a message in a plain format; the reference page has all of its fields."""
-    return [
-        {"name": f"Postroad-{name}", "in": "header", "description": text, "schema": {"type": "string"}}
-        for name, text in FIELDS.items()
-    ]
+    return _headers({f"Postroad-{name}": text for name, text in FIELDS.items()})
 
 
 def _next() -> dict[str, Any]:

@@ -14,6 +14,7 @@ from postroad.api.resources.paths import SESSION
 from postroad.core.configuration.shapes import Shape
 from postroad.core.model.journal import PartFacts
 from postroad.flow import administration_contents as reading
+from postroad.flow.administration_receipts import receipt_at_stop
 
 router = APIRouter(route_class=GuardedRoute, tags=["messages"])
 payloads = APIRouter(route_class=PayloadRoute, tags=["messages"])
@@ -46,6 +47,14 @@ async def list_parts_at_stop(api: Api, caller: Asking, session: str, delivery: D
 async def read_part_at_stop(api: Api, caller: Asking, session: str, delivery: Delivery, part: str) -> Response:
     """The bytes of one part as it was delivered to one stop. When a person asks, that is on record."""
     return part_answer(part, await reading.part_at_stop(api.network, caller, session, delivery, part))
+
+
+@router.get(SESSION + "/stops/{delivery}/receipt", response_class=Response)
+async def read_receipt_at_stop(api: Api, caller: Asking, session: str, delivery: Delivery) -> Response:
+    """The signed receipt by which an AS2 partner has confirmed a message, as it came: its headers and every byte of its body."""
+    receipt = await receipt_at_stop(api.network, caller, session, delivery)
+    headers = {"Content-Disposition": 'attachment; filename="receipt.eml"', "Content-Security-Policy": "sandbox"}
+    return Response(receipt, headers=headers, media_type="message/rfc822")
 
 
 def _view(part: PartFacts) -> dict[str, object]:

@@ -73,7 +73,7 @@ def route(out: Output, ndjson: bool, cluster: Cluster, **where: Any) -> None:
 @command
 @over_an_archive
 @click.option("--to", "format", required=True, type=click.Choice(TARGETS), help="The format to translate to.")
-@click.option("--whole-only", is_flag=True, help="What the format has not place for all of is a fault.")
+@click.option("--whole-only", is_flag=True, help="A message of which something would be lost is a fault.")
 def translate(out: Output, ndjson: bool, cluster: Cluster, format: str, whole_only: bool, **where: Any) -> None:
     """Translate every message of an archive to another format, to the same bytes that the server gives.
 

@@ -13,14 +13,11 @@ from postroad.cli.command import command
 from postroad.cli.exits import Exit
 from postroad.cli.output import Output
 from postroad.cli.wire_files import wire_in
-from postroad.core.codecs.codec import Codec
-from postroad.core.codecs.json_form import JSON_FORM
-from postroad.core.codecs.soap import SOAP11, SOAP12
+from postroad.core.codecs.detect import FORMS
 from postroad.core.mediation.nouns import Given, Outgoing, Wire
 from postroad.core.mediation.translating import give, message_of, take
-from postroad.core.model.formats import PLAIN, Format
+from postroad.core.model.formats import OWN, PLAIN, Format
 
-OWN: dict[Format, Codec] = {Format.JSON: JSON_FORM, Format.SOAP11: SOAP11, Format.SOAP12: SOAP12}
 FORMATS = click.Choice([format.value for format in (*PLAIN, *OWN)])
 
 
@@ -38,8 +35,8 @@ def convert(
 ) -> None:  # fmt: skip
     """Put a message into another format, as the network would.
 
-    Says on standard error what the format has no place for. The network's own forms (json, soap11, soap12) are written as the
-    message would be posted in them; as2 is the entity that is then signed. A FILE named - is standard input.
+    Says on standard error what the format has no place for. The network's own forms are written as the message would
+    be posted in them; as2 is the entity that is then signed. A FILE named - is standard input.
     """
     given = _given(wire_in(file, content_type, headers_file), Format(wanted))
     for sentence in given.dropped:
@@ -57,8 +54,8 @@ def _given(wire: Wire, format: Format) -> Given:
     """The same file makes the same bytes: boundaries follow from it."""
     taken = take(wire)
     message = message_of(wire, taken)
-    if format in OWN:
-        return Given(media_type=OWN[format].media_type, body=[OWN[format].encode_post(message)])
+    if format in FORMS:
+        return Given(media_type=FORMS[format].media_type, body=[FORMS[format].encode_post(message)])
     outgoing = Outgoing(
         parts=message.parts,
         setting=taken.setting,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,12 +10,15 @@ import click
 from postroad.cli.command import command
 from postroad.cli.output import Output
 from postroad.cli.wire_files import wire_in
+from postroad.core.codecs.media import media_type_of
 from postroad.core.documents.sniff import document_kind
 from postroad.core.mediation.looking import look
 from postroad.core.mediation.nouns import Wire
 from postroad.core.mediation.translating import take
 from postroad.core.model.message import Part
 from postroad.errors import Refused
+
+SHOWN = 4  # parts of a message in the table
 
 
 @command
@@ -27,15 +31,22 @@ def detect(out: Output, files: tuple[str, ...], content_type: str, headers_file:
     """Say in which format messages are, by looking at their bytes.
 
     What is known of their headers is a hint: the options say it, a file beside the message (order.dime.content-type), or the
-    message itself, if it was captured with its head. A FILE named - is standard input.
+    message itself, if it was captured with its head. A FILE named - is standard input; of a folder all files are looked at.
     """
-    found = [_found(file, wire_in(file, content_type, headers_file)) for file in files]
+    inside = [file for name in files for file in _files(name)]
+    found = [_found(file, wire_in(file, content_type, headers_file)) for file in inside]
     for one in found:
         out.value(one)
     out.table(["FILE", "FORMAT", "CONTENT TYPE", "PARTS"], [_row(one) for one in found])
     for one in found:
         for note in one["notes"]:
             out.say(f"{one['file']}: {note}")
+
+
+def _files(name: str) -> list[str]:
+    """The file itself, or the files in a folder and below."""
+    folder = Path(name)
+    return sorted(str(file) for file in folder.rglob("*") if file.is_file()) if folder.is_dir() else [name]
 
 
 def _found(file: str, wire: Wire) -> dict[str, Any]:
@@ -69,5 +80,6 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def _row(found: dict[str, Any]) -> list[str]:
-    parts = [f"{part['kind'] or part['contentType']} ({part['bytes']} bytes)" for part in found["parts"]]
-    return [found["file"], found["format"], found["contentType"], ", ".join(parts)]
+    parts = [f"{part['kind'] or media_type_of(part['contentType'])} ({part['bytes']} bytes)" for part in found["parts"]]
+    more = [f"and {len(parts) - SHOWN} more"] if len(parts) > SHOWN else []
+    return [found["file"], found["format"], media_type_of(found["contentType"]), ", ".join(parts[:SHOWN] + more)]

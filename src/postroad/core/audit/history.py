@@ -296,7 +296,8 @@ def _move(entry: DeliveriesLeased | DeliveriesReturned | DeliveryAttempted) -> t
         return "handed out", f"leased for {entry.lease_s:g} s"
     later = f"again in {entry.delay_s:g} s" if entry.delay_s else "again at once"
     if isinstance(entry, DeliveryAttempted):
-        return "push failed", f"{entry.fault}, after {entry.duration_ms} ms; {later}"
+        what = "pushed" if 200 <= entry.status < 300 else "push failed"  # taken, and its receipt is still to come
+        return what, f"{entry.fault}, after {entry.duration_ms} ms; {later}"
     return "given back", f"{entry.reason or 'no reason given'}; {later}"
 
 

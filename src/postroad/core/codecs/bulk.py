@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,14 +20,27 @@ from postroad.core.codecs.json_form import JSON_FORM, read_result, write_result
 from postroad.core.codecs.json_shapes import JsonProblem, JsonResult
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
-from postroad.core.codecs.media import MULTIPART, NDJSON, boundary_of, media_type_of
+from postroad.core.codecs.media import MULTIPART, NDJSON, media_type_of
+from postroad.core.codecs.mime.fields import first_of, read_fields
+from postroad.core.codecs.mime.multipart_type import read_multipart_type
 from postroad.core.model.message import Message, PostResult
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused
 
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
-_HEADER = re.compile(rb"^([A-Za-z0-9-]+)[ \t]*:[ \t]*(.*?)[ \t]*\r?$", re.MULTILINE)
-_IDENTITY = (b"", b"binary", b"8bit", b"7bit")
+_IDENTITY = ("", "binary", "8bit", "7bit")
+
+
+class PartHead(NamedTuple):
+    """The header of a part of a multipart body; names are in lower case."""
+
+    headers: tuple[tuple[str, str], ...]
+    content_type: str
+
+
+class BulkPart(NamedTuple):
+    head: PartHead
+    content: bytes
 
 
 def decode_bulk(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> list[Message | Refused]:
@@ -38,8 +52,30 @@ def decode_bulk(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIM
     if kind == NDJSON:
         return _each(_lines(body, limits), lambda line: JSON_FORM.decode_post(line, limits))
     if kind == MULTIPART:
-        return _each(_multipart(boundary_of(content_type), body, limits), lambda part: _decode_part(part, limits))
+        return [_decoded(part, limits) for part in bulk_parts(content_type, body, limits)]
     raise Refused("wire.unsupported", f"{kind[:80]} carries no bulk; use {NDJSON}, {MULTIPART} or {ENVELOPES}")
+
+
+def bulk_parts(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> list[BulkPart | Refused]:
+    """Each part of a multipart body with its own header, or why it cannot be told from that."""
+    check_size(body, limits)
+    boundary = read_multipart_type(content_type, limits).boundary
+    parts: list[BulkPart | Refused] = []
+    for piece in _multipart(boundary, body, limits):
+        try:
+            parts.append(_part(piece, limits))
+        except Refused as refused:
+            parts.append(refused)
+    return parts
+
+
+def _decoded(part: BulkPart | Refused, limits: WireLimits) -> Message | Refused:
+    if isinstance(part, Refused):
+        return part
+    try:
+        return codec_for(part.head.content_type, part.content).decode_post(part.content, limits)
+    except Refused as refused:
+        return refused
 
 
 def _each(items: Sequence[bytes], decode: Callable[[bytes], Message]) -> list[Message | Refused]:
@@ -79,25 +115,23 @@ def _multipart(boundary: bytes, body: bytes, limits: WireLimits) -> list[bytes]:
     return pieces[1:closed]
 
 
-def _decode_part(part: bytes, limits: WireLimits) -> Message:
+def _part(part: bytes, limits: WireLimits) -> BulkPart:
     header_end = _HEADER_END.search(part, 0, limits.part_header_bytes + 6)
     if header_end is None:
         raise malformed(f"a part has a header of at most {limits.part_header_bytes} bytes and then an empty line")
-    content = part[header_end.end() :]
-    content_type = _content_type(part[: header_end.start()])
-    return codec_for(content_type, content).decode_post(content, limits)
+    return BulkPart(_head(part[: header_end.start()]), part[header_end.end() :])
 
 
 @lru_cache(maxsize=64)
-def _content_type(head: bytes) -> str:
-    """The content type in a part's header; parts of one body mostly have the same header."""
+def _head(head: bytes) -> PartHead:
+    """A part's header; parts of one body mostly have the same."""
     first_line, _, lines = head.partition(b"\n")
     if first_line.strip(b" \t\r"):
         raise malformed("a part begins on a new line after its boundary")
-    header: dict[bytes, bytes] = {name.lower(): value for name, value in _HEADER.findall(lines)}
-    if header.get(b"content-transfer-encoding", b"").lower() not in _IDENTITY:
+    headers = tuple([(name.lower(), value) for name, value in read_fields(lines)])
+    if first_of(headers, "content-transfer-encoding").lower() not in _IDENTITY:
         raise malformed("parts are sent as they are; use the transfer encoding binary")
-    return header.get(b"content-type", b"").decode("latin-1")
+    return PartHead(headers, first_of(headers, "content-type"))
 
 
 def bulk_answer_type(content_type: str) -> str:

@@ -2,8 +2,8 @@
 
 Kept rule: the bytes decide. Where they and the content type disagree, the note of ``Own`` says so, and the journal keeps it.
 Bytes that no own form begins with are refused and told what they look like. ``own_form`` is None where they belong to a plain
-format, which ``core.mediation`` reads; what is nearly always a post is not looked at twice, so where its codec refuses it,
-``is_plain_after_all`` says whether that was a mistake.
+format, which ``core.mediation`` reads; what is nearly always a post is not looked at twice, so ``message_in`` finds out only
+where its codec refuses it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ from postroad.core.codecs.dime import looks_like_dime
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.json_form import JSON_FORM
+from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import MULTIPART, NDJSON, accepted_types, media_type_of
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.codecs.soap.names import NAMESPACE, SOAP_11, SOAP_12
+from postroad.core.model.formats import Format
+from postroad.core.model.message import Message
 from postroad.errors import Refused
 
 CODECS: dict[str, Codec] = {
@@ -32,6 +35,13 @@ CODECS: dict[str, Codec] = {
     "application/msgpack": ENVELOPE_FORM,
     "application/vnd.msgpack": ENVELOPE_FORM,
 }
+FORMS: dict[str, Codec] = {
+    Format.JSON: JSON_FORM,
+    Format.SOAP11: SOAP11,
+    Format.SOAP12: SOAP12,
+    Format.ENVELOPE: ENVELOPE_FORM,
+}
+_NAMES = {codec.media_type: name for name, codec in FORMS.items()}
 BULK_TYPES = frozenset({NDJSON, MULTIPART, ENVELOPES})
 UNTYPED = frozenset({"", "application/octet-stream", "application/x-www-form-urlencoded", "text/plain"})
 _XML_TYPES = ("application/xml", "text/xml", "application/soap+xml")
@@ -67,6 +77,8 @@ def own_form(content_type: str, body: bytes) -> Own | None:
         return _JSON  # what most posts are
     if kind == "text/xml" and first == b"<" and body.find(_OURS, 0, _LOOK) >= 0 and body.find(_SOAP_12, 0, _LOOK) < 0:
         return _SOAP
+    if kind == ENVELOPES and first >= b"\x80":
+        return _ENVELOPE
     if kind not in CODECS and kind != "application/xml":
         return _undeclared(kind, body)
     found = _found(body)
@@ -76,7 +88,24 @@ def own_form(content_type: str, body: bytes) -> Own | None:
     return Own(codec, _note(kind, codec, found)) if codec is not None else None
 
 
-_JSON, _SOAP = Own(JSON_FORM), Own(SOAP11)
+_JSON, _SOAP, _ENVELOPE = Own(JSON_FORM), Own(SOAP11), Own(ENVELOPE_FORM)
+
+
+def form_of(codec: Codec) -> str:
+    """What the journal calls an own form."""
+    return str(_NAMES[codec.media_type])
+
+
+def message_in(own: Own | None, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Message | None:
+    """The message of a post in an own form; None where its bytes turn out to be in a plain format."""
+    if own is None:
+        return None
+    try:
+        return own.codec.decode_post(body, limits)
+    except Refused:
+        if is_plain_after_all(own.codec, body):
+            return None
+        raise
 
 
 def is_plain_after_all(codec: Codec, body: bytes) -> bool:

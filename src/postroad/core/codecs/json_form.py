@@ -12,6 +12,7 @@ import msgspec
 
 from postroad.core.codecs import json_syntax
 from postroad.core.codecs.json_parts import (
+    count_parts,
     read_arguments,
     read_parts,
     read_properties,
@@ -73,7 +74,7 @@ class JsonCodec:
     refusal_media_type = "application/problem+json"
 
     def decode_post(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Message:
-        return read_post(json_syntax.decode(body, _POST, limits), limits)
+        return read_post(json_syntax.decode(body, _POST, limits, count_parts), limits)
 
     def encode_post(self, message: Message) -> bytes:
         return _encode(write_post(message))

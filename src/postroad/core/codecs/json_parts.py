@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from binascii import b2a_base64
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -19,6 +20,15 @@ from postroad.core.model.message import Argument, Part, Property, PropertyType, 
 _STRING = msgspec.json.Decoder(str)
 _DATE = msgspec.json.Decoder(JsonDate)
 _EMBEDDED_LEVELS = DEFAULT_LIMITS.json_depth - 8  # leaves room for the message around it
+
+
+class WithParts(Protocol):
+    documents: list[JsonPart]
+    attachments: list[JsonPart]
+
+
+def count_parts(shape: WithParts, limits: WireLimits) -> None:
+    check_count([*shape.documents, *shape.attachments], limits.parts, "documents and attachments", "/documents")
 
 
 def read_parts(documents: Sequence[JsonPart], attachments: Sequence[JsonPart], limits: WireLimits) -> tuple[Part, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
@@ -30,8 +31,13 @@ class _Object(list[tuple[str, object]]):
     """A JSON object as the pairs that were written."""
 
 
-def decode(body: bytes, decoder: msgspec.json.Decoder[_Shape], limits: WireLimits) -> _Shape:
-    """The body in the decoder's shape; anything else is a refusal."""
+def decode(
+    body: bytes,
+    decoder: msgspec.json.Decoder[_Shape],
+    limits: WireLimits,
+    count: Callable[[_Shape, WireLimits], None] | None = None,
+) -> _Shape:
+    """The body in the decoder's shape; anything else is a refusal. ``count`` refuses too much of it before its names are read."""
     check_size(body, limits)
     if nests_deeper(body, limits.json_depth):
         raise too_complex(f"the JSON is nested more than {limits.json_depth} levels deep")
@@ -45,6 +51,8 @@ def decode(body: bytes, decoder: msgspec.json.Decoder[_Shape], limits: WireLimit
         raise malformed(f"this is not JSON in UTF-8: {fault}") from None
     except RecursionError:
         raise too_complex(f"the JSON is nested more than {limits.json_depth} levels deep") from None
+    if count is not None:
+        count(shape, limits)
     _check_names(body)
     return shape
 

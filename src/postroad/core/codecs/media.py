@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from postroad.core.codecs.faults import malformed
-
 NDJSON = "application/x-ndjson"
 MULTIPART = "multipart/mixed"
 
 _PARAMETER = re.compile(r';\s*([\w.-]+)\s*=\s*(?:"((?:[^"\\]|\\.){0,200})"|([^\s;"]{1,200}))', re.ASCII)
-_BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]")
 
 
 @lru_cache(maxsize=256)
@@ -26,13 +23,6 @@ def parameter_of(content_type: str, name: str) -> str:
         if key.lower() == name:
             return re.sub(r"\\(.)", r"\1", quoted) if quoted else str(plain)
     return ""
-
-
-def boundary_of(content_type: str) -> bytes:
-    boundary = parameter_of(content_type, "boundary")
-    if not _BOUNDARY.fullmatch(boundary):
-        raise malformed("a multipart Content-Type names its boundary: 1 to 70 characters that RFC 2046 allows")
-    return boundary.encode()
 
 
 def accepted_types(accept: str) -> list[str]:

@@ -15,13 +15,10 @@ from postroad.core.model.snapshot import Directory
 
 def same_station(service: Service, directory: Directory) -> Service | None:
     """Another service that stands for the same partner, called by the same name."""
-    names = _names(service)
-    others = [other for other in directory.services.values() if other.gcid != service.gcid]
-    return next((other for other in others if _names(other) == names), None) if names else None
-
-
-def _names(service: Service) -> tuple[str, str] | None:
-    return (service.as2.name, service.as2.own_name) if service.as2 is not None else None
+    if service.as2 is None:
+        return None
+    others = [other for other in directory.services.values() if other.as2 is not None and other.gcid != service.gcid]
+    return next((other for other in others if other.as2 and other.as2.stations == service.as2.stations), None)
 
 
 def taken_by(other: Service, shown: bool) -> str:

@@ -33,7 +33,7 @@ class As2Profile(Shape):
         Field(max_length=10, description="The partner's, in PEM, the newest first; during a roll-over both hold"),
         AfterValidator(unique),
     ] = ()
-    key_from: Annotated[
+    secret_from: Annotated[
         SecretFrom | Literal[""], Field(description="Where our key and certificate are found, in PEM")
     ] = ""
     deliver_to: Annotated[Word | Literal[""], Field(description="The service that gets what the partner sends")] = ""
@@ -50,8 +50,8 @@ class As2Profile(Shape):
     @model_validator(mode="after")
     def has_what_it_takes(self) -> Self:
         signs, decrypts = self.sign or self.mdn_signed, self.must_be_encrypted
-        if not self.key_from and (signs or decrypts):
-            raise ValueError("signing and decrypting need keyFrom, where our key is found: env:NAME or file:PATH")
+        if not self.secret_from and (signs or decrypts):
+            raise ValueError("signing and decrypting need secretFrom, where our key is found: env:NAME or file:PATH")
         if not self.certificates and (self.encrypt or self.must_be_signed or (self.mdn_signed and self.mdn != "none")):
             raise ValueError("encrypting and checking signatures need the partner's certificate in certificates")
         return self

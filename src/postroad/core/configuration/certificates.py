@@ -45,10 +45,15 @@ def check_current(certificate: Certificate, now_us: int) -> None:
 
 def chain_expires_at_us(pem: bytes) -> int | None:
     """When the certificate at the beginning of a PEM file ends; None when there is none. Keys beside it are not looked at."""
+    return next(iter(certificates_expire_at_us(pem)), None)
+
+
+def certificates_expire_at_us(pem: bytes) -> list[int]:
+    """When each of the certificates in a PEM file ends."""
     try:
-        return _validity(x509.load_pem_x509_certificates(pem)[0])[1]
-    except (ValueError, IndexError):
-        return None
+        return [_validity(found)[1] for found in x509.load_pem_x509_certificates(pem)]
+    except ValueError:
+        return []
 
 
 def _validity(certificate: x509.Certificate) -> tuple[int, int]:

@@ -196,7 +196,7 @@ class ServiceProfile(Shape):
     def knows_its_partner(self) -> Self:
         if (self.format is Format.AS2) is not (self.as2 is not None):
             raise ValueError("format: as2 and the section as2, which says what was agreed on, belong together")
-        if self.as2 is not None and (self.delivery is not DeliveryMode.PUSH or self.push is None):
+        if self.as2 is not None and self.push is None:
             raise ValueError("an AS2 partner is pushed to: say delivery: push, and its AS2 address in push.url")
         return self
 

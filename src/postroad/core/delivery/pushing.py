@@ -30,3 +30,6 @@ class PushAnswer:
     body: bytes = field(default=b"", repr=False)
     content_type: str = ""
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)  # names in lower case
+    receipt: bytes = field(default=b"", repr=False)  # what proves that the receiver has it, as it came
+    final: bool = False  # it says no, and trying again cannot help
+    waits_s: float = 0.0  # it has the message, but its receipt is still to come and may take as long as that

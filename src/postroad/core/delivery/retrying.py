@@ -1,8 +1,9 @@
 """What becomes of a delivery after a push: it is delivered, comes again, is given up, or its service is not pushed to any more.
 
-Kept rule: any 2xx is a yes and nothing else is; a redirect is a failure, since following it would let a receiver choose where the
-network connects to. A receiver that asks for patience (``Retry-After``) gets it, for a day at most. 410 means that the address is
-gone for good. The decision is a value: whoever carries it out keeps the time.
+Kept rule: any 2xx is a yes and nothing else is, but where a receipt was agreed on and is still to come; a redirect is a failure,
+since following it would let a receiver choose where the network connects to. A receiver that asks for patience (``Retry-After``)
+gets it, for a day at most. 410 means that the address is gone for good. The decision is a value: whoever carries it out keeps the
+time.
 """
 
 from __future__ import annotations
@@ -54,9 +55,13 @@ Verdict: TypeAlias = Delivered | Again | GiveUp | SwitchOff
 
 def verdict(answer: PushAnswer, attempt: int, push: Push, jitter: float, now_us: int) -> Verdict:
     """What follows from the answer to try number ``attempt`` (the first is 1); ``jitter`` is a random number from 0 to 1."""
+    if answer.waits_s:
+        return Again(delay_s=answer.waits_s, at_us=now_us + round(answer.waits_s * 1_000_000), reason=answer.fault)
     if answer.status is not None and 200 <= answer.status < 300:
         return Delivered()
     reason = _reason(answer)
+    if answer.final:
+        return GiveUp(reason=reason)
     if answer.status == GONE:
         return SwitchOff(reason=reason)
     if attempt >= push.tries:

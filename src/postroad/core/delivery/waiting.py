@@ -61,7 +61,7 @@ def _returned(row: tuple[Any, ...]) -> InvocationReturned | None:
 def _content(row: tuple[Any, ...], message: MessagePosted, returned: InvocationReturned | None) -> Content:
     """The message's own content, or what an in-transit service made of it."""
     if returned is None:
-        return Content(message.parts, _body(row, "body_segment"))
+        return posted_content(message, _body(row, "body_segment"))
     return returned_content(returned, _body(row, "content_segment"))
 
 
@@ -71,9 +71,14 @@ def _journey_onward(row: tuple[Any, ...], returned: InvocationReturned | None) -
     return returned.journey if returned is not None and is_its_own else 0
 
 
+def posted_content(message: MessagePosted, body: tuple[int, int, int, bytes] | None) -> Content:
+    """What a delivery carries while nobody has changed it."""
+    return Content(message.parts, body, setting=message.came.setting if message.came is not None else 0)
+
+
 def returned_content(entry: InvocationReturned, body: tuple[int, int, int, bytes] | None) -> Content:
     """What a delivery carries after an in-transit service has answered."""
-    return Content(entry.parts, body, entry.hops, entry.logical, entry.returned)
+    return Content(entry.parts, body, entry.hops, entry.logical, entry.returned, entry.setting)
 
 
 def _body(row: tuple[Any, ...], first: str) -> tuple[int, int, int, bytes] | None:

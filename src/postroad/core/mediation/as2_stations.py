@@ -1,12 +1,14 @@
 """Both sides of an AS2 agreement, as the codec wants them, from what a service's profile says.
 
-Kept rule: an agreement is found by both names, so that a partner may know us by several; keys come from outside and stay in memory.
+Kept rule: an agreement is found by both names, so that a partner may know us by several; keys come from outside and stay in
+memory.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import Literal, NamedTuple, cast
+from urllib.parse import urlsplit
 
 from cryptography import x509
 
@@ -28,17 +30,30 @@ def partner_between(directory: Directory, partner: str, own: str) -> Service | N
     """The service that stands for the AS2 partner of this name, which calls us by that one."""
     known: dict[tuple[str, str], Service] | None = directory.cache.get("as2")
     if known is None:
-        found = [service for service in directory.services.values() if service.as2 is not None]
-        known = directory.cache["as2"] = {_names(service.as2): service for service in found if service.as2}
+        services = directory.services.values()
+        known = directory.cache["as2"] = {one.as2.stations: one for one in services if one.as2 is not None}
     return known.get((partner, own))
 
 
-def _names(as2: As2) -> tuple[str, str]:
-    return as2.name, as2.own_name
+def may_be_sent(service: Service, url: str) -> bool:
+    """Whether the partner's receipts may be posted there: at its own server, or below an address that was agreed on."""
+    agreed = service.as2.receipt_urls if service.as2 is not None else ()
+    if agreed:
+        return any(_is_below(url, known, urlsplit(known).path) for known in agreed)
+    return service.push is not None and _is_below(url, service.push.url, "")
+
+
+def _is_below(url: str, known: str, path: str) -> bool:
+    try:
+        asked, agreed = urlsplit(url), urlsplit(known)
+        same_server = (asked.scheme, asked.hostname, asked.port) == (agreed.scheme, agreed.hostname, agreed.port)
+    except ValueError:
+        return False
+    return same_server and not asked.username and ".." not in asked.path and asked.path.startswith(path)
 
 
 def partnership(as2: As2, key_pem: str, receipt_url: str = "") -> Partnership:
-    """``key_pem`` is what ``key_from`` stands for; ``receipt_url`` where asynchronous receipts are to be posted."""
+    """``key_pem`` is what ``secret_from`` stands for; ``receipt_url`` where asynchronous receipts are to be posted."""
     return Partnership(
         own=Station(name=as2.own_name, identities=_identities(key_pem) if key_pem else ()),
         partner=Station(name=as2.name, certificates=tuple([_certificate(pem) for pem in as2.certificates])),

@@ -19,13 +19,13 @@ from postroad.core.codecs.cloudevents import (
     read_structured,
     write_structured,
 )
-from postroad.core.codecs.json_parts import read_parts, write_part
+from postroad.core.codecs.json_parts import count_parts, read_parts, write_part
 from postroad.core.codecs.json_shapes import JsonPart
 from postroad.core.codecs.json_syntax import decode
 from postroad.core.codecs.lexical import read_time, write_time
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
-from postroad.core.codecs.parts import JSON
+from postroad.core.codecs.parts import OCTETS
 from postroad.core.mediation.losses import expiry_lost, headers_lost, id_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
 from postroad.core.mediation.part_names import read_line
@@ -71,10 +71,10 @@ def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
 def _parts(event: CloudEvent, limits: WireLimits) -> tuple[Part, ...]:
     if event.data is None:
         return ()
-    kind = event.data_content_type or JSON
+    kind = event.data_content_type or OCTETS  # what is JSON is told so by its reader
     if media_type_of(kind) != PARTS:
         return (Part(id="1", content_type=read_line(kind, "type", limits), data=event.data),)
-    listed = decode(event.data, _PARTS, limits)
+    listed = decode(event.data, _PARTS, limits, count_parts)
     return read_parts(listed.documents, listed.attachments, limits)
 
 
@@ -137,11 +137,11 @@ def _misfits(properties: Iterable[Property]) -> list[Property]:
 
 
 def _fits(name: str, value: str) -> bool:
-    if not value.isprintable() or not (value or name not in TEXTS):
+    if not value.isprintable():
         return False
     if name == "time":
         return _is_time(value)
-    return name in TEXTS or is_attribute_name(name)
+    return value != "" if name in TEXTS else is_attribute_name(name)
 
 
 def _is_time(text: str) -> bool:

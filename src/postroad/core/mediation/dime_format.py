@@ -14,7 +14,7 @@ from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.dime import MEDIA_TYPE, Record, TypeFormat, read_dime, write_dime
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import OCTETS
-from postroad.core.codecs.soap.plain import VERSIONS, version_of
+from postroad.core.codecs.soap.recognition import VERSIONS, version_of
 from postroad.core.mediation.entities import further
 from postroad.core.mediation.losses import expiry_lost, headers_lost, located, places_lost, spelling_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
@@ -45,9 +45,14 @@ def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
         mark=mark_of(parts),
         envelope=root.pieces,
         action=action_of(wire),
-        chunked=tuple([index for index, record in enumerate(others, first) if record.chunks]),
+        chunked=_chunked(records, len(parts) - len(records)),
     )
     return Taken(format=Format.DIME, parts=parts, setting=setting, header=root.header, notes=message.tolerated)
+
+
+def _chunked(records: Sequence[Record], shift: int) -> tuple[int, ...]:
+    """The parts that came in chunks; ``shift`` is by how much they stand behind their records, if the root held several."""
+    return tuple([max(0, index) for index, record in enumerate(records, shift) if record.chunks])
 
 
 def _is_root(record: Record) -> bool:
@@ -97,12 +102,17 @@ def give(message: Outgoing) -> Given:
     if envelope is not None:
         records[0] = _root_record(envelope, message.parts[0])
     dropped = [*places_lost(message.parts, PLACE)]
-    for part in message.parts:
-        carried = (*located(part), *([] if envelope is not None and part is message.parts[0] else _typed(part)))
-        dropped += [*headers_lost(part, PLACE, carried), *expiry_lost(part, PLACE), *spelling_lost(part)]
-    if envelope is not None:
-        dropped += root_lost(message.parts[0], PLACE)
+    for number, part in enumerate(message.parts):
+        dropped += _lost(part, is_root=envelope is not None and number == 0)
     return Given(media_type=MEDIA_TYPE, body=write_dime(records), headers=headers, dropped=tuple(dropped))
+
+
+def _lost(part: Part, *, is_root: bool) -> Iterator[str]:
+    yield from headers_lost(part, PLACE, located(part) if is_root else located(part) + _typed(part))
+    yield from expiry_lost(part, PLACE)
+    yield from spelling_lost(part)
+    if is_root:
+        yield from root_lost(part, PLACE)
 
 
 def _root_record(envelope: Envelope, first: Part) -> Record:

@@ -17,6 +17,7 @@ from postroad.core.codecs.parts import check_lists
 from postroad.core.mediation.nouns import Headers
 from postroad.core.model.message import (
     Argument,
+    Cookie,
     Delivered,
     Message,
     MessageType,
@@ -203,8 +204,7 @@ def write_delivered(delivered: Delivered) -> list[tuple[str, str]]:
         fields.append(("Postroad-Expiration", write_time(delivered.expires_at_us)))
     fields += [(f"Postroad-{name}", "true") for name, is_so in _flags(delivered) if is_so]
     if delivered.cookie is not None:
-        kind = _coded(delivered.cookie.content_type)
-        fields.append(("Postroad-Cookie", f"{_coded(delivered.cookie.content)};type={kind}"))
+        fields.append(("Postroad-Cookie", written_cookie(delivered.cookie)))
     fields += [("Postroad-Trace", _passed(stop)) for stop in delivered.trace]
     return fields + _shared(delivered.properties, delivered.status)
 
@@ -214,8 +214,15 @@ def _flags(delivered: Delivered) -> tuple[tuple[str, bool], ...]:
 
 
 def _service(name: str, arguments: Iterable[Argument]) -> str:
-    more = [f";{_coded(argument.name)}={_coded(argument.value)}" for argument in arguments]
-    return _coded(name) + "".join(more)
+    return _coded(name) + "".join(map(written_argument, arguments))
+
+
+def written_argument(argument: Argument) -> str:
+    return f";{_coded(argument.name)}={_coded(argument.value)}"
+
+
+def written_cookie(cookie: Cookie) -> str:
+    return f"{_coded(cookie.content)};type={_coded(cookie.content_type)}"
 
 
 def _coded(text: str) -> str:
@@ -229,12 +236,12 @@ def _passed(stop: Passed) -> str:
 
 
 def _shared(properties: Iterable[Property], status: Status | None) -> list[tuple[str, str]]:
-    fields = [("Postroad-Property", _written(entry)) for entry in properties]
+    fields = [("Postroad-Property", written_property(entry)) for entry in properties]
     if status is not None:
         fields.append(("Postroad-Status", f"{_coded(status.code)};text={_coded(status.text)}"))
     return fields
 
 
-def _written(entry: Property) -> str:
+def written_property(entry: Property) -> str:
     kind = "" if entry.type is PropertyType.STRING else f";type={entry.type.value}"
     return f"{_coded(entry.name)}={_coded(entry.value)}{kind}"

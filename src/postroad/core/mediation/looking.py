@@ -15,10 +15,11 @@ from msgspec import Struct
 from postroad.core.codecs.cloudevents import STRUCTURED
 from postroad.core.codecs.dime import MEDIA_TYPE as DIME
 from postroad.core.codecs.dime import looks_like_dime
+from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.mime import read_multipart, read_related
 from postroad.core.codecs.parts import JSON, OCTETS, XML
-from postroad.core.codecs.soap.plain import version_of
+from postroad.core.codecs.soap.recognition import version_of
 from postroad.core.mediation.cloudevents_format import is_binary
 from postroad.core.mediation.mime_format import MESSAGE
 from postroad.core.mediation.nouns import Wire
@@ -53,14 +54,14 @@ class Found(NamedTuple):
     note: str = ""
 
 
-def look(wire: Wire) -> Found:
+def look(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Found:
     """The format of a message in a plain format; anything at all is at least a MIME entity of one part."""
     if wire.header("as2-from") and wire.header("as2-to"):
         return Found(Format.AS2, wire.content_type)
     if is_binary(wire):
         return Found(Format.CLOUDEVENTS, wire.content_type)
     kind = media_type_of(wire.content_type)
-    shown = _shown(wire, kind)
+    shown = _shown(wire, kind, limits)
     if shown is None:
         return Found(_meant(wire, kind), wire.content_type)
     if shown.format is Format.MIME or kind in AGREEING[shown.format]:
@@ -75,21 +76,21 @@ def _meant(wire: Wire, kind: str) -> Format:
     return DECLARED.get(kind, Format.MIME)
 
 
-def _shown(wire: Wire, kind: str) -> Found | None:
+def _shown(wire: Wire, kind: str, limits: WireLimits) -> Found | None:
     """What the bytes show themselves to be, if anything."""
     body, declared = wire.body, wire.content_type
     if looks_like_dime(body):
         return Found(Format.DIME, declared)
     if kind.startswith("multipart/"):
-        return _multipart(body, declared)
+        return _multipart(body, declared, limits)
     if version_of(body) is not None:
         return Found(Format.SOAP, declared if kind in XML_TYPES else "")
     if kind in (JSON, STRUCTURED, *UNTOLD) and _is_event(body):
         return Found(Format.CLOUDEVENTS, declared)
-    return _undeclared(body) if kind in UNTOLD else None
+    return _undeclared(body, limits) if kind in UNTOLD else None
 
 
-def _undeclared(body: bytes) -> Found | None:
+def _undeclared(body: bytes, limits: WireLimits) -> Found | None:
     """Bytes of which nobody said what they are: an entity with its header block, or a multipart without it."""
     start = body[:_LOOK]
     block = _HEADER_BLOCK.match(start)
@@ -97,22 +98,22 @@ def _undeclared(body: bytes) -> Found | None:
         return Found(Format.MIME, MESSAGE)
     line = _BOUNDARY_LINE.match(start)
     declared = f'{RELATED}; boundary="{line[1].decode()}"' if line else ""
-    return _multipart(body, declared) if declared and _is_multipart(declared, body) else None
+    return _multipart(body, declared, limits) if declared and _is_multipart(body, declared, limits) else None
 
 
-def _is_multipart(declared: str, body: bytes) -> bool:
+def _is_multipart(body: bytes, declared: str, limits: WireLimits) -> bool:
     try:
-        return bool(read_multipart(declared, body).parts)
+        return bool(read_multipart(declared, body, limits).parts)
     except Refused:
         return False
 
 
-def _multipart(body: bytes, declared: str) -> Found:
+def _multipart(body: bytes, declared: str, limits: WireLimits) -> Found:
     """SOAP with attachments, if the root is an envelope; what keeps it from being read is for its reader to say."""
     if media_type_of(declared) != RELATED:
         return Found(Format.MIME, declared)
     try:
-        is_soap = version_of(bytes(read_related(declared, body).root.data())) is not None
+        is_soap = version_of(bytes(read_related(declared, body, limits).root.data(limits))) is not None
     except Refused:
         is_soap = b"Envelope" in body[:_LOOK]
     return Found(Format.SWA if is_soap else Format.MIME, declared)

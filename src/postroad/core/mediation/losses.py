@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 
 from postroad.core.codecs.media import media_type_of
-from postroad.core.codecs.mime import read_entity
 from postroad.core.codecs.mime.parameters import read_parameters
 from postroad.core.codecs.parts import RESERVED_HEADERS, XML
 from postroad.core.mediation.entities import reads_as_attachment
@@ -18,40 +17,45 @@ from postroad.core.mediation.setting import Setting
 from postroad.core.model.message import Part
 from postroad.errors import Refused
 
+LOSSY = "mediation.lossy"  # how the reason begins for which a delivery fails that would lose something
 XML_TYPES = (XML, "text/xml")
 USUAL_MULTIPARTS = ("multipart/mixed", "multipart/related")
 _UTF_8 = ("", "utf-8", "us-ascii")
+
+
+def _named(part: Part) -> str:
+    return f"part {written_id(part.id)[:80]}"
 
 
 def headers_lost(part: Part, format: str, carried: Container[str] = ()) -> Iterator[str]:
     """Headers for which a format has no place; those of the names that are ``carried``, in lower case, it has."""
     for name, _ in part.headers:
         if name.lower() not in carried:
-            yield f"part {part.id}: {name} has no place in {format}"
+            yield f"{_named(part)}: {name} has no place in {format}"
 
 
 def expiry_lost(part: Part, format: str) -> Iterator[str]:
     if part.expires_at_us:
-        yield f"part {part.id}: its expiration has no place in {format}"
+        yield f"{_named(part)}: its expiration has no place in {format}"
 
 
 def id_lost(part: Part, format: str) -> Iterator[str]:
     if part.id != "1":
-        yield f"part {part.id}: its id has no place in {format}"
+        yield f"{_named(part)}: its id has no place in {format}"
 
 
 def spelling_lost(part: Part) -> Iterator[str]:
     """Ids and types that cannot stand in a header as they are."""
-    if (written := written_id(part.id)) != part.id:
-        yield f"part {written}: its id is written in this way, since it has characters that no header can hold"
+    if written_id(part.id) != part.id:
+        yield f"{_named(part)}: its id is written in this way, since it has characters that no header can hold"
     if one_line(part.content_type) != part.content_type:
-        yield f"part {written}: its type is written in one line"
+        yield f"{_named(part)}: its type is written in one line"
 
 
 def type_lost(part: Part, format: str, meant: Container[str] = XML_TYPES) -> Iterator[str]:
     """The type of a document that stands in an envelope, where it says more than that it is XML."""
     if media_type_of(part.content_type) not in meant or not _is_bare(part.content_type):
-        yield f"part {part.id}: its type {one_line(part.content_type)[:80]} has no place in {format}"
+        yield f"{_named(part)}: its type {one_line(part.content_type)[:80]} has no place in {format}"
 
 
 def _is_bare(content_type: str) -> bool:
@@ -66,14 +70,14 @@ def places_lost(parts: Sequence[Part], format: str) -> Iterator[str]:
     """In a format that knows one document and its attachments: what is the one and ought to be the other."""
     for number, part in enumerate(parts):
         if part.attachment != (number > 0):
-            yield f"part {part.id}: that it is {_kind(part)} has no place in {format}"
+            yield f"{_named(part)}: that it is {_kind(part)} has no place in {format}"
 
 
 def disposition_lost(parts: Iterable[Part], format: str) -> Iterator[str]:
     """In a format where the disposition says what is an attachment: parts whose disposition says otherwise."""
     for part in parts:
         if reads_as_attachment(part) != part.attachment:
-            yield f"part {part.id}: that it is {_kind(part)} has no place in {format} beside its Content-Disposition"
+            yield f"{_named(part)}: that it is {_kind(part)} has no place in {format} beside its Content-Disposition"
 
 
 def _kind(part: Part) -> str:
@@ -85,15 +89,25 @@ def located(part: Part) -> tuple[str, ...]:
     return (LOCATION.lower(),) if is_located(part) and is_uri(part.id) else ()
 
 
+def action_lost(setting: Setting, format: str) -> Iterator[str]:
+    """What SOAP says beside its envelope, for formats without one."""
+    if said := setting.action.strip('" '):
+        yield f"the SOAPAction {said[:80]} has no place in {format}"
+
+
 def wrapping_lost(setting: Setting) -> Iterator[str]:
     """What was said of several parts as a whole, which is found again only where they are given as they came."""
-    fields = read_entity(setting.head + b"\r\n").headers() if setting.head else ()
+    fields = setting.header_block().headers()
     declared = next((value for name, value in fields if name.lower() == "content-type"), setting.media_type)
     kind = media_type_of(declared)
     if not kind.startswith("multipart/"):
         return
     if kind not in USUAL_MULTIPARTS:
         yield f"that the parts came as {kind[:80]}"
+    yield from whole_lost(fields)
+
+
+def whole_lost(fields: Iterable[tuple[str, str]], carried: Container[str] = ()) -> Iterator[str]:
     for name, _ in fields:
-        if name.lower() not in RESERVED_HEADERS:
+        if name.lower() not in RESERVED_HEADERS and name.lower() not in carried:
             yield f"{name[:80]} of the message as a whole has no place beside its parts"

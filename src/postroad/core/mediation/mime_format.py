@@ -6,14 +6,15 @@ speak of content are read from the transport or given to it, since all others me
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.mime import Entity, fresh_boundary, read_entity, read_multipart, write_multipart
-from postroad.core.codecs.mime.transfer import IDENTITY
 from postroad.core.codecs.parts import OCTETS
-from postroad.core.codecs.soap.plain import version_of
+from postroad.core.codecs.soap.recognition import version_of
 from postroad.core.mediation.entities import (
     EXPIRES,
     fields_of,
@@ -25,7 +26,7 @@ from postroad.core.mediation.entities import (
     part_of,
     parts_of,
 )
-from postroad.core.mediation.losses import disposition_lost, headers_lost, spelling_lost
+from postroad.core.mediation.losses import disposition_lost, headers_lost, spelling_lost, whole_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
 from postroad.core.mediation.part_names import one_line
 from postroad.core.mediation.setting import Setting, cut, mark_of, stretches
@@ -87,6 +88,13 @@ def _several(body: bytes, content_type: str, format: Format, limits: WireLimits)
     return Taken(format=format, parts=parts, setting=setting, notes=multipart.tolerated)
 
 
+def give_entity(message: Outgoing) -> Given:
+    """What AS2 carries. Nothing stands beside it, so the network's properties have no place."""
+    given = give(message, Format.AS2)
+    lost = tuple([f"the property {entry.name[:80]} has no place in AS2" for entry in message.properties])
+    return replace(given, dropped=given.dropped + lost) if lost else given
+
+
 def give(message: Outgoing, format: Format = Format.MIME) -> Given:
     setting = message.in_setting(Format.MIME, Format.AS2)
     given = _as_came(message, setting, format) if setting is not None and setting.wire else None
@@ -94,25 +102,30 @@ def give(message: Outgoing, format: Format = Format.MIME) -> Given:
         return given
     if not message.parts:
         return Given(media_type="", body=[b""])
-    if len(message.parts) == 1 and not message.parts[0].attachment:
-        return _single(message.parts[0], format)
-    return _multipart(message)
+    return _single(message.parts[0], format) if _stands_alone(message.parts) else _multipart(message)
+
+
+def _stands_alone(parts: Sequence[Part]) -> bool:
+    """Whether the message is one document, and of no type that its reader would take apart in its stead."""
+    kind = media_type_of(parts[0].content_type)
+    return len(parts) == 1 and not parts[0].attachment and kind != MESSAGE and not kind.startswith("multipart/")
 
 
 def _as_came(message: Outgoing, setting: Setting, format: Format) -> Given | None:
-    """The entity again, to the byte; None where its transfer encoding would be lost with its header block."""
+    """The entity again, to the byte; None where it had a header block of its own and what it was is not what is wanted."""
     body = setting.filled(message.parts)
     if format is not Format.AS2 and media_type_of(setting.media_type) == MESSAGE:
         return Given(media_type=MESSAGE, body=[setting.head, *body])
     if not setting.head:
         return Given(media_type=setting.media_type, body=body)
-    entity = read_entity(setting.head + b"\r\n")
-    if format is Format.AS2:
+    entity = setting.header_block()
+    if format is Format.AS2 and entity.head.endswith(b"\n"):
         return Given(media_type=entity.content_type or OCTETS, body=body, head=entity.head)
-    if entity.transfer_encoding not in IDENTITY:
-        return None
-    headers = [(name, value) for name, value in entity.headers() if name.lower() in OF_CONTENT]
-    return Given(media_type=setting.media_type, body=body, headers=tuple(headers))
+    if format is Format.AS2 or not media_type_of(setting.media_type).startswith("multipart/"):
+        return None  # a header that was cut off; or one document, which is given without its transfer encoding
+    headers = tuple([(name, value) for name, value in entity.headers() if name.lower() in OF_CONTENT])
+    dropped = tuple(whole_lost(entity.headers(), OF_CONTENT))
+    return Given(media_type=setting.media_type, body=body, headers=headers, dropped=dropped)
 
 
 def _single(part: Part, format: Format) -> Given:

@@ -69,9 +69,7 @@ class Given(Struct, gc=False, frozen=True, kw_only=True):
 
     media_type: str
     body: list[Buffer]
-    headers: tuple[
-        tuple[str, str], ...
-    ] = ()  # of the format, beside the content type: SOAPAction, Content-Disposition …
+    headers: tuple[tuple[str, str], ...] = ()  # of the format, beside its type: SOAPAction, Content-Disposition …
     dropped: tuple[str, ...] = ()  # what has no place in the format, a sentence each
     head: bytes = b""  # for AS2: the header block of the entity exactly as it came, where that is to be kept
 

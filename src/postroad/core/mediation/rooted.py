@@ -20,7 +20,8 @@ from postroad.core.codecs.parts import XML
 from postroad.core.codecs.soap import SOAP11, SoapCodec
 from postroad.core.codecs.soap.names import ENVELOPES, ours
 from postroad.core.codecs.soap.parts import read_parts, write_part
-from postroad.core.codecs.soap.plain import PlainEnvelope, read_plain, root_of, version_of, wrapped
+from postroad.core.codecs.soap.plain import PlainEnvelope, read_plain, wrapped
+from postroad.core.codecs.soap.recognition import root_of, version_of
 from postroad.core.codecs.xml import SEPARATOR, is_embeddable, to_utf8
 from postroad.core.mediation.losses import XML_TYPES, type_lost
 from postroad.core.mediation.nouns import Outgoing
@@ -125,11 +126,12 @@ def is_envelope(body: bytes, but: Container[str] = (POST, TOGETHER)) -> bool:
 
 
 def made_envelope(message: Outgoing) -> Envelope | None:
-    """A new envelope around the one document, where that can stand in a Body; None when it cannot."""
-    documents = [part for part in message.parts if not part.attachment]
-    if len(documents) != 1 or media_type_of(documents[0].content_type) not in XML_TYPES:
+    """A new envelope around the document, where there is one and it can stand in a Body; None when it cannot."""
+    is_one = [part.attachment for part in message.parts].count(False) == 1
+    first = message.parts[0] if is_one else None
+    if first is None or first.attachment or media_type_of(first.content_type) not in XML_TYPES:
         return None
-    data = bare(documents[0].data)
+    data = bare(first.data)
     if not is_embeddable(data) or root_of(data).rpartition(SEPARATOR)[0] in ENVELOPES:
         return None
     return Envelope(SOAP11, wrapped(data))

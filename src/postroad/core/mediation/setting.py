@@ -13,12 +13,14 @@ import msgspec
 from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.codecs.mime import encoded
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.mime import Entity, encoded, read_entity
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
 WORTH_A_SLOT = 64  # bytes: what is shorter is kept twice
 MISSES_MOST = 3  # stretches that are looked for in vain; then the rest of the wire is kept as it stands
+_ANY = WireLimits(body_bytes=1 << 40, mime_headers=1 << 40, mime_header_bytes=1 << 40)
 
 
 class Slot(Struct, gc=False, frozen=True, array_like=True):
@@ -39,13 +41,11 @@ class Setting(Struct, gc=False, frozen=True, array_like=True):
 
     format: Format
     media_type: str  # of the wire, with its parameters
-    wire: (
-        Pieces  # without any, the same bytes cannot be given again: something for the network alone was cut out of them
-    )
+    wire: Pieces  # none where something for the network alone was cut out, so that the same bytes cannot be given again
     mark: int  # of the parts that fit in
     envelope: Pieces = ()  # the SOAP envelope of the message, where it wraps a document, likewise in pieces
     action: str = ""  # SOAPAction
-    head: bytes = b""  # the header block of the entity, exactly, where it had one of its own
+    head: bytes = b""  # the header block of the entity, where it had one; of a message/rfc822 with the empty line
     chunked: tuple[int, ...] = ()  # the parts, by index, that came in chunks
 
     def fits(self, parts: Sequence[Part]) -> bool:
@@ -53,6 +53,10 @@ class Setting(Struct, gc=False, frozen=True, array_like=True):
 
     def filled(self, parts: Sequence[Part]) -> list[Buffer]:
         return filled(self.wire, parts)
+
+    def header_block(self) -> Entity:
+        """The header block, read again; it has passed whatever limits there were when it came."""
+        return read_entity(self.head, _ANY)
 
 
 _ENCODER = msgspec.msgpack.Encoder()
@@ -65,6 +69,14 @@ def packed(setting: Setting) -> bytes:
 
 def unpacked(data: Buffer) -> Setting:
     return _DECODER.decode(data)
+
+
+def without_parts(data: bytes) -> bytes:
+    """What a packed setting says that is not about its parts, for parts that somebody has changed; empty for nothing."""
+    setting = unpacked(data)
+    if not setting.action:
+        return b""
+    return packed(Setting(setting.format, setting.media_type, (), setting.mark, action=setting.action))
 
 
 def mark_of(parts: Iterable[Part]) -> int:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of, parameter_of
 from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
+from postroad.core.codecs.soap.recognition import self_describing
 from postroad.core.mediation.losses import expiry_lost, headers_lost, id_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
 from postroad.core.mediation.rooted import (
@@ -27,7 +28,7 @@ _VISIBLE = "".join(map(chr, range(0x20, 0x7F)))
 
 
 def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
-    root = take_root(wire.body, limits)
+    root = take_root(self_describing(wire.body, wire.content_type), limits)
     documents = root.documents
     pieces = cut(wire.body, root.stretches()) if root.is_as_came else root.pieces
     setting = Setting(Format.SOAP, wire.content_type, pieces, mark_of(documents), root.pieces, action_of(wire))

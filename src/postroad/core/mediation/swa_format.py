@@ -13,6 +13,7 @@ from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.mime import Related, fresh_boundary, read_related, write_multipart
 from postroad.core.codecs.mime.xop import XOP
 from postroad.core.codecs.soap import SOAP11
+from postroad.core.codecs.soap.recognition import self_describing
 from postroad.core.mediation.entities import head_of, in_order, length_of, numbers_of, part_of, parts_of
 from postroad.core.mediation.losses import disposition_lost, places_lost, spelling_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
@@ -51,7 +52,8 @@ def _root(related: Related, limits: WireLimits) -> Root:
     """The envelope, with what its entity says of it; an id that the network itself made up is none."""
     entity = related.root
     said = part_of(entity.headers(), b"", 1, limits)
-    return take_root(bytes(entity.data(limits)), limits, replace(said, id="1") if said.id == ROOT_ID else said)
+    envelope = self_describing(bytes(entity.data(limits)), entity.content_type)
+    return take_root(envelope, limits, replace(said, id="1") if said.id == ROOT_ID else said)
 
 
 def _pieces(body: bytes, parts: Sequence[Part], root: Root, related: Related) -> Pieces:
@@ -67,7 +69,7 @@ def give(message: Outgoing) -> Given:
         headers = (("SOAPAction", setting.action),) if setting.action else ()
         return Given(media_type=setting.media_type, body=setting.filled(message.parts), headers=headers)
     envelope = own_envelope(message)
-    if envelope is None and message.in_setting(Format.DIME) is None:  # a record of DIME becomes a part, whatever is in it
+    if envelope is None and message.in_setting(Format.DIME) is None:  # a record becomes a part, whatever is in it
         envelope = made_envelope(message)
     if envelope is None:
         envelope = Envelope(SOAP11, holding_together())

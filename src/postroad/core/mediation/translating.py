@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from msgspec.structs import replace
 
@@ -12,10 +11,14 @@ from postroad.core.codecs.parts import check_lists
 from postroad.core.mediation import cloudevents_format, dime_format, mime_format, soap_format, swa_format
 from postroad.core.mediation.header_fields import has_fields, read_fields
 from postroad.core.mediation.looking import Found, look
-from postroad.core.mediation.losses import wrapping_lost
-from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
-from postroad.core.model.formats import Format
-from postroad.core.model.message import Message
+from postroad.core.mediation.losses import action_lost, wrapping_lost
+from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire, outgoing
+from postroad.core.mediation.rooted import ROOTED
+from postroad.core.mediation.setting import unpacked
+from postroad.core.model.delivery import Wrapped
+from postroad.core.model.directory import Service
+from postroad.core.model.formats import PLAIN, Format
+from postroad.core.model.message import Delivered, Message
 from postroad.errors import Refused
 
 TAKE: dict[Format, Callable[[Wire, WireLimits], Taken]] = {
@@ -30,14 +33,14 @@ GIVE: dict[Format, Callable[[Outgoing], Given]] = {
     Format.SWA: swa_format.give,
     Format.DIME: dime_format.give,
     Format.MIME: mime_format.give,
-    Format.AS2: partial(mime_format.give, format=Format.AS2),  # the entity that is then signed and encrypted
+    Format.AS2: mime_format.give_entity,  # which is then signed and encrypted
     Format.CLOUDEVENTS: cloudevents_format.give,
 }
 
 
 def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
     """A message in whatever plain format it is, taken apart."""
-    found = look(wire)
+    found = look(wire, limits)
     if found.format not in TAKE:
         raise Refused("wire.unsupported", "AS2 is opened with the keys of its receiver; post it to the address for AS2")
     return with_note(TAKE[found.format](declared_as(wire, found), limits), found)
@@ -63,7 +66,7 @@ def message_of(wire: Wire, taken: Taken, limits: WireLimits = DEFAULT_LIMITS) ->
     message = Message(
         sender=fields.sender or own.sender,
         to=fields.to or own.to,
-        type=fields.type if fields.type is not Message().type else own.type,
+        type=fields.type if wire.header("postroad-type") else own.type,
         topic=fields.topic or own.topic,
         handle=fields.handle or own.handle,
         possible_duplicate=fields.possible_duplicate or own.possible_duplicate,
@@ -79,11 +82,29 @@ def message_of(wire: Wire, taken: Taken, limits: WireLimits = DEFAULT_LIMITS) ->
     return message
 
 
+def plain_format(service: Service) -> Format | None:
+    """The plain format that a service wants its messages in; None: one of the network's own forms."""
+    return Format(service.format) if service.format in PLAIN else None
+
+
+def given_in(delivered: Delivered, format: Format) -> Given:
+    """A delivery in a plain format, with the same bytes each time."""
+    setting = unpacked(delivered.setting) if isinstance(delivered, Wrapped) and delivered.setting else None
+    return give(outgoing(delivered, setting, seed_of(delivered.session, delivered.recipient_gcid)), format)
+
+
+def seed_of(session: str, recipient: str) -> bytes:
+    """From which boundaries are made: the same for all attempts at a delivery, another for each receiver."""
+    return f"{session}.{recipient}".encode()
+
+
 def give(message: Outgoing, format: Format) -> Given:
     """The message in a plain format."""
     given = GIVE[format](message)
     setting = message.setting
-    if setting is None or setting.media_type == given.media_type or given.head:
+    if setting is None:
         return given
-    lost = tuple(wrapping_lost(setting))
-    return replace(given, dropped=given.dropped + lost) if lost else given
+    lost = [] if setting.media_type == given.media_type or given.head else [*wrapping_lost(setting)]
+    if format not in ROOTED:
+        lost += action_lost(setting, format.value)
+    return replace(given, dropped=(*given.dropped, *lost)) if lost else given

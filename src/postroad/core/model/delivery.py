@@ -73,6 +73,7 @@ class Content(Struct, gc=False, frozen=True, array_like=True):
     hops: tuple[Hop, ...] = ()
     logical: tuple[Hop, ...] = ()
     returned: tuple[Returned, ...] = ()
+    setting: int = 0  # bytes behind the parts in the body: how the message was wrapped when it came
 
 
 class Queued(Struct, gc=False, kw_only=True):
@@ -136,9 +137,7 @@ class Wrapped(Delivered, gc=False, frozen=True, kw_only=True):
     """A delivery that is put into its receiver's plain format, and what that needs of how the message came."""
 
     form: str = ""  # in which it came
-    setting: bytes = (
-        b""  # how its parts were wrapped, packed; empty where that is not known, or not for the receiver to know
-    )
+    setting: bytes = b""  # how its parts were wrapped, packed; empty where that is not for the receiver to know
 
 
 class Resent(Wrapped, gc=False, frozen=True, kw_only=True):

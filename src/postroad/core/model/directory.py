@@ -176,7 +176,7 @@ class As2:
     name: str  # of the partner's station
     own_name: str  # how the partner calls us
     certificates: tuple[str, ...] = ()  # the partner's, PEM, newest first; while one is rolled over both hold
-    key_from: str = ""  # where our key and certificate lie: env:NAME or file:PATH, PEM; several pairs, newest first
+    secret_from: str = ""  # where our key and certificate lie: env:NAME or file:PATH, PEM; several pairs, newest first
     deliver_to: str = ""  # address of the service that gets what the partner sends
     sign: str = "sha256"  # with which digest; empty: not signed
     encrypt: str = "aes256-cbc"  # with which cipher; empty: not encrypted
@@ -187,6 +187,11 @@ class As2:
     must_be_signed: bool = True  # the least that is taken from the partner
     must_be_encrypted: bool = False
     receipt_urls: tuple[str, ...] = ()  # how addresses begin to which its receipts may be posted
+
+    @property
+    def stations(self) -> tuple[str, str]:
+        """Both names, by which the agreement is known; nobody else may have the same two."""
+        return self.name, self.own_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

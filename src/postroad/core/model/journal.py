@@ -29,7 +29,7 @@ class PartFacts(Struct, gc=False, frozen=True, array_like=True):
 
 
 class Came(Struct, gc=False, frozen=True, array_like=True):
-    """How a message came that was not in one of the network's own forms; what is needed to give the same bytes again lies in the body."""
+    """How a message came that was not in one of the network's own forms; what gives the same bytes again lies in the body."""
 
     setting: int = 0  # bytes between the parts and the explanation in the body: how the parts were wrapped
     notes: tuple[str, ...] = ()  # what its headers said otherwise than its bytes, and what its reader let pass
@@ -168,6 +168,7 @@ class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_fie
     status: Status | None = None  # an error of the service that its invoker absorbed
     explained: int = 0  # as in MessagePosted
     directory: int = 0  # version of the directory, where rules were tried
+    setting: int = 0  # bytes between parts and explanation: how the message had been wrapped, as far as that holds
 
 
 class DeliveriesLeased(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.leased"):
@@ -182,7 +183,10 @@ class DeliveriesLeased(Struct, gc=False, frozen=True, array_like=True, tag_field
 class DeliveriesAcknowledged(
     Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.acknowledged"
 ):
-    """The receiver has taken these deliveries over; they are final and never handed out again."""
+    """The receiver has taken these deliveries over; they are final and never handed out again.
+
+    The body, where there is one, is the receipt by which an AS2 partner has proven it, as it came.
+    """
 
     at_us: int
     by: str
@@ -213,7 +217,7 @@ class DeliveryAttempted(Struct, gc=False, frozen=True, array_like=True, tag_fiel
 
     @property
     def reason(self) -> str:
-        return f"push failed: {self.fault}"
+        return self.fault if 200 <= self.status < 300 else f"push failed: {self.fault}"
 
 
 class DeliveryTranslated(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.translated"):

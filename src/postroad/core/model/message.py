@@ -56,7 +56,7 @@ class Part(Struct, gc=False, frozen=True, kw_only=True):
     data: bytes
     expires_at_us: int = 0  # informs the receiver, never stops routing; 0 = none
     attachment: bool = False
-    headers: tuple[tuple[str, str], ...] = ()  # what else its sender said of it: Content-Disposition, Content-Language …
+    headers: tuple[tuple[str, str], ...] = ()  # what else was said of it: Content-Disposition, Content-Language …
 
 
 class Status(Struct, gc=False, frozen=True, array_like=True):

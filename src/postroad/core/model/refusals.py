@@ -43,7 +43,10 @@ REFUSALS: dict[str, Refusal] = {
     "as2.message-id-reused": Refusal(409, "Another AS2 message came under this Message-ID before"),
     "as2.unsupported-format": Refusal(415, "The AS2 message is made in a way that is not supported"),
     "as2.unsupported-mic-algorithms": Refusal(422, "The receipt is asked for with a digest that is not supported"),
-    "as2.unexpected-processing-error": Refusal(500, "The AS2 message could not be taken, through no fault of its sender"),
+    "as2.receipt-address": Refusal(403, "The receipt is asked for at an address that was not agreed on"),
+    "as2.unexpected-processing-error": Refusal(
+        500, "The AS2 message could not be taken, through no fault of its sender"
+    ),
     # admission
     "sender.mismatch": Refusal(403, "From is not the authenticated poster"),
     "sender.unknown": Refusal(403, "From does not name a service of the poster"),

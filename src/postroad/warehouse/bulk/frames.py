@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from postroad.core.codecs.detect import FORMS
 from postroad.core.model.snapshot import Directory
 from postroad.warehouse.bulk.archived import Archived, Place, Unreadable
 from postroad.warehouse.bulk.directory_text import DirectoryText, directory_from, text_of
 from postroad.warehouse.bulk.job import Batches
 from postroad.warehouse.bulk.lane import Lane, handled, schema_of
-from postroad.warehouse.bulk.reading import FORMS, Unsaid, decoded
+from postroad.warehouse.bulk.reading import Unsaid, decoded
 
 if TYPE_CHECKING:
     from pyspark import Broadcast

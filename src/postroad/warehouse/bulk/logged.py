@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from postroad.core.admission.admit import ADDRESSED
+from postroad.core.delivery.waiting import posted_content
 from postroad.core.model.journal import Context, Copy, Hop, MessagePosted, PartFacts, decode
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.routing.contexts import context_of
-from postroad.flow.posting import parts_of
+from postroad.flow.posting import parts_of, setting_in
 from postroad.warehouse.bulk.journals import opened, records
 
 POSTED = b"message.posted"
@@ -41,11 +42,7 @@ class Logged(Struct, gc=False, frozen=True):
     @property
     def setting(self) -> bytes:
         """How the message was wrapped, where it came in a plain format: what lies behind its parts."""
-        came = self.posted.came
-        if came is None or self.body is None:
-            return b""
-        begin = sum([part.size for part in self.posted.parts])
-        return self.body[begin : begin + came.setting]
+        return setting_in(posted_content(self.posted, None), self.body) if self.body is not None else b""
 
 
 class Gone(bytes):

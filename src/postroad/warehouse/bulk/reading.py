@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from postroad.core.codecs.codec import Codec
-from postroad.core.codecs.detect import is_plain_after_all, own_form
+from postroad.core.codecs.detect import form_of, message_in, own_form
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
-from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.mediation.nouns import Wire
+from postroad.core.model.message import Message
 from postroad.errors import Refused
 from postroad.flow.mediate import posting_of
 from postroad.warehouse.bulk.archive import Form, Piece, file_system
@@ -24,14 +24,12 @@ from postroad.warehouse.bulk.envelope_bodies import CutShort, envelopes_in
 from postroad.warehouse.bulk.journals import shown
 from postroad.warehouse.bulk.logged import Logged, posts
 
-FORMS: dict[str, Codec] = {"json": JSON_FORM, "soap11": SOAP11, "soap12": SOAP12, "envelope": ENVELOPE_FORM}
 HINTS = {
     ".json": "application/json",
     ".xml": "application/xml",
     ".soap": "application/soap+xml",
     ".envelope": ENVELOPES,
 }
-FORM_OF = {id(codec): form for form, codec in FORMS.items()}
 
 Items = Iterator[Archived | Unreadable]
 
@@ -60,7 +58,11 @@ def decoded(wire: bytes, codec: Codec, place: Place, unsaid: Unsaid) -> Archived
         message = codec.decode_post(wire)
     except Refused as refusal:
         return Unreadable(place, refusal.code, refusal.detail, len(wire))
-    return Archived(place, message.sender or unsaid.sender, unsaid.at_us, FORM_OF[id(codec)], len(wire), message)
+    return _archived(message, codec, place, unsaid, len(wire))
+
+
+def _archived(message: Message, codec: Codec, place: Place, unsaid: Unsaid, size: int) -> Archived:
+    return Archived(place, message.sender or unsaid.sender, unsaid.at_us, form_of(codec), size, message)
 
 
 # --- lines ------------------------------------------------------------------------------------------------------------
@@ -99,10 +101,11 @@ def _message(piece: Piece, unsaid: Unsaid) -> Items:
     hint = next((kind for ending, kind in HINTS.items() if piece.file.lower().endswith(ending)), "")
     try:
         own = own_form(hint, wire)
-        if own is None or is_plain_after_all(own.codec, wire):
+        message = message_in(own, wire)
+        if own is None or message is None:
             yield _plain(wire, place, unsaid)
         else:
-            yield decoded(wire, own.codec, place, unsaid)
+            yield _archived(message, own.codec, place, unsaid, len(wire))
     except Refused as refusal:
         yield Unreadable(place, refusal.code, refusal.detail, len(wire))
 

@@ -1,6 +1,6 @@
 """The lane that translates: one row for each message and recipient, with the bytes that the server would hand out.
 
-Kept rules: ``give`` is called as by ``flow/mediate.py``, so the bytes are the same, boundaries included. A message from a
+Kept rules: ``give`` is called as for a delivery, so the bytes are the same, boundaries included. A message from a
 file has neither session nor recipient; it gives one row, whose boundaries are made of its place in the archive.
 """
 
@@ -12,12 +12,12 @@ from typing import ClassVar
 
 import pyarrow as pa
 
+from postroad.core.mediation.losses import LOSSY
 from postroad.core.mediation.nouns import Given, Outgoing
 from postroad.core.mediation.setting import unpacked
-from postroad.core.mediation.translating import give
+from postroad.core.mediation.translating import give, seed_of
 from postroad.core.model.formats import Format
 from postroad.core.model.snapshot import Directory
-from postroad.flow.mediate import LOSSY, seed_of
 from postroad.warehouse.bulk.archived import Archived
 from postroad.warehouse.bulk.lane import Done, Work
 

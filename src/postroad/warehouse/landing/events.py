@@ -131,7 +131,7 @@ def _invocation(seq: int, entry: InvocationReturned, body_length: int) -> Rows:
     yield (
         *(seq, 0, "copy", entry.at_us, entry.session, entry.transaction, entry.message, entry.copy, entry.hop),
         *(delivery_number(seq, 0), journey, entry.by, entry.next, entry.delivery, entry.size),
-        *(body_length - entry.explained, len(entry.parts), entry.expires_at_us or None),
+        *(body_length - entry.explained - entry.setting, len(entry.parts), entry.expires_at_us or None),
         *(_route(entry.hops), _route(entry.logical), entry.hops[-1].service if entry.hops else None),
         entry.directory or None,
         *((entry.status.code, entry.status.text) if entry.status is not None else (None, None)),

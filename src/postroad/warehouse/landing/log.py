@@ -76,7 +76,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("named", pa.string(), "recipient as the poster wrote it; of a refused post all of them"),
     Column("type", pa.string(), "request, response, notification, acknowledgement or cancel"),
     Column("topic", pa.string(), "topic of the message"),
-    Column("form", pa.string(), "wire form: json, soap11, soap12, envelope, soap, swa, dime, mime, as2, cloudevents"),
+    Column("form", pa.string(), "wire form, or in its place bulk, push, network, python"),
     Column("handle", pa.string(), "the sender's own name for the message"),
     Column("possible_duplicate", pa.bool_(), "the poster's flag"),
     Column("size", pa.int64(), "bytes on the wire"),

@@ -31,9 +31,8 @@ def read(*pieces: bytes, limit: int = 1000) -> AnswerReader:
 def test_an_answer_may_be_cut_anywhere(cuts: list[int]) -> None:
     edges = sorted({0, *cuts, len(WHOLE)})
     reader = read(*[WHOLE[start:end] for start, end in pairwise(edges)])
-    assert reader.answer == Answer(
-        status=200, headers={"content-type": "a/b", "transfer-encoding": "chunked"}, body=b"abcdefg"
-    )
+    headers = {"content-type": "a/b", "transfer-encoding": "chunked"}
+    assert reader.answer == Answer(status=200, headers=headers, fields=tuple(headers.items()), body=b"abcdefg")
     assert reader.reusable
 
 
@@ -56,6 +55,13 @@ def test_headers_of_interim_answers_are_not_those_of_the_answer() -> None:
     answer = read(HINTED).answer
     assert answer is not None
     assert answer.headers == {"content-length": "0"}
+
+
+@pytest.mark.req("T1")
+def test_a_list_may_be_said_in_several_fields() -> None:
+    answer = read(b"HTTP/1.1 204 No\r\nPostroad-Property: a=1\r\nDate: now\r\nPostroad-Property: b=2\r\n\r\n").answer
+    assert answer is not None
+    assert answer.fields == (("postroad-property", "a=1"), ("date", "now"), ("postroad-property", "b=2"))
 
 
 @pytest.mark.parametrize("length", [999, 1000, 1001])

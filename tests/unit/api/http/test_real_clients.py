@@ -31,7 +31,7 @@ def test_httpx2(served: Served) -> None:
 
 
 def test_http_client(served: Served) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=30)
     for number in range(3):
         connection.request("POST", f"/m?n={number}", body=b"body", headers={"Content-Type": "text/plain"})
         response = connection.getresponse()

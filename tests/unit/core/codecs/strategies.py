@@ -64,6 +64,14 @@ PROPERTIES = st.lists(
     unique_by=lambda p: p.name,
 ).map(tuple)
 STATUSES = st.none() | st.builds(Status, TEXTS, TEXTS)
+HEADERS = st.lists(
+    st.tuples(
+        st.sampled_from(["Content-Disposition", "Content-Language", "X-Colour", "X-*'%~"]),
+        TEXTS.filter(str.isprintable),
+    ),
+    max_size=2,
+    unique_by=lambda header: header[0],
+).map(tuple)
 PARTS = st.lists(
     st.builds(
         Part,
@@ -72,6 +80,7 @@ PARTS = st.lists(
         data=DOCUMENTS | st.binary(max_size=40),
         expires_at_us=TIMES,
         attachment=st.booleans(),
+        headers=HEADERS,
     ),
     max_size=3,
     unique_by=lambda p: p.id,
@@ -83,6 +92,7 @@ SIMPLE_PARTS = st.builds(
     data=DOCUMENTS,
     expires_at_us=st.just(0),
     attachment=st.just(False),
+    headers=st.just(()),
 ).map(lambda part: (part,))
 
 MESSAGES = st.builds(

@@ -254,3 +254,11 @@ def test_steps_grow_no_faster_than_the_input(kind: str) -> None:
     decode, make = SIZED[kind]
     small, large = make(2000), make(4000)
     assert steps(lambda: decode(large)) <= 2.2 * steps(lambda: decode(small)) + 50
+
+
+@pytest.mark.req("Z2")
+def test_parts_are_counted_before_their_names_are_compared() -> None:
+    documents = b",".join([b'{"text":"a","text":"a"}'] * 101)
+    with pytest.raises(Refused) as refused:
+        JSON_FORM.decode_post(b'{"to":["A/B"],"documents":[%b]}' % documents)
+    assert refused.value.code == "wire.too-complex", "comparing names takes long, and many make it so"

@@ -21,7 +21,7 @@ AS2 = {
     "name": "ACME",
     "ownName": "My Biz",
     "certificates": [CERTIFICATE, OLDER],
-    "keyFrom": "file:as2.pem",
+    "secretFrom": "file:as2.pem",
     "deliverTo": "Aster/Orders",
 }
 BARE = {"sign": "", "encrypt": "", "mdnSigned": False, "mustBeSigned": False}
@@ -48,12 +48,12 @@ def test_an_agreement_is_written_and_read_again_with_every_field() -> None:
     [
         ({"as2": None}, "belong together"),
         ({"format": "mime"}, "belong together"),
-        ({"delivery": "poll"}, "is pushed to"),
+        ({"delivery": "poll", "push": None}, "is pushed to"),
         ({"as2": AS2 | {"certificates": ["no certificate"]}}, "one certificate in PEM"),
         ({"as2": AS2 | {"certificates": [CERTIFICATE, CERTIFICATE]}}, "certificates"),
         ({"as2": AS2 | {"certificates": []}}, "need the partner's certificate"),
-        ({"as2": AS2 | {"keyFrom": ""}}, "need keyFrom"),
-        ({"as2": AS2 | {"keyFrom": "-----BEGIN PRIVATE KEY-----"}}, "keyFrom"),
+        ({"as2": AS2 | {"secretFrom": ""}}, "need secretFrom"),
+        ({"as2": AS2 | {"secretFrom": "-----BEGIN PRIVATE KEY-----"}}, "secretFrom"),
         ({"as2": AS2 | {"name": "ACME\r\nX: y"}}, "name"),
         ({"as2": AS2 | {"ownName": ""}}, "ownName"),
         ({"as2": AS2 | {"sign": "md5"}}, "sha256"),
@@ -67,10 +67,16 @@ def test_what_could_never_work_is_refused(changes: dict[str, Any], says: str) ->
         service(**changes)
 
 
+def test_a_partner_that_is_not_pushed_to_any_more_can_be_exported_and_applied() -> None:
+    """As after a 410: its messages wait until its owner has set another address."""
+    written = profile_of(service(delivery="poll"))
+    assert ServiceProfile.model_validate(written).delivery == "poll"
+
+
 def test_without_any_security_neither_key_nor_certificate_is_needed() -> None:
     made = service(as2=BARE | {"name": "ACME", "ownName": "My Biz"})
     assert made.as2 is not None
-    assert (made.as2.certificates, made.as2.key_from) == ((), "")
+    assert (made.as2.certificates, made.as2.secret_from) == ((), "")
 
 
 def document(**organizations: dict[str, Any]) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from postroad.core.codecs.detect import FORMS
 from postroad.core.configuration.profile import PushProfile, ServiceProfile, WindowProfile
 from postroad.core.mediation.translating import GIVE
 from postroad.core.model.formats import Format
-from postroad.flow.push_request import FORMS
 
 HTTPS = {"url": "https://aster.example/in"}
 HTTP = {"url": "http://aster.example/in"}

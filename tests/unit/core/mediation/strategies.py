@@ -26,13 +26,15 @@ TYPES = st.sampled_from(
         "application/xml", "text/xml", "text/xml; charset=utf-8", "text/xml; charset=iso-8859-1", "application/x+xml",
         "application/json", "text/plain", "application/octet-stream", "image/x; name=\"a;b\"", "odd", "text/plain; name=é漢",
         "text/plain;\n charset=x", "application/xml; profile=z", "application/vnd.postroad.parts+json",
+        "multipart/signed; boundary=b", "message/rfc822",
     ]
 )  # fmt: skip
 DOCUMENTS = st.sampled_from(
     [
         b"<po/>", b"<po xmlns='urn:po'><line n=\"1\">x</line></po>" + b" " * 80, b"<?xml version='1.0'?><po/>", b"<po", b"",
         b'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\r\n<po>' + b"y" * 100 + b"</po>\n", b"\xef\xbb\xbf<po/>",
-        b'<?xml version="1.0" encoding="iso-8859-1"?><po>\xe9</po>', b"<!DOCTYPE po []><po/>", b"<pr:Post xmlns:pr='urn:postroad:message:1'/>",
+        b'<?xml version="1.0" encoding="iso-8859-1"?><po>\xe9</po>', b"<!DOCTYPE po []><po/>",
+        b"<pr:Post xmlns:pr='urn:postroad:message:1'/>",
         b"<s:Fault xmlns:s='http://schemas.xmlsoap.org/soap/envelope/'/>", b'{"a": [1.50]}', b"ISA*00*", b"\x00\xff" * 50,
         b"\r\n--b\r\n", b"--", b"a: b\r\n\r\nc", b"\r", b"\n" * 70, b"Content-Type: x\r\n\r\n", b"x" * 200,
     ]

@@ -23,6 +23,7 @@ ANSWERS: Mapping[str, Disposition] = {
     "as2.unsupported-format": failure("unsupported format"),
     "as2.unsupported-mic-algorithms": failure("unsupported MIC-algorithms"),
     "as2.malformed": UNEXPECTED,
+    "as2.receipt-address": UNEXPECTED,
     "as2.unexpected-processing-error": UNEXPECTED,
     "wire.unsupported": failure("unsupported format"),
 }

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from postroad.core.codecs.as2.partners import Station
+from postroad.core.codecs.as2.pkcs7_content import pkcs7_in
 from postroad.core.codecs.as2.signed import read_signed
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import Verified, content_kind, decompress, decrypt, verify
@@ -65,7 +66,7 @@ class Peeling:
         if media_type not in _PKCS7:
             return ""
         try:
-            kind = content_kind(entity.data(self.limits))
+            kind = content_kind(pkcs7_in(entity, self.limits))
         except Refused as fault:
             _refuse_as(fault, "as2.malformed")
         return _LAYERS.get(kind) or _unknown(kind)
@@ -77,7 +78,7 @@ class Peeling:
 
     def _decrypted(self, entity: Entity) -> Entity:
         try:
-            return entity_in(decrypt(entity.data(self.limits), self.own.identities), self.limits)
+            return entity_in(decrypt(pkcs7_in(entity, self.limits), self.own.identities), self.limits)
         except Refused as fault:
             if fault.code == "cms.unsupported":
                 raise Refused("as2.unsupported-format", fault.detail) from None
@@ -85,7 +86,7 @@ class Peeling:
 
     def _decompressed(self, entity: Entity) -> Entity:
         try:
-            return entity_in(decompress(entity.data(self.limits), self.limits), self.limits)
+            return entity_in(decompress(pkcs7_in(entity, self.limits), self.limits), self.limits)
         except Refused as fault:
             _refuse_as(fault, "as2.decompression-failed")
 
@@ -101,7 +102,7 @@ class Peeling:
 
     def _signed_content(self, entity: Entity) -> tuple[Entity, Verified]:
         if media_type_of(entity.content_type) in _PKCS7:  # the content is inside of the signature
-            verified = verify(entity.data(self.limits), None, self.partner.certificates)
+            verified = verify(pkcs7_in(entity, self.limits), None, self.partner.certificates)
             return entity_in(verified.content or b"", self.limits), verified
         multipart = read_multipart(entity.content_type, entity.body, self.limits)
         if ENCRYPTED in self.layers and bytes(multipart.epilogue).strip():

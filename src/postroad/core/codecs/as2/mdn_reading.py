@@ -16,12 +16,13 @@ from postroad.core.codecs.as2.dispositions import Disposition, read_disposition
 from postroad.core.codecs.as2.headers import Headers, field_of, fields_of
 from postroad.core.codecs.as2.mic import Mic, read_mic
 from postroad.core.codecs.as2.names import unquoted
+from postroad.core.codecs.as2.notification import read_notification
 from postroad.core.codecs.as2.partners import Station
 from postroad.core.codecs.as2.signed import read_signed
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
-from postroad.core.codecs.mime import Entity, Multipart, parameter, read_entity, read_multipart, read_parameters
+from postroad.core.codecs.mime import Entity, Multipart, parameter, read_multipart, read_parameters
 from postroad.errors import Refused
 
 _TEXT_BYTES = 4096
@@ -94,9 +95,9 @@ def _read_report(
         sender=_name(headers, "as2-from"),
         recipient=_name(headers, "as2-to"),
         message_id=field_of(headers, "message-id"),
-        original_message_id=notification.header("original-message-id").strip(),
-        disposition=read_disposition(notification.header("disposition")),
-        mic=read_mic(notification.header("received-content-mic")),
+        original_message_id=notification.get("original-message-id", ""),
+        disposition=read_disposition(notification.get("disposition", "")),
+        mic=read_mic(notification.get("received-content-mic", "")),
         signature=signature,
         fault=fault,
         signer=signer,
@@ -109,12 +110,11 @@ def _name(headers: Headers, field: str) -> str:
     return unquoted(value) if value else ""
 
 
-def _notification(report: Multipart, limits: WireLimits) -> Entity:
-    """The fields for programs: lines like a header's, which the part has as its content."""
+def _notification(report: Multipart, limits: WireLimits) -> dict[str, str]:
+    """The fields for programs, which that part has as its content."""
     for part in report.parts:
         if media_type_of(part.content_type) == _NOTIFICATION:
-            fields = bytes(part.data(limits)).strip(b" \t\r\n")
-            return read_entity(fields + b"\r\n\r\n", limits)
+            return read_notification(part.data(limits))
     raise Refused("as2.malformed", f"The receipt has no part of the type {_NOTIFICATION}")
 
 
@@ -122,4 +122,7 @@ def _text(report: Multipart, limits: WireLimits) -> str:
     first = report.parts[0]
     if media_type_of(first.content_type) not in ("", "text/plain"):
         return ""
-    return bytes(first.data(limits)[:_TEXT_BYTES]).decode("utf-8", "replace").strip()
+    try:
+        return bytes(first.data(limits)[:_TEXT_BYTES]).decode("utf-8", "replace").strip()
+    except Refused:
+        return ""  # nothing depends on what people are told

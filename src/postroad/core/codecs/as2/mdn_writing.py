@@ -12,11 +12,11 @@ from datetime import datetime
 from postroad.core.codecs.as2.dispositions import Disposition
 from postroad.core.codecs.as2.headers import checked_message_id, date_value
 from postroad.core.codecs.as2.heading import Heading
-from postroad.core.codecs.as2.mic import Mic
+from postroad.core.codecs.as2.mic import Mic, mic_over
 from postroad.core.codecs.as2.names import quoted
 from postroad.core.codecs.as2.outgoing import VERSION, Fields
 from postroad.core.codecs.as2.partners import Station
-from postroad.core.codecs.as2.signed import write_signed
+from postroad.core.codecs.as2.signed import CRLF, write_signed
 from postroad.core.codecs.mime import fresh_boundary, write_head, write_multipart
 
 REPORTING_UA = "postroad"
@@ -48,10 +48,8 @@ def build_mdn(
     content_type, body = _report(heading, disposition, mic, boundary_seed)
     if heading.wish.signed:
         head = write_head([("Content-Type", content_type)])
-        digest = heading.wish.digest or (mic.algorithm if mic else "sha256")
-        content_type, pieces = write_signed(
-            head, body, own.signer, digest=digest, at=at, seed=b"signed " + boundary_seed
-        )
+        signed = mic_over((head, CRLF, body), heading.wish.digest or (mic.algorithm if mic else "sha256"))
+        content_type, pieces = write_signed(head, body, own.signer, signed, at=at, seed=b"signed " + boundary_seed)
         body = b"".join(pieces)
     headers = (
         ("AS2-Version", VERSION),

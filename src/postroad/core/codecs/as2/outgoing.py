@@ -21,7 +21,7 @@ from postroad.core.codecs.as2.wishes import options_value
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import compress, encrypt
 from postroad.core.codecs.mime import read_entity, write_head
-from postroad.errors import Refused
+from postroad.errors import Misconfigured, Refused
 
 VERSION = "1.2"
 Fields = tuple[tuple[str, str], ...]
@@ -130,7 +130,7 @@ def _signed(document: _Content, own: Station, agreement: Agreement, at: datetime
     if agreement.sign:
         mic = mic_over(content.raw, agreement.sign)
         content_type, pieces = write_signed(
-            content.head, content.body, own.signer, digest=agreement.sign, at=at, seed=seed, pss=agreement.pss
+            content.head, content.body, own.signer, mic, at=at, seed=seed, pss=agreement.pss
         )
         content = _Content(write_head([("Content-Type", content_type)]), b"".join(pieces))
     elif agreement.compress or agreement.encrypt:
@@ -153,5 +153,9 @@ def _wish(own: Station, agreement: Agreement) -> list[tuple[str, str]]:
     if agreement.mdn_signed:
         wish.append(("Disposition-Notification-Options", options_value(agreement.mic_digest)))
     if agreement.mdn == "async":
+        if not url:
+            raise Misconfigured(
+                [f"{own.name!r} asks for receipts later and does not say where to post them; give the address"]
+            )
         wish.append(("Receipt-Delivery-Option", url))
     return wish

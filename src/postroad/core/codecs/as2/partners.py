@@ -23,9 +23,7 @@ class Station:
     name: str  # bare, without quotation marks
     identities: tuple[Identity, ...] = ()
     certificates: tuple[Certificate, ...] = ()
-    encryption_certificates: tuple[
-        Certificate, ...
-    ] = ()  # where a partner has others for encryption than for signatures
+    encryption_certificates: tuple[Certificate, ...] = ()  # where a partner has others than for signatures
 
     @property
     def signer(self) -> Identity:

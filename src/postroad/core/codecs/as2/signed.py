@@ -7,14 +7,13 @@ gateway may have changed are tried the other way, and then what verifies is what
 from __future__ import annotations
 
 import re
-from binascii import Error as NotBase64
-from binascii import a2b_base64
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from cryptography.x509 import Certificate
 
-from postroad.core.codecs.as2.mic import micalg
+from postroad.core.codecs.as2.mic import Mic, micalg
+from postroad.core.codecs.as2.pkcs7_content import pkcs7_in
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import Identity, Verified, sign, verify
 from postroad.core.codecs.limits import WireLimits
@@ -32,7 +31,6 @@ from postroad.errors import Refused
 
 CRLF = b"\r\n"
 _BARE_LF = re.compile(rb"(?<!\r)\n")
-_SEQUENCE = 0x30  # what every DER or BER signature begins with, and no base64 of one does
 _MULTIPART = 'multipart/signed; protocol="application/pkcs7-signature"'
 _SIGNATURES = ("application/pkcs7-signature", "application/x-pkcs7-signature")
 _SIGNATURE_HEAD = write_head((
@@ -43,12 +41,14 @@ _SIGNATURE_HEAD = write_head((
 
 
 def write_signed(
-    head: bytes, body: Buffer, signer: Identity, *, digest: str, at: datetime, seed: bytes, pss: bool = False
+    head: bytes, body: Buffer, signer: Identity, mic: Mic, *, at: datetime, seed: bytes, pss: bool = False
 ) -> tuple[str, list[Buffer]]:
-    """An entity signed: the Content-Type that goes with it, and the body in pieces."""
-    signature = sign((head, CRLF, body), (signer,), digest=digest, signed_at=at, pss=pss)
+    """An entity signed: the Content-Type that goes with it, and the body in pieces. ``mic`` is over head, CRLF and body."""
+    signature = sign(
+        (head, CRLF, body), (signer,), digest=mic.algorithm, content_digest=mic.digest, signed_at=at, pss=pss
+    )
     boundary = fresh_boundary((head, body), seed)
-    content_type = f'{_MULTIPART}; micalg={micalg(digest)}; boundary="{boundary.decode()}"'
+    content_type = f'{_MULTIPART}; micalg={micalg(mic.algorithm)}; boundary="{boundary.decode()}"'
     return content_type, write_multipart(((head, body), (_SIGNATURE_HEAD, encoded(signature, "base64"))), boundary)
 
 
@@ -72,26 +72,15 @@ def _signed_parts(multipart: Multipart, limits: WireLimits) -> tuple[Entity, Buf
     if len(multipart.parts) != 2 or media_type_of(multipart.parts[1].content_type) not in _SIGNATURES:
         raise Refused("as2.malformed", "A signed message has two parts, and the second one is its pkcs7-signature")
     entity, signature = multipart.parts
-    return entity, _without_base64(signature.data(limits))
-
-
-def _without_base64(signature: Buffer) -> Buffer:
-    """Some products encode the signature and do not say so."""
-    if not signature or signature[0] == _SEQUENCE:
-        return signature
-    try:
-        return a2b_base64(signature)
-    except NotBase64:
-        return signature
+    return entity, pkcs7_in(signature, limits)
 
 
 def _candidates(entity: Entity) -> Iterator[Buffer]:
     """The bytes that may have been signed: as they came; with CRLF in the header; with CRLF everywhere."""
     yield entity.raw
-    head = _BARE_LF.sub(CRLF, entity.head)
-    first = b"".join((head, CRLF, entity.body))
-    if first != entity.raw:
-        yield first
-    everywhere = _BARE_LF.sub(CRLF, first)
-    if everywhere != first:
+    with_head = b"".join((_BARE_LF.sub(CRLF, entity.head), CRLF, entity.body))
+    if len(with_head) != len(entity.raw):
+        yield with_head
+    everywhere = _BARE_LF.sub(CRLF, with_head)
+    if len(everywhere) != len(with_head):
         yield everywhere

@@ -19,6 +19,7 @@ from postroad.core.codecs.limits import WireLimits
 
 _Shape = TypeVar("_Shape")
 
+OTHERS_MOST = 10  # members of an event that are no extensions
 _OBJECT = msgspec.json.Decoder(dict[str, Raw])
 _ARRAY = msgspec.json.Decoder(list[Raw])
 _NAME = msgspec.json.Decoder(str)
@@ -28,6 +29,8 @@ _BEFORE_VALUE = re.compile(rb'\s*[{,]\s*("[^"\\]*+(?:\\.[^"\\]*+)*+")\s*:\s*', r
 def object_members(body: bytes, pointer: str, limits: WireLimits) -> dict[str, Raw]:
     """The members of an object, in order; a name that comes twice is refused."""
     members = _decoded(body, _OBJECT, pointer, limits)
+    if len(members) > (most := limits.properties + OTHERS_MOST):
+        raise too_complex(f"the event has {len(members)} members; at most {most} are allowed", pointer)
     _check_names(body, members, pointer)
     return members
 

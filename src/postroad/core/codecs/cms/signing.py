@@ -37,12 +37,16 @@ def sign(
     detached: bool = True,
     signed_at: datetime | None,
     pss: bool = False,
+    content_digest: bytes = b"",
 ) -> bytes:
-    """A SignedData message in DER with every signer's certificate and chain. ``pss`` concerns RSA keys only."""
+    """A SignedData message in DER with every signer's certificate and chain. ``pss`` concerns RSA keys only.
+
+    ``content_digest`` spares a caller who has counted the content's digest already from its being counted again.
+    """
     if not signers:
         raise ValueError("a message without signers proves nothing")
     chosen = digest_named(digest)
-    attributes = _attributes(chosen.of(content), signed_at)
+    attributes = _attributes(content_digest or chosen.of(content), signed_at)
     signer_infos = [_signer_info(signer, chosen, attributes, pss=pss) for signer in signers]
     encapsulated: list[Buffer] = [] if detached else enclosed(tagged(0), enclosed(OCTET_STRING, content))
     return closed(

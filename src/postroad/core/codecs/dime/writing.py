@@ -24,6 +24,7 @@ from postroad.errors import Refused
 
 CHUNK_BYTES = 1 << 20
 _PADDING = (b"", b"\0\0\0", b"\0\0", b"\0")
+_TYPED = (TypeFormat.MEDIA_TYPE, TypeFormat.URI)
 _NOTHING = Record(type_format=TypeFormat.NONE, type="", id="", data=b"")
 
 
@@ -37,9 +38,10 @@ def write_dime(records: Iterable[Record], chunk_bytes: int = CHUNK_BYTES) -> lis
     every = tuple(records) or (_NOTHING,)
     pieces: list[Buffer] = []
     last = len(every) - 1
+    most = padded(chunk_bytes)
     for number, record in enumerate(every):
         place = (FIRST if number == 0 else 0) | (LAST if number == last else 0)
-        _write_record(pieces, record, place, padded(chunk_bytes))
+        _write_record(pieces, record, place, most)
     return pieces
 
 
@@ -48,11 +50,11 @@ def _write_record(pieces: list[Buffer], record: Record, place: int, chunk_bytes:
     type_format, type_ = _type_of(record)
     id_ = _name(record.id, "id")
     names = id_ + _PADDING[len(id_) & 3] + type_ + _PADDING[len(type_) & 3]
-    lengths = (len(id_), len(type_))
     if size <= chunk_bytes:
-        head = HEADER.pack(VERSION << 3 | place, type_format << 4, 0, *lengths, size)
-        pieces += [head + names, record.data, _PADDING[size & 3]]
+        head = HEADER.pack(VERSION << 3 | place, type_format << 4, 0, len(id_), len(type_), size)
+        pieces += (head + names, record.data, _PADDING[size & 3])
         return
+    lengths = (len(id_), len(type_))
     for flags, chunk in _chunks(record.data, place, chunk_bytes):
         head = HEADER.pack(VERSION << 3 | flags, type_format << 4, 0, *lengths, len(chunk))
         pieces += [head + names, chunk, _PADDING[len(chunk) & 3]]
@@ -70,11 +72,12 @@ def _chunks(data: Buffer, place: int, chunk_bytes: int) -> Iterator[tuple[int, m
 
 def _type_of(record: Record) -> tuple[TypeFormat, bytes]:
     """The type as the format has it: only media types and URIs are written, and a type that is not there is unknown."""
-    if record.type_format is TypeFormat.UNCHANGED or (record.type_format is TypeFormat.NONE and record.data):
-        raise ValueError(f"a payload of {len(record.data)} bytes cannot have the type format {record.type_format.name}")
-    if record.type_format not in (TypeFormat.MEDIA_TYPE, TypeFormat.URI):
-        return record.type_format, b""
-    return (record.type_format, _name(record.type, "type")) if record.type else (TypeFormat.UNKNOWN, b"")
+    type_format = record.type_format
+    if type_format in _TYPED:
+        return (type_format, _name(record.type, "type")) if record.type else (TypeFormat.UNKNOWN, b"")
+    if type_format is TypeFormat.UNCHANGED or (type_format is TypeFormat.NONE and record.data):
+        raise ValueError(f"a payload of {len(record.data)} bytes cannot have the type format {type_format.name}")
+    return type_format, b""
 
 
 def _name(text: str, what: str) -> bytes:

@@ -18,11 +18,13 @@ Fields = tuple[tuple[str, str], ...]
 
 LF_LINES = "lines end in LF alone"
 SPACED_NAME = "there is space between the name of a header and its colon"
+TWICE = "a part says its type, its id or its transfer encoding twice; the first counts"
 
 _VALUE = r"[^\x00-\x08\x0a-\x1f\x7f]*+"
 _FIELD = re.compile(rf"^([!-9;-~]++)[ \t]*+:[ \t]*+({_VALUE})\r?(?:\n|\Z)", re.MULTILINE)
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
 _SPACED_NAME = re.compile(rb"^[!-9;-~]++[ \t]++:", re.MULTILINE)
+_ONCE = ("content-type", "content-id", "content-transfer-encoding")
 _NAME = re.compile(r"[!-9;-~]+")
 _WRITTEN = re.compile(_VALUE)
 
@@ -48,8 +50,11 @@ def _not_a_field(text: str) -> Refused:
 
 
 def tolerated_in(head: bytes) -> tuple[str, ...]:
-    """What a good header block has that it should not have."""
+    """What a block that could be read has and should not have."""
     notes = []
+    names = [name.lower() for name, _ in read_fields(head)]
+    if any(names.count(name) > 1 for name in _ONCE):
+        notes.append(TWICE)
     if head.count(b"\n") != head.count(b"\r\n"):
         notes.append(LF_LINES)
     if _SPACED_NAME.search(head):

@@ -8,7 +8,7 @@ said in ``tolerated``. A part that is a multipart itself stays one part; read it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -22,7 +22,6 @@ from postroad.core.codecs.mime.multipart_type import MultipartType, read_multipa
 
 NO_PART = "two boundary lines have no part between them"
 
-_CR = 13
 _REST_OF_LINE = re.compile(rb"(--)?+[ \t]*+(?:\r\n|(\n)|\r?\Z)")
 
 
@@ -43,45 +42,51 @@ def multipart_of(kind: MultipartType, body: Buffer, limits: WireLimits) -> Multi
     check_size(body, limits)
     source = whole_bytes(body)
     view = memoryview(source)
-    notes: list[str] = []
+    lines, notes = _boundary_lines(source, kind.boundary, limits.mime_parts)
     parts: list[Entity] = []
-    lines = _boundary_lines(source, b"\n--" + kind.boundary, notes)
-    preamble_ends, start = next(lines)
-    for number, (stop, ends) in enumerate(lines):
-        if number == limits.mime_parts:
-            raise too_complex(f"a multipart has at most {number} parts; another one begins at byte {start}")
+    for (_, start), (stop, _) in pairwise(lines):
         if start <= stop:
             part = entity_between(source, view, start, stop, limits)
-            notes += part.tolerated
             parts.append(part)
+            notes += part.tolerated
         else:
             notes.append(NO_PART)
-        start = ends
     if not parts:
         raise malformed("a multipart body has at least one part between its boundaries")
     tolerated = tuple(dict.fromkeys(notes)) if notes else ()
-    return Multipart(kind.boundary, tuple(parts), view[:preamble_ends], view[start:], tolerated)
+    return Multipart(kind.boundary, tuple(parts), view[: lines[0][0]], view[lines[-1][1] :], tolerated)
 
 
-def _boundary_lines(source: bytes, needle: bytes, notes: list[str]) -> Iterator[tuple[int, int]]:
+def _boundary_lines(source: bytes, boundary: bytes, most_parts: int) -> tuple[list[tuple[int, int]], list[str]]:
     """Each boundary line up to the closing one: where what stands before it ends, and what stands behind it begins.
 
-    A boundary (``needle`` is one with LF before it) begins the body or a line, and white space at most comes behind it.
+    A boundary begins the body or a line, and white space at most comes behind it. Also answers what was tolerated.
     """
-    at = -1 if source.startswith(needle[1:]) else source.find(needle)
-    if at < 0 and not source.startswith(needle[1:]):
-        raise malformed("the boundary that Content-Type names does not come in the body")
+    lines: list[tuple[int, int]] = []
+    notes: list[str] = []
+    needle = b"\n--" + boundary
+    size = len(needle)
+    at = -1 if source.startswith(needle[1:]) else _first(source, needle)
     while True:
-        behind = at + len(needle)
-        if source[behind : behind + 2] == b"\r\n" == source[at - 1 : at + 1]:
-            yield at - 1, behind + 2
+        behind = at + size
+        if source[behind : behind + 2] == b"\r\n" and (at < 0 or source[at - 1 : at + 1] == b"\r\n"):
+            lines.append((at - 1 if at > 0 else 0, behind + 2))
         elif rest := _REST_OF_LINE.match(source, behind):
-            with_cr = at > 0 and source[at - 1] == _CR
+            with_cr = source[at - 1 : at + 1] == b"\r\n"
+            lines.append((max(at - with_cr, 0), rest.end()))
             if rest[2] or not (with_cr or at < 0):
                 notes.append(LF_LINES)
-            yield max(at - with_cr, 0), rest.end()
             if rest[1]:
-                return
+                return lines, notes
+        if len(lines) > most_parts:
+            raise too_complex(f"a multipart has at most {most_parts} parts; another one begins at byte {behind}")
         at = source.find(needle, behind)
         if at < 0:
             raise malformed(f"no closing boundary comes after byte {behind} of the body; it may have been cut off")
+
+
+def _first(source: bytes, needle: bytes) -> int:
+    at = source.find(needle)
+    if at < 0:
+        raise malformed("the boundary that Content-Type names does not come in the body")
+    return at

@@ -12,14 +12,17 @@ from msgspec import Struct
 from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.media import media_type_of
+from postroad.core.codecs.mime.ids import bare_id
 from postroad.core.codecs.mime.parameters import parameter, read_parameters
 from postroad.errors import Refused
 
-# As nearly everybody writes it: every parameter once, nothing escaped, boundary and start in quotes.
+# As nearly everybody writes it: every parameter once, nothing escaped, boundary and start in quotes, the id in brackets.
 _PLAIN = re.compile(
-    r'multipart/([!-:<-~]++)(?:;[ \t]*+(?:(?(2)(?!)|boundary="([!#-\[\]-~]{1,200}+)")|(?(3)(?!)|start="([^"\\]*+)")'
-    r'|(?!boundary|start["=\s])[^\s=;"]++=(?:"[^"\\]*+"|[^\s;"\\]++)))*+',
-    re.IGNORECASE,
+    r"(?i:multipart)/([!-:<-~]++)(?:;[ \t]*+(?:"
+    r'(?(2)(?!)|(?i:boundary)="([!#-\[\]-~]{1,200}+)")'
+    r'|(?(3)(?!)|(?i:start)="<([^\s"\\<>]++)>")'
+    r'|(?!(?i:boundary|start["=\s]))[^\s=;"]++=(?:"[^"\\]*+"|[^\s;"\\]++)'
+    r"))*+"
 )
 _BOUNDARY = re.compile(r"[ -~]{0,199}[!-~]")
 _SHORTEST_PARAMETER = 4  # characters: ;a=b
@@ -28,7 +31,7 @@ _SHORTEST_PARAMETER = 4  # characters: ;a=b
 class MultipartType(Struct, frozen=True):
     subtype: str
     boundary: bytes
-    start: str = ""  # the root's Content-ID as it is written here; "" when none is named
+    start: str = ""  # the root's Content-ID without its angle brackets; "" when none is named
 
 
 def read_multipart_type(content_type: str, limits: WireLimits) -> MultipartType:
@@ -51,4 +54,4 @@ def read_any_multipart_type(content_type: str, limits: WireLimits) -> MultipartT
     boundary = "".join(boundaries)
     if not _BOUNDARY.fullmatch(boundary):
         raise malformed('a multipart Content-Type names its boundary: multipart/related; boundary="…"')
-    return MultipartType(subtype, boundary.encode(), parameter(parameters, "start"))
+    return MultipartType(subtype, boundary.encode(), bare_id(parameter(parameters, "start")))

@@ -15,19 +15,22 @@ from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.mime.entity import Entity
-from postroad.core.codecs.mime.ids import bare_id
 from postroad.core.codecs.mime.multipart import Multipart, multipart_of
 from postroad.core.codecs.mime.multipart_type import read_multipart_type
 from postroad.core.codecs.mime.xop import is_xop
 from postroad.errors import Refused
 
 
-class Related(Struct, frozen=True):
+class Related(Struct, frozen=True, eq=False):
     root: Entity
     others: tuple[Entity, ...]  # in the order in which they came
     start: str  # the id that Content-Type names as the root's, without <>; "" when it names none
-    is_xop: bool
     multipart: Multipart
+
+    @property
+    def is_xop(self) -> bool:
+        """Whether the root includes other parts (MTOM)."""
+        return is_xop(self.root.content_type)
 
 
 def read_related(content_type: str, body: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> Related:
@@ -37,16 +40,14 @@ def read_related(content_type: str, body: Buffer, limits: WireLimits = DEFAULT_L
     multipart = multipart_of(kind, body, limits)
     parts = multipart.parts
     ids = [part.content_id for part in parts]
-    _check_unique(ids)
-    start = bare_id(kind.start)
-    place = _place_of(start, ids) if start else 0
-    root = parts[place]
-    return Related(root, parts[:place] + parts[place + 1 :], start, is_xop(root.content_type), multipart)
+    if len(set(ids)) < len(ids):
+        _check_unique(ids)
+    place = _place_of(kind.start, ids) if kind.start else 0
+    return Related(parts[place], parts[:place] + parts[place + 1 :], kind.start, multipart)
 
 
 def _check_unique(ids: Sequence[str]) -> None:
-    if len(set(ids)) == len(ids):
-        return
+    """Only parts without an id may be alike."""
     seen: set[str] = set()
     for place, text in enumerate(ids, 1):
         if text and text in seen:

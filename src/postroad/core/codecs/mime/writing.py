@@ -33,8 +33,5 @@ def write_multipart(parts: Iterable[tuple[bytes, Buffer]], boundary: bytes) -> l
 def fresh_boundary(parts_data: Iterable[Buffer], seed: bytes) -> bytes:
     """A boundary that follows from the seed and does not come in the data."""
     sources = [whole_bytes(data) for data in parts_data]
-    for attempt in count():
-        boundary = b"=_" + sha256(b"%d:%b" % (attempt, seed)).hexdigest()[:40].encode()
-        if not any(boundary in source for source in sources):
-            return boundary
-    raise AssertionError("count never ends")
+    candidates = (b"=_" + sha256(b"%d:%b" % (attempt, seed)).hexdigest()[:40].encode() for attempt in count())
+    return next(boundary for boundary in candidates if not any(boundary in source for source in sources))

@@ -1,34 +1,33 @@
 """Envelopes of others: a SOAP message that is not one of the network's operations, read without changing a byte of it.
 
 The one document of such an envelope is the child of its Body, cut out where it stands and made to stand alone. Kept rules: an
-envelope that says more than its Body (header blocks of others, several children, text, a fault) is a document itself, so that
+envelope that says more than its Body (header blocks, attributes, several children, a fault) is a document itself, so that
 nothing of it is lost; the network's own header block, ``pr:Header``, is read and cut out, since it is meant for nobody else.
 """
 
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from typing import NamedTuple
 
 from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
-from postroad.core.codecs.soap import CLOSING, SOAP11, SOAP12, SoapCodec
+from postroad.core.codecs.soap import CLOSING, SOAP11, SoapCodec
 from postroad.core.codecs.soap.fragment import standing_alone
-from postroad.core.codecs.soap.names import SOAP_11, SOAP_12, ours
-from postroad.core.codecs.xml import SEPARATOR, Counter, new_scanner, run_scanner, to_utf8
+from postroad.core.codecs.soap.names import ours
+from postroad.core.codecs.soap.recognition import VERSIONS
+from postroad.core.codecs.xml import SEPARATOR, Counter, counts_are_harmless, new_scanner, run_scanner, to_utf8
 from postroad.core.model.message import Message
 from postroad.errors import Refused
 
-VERSIONS: dict[str, SoapCodec] = {SOAP_11: SOAP11, SOAP_12: SOAP12}
 _TAG = re.compile(rb"""</?[^>"']*+(?:(?:"[^"]*+"|'[^']*+')[^>"']*+)*+>""")
 _NAME = re.compile(rb"<[^\s/>]++")
-_MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<")
 _NETWORK_HEADER = ours("Header")
 _SECTIONS: dict[tuple[str, ...], tuple[str, ...]] = {
     (): ("Header", "Body"),
     ("Header",): ("Body",),
 }  # what may follow what
+BEHIND = ""  # the section of all that stands behind the Body
 
 
 class Span(NamedTuple):
@@ -46,13 +45,13 @@ class PlainEnvelope(NamedTuple):
     utf8: bytes
     blocks: tuple[Span, ...]  # of its Header
     children: tuple[Span, ...]  # of its Body
-    has_text: bool  # beside the children of its Body
+    has_more: bool  # attributes, text, or elements behind its Body, which SOAP 1.1 allows
     scopes: dict[str, dict[str, str]]  # the prefixes that are declared around what stands in Header and Body
 
     @property
     def says_more(self) -> bool:
         """Whether it is more than a wrapper around one document."""
-        if len(self.children) != 1 or self.has_text or self.child.name == f"{self.version.namespace}{SEPARATOR}Fault":
+        if len(self.children) != 1 or self.has_more or self.child.name == f"{self.version.namespace}{SEPARATOR}Fault":
             return True
         return any(block.name != _NETWORK_HEADER for block in self.blocks)
 
@@ -113,51 +112,6 @@ def wrapped(body: bytes, version: SoapCodec = SOAP11) -> bytes:
     return version.opening + body + CLOSING
 
 
-def version_of(body: bytes) -> SoapCodec | None:
-    """The version of the SOAP envelope that begins here, told by its first tag; None when anything else begins here."""
-    is_utf16 = b"\0" in body[:4]
-    if not is_utf16 and (b"Envelope" not in body or not _MARKUP.match(body)):
-        return None  # told without a parser, as of nearly everything that is no envelope
-    namespace, _, local = root_of(body).rpartition(SEPARATOR)
-    return VERSIONS.get(namespace) if local == "Envelope" else None
-
-
-def root_of(body: bytes) -> str:
-    """The name of a document's root element, as ``namespace}local``; empty where no XML begins."""
-    try:
-        return _FirstTag(to_utf8(body)).name
-    except Refused:
-        return ""
-
-
-class _Enough(Exception):
-    """The first tag was seen."""
-
-
-class _FirstTag:
-    """Reads a document up to its root element's first tag."""
-
-    __slots__ = ("_utf8", "name")
-
-    def __init__(self, utf8: bytes) -> None:
-        self.name, self._utf8 = "", utf8
-        scanner = new_scanner()
-        scanner.StartElementHandler = self._started
-        scanner.StartDoctypeDeclHandler = self._doctype
-        with suppress(_Enough):
-            run_scanner(scanner, utf8)
-
-    def _started(self, name: str, _attributes: dict[str, str]) -> None:
-        self.name = name
-        raise _Enough
-
-    def _doctype(self, name: str, *_: object) -> None:
-        """Behind a document type nobody reads on; so the name in it has to do, and the namespace that is mentioned."""
-        mentioned = next((uri for uri in VERSIONS if uri.encode() in self._utf8), "")
-        self.name = f"{mentioned}{SEPARATOR}{name.rpartition(':')[2]}"
-        raise _Enough
-
-
 def read_plain(body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> PlainEnvelope:
     """The envelope in these bytes, whatever stands in its Header and Body."""
     return _Reader(to_utf8(body), limits).read()
@@ -168,9 +122,9 @@ class _Reader(Counter):
 
     __slots__ = (
         "_begin",
-        "_blocks",
-        "_children",
-        "_has_text",
+        "_found",
+        "_harmless",
+        "_has_more",
         "_names",
         "_namespace",
         "_scanner",
@@ -188,21 +142,21 @@ class _Reader(Counter):
         self._scopes: dict[str, dict[str, str]] = {}
         self._begin = 0
         self._namespace = ""
-        self._blocks: list[Span] = []
-        self._children: list[Span] = []
-        self._has_text = False
+        self._found: dict[str, list[Span]] = {"Header": [], "Body": [], BEHIND: []}
+        self._has_more = False
+        self._harmless = counts_are_harmless(utf8, limits)
 
     def read(self) -> PlainEnvelope:
         self.attach(self._scanner)
+        self._scanner.buffer_text = True  # or each line of blanks between the elements would be a call
         self._scanner.EndNamespaceDeclHandler = lambda _prefix: self._stack.pop()
         self._scanner.ProcessingInstructionHandler = self._instruction
         run_scanner(self._scanner, self._utf8)
         if "Body" not in self._names:
             raise malformed("the envelope has no Body", "/Envelope")
         version = VERSIONS[self._namespace]
-        return PlainEnvelope(
-            version, self._utf8, tuple(self._blocks), tuple(self._children), self._has_text, self._scopes
-        )
+        blocks, children = tuple(self._found["Header"]), tuple(self._found["Body"])
+        return PlainEnvelope(version, self._utf8, blocks, children, self._has_more, self._scopes)
 
     def declared(self, prefix: str | None, uri: str | None) -> None:
         super().declared(prefix, uri)
@@ -212,11 +166,32 @@ class _Reader(Counter):
         super().started(name, attributes)
         if self._depth == 1:
             self._open_envelope(name)
+            self._has_more |= bool(attributes)
         elif self._depth == 2:
             self._open_section(name)
+            self._has_more |= bool(attributes)
         elif self._depth == 3:
-            self._begin = self._scanner.CurrentByteIndex
-            self._scanner.CharacterDataHandler = None  # what is written inside a document is not ours to read
+            self._enter_document()
+
+    def _enter_document(self) -> None:
+        """What is written inside a document is not ours to read; it is only counted, where counting can matter."""
+        self._begin = self._scanner.CurrentByteIndex
+        self._scanner.CharacterDataHandler = None
+        if self._harmless:
+            self._scanner.StartElementHandler = self._deeper
+            self._scanner.EndElementHandler = self._shallower
+
+    def _deeper(self, _name: str, _attributes: dict[str, str]) -> None:
+        self._depth += 1
+        self._declarations = 0
+
+    def _shallower(self, name: str) -> None:
+        if self._depth > 3:
+            self._depth -= 1
+            return
+        self._scanner.StartElementHandler = self.started
+        self._scanner.EndElementHandler = self.ended
+        self.ended(name)
 
     def _open_envelope(self, name: str) -> None:
         namespace, _, local = name.rpartition(SEPARATOR)
@@ -227,7 +202,9 @@ class _Reader(Counter):
 
     def _open_section(self, name: str) -> None:
         namespace, _, local = name.rpartition(SEPARATOR)
-        if namespace != self._namespace or local not in _SECTIONS.get(tuple(self._names), ()):
+        if "Body" in self._names and namespace not in VERSIONS:
+            local, self._has_more = BEHIND, True
+        elif namespace != self._namespace or local not in _SECTIONS.get(tuple(self._names), ()):
             raise malformed("an Envelope holds a Header and a Body", "/Envelope")
         self._names.append(local)
         self._scopes[local] = dict(self._stack)
@@ -244,10 +221,10 @@ class _Reader(Counter):
         if opening is not None and opening[0].endswith(b"/>"):
             closing = opening  # an empty element: the scanner stands behind its one tag already
         end = closing.end() if closing is not None else len(self._utf8)
-        (self._children if self._names[-1] == "Body" else self._blocks).append(Span(name, self._begin, end))
+        self._found[self._names[-1]].append(Span(name, self._begin, end))
 
     def _text(self, text: str) -> None:
-        self._has_text = self._has_text or bool(text.strip(" \t\r\n"))
+        self._has_more = self._has_more or bool(text.strip(" \t\r\n"))
 
     def _instruction(self, target: str, _data: str) -> None:
         if self._depth < 3:

@@ -177,6 +177,14 @@ def test_a_transfer_encoding_around_a_layer_is_undone() -> None:
     assert bytes(opened(encoded).entity.body) == DOCUMENT
 
 
+@pytest.mark.parametrize("agreement", [ANYTHING, replace(PLAIN, compress="before")], ids=described)
+def test_a_layer_is_read_whatever_its_transfer_encoding_says(agreement: Agreement) -> None:
+    built = message(agreement)
+    undeclared = changed(built, b64encode(built.body), Content_Transfer_Encoding="binary")
+    undone = changed(built, built.body, Content_Transfer_Encoding="base64")
+    assert bytes(opened(undeclared).entity.body) == bytes(opened(undone).entity.body) == DOCUMENT
+
+
 def test_a_transfer_encoding_of_the_document_stays() -> None:
     head = b"Content-Type: text/plain\r\nContent-Transfer-Encoding: base64\r\n"
     found = opened(message(ANYTHING, b64encode(DOCUMENT), head))
@@ -337,9 +345,11 @@ def test_a_message_larger_than_allowed_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "agreement", [replace(PLAIN, sign="sha256"), replace(PLAIN, encrypt="aes256-cbc")], ids=described
+    "agreement",
+    [replace(PLAIN, sign="sha256"), replace(PLAIN, encrypt="aes256-cbc"), replace(PLAIN, mdn="async")],
+    ids=["no key", "no certificate", "no address for receipts"],
 )
-def test_without_key_or_certificate_the_operator_is_told(agreement: Agreement) -> None:
+def test_without_what_it_takes_the_operator_is_told(agreement: Agreement) -> None:
     with pytest.raises(Misconfigured):
         build(
             HEAD, [DOCUMENT], Station(name=BUYER), Station(name=SELLER), agreement,

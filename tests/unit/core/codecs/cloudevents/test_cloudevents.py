@@ -270,6 +270,12 @@ def test_documents_that_are_deep_or_wide(data: bytes, code: str) -> None:
         assert read_structured(body, WireLimits(body_bytes=1 << 30)).data == data
 
 
+@pytest.mark.req("Z2")
+def test_members_are_counted_before_any_of_them_is_read() -> None:
+    many = b"".join(b', "x%d": []' % number for number in range(300))
+    assert refusal(structured()[:-1] + many + b"}").code == "wire.too-complex"
+
+
 def test_limits() -> None:
     assert refusal(structured(), WireLimits(body_bytes=10)).code == "wire.too-large"
     assert refusal(structured()[:-1] + b', "data": ' + b"[" * 64 + b"]" * 64 + b"}").code == "wire.too-complex"

@@ -7,7 +7,7 @@ import pytest
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.mime import Entity, encoded, entity_of, parameter, read_entity, read_parameters, write_head
 from postroad.core.codecs.mime.entity import CUT_HEADER
-from postroad.core.codecs.mime.fields import LF_LINES, SPACED_NAME
+from postroad.core.codecs.mime.fields import LF_LINES, SPACED_NAME, TWICE
 from postroad.core.codecs.mime.transfer import Encoding
 from postroad.errors import Refused
 
@@ -132,6 +132,8 @@ def test_a_line_that_is_no_header_is_refused_and_named(wire: bytes) -> None:
 def test_the_first_of_two_headers_counts() -> None:
     entity = read_entity(b"Content-Type: a/b\r\nCONTENT-TYPE: c/d\r\nContent-Id: <1>\r\nContent-Id: <2>\r\n\r\n")
     assert (entity.content_type, entity.content_id, entity.header("content-type")) == ("a/b", "1", "a/b")
+    assert entity.tolerated == (TWICE,)
+    assert read_entity(b"Received: a\r\nReceived: b\r\n\r\n").tolerated == ()
 
 
 @pytest.mark.parametrize(

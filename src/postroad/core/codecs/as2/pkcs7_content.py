@@ -1,0 +1,29 @@
+"""The CMS message in a part: as it stands, or in base64, whatever the part says about it.
+
+Kept rule: bytes tell what they are. A CMS message begins with 0x30, and its base64 never does; products that leave out the
+transfer encoding, or name one that a gateway has undone, are understood all the same.
+"""
+
+from __future__ import annotations
+
+from binascii import Error as NotBase64
+from binascii import a2b_base64
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.mime import Entity
+
+_SEQUENCE, _LONG = 0x30, 0x80  # the first byte, and what the second has where more than 127 follow
+
+
+def pkcs7_in(entity: Entity, limits: WireLimits) -> Buffer:
+    body = entity.body
+    if len(body) > 1 and body[0] == _SEQUENCE and body[1] & _LONG:
+        return body
+    data = entity.data(limits)
+    if not data or data[0] == _SEQUENCE:
+        return data
+    try:
+        return a2b_base64(data)
+    except NotBase64:
+        return data

@@ -1,0 +1,149 @@
+"""A delivery pushed to an AS2 partner: built as was agreed on, and counted as delivered when the receipt proves it.
+
+Kept rules: every attempt has the same Message-ID, so that a partner takes the message once; it names the delivery by its token,
+so that a receipt which comes later finds it. A 2xx alone is no success where a receipt was agreed on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from postroad.core.codecs.as2 import Built, Outcome, Sent, Verdict, build, judge_mdn, read_mdn
+from postroad.core.codecs.as2.headers import Headers
+from postroad.core.codecs.mime import write_head
+from postroad.core.delivery.pushing import PushAnswer
+from postroad.core.mediation.as2_stations import Partnership
+from postroad.core.mediation.nouns import Given
+from postroad.core.model.directory import PushAuthentication, Service
+from postroad.core.model.message import Delivered
+from postroad.errors import Misconfigured, Refused
+from postroad.flow.as2_partners import Partners
+from postroad.flow.mediate import Handed
+from postroad.flow.push_request import proven_request, webhook_id
+from postroad.ports import Clock, Pusher, Randomness, Secrets
+
+DOMAIN = "postroad"
+SUBJECT_MOST = 200
+BINARY = b"Content-Transfer-Encoding: binary\r\n"  # or some products change line ends before they look at signatures
+WARNING_MOST = 200
+WAITING = "the asynchronous receipt is still to come"
+NO_RECEIPT = "the partner sent no receipt that counts, though"
+KEPT = frozenset(
+    ("as2-version", "as2-from", "as2-to", "message-id", "date", "subject", "mime-version", "content-type",
+     "content-transfer-encoding", "content-disposition")
+)  # fmt: skip
+_LINE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_MESSAGE_ID = re.compile(r"<?([0-9a-f.]+)@postroad>?")
+
+
+log = logging.getLogger(__name__)
+
+
+def message_id_of(delivered: Delivered) -> str:
+    return f"<{delivered.token}@{DOMAIN}>"
+
+
+def token_in(message_id: str) -> str:
+    """The token of the delivery that a message was sent for; empty when it is none of ours."""
+    found = _MESSAGE_ID.fullmatch(message_id.strip())
+    return found[1] if found else ""
+
+
+class As2Pushes:
+    def __init__(
+        self,
+        partners: Partners,
+        pusher: Pusher,
+        secrets: Secrets,
+        clock: Clock,
+        randomness: Randomness,
+        timeout_s: float,
+    ) -> None:
+        self._partners = partners
+        self._pusher = pusher
+        self._secrets = secrets
+        self._clock = clock
+        self._randomness = randomness
+        self._timeout_s = timeout_s
+
+    async def push(self, service: Service, handed: Handed) -> PushAnswer:
+        """One attempt; raises Misconfigured when our key or the profile lacks what it takes."""
+        partnership = self._partners.of(service)
+        if service.push is not None and handed.delivered.attempt > service.push.tries:
+            return PushAnswer(status=None, fault=f"{NO_RECEIPT} it was sent {service.push.tries} times", final=True)
+        if handed.given is None:
+            raise Misconfigured(["The message is not in the format AS2"])
+        try:
+            built = await asyncio.to_thread(
+                built_for, partnership, handed.delivered, handed.given, self._clock.now_us(), self._randomness.bytes
+            )
+        except Refused as refusal:
+            return PushAnswer(status=None, fault=f"the AS2 message cannot be made: {refusal}")
+        answer = await self._pusher.push(
+            proven_request(service, self._secrets, self._headers(service, handed, built), built.body, self._timeout_s)
+        )
+        if answer.status is None or not 200 <= answer.status < 300:
+            return answer
+        return await asyncio.to_thread(_judged, service, partnership, built.sent, answer)
+
+    def _headers(self, service: Service, handed: Handed, built: Built) -> dict[str, str]:
+        headers = {name.lower(): value for name, value in built.headers}
+        if service.push is not None and service.push.authentication is PushAuthentication.SIGNATURE:
+            seconds = self._clock.now_us() // 1_000_000
+            headers |= {"webhook-id": webhook_id(handed.delivered), "webhook-timestamp": str(seconds)}
+        return headers
+
+
+def built_for(
+    partnership: Partnership, delivered: Delivered, given: Given, now_us: int, randomness: Callable[[int], bytes]
+) -> Built:
+    """The message as it is sent now; what its receipt must confirm is the same every time. Takes long: done off the loop."""
+    own, partner, agreement = partnership
+    return build(
+        given.head or given.entity_head + BINARY,
+        given.body,
+        own,
+        partner,
+        agreement,
+        message_id=message_id_of(delivered),
+        at=datetime.fromtimestamp(now_us / 1_000_000, UTC),
+        subject=_CONTROL.sub(" ", delivered.topic[:SUBJECT_MOST]).strip(),
+        boundary_seed=delivered.token.encode(),
+        randomness=randomness,
+    )
+
+
+def _judged(service: Service, partnership: Partnership, sent: Sent, answer: PushAnswer) -> PushAnswer:
+    """What a 2xx is worth under the agreement."""
+    taken = PushAnswer(status=answer.status)
+    if partnership.agreement.mdn == "none":
+        return taken
+    if partnership.agreement.mdn == "async":
+        waits_s = float(service.as2.mdn_timeout_s) if service.as2 is not None else 0.0
+        return replace(taken, fault=WAITING, waits_s=waits_s)
+    try:
+        mdn = read_mdn(answer.headers, answer.body, partnership.partner)
+    except Refused as refusal:
+        return PushAnswer(status=None, fault=f"its answer holds no receipt: {refusal.detail}")
+    receipt = receipt_as_it_came(answer.headers, answer.body)
+    return _answer_of(service, judge_mdn(mdn, sent), replace(taken, receipt=receipt))
+
+
+def receipt_as_it_came(headers: Headers, body: bytes) -> bytes:
+    """The receipt as it is kept for a dispute: its own headers, an empty line, and every byte of its body."""
+    lines = [(name, value) for name, value in headers if name.lower() in KEPT and _LINE.fullmatch(value)]
+    return write_head(lines) + b"\r\n" + body
+
+
+def _answer_of(service: Service, verdict: Verdict, taken: PushAnswer) -> PushAnswer:
+    if verdict.acknowledged:
+        if verdict.reason:
+            log.warning("%s took an AS2 message and warns: %s", service.address, verdict.reason[:WARNING_MOST])
+        return taken
+    return PushAnswer(status=None, fault=verdict.reason, final=verdict.outcome is Outcome.REJECTED)

@@ -1,0 +1,139 @@
+"""AS2 in the matrix: a partner gets from everybody what was sent, everybody gets what the partner sent, byte for byte."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from postroad.core.codecs.as2 import PROCESSED, Agreement, Built, Opened, build, build_mdn, judge_mdn, open_message
+from postroad.core.codecs.as2 import read_mdn as read_receipt
+from postroad.core.mediation.mime_format import take_entity
+from postroad.core.mediation.nouns import Outgoing
+from postroad.core.mediation.translating import give
+from postroad.core.model.formats import Format
+from postroad.core.model.message import Part
+from tests.acceptance.mediated import (
+    FORMATS,
+    GENEROUS,
+    Mediated,
+    network,
+    parts_in,
+    polling,
+    posted,
+    receiving,
+)
+from tests.acceptance.push_receiver import Answer, Pushed, Receiver
+from tests.acceptance.test_mediation_matrix import PAYLOADS
+from tests.unit.flow.as2_bench import AGREED, ours, theirs
+
+__all__ = ["network", "receiving"]  # the fixtures
+
+PARTNER = "Partner/Acme"
+AGREEMENT = Agreement()
+
+
+def own_name(format: Format) -> str:
+    """The partner calls us by another name for each service that it sends to."""
+    return f"My {format.value}"
+
+
+@pytest.fixture
+async def house(network: Mediated, receiving: Receiver) -> Mediated:
+    """The partner with an agreement for each format, and one more to which everybody sends."""
+    await network.register(PARTNER, Format.AS2, pushed=True, as2=replace(AGREED, deliver_to=""))
+    for format in FORMATS:
+        as2 = replace(AGREED, own_name=own_name(format), deliver_to=polling(format))
+        await network.register(f"Partner/{format.value}", Format.AS2, as2=as2)
+    again = replace(AGREED, own_name=own_name(Format.AS2), deliver_to=PARTNER)
+    await network.register("Partner/as2", Format.AS2, as2=again)
+    receiving.answers[f"/{PARTNER}"] = receipt
+    return network
+
+
+def opened(pushed: Pushed) -> Opened:
+    return open_message(list(pushed.headers.items()), pushed.body, theirs(), ours(), AGREEMENT, GENEROUS)
+
+
+def receipt(pushed: Pushed) -> Answer:
+    found = opened(pushed)
+    mdn = build_mdn(
+        found.heading,
+        theirs(),
+        disposition=PROCESSED,
+        mic=found.mic,
+        at=datetime.now(UTC),
+        message_id="<receipt@acme.example>",
+        boundary_seed=b"receipt",
+    )
+    return Answer(status=200, body=mdn.body, headers=dict(mdn.headers))
+
+
+def sent_by_partner(parts: tuple[Part, ...], own: str) -> Built:
+    given = give(Outgoing(parts=parts, seed=b"partner"), Format.AS2)
+    return build(
+        given.entity_head,
+        given.body,
+        theirs(),
+        replace(ours(), name=own),
+        AGREEMENT,
+        message_id=f"<{own}@acme.example>",
+        at=datetime.now(UTC),
+        boundary_seed=own.encode(),
+        randomness=lambda size: bytes(size),
+    )
+
+
+async def take(house: Mediated, built: Built) -> None:
+    """The partner sends it, and the receipt proves that it was taken."""
+    answer = await house.ask(PARTNER, "POST", "/as2", built.body, built.headers)
+    assert answer.status == 200, answer.body
+    verdict = judge_mdn(
+        read_receipt(answer.headers, answer.body, replace(ours(), name=built.sent.recipient)), built.sent
+    )
+    assert verdict.acknowledged, verdict.reason
+
+
+@pytest.mark.req("T1", "T7", "T9")
+@pytest.mark.parametrize("payload", PAYLOADS)
+async def test_the_partner_gets_from_everybody_what_was_sent(
+    house: Mediated, receiving: Receiver, payload: str
+) -> None:
+    parts = PAYLOADS[payload]
+    for format in FORMATS:
+        answer = await house.post(polling(format), posted(format, parts, [PARTNER]))
+        assert answer.status in (200, 202), (format, answer.body)
+    pushed = await asyncio.to_thread(receiving.wait_for, f"/{PARTNER}", len(FORMATS))
+    for one in pushed:
+        found = opened(one)
+        assert found.signer is not None
+        assert [part.data for part in take_entity(found.entity, GENEROUS, Format.AS2).parts] == [
+            part.data for part in parts
+        ]
+    assert len({one.headers["message-id"] for one in pushed}) == len(FORMATS)
+
+
+@pytest.mark.req("T1", "T7", "T9")
+@pytest.mark.parametrize("payload", PAYLOADS)
+async def test_everybody_gets_what_the_partner_sent(house: Mediated, payload: str) -> None:
+    parts = PAYLOADS[payload]
+    for format in FORMATS:
+        await take(house, sent_by_partner(parts, own_name(format)))
+    for format in FORMATS:
+        [came] = await house.polled(polling(format), format)
+        assert [part.data for part in parts_in(came, format)] == [part.data for part in parts], format
+
+
+@pytest.mark.req("T1", "T7", "T9")
+@pytest.mark.parametrize("payload", PAYLOADS)
+async def test_from_partner_to_partner_the_entity_has_the_same_bytes(
+    house: Mediated, receiving: Receiver, payload: str
+) -> None:
+    built = sent_by_partner(PAYLOADS[payload], own_name(Format.AS2))
+    await take(house, built)
+    [pushed] = await asyncio.to_thread(receiving.wait_for, f"/{PARTNER}")
+    given = give(Outgoing(parts=PAYLOADS[payload], seed=b"partner"), Format.AS2)
+    entity = opened(pushed).entity
+    assert (entity.head, bytes(entity.body)) == (given.entity_head, given.data)

@@ -1,0 +1,67 @@
+"""The exact bytes of one message in every plain format, kept in ``golden/``, and the message read from them.
+
+A change of these files is a change that partners see. ``python -m tests.unit.core.mediation.test_golden`` writes them anew.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from postroad.core.codecs.mime import read_entity
+from postroad.core.mediation.mime_format import take_entity
+from postroad.core.mediation.nouns import Wire
+from postroad.core.mediation.translating import give, take
+from postroad.core.model.formats import PLAIN, Format
+from tests.unit.core.mediation.examples import DRAWING, MESSAGE, NOTE, ORDER
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def written(format: Format) -> bytes:
+    """Header lines, an empty line and the body."""
+    given = give(MESSAGE, format)
+    return given.entity_head + b"\r\n" + given.data
+
+
+def wire_in(file: bytes) -> Wire:
+    entity = read_entity(file)
+    return Wire([(name.lower(), value) for name, value in entity.headers()], bytes(entity.body))
+
+
+@pytest.mark.req("T3")
+@pytest.mark.parametrize("format", PLAIN)
+def test_what_is_written_is_what_it_was(format: Format) -> None:
+    assert written(format) == (GOLDEN / format.value).read_bytes()
+
+
+@pytest.mark.req("T2", "T3", "T9")
+@pytest.mark.parametrize("format", [Format.SOAP, Format.SWA, Format.MIME, Format.CLOUDEVENTS])
+def test_the_golden_messages_are_read(format: Format) -> None:
+    taken = take(wire_in((GOLDEN / format.value).read_bytes()))
+    assert (taken.format, taken.parts, taken.notes) == (format, (ORDER, DRAWING, NOTE), ())
+    assert give(MESSAGE, format).dropped == ()
+
+
+def test_the_entity_for_as2_is_read() -> None:
+    taken = take_entity(read_entity((GOLDEN / "as2").read_bytes()), format=Format.AS2)
+    assert taken.parts == (ORDER, DRAWING, NOTE)
+
+
+@pytest.mark.req("T9")
+def test_dime_says_what_it_has_no_place_for() -> None:
+    taken = take(wire_in((GOLDEN / "dime").read_bytes()))
+    assert [(part.id, part.content_type, part.data) for part in taken.parts] == [
+        (part.id, part.content_type, part.data) for part in MESSAGE.parts
+    ]
+    assert give(MESSAGE, Format.DIME).dropped == (
+        "part drawing@acme: Content-Description has no place in DIME",
+        "part 3: its expiration has no place in DIME",
+    )
+
+
+if __name__ == "__main__":
+    GOLDEN.mkdir(exist_ok=True)
+    for plain in PLAIN:
+        (GOLDEN / plain.value).write_bytes(written(plain))

@@ -9,9 +9,10 @@ Kept rule: only a query whose condition is exact, and whose result is a boolean 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
+from postroad.core.exchange.conditions import Literal, Test
 from postroad.core.exchange.judging import ALWAYS, NEVER, both, choice, judge, weakened
 from postroad.core.exchange.nodes import UNSURE, Judged, Nodes
 from postroad.core.exchange.normal import Normal, normal_form
@@ -33,7 +34,9 @@ from postroad.core.exchange.query.syntax import (
     Unreadable,
     Where,
 )
+from postroad.core.exchange.readings import Reading
 from postroad.core.exchange.scope import Scope, meaning_of
+from postroad.core.exchange.slots import ROUTING_KEY, HeaderSlot
 
 _BOOLEAN_CALLS = frozenset(
     {"true", "false", "not", "boolean", "exists", "empty", "contains", "starts-with", "ends-with", "matches"}
@@ -71,6 +74,23 @@ def decide(text: str) -> Decision:
     return _decision(_outcome(query.body, Scope()), None)
 
 
+def unread(reason: str) -> Decision:
+    """About something that is no query, so that nothing is known of what it wants."""
+    return _decision(_Outcome(judged=UNSURE, passes_on=False, reason=reason), None)
+
+
+def behind(decision: Decision, routing_key: str) -> Decision:
+    """The decision about what is only asked of messages with this routing key."""
+    wanted = Literal(slot=HeaderSlot(name=ROUTING_KEY), reading=Reading.ITEM_TEXT, test=Test.EQ, constant=routing_key)
+    normal = Normal(
+        conjunctions=tuple(one | {wanted} for one in decision.normal.conjunctions), exact=decision.normal.exact
+    )
+    asks_nothing_else = decision.normal.conjunctions == _ALWAYS.conjunctions
+    necessary = str(wanted) if asks_nothing_else else f"({wanted} and {decision.necessary})"
+    standing = Standing.PREFILTERED if decision.standing is Standing.ALWAYS else decision.standing
+    return replace(decision, standing=standing, normal=normal, necessary=necessary)
+
+
 def _decision(outcome: _Outcome, position: int | None) -> Decision:
     normal = normal_form(outcome.judged.condition)
     necessary = str(outcome.judged.condition) if normal.exact else _written(normal)
@@ -81,6 +101,8 @@ def _decision(outcome: _Outcome, position: int | None) -> Decision:
     return Decision(standing=standing, normal=normal, necessary=necessary, reason=reason, position=position)
 
 
+_ALWAYS = normal_form(ALWAYS.condition)
+EVERYTHING = Decision(standing=Standing.SHARED, normal=_ALWAYS, necessary=str(ALWAYS.condition))
 _NOT_EXACT = "part of the condition is the engine's"
 
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 import msgspec
 
 from postroad.core.codecs.xml import Tree
-from postroad.core.exchange.decision import Decision, Standing, decide
+from postroad.core.exchange.decision import Standing
 from postroad.core.exchange.extraction import Found
 from postroad.core.exchange.facts import Facts
 from postroad.core.exchange.groups import Key
+from postroad.core.exchange.plans import Plan, Wanted
 from postroad.core.exchange.questions import Questions
-from postroad.core.exchange.slots import DocumentSlot, HeaderValue
-from postroad.core.exchange.tree import Node, Placement, placement, put, take_away
+from postroad.core.exchange.slots import ROUTING_KEY, HeaderValue
+from postroad.core.exchange.tree import Node, put, take_away
 from postroad.errors import Refused
 
 
@@ -34,8 +35,8 @@ class Incoming(msgspec.Struct, frozen=True, kw_only=True):
 class Binding(msgspec.Struct, frozen=True, kw_only=True):
     key: Key
     query: str
+    routing_key: str | None
     standing: Standing
-    placements: tuple[Placement, ...]
 
 
 class Matches(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,55 +63,83 @@ class Explanation:
 
 
 class Matcher:
-    __slots__ = ("_bindings", "_evaluated", "_looks_at_texts", "_questions", "_tree")
+    __slots__ = ("_evaluated", "_plan_of", "_plans", "_questions", "_texts", "_tree")
 
     def __init__(self) -> None:
-        self._bindings: dict[Key, Binding] = {}
+        self._plan_of: dict[Key, Plan] = {}
+        self._plans: dict[Wanted, Plan] = {}
         self._evaluated: set[Key] = set()  # by the engine
-        self._looks_at_texts: set[Key] = set()
+        self._texts: dict[str | None, set[Key]] = {}  # by routing key: those that look at texts
         self._questions = Questions()
         self._tree = Node(is_root=True)
 
     def __len__(self) -> int:
-        return len(self._bindings)
+        return len(self._plan_of)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._plan_of
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is left of any binding."""
-        return not self._bindings and not self._tree and not self._questions.in_use
+        return not (self._plan_of or self._plans or self._texts or self._tree or self._questions.in_use)
 
-    def bind(self, key: Key, query: str) -> Binding:
-        """Bind a query that the engine has compiled; a key that is bound already is a mistake of the caller."""
-        if key in self._bindings:
+    def bind(self, key: Key, query: str = "", *, routing_key: str | None = None, always: bool = False) -> Binding:
+        """Bind a query that the engine has compiled, a routing key, or both; with neither, every message is met.
+
+        With ``always``, something else than a query decides: whatever has the routing key is a candidate. A key that is bound
+        already is a mistake of the caller.
+        """
+        if key in self._plan_of:
             raise ValueError(f"{key!r} is bound already; unbind it first")
-        decision = decide(query)
-        placements = tuple(placement(one, self._questions) for one in decision.normal.conjunctions)
-        for place in placements:
+        if always and query:
+            raise ValueError("a query decides or something else does, not both; leave one out")
+        plan = self._plan_of[key] = self._plan(Wanted(query, routing_key, always))
+        plan.keys += 1
+        for place in plan.placements:
             put(self._tree, place, key)
-        binding = self._bindings[key] = Binding(key=key, query=query, standing=decision.standing, placements=placements)
-        if decision.standing is not Standing.SHARED:
+        if not plan.is_shared:
             self._evaluated.add(key)
-        if _looks_at_texts(decision):
-            self._looks_at_texts.add(key)
-        return binding
+        if plan.looks_at_texts:
+            self._texts.setdefault(routing_key, set()).add(key)
+        return Binding(key=key, query=query, routing_key=routing_key, standing=plan.standing)
+
+    def _plan(self, wanted: Wanted) -> Plan:
+        plan = self._plans.get(wanted)
+        if plan is None:
+            plan = self._plans[wanted] = Plan(wanted, self._questions)
+        return plan
 
     def unbind(self, key: Key) -> None:
-        binding = self._bindings.pop(key)
-        for place in binding.placements:
+        plan = self._plan_of.pop(key)
+        for place in plan.placements:
             take_away(self._tree, place, key)
-            for probe, constant in place.probes():
-                self._questions.let_go(probe, constant)
         self._evaluated.discard(key)
-        self._looks_at_texts.discard(key)
+        if plan.looks_at_texts:
+            self._forget_texts(plan.wanted.routing_key, key)
+        plan.keys -= 1
+        if not plan.keys:
+            plan.let_go(self._questions)
+            del self._plans[plan.wanted]
+
+    def _forget_texts(self, routing_key: str | None, key: Key) -> None:
+        self._texts[routing_key].discard(key)
+        if not self._texts[routing_key]:
+            del self._texts[routing_key]
 
     def match(self, message: Incoming) -> Matches:
         out: list[Key] = []
         self._tree.collect(Facts(self._look(message), message.headers, self._questions), out)
         met = frozenset(out)
         candidates = met & self._evaluated if self._evaluated else _NONE
-        if self._looks_at_texts and _may_split_texts(message.content):
-            candidates |= self._looks_at_texts
+        if self._texts and _may_split_texts(message.content):
+            candidates |= self._looking_at_texts(message)
         return Matches(decided=met - candidates if candidates else met, candidates=candidates)
+
+    def _looking_at_texts(self, message: Incoming) -> frozenset[Key]:
+        topic = message.headers.get(ROUTING_KEY)
+        fitting = self._texts.get(topic, _NONE) if isinstance(topic, str) else _NONE
+        return _NONE.union(fitting, self._texts.get(None, _NONE))
 
     def _look(self, message: Incoming) -> Found | None:
         if not self._questions.documents:
@@ -121,18 +150,13 @@ class Matcher:
             return None
 
     def explain(self, key: Key) -> Explanation:
-        decision = decide(self._bindings[key].query)
+        decision = self._plan_of[key].wanted.decision()
         return Explanation(
             standing=decision.standing, condition=decision.necessary, reason=decision.reason, position=decision.position
         )
 
 
 _NONE: frozenset[Key] = frozenset()
-
-
-def _looks_at_texts(decision: Decision) -> bool:
-    slots = (literal.slot for one in decision.normal.conjunctions for literal in one)
-    return any(isinstance(slot, DocumentSlot) and slot.is_text for slot in slots)
 
 
 def _may_split_texts(content: bytes) -> bool:

@@ -12,6 +12,7 @@ from decimal import Decimal
 
 from postroad.core.exchange.query.syntax import ANY_NAME, Kind, Name
 
+ROUTING_KEY = "routing_key"  # the item, and so the variable, that holds the message's topic
 HeaderValue = str | bool | int | Decimal | float
 _TYPES: dict[str, tuple[type, ...]] = {
     "": (str, bool, int, Decimal, float), "item()": (str, bool, int, Decimal, float), "xs:string": (str,),

@@ -12,7 +12,7 @@ from lxml import etree
 
 from postroad.core.codecs.xml import Tree, parse
 from postroad.core.exchange.decision import Standing
-from postroad.core.exchange.matching import Incoming, Matcher
+from postroad.core.exchange.matching import Incoming, Matcher, Matches
 
 ORDER = b"""<order xmlns="" xmlns:p="urn:p" id="PO-7" kind="spare" p:lang="de">
   <total>1500.50</total><note>Hurry</note><empty/><mixed>a<b>b</b>c</mixed><cdata><![CDATA[<5>]]></cdata>
@@ -58,8 +58,7 @@ NO = [
 
 
 def incoming(content: bytes = ORDER, **headers: Any) -> Incoming:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Incoming(headers=named, content=content, root=partial(parse, content))
+    return Incoming(headers=headers, content=content, root=partial(parse, content))
 
 
 def unparsed(**headers: Any) -> Incoming:
@@ -140,7 +139,59 @@ def test_items_of_the_header_are_typed(query: str, value: Any, met: bool) -> Non
 
 @pytest.mark.req("X3")
 def test_the_routing_key_is_a_variable_like_any_other() -> None:
-    assert is_met("$routing-key = 'orders.eu'", incoming(routing_key="orders.eu"))
+    assert is_met("$routing_key = 'orders.eu'", unparsed(routing_key="orders.eu"))
+
+
+@pytest.mark.req("X3")
+def test_a_binding_on_the_routing_key_alone_never_looks_inside() -> None:
+    matcher = Matcher()
+    matcher.bind("eu", routing_key="orders.eu")
+    matcher.bind("us", routing_key="orders.us")
+    matcher.bind("all")
+    assert matcher.match(unparsed(routing_key="orders.eu")).decided == {"eu", "all"}
+    assert matcher.match(unparsed()).decided == {"all"}
+    assert str(matcher.explain("eu")) == "shared: $routing_key = 'orders.eu'"
+
+
+@pytest.mark.req("X3")
+def test_a_query_behind_a_routing_key_is_asked_only_there() -> None:
+    matcher = Matcher()
+    matcher.bind("shared", "/order/note = 'Hurry' or /order/total = 1", routing_key="t")
+    matcher.bind("built", "<x/>", routing_key="t")
+    matcher.bind("texts", "/order/note/text() = 'Hurry'", routing_key="t")
+    split = incoming(ORDER.replace(b"Hurry", b"Hu<!-- -->rry"), routing_key="t")
+    elsewhere = incoming(split.content, routing_key="u")
+    assert matcher.match(incoming(routing_key="t")).decided == {"shared", "texts"}
+    assert matcher.match(split).candidates == {"built", "texts"}
+    assert matcher.match(elsewhere) == matcher.match(incoming()) == Matches()
+    assert str(matcher.explain("built")).startswith("prefiltered by $routing_key = 't': ")
+    for key in ("shared", "built", "texts"):
+        matcher.unbind(key)
+    assert matcher.is_empty
+
+
+@pytest.mark.req("X4")
+def test_what_a_script_decides_is_always_a_candidate_behind_its_routing_key() -> None:
+    matcher = Matcher()
+    matcher.bind("any", always=True)
+    matcher.bind("some", always=True, routing_key="t")
+    assert matcher.match(unparsed(routing_key="t")) == Matches(candidates=frozenset({"any", "some"}))
+    assert matcher.match(unparsed()) == Matches(candidates=frozenset({"any"}))
+    assert matcher.explain("any").standing is Standing.ALWAYS
+    with pytest.raises(ValueError, match="not both"):
+        matcher.bind("k", "/a", always=True)
+
+
+def test_the_same_query_is_decided_once_for_all_keys() -> None:
+    matcher = Matcher()
+    for key in range(3):
+        matcher.bind(key, "/order/note = 'Hurry'")
+    matcher.unbind(1)
+    assert matcher.match(incoming()).decided == {0, 2}
+    assert (len(matcher), 1 in matcher, 2 in matcher) == (2, False, True)
+    matcher.unbind(0)
+    matcher.unbind(2)
+    assert matcher.is_empty
 
 
 @pytest.mark.req("X5")

@@ -26,7 +26,11 @@ MEDIA_TYPES = {
     AssetKind.TABLE: "text/csv",
     AssetKind.LIST: "application/json",
     AssetKind.MAP: "application/json",
+    AssetKind.QUERY: "text/plain",
+    AssetKind.SCRIPT: "text/plain",
     AssetKind.SCHEMA: "application/xml",
+    AssetKind.DTD: "application/xml-dtd",
+    AssetKind.JSONSCHEMA: "application/schema+json",
 }
 DRAWINGS = {"json": "application/json", "text": "text/plain", "svg": "image/svg+xml"}
 

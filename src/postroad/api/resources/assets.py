@@ -1,4 +1,4 @@
-"""Assets of services: stylesheets, tables, lists, maps and schemas, read and written as the files that they are."""
+"""Assets of services: stylesheets, tables, lists, schemas and so on, read and written as the files that they are."""
 
 from __future__ import annotations
 
@@ -32,7 +32,11 @@ MEDIA_TYPES = {
     AssetKind.TABLE: "text/csv; charset=utf-8",
     AssetKind.LIST: "application/json",
     AssetKind.MAP: "application/json",
+    AssetKind.QUERY: "text/plain; charset=utf-8",
+    AssetKind.SCRIPT: "text/plain; charset=utf-8",
     AssetKind.SCHEMA: "application/xml",
+    AssetKind.DTD: "application/xml-dtd",
+    AssetKind.JSONSCHEMA: "application/schema+json",
 }
 FILE: dict[str, Any] = {kind: {"schema": {} if kind == JSON else {"type": "string"}} for kind in ASSET_TYPES}
 IfNoneMatch = Annotated[

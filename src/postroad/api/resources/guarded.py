@@ -23,7 +23,9 @@ from postroad.flow.authenticate import REQUIRED, Proof
 BODY_BYTES = 1 << 20
 DOCUMENT_BYTES = 8 << 20  # configuration documents
 JSON, XML, TEXT, SVG = "application/json", "application/xml", "text/plain", "image/svg+xml"
-ASSET_TYPES = ("application/xslt+xml", XML, "text/xml", "text/csv", JSON, "text/plain")
+ASSET_TYPES = (
+    "application/xslt+xml", XML, "text/xml", "text/csv", JSON, "text/plain", "application/xml-dtd", "application/schema+json"
+)  # fmt: skip
 NEVER = re.compile(r"q=0(\.0*)?")
 READING = frozenset({"GET", "HEAD"})
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})

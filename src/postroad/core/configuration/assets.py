@@ -1,4 +1,4 @@
-"""Assets in a document: stylesheets, tables, lists, maps and schemas below the service that they belong to.
+"""Assets in a document: stylesheets, tables, lists, maps, schemas and so on, below the service that they belong to.
 
 Kept rules: what stands in a document is the content itself; ``file:`` is resolved by the command line, where the file is. A plan
 speaks of an asset by digest and size, since nobody reads a stylesheet in a list of changes.
@@ -21,7 +21,11 @@ PLURALS: dict[AssetKind, str] = {
     AssetKind.TABLE: "tables",
     AssetKind.LIST: "lists",
     AssetKind.MAP: "maps",
+    AssetKind.QUERY: "queries",
+    AssetKind.SCRIPT: "scripts",
     AssetKind.SCHEMA: "schemas",
+    AssetKind.DTD: "dtds",
+    AssetKind.JSONSCHEMA: "jsonschemas",
 }
 DIGEST_CHARS = 16
 
@@ -53,7 +57,11 @@ class AssetSections(Shape):
     tables: AssetEntries | None = None
     lists: AssetEntries | None = None
     maps: AssetEntries | None = None
+    queries: AssetEntries | None = None
+    scripts: AssetEntries | None = None
     schemas: AssetEntries | None = None
+    dtds: AssetEntries | None = None
+    jsonschemas: AssetEntries | None = None
 
     def assets(self, kind: AssetKind) -> dict[str, AssetEntry] | None:
         found: dict[str, AssetEntry] | None = getattr(self, PLURALS[kind])
@@ -83,6 +91,7 @@ def exported_asset(asset: Asset) -> dict[str, str]:
 def misplaced(kind: AssetKind, service: Service) -> str:
     """Why a service cannot have an asset of this kind; empty when it can."""
     needed = NEEDS.get(kind)
-    if needed is None or service.hosted is needed:
+    if needed is None or service.hosted in needed:
         return ""
-    return f"a {kind.value} is for a service that the network runs; give the service `hosted: {needed.value}` first"
+    wanted = " or ".join(f"`hosted: {hosting.value}`" for hosting in needed)
+    return f"a {kind.value} is for a service that the network runs; give the service {wanted} first"

@@ -14,7 +14,11 @@ class AssetKind(StrEnum):
     TABLE = "table"  # CSV with a head line, for services hosted as lookup
     LIST = "list"  # JSON: whom a service hosted as filter lets pass
     MAP = "map"  # JSON: who shares a map of a service hosted as crossreference
-    SCHEMA = "schema"  # XSD, for the rules of the service it belongs to
+    QUERY = "query"  # XQuery: a routing that bindings of a service hosted as exchange choose by its name
+    SCRIPT = "script"  # likewise, in the language of scripts
+    SCHEMA = "schema"  # XSD: for the rules of any service, and to validate with
+    DTD = "dtd"  # a document type definition, to validate with
+    JSONSCHEMA = "jsonschema"  # JSON Schema, to validate with
 
 
 class Hosting(StrEnum):
@@ -25,14 +29,21 @@ class Hosting(StrEnum):
     LOOKUP = "lookup"
     CROSSREFERENCE = "crossreference"
     FILTER = "filter"
+    VALIDATE = "validate"
+    EXCHANGE = "exchange"
+    MODEL = "model"
     PROVISIONING = "provisioning"  # the network's own, made at its first start
 
 
-NEEDS: dict[AssetKind, Hosting] = {
-    AssetKind.STYLESHEET: Hosting.XSLT,
-    AssetKind.TABLE: Hosting.LOOKUP,
-    AssetKind.LIST: Hosting.FILTER,
-    AssetKind.MAP: Hosting.CROSSREFERENCE,
+NEEDS: dict[AssetKind, tuple[Hosting, ...]] = {  # what must run the service that an asset belongs to; any of these
+    AssetKind.STYLESHEET: (Hosting.XSLT,),
+    AssetKind.TABLE: (Hosting.LOOKUP,),
+    AssetKind.LIST: (Hosting.FILTER,),
+    AssetKind.MAP: (Hosting.CROSSREFERENCE,),
+    AssetKind.QUERY: (Hosting.EXCHANGE,),
+    AssetKind.SCRIPT: (Hosting.EXCHANGE,),
+    AssetKind.DTD: (Hosting.VALIDATE, Hosting.EXCHANGE),
+    AssetKind.JSONSCHEMA: (Hosting.VALIDATE, Hosting.EXCHANGE),
 }
 CONTENT_MOST = 16 << 20
 

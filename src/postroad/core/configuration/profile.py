@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, St
 
 from postroad.core.admission.policy import is_https, pushed_level
 from postroad.core.configuration.as2_profile import As2Profile
+from postroad.core.configuration.release_profile import ReleaseProfile
 from postroad.core.configuration.shapes import (
     Count,
     Line,
@@ -185,6 +186,7 @@ class ServiceProfile(Shape):
         StrictBool, Field(description="A delivery from which the format would leave something out fails instead")
     ] = False
     as2: As2Profile | None = None
+    release: ReleaseProfile | None = None
 
     @model_validator(mode="after")
     def can_be_pushed_to(self) -> Self:
@@ -198,6 +200,15 @@ class ServiceProfile(Shape):
             raise ValueError("format: as2 and the section as2, which says what was agreed on, belong together")
         if self.as2 is not None and self.push is None:
             raise ValueError("an AS2 partner is pushed to: say delivery: push, and its AS2 address in push.url")
+        return self
+
+    @model_validator(mode="after")
+    def holds_back_what_it_pushes(self) -> Self:
+        if self.release is not None and self.release.holds and self.push is None:
+            raise ValueError(
+                "a service that polls fetches what waits whenever it wants: of release, only keepSeconds is for it; "
+                "or let it be pushed to, with delivery: push and push.url"
+            )
         return self
 
     @model_validator(mode="after")
@@ -250,6 +261,7 @@ BELOW: dict[str, type[Shape]] = {
     "document_access": DocumentAccessProfile,
     "limits": LimitsProfile,
     "as2": As2Profile,
+    "release": ReleaseProfile,
 }
 
 

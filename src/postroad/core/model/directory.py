@@ -137,6 +137,21 @@ class Push:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """When what waits for a service goes on its way, whichever comes first, and how long it may wait; 0 = not so."""
+
+    every_s: int = 0  # as soon as the oldest has waited so long
+    when_waiting: int = 0  # as soon as so many wait
+    on_request: bool = False  # not before somebody asks, or one of the others comes first
+    keep_s: int = 0  # what has waited longer expires
+
+    @property
+    def holds(self) -> bool:
+        """Whether anything is held back at all; with a time limit alone nothing is."""
+        return bool(self.every_s or self.when_waiting or self.on_request)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """Least transport and authentication for everything that touches this service's messages."""
 
@@ -232,6 +247,9 @@ class Service:
     hosted: Hosting = Hosting.NONE
     whole_only: bool = False  # a delivery from which its format would leave something out fails instead
     as2: As2 | None = None  # with format as2
+    release: Release | None = None  # None: everything goes at once
+    open_to: tuple[str, ...] = ()  # organizations, addresses or GCIDs that may bind to it or attach; * is anyone
+    validates: str = ""  # with hosted exchange: the schema of its own that every message must meet
 
     @property
     def address(self) -> str:

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from postroad.adapters.saxon import pool as pool_module
 from postroad.adapters.saxon import workers as workers_module
 from postroad.adapters.saxon.penalties import KILLS_ALLOWED
 from postroad.adapters.saxon.settings import SETTINGS
@@ -139,7 +140,7 @@ async def test_a_worker_killed_from_outside_costs_nobody_a_call(patient: SaxonWo
 async def test_a_call_whose_workers_are_all_killed_may_be_tried_again(
     pool: SaxonWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers_module, "TRIES", 1)
+    monkeypatch.setattr(pool_module, "TRIES", 1)
     waiting = asyncio.create_task(pool.transform(ENDLESS, ORDER, {}))
     await processes_exist(pool, 1)
     os.kill(pool.process_ids[0], signal.SIGKILL)

@@ -7,7 +7,7 @@ there is no pickle; so whoever took over a worker could still only answer wrongl
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -37,6 +37,23 @@ class Ready(msgspec.Struct, frozen=True, array_like=True):
     faults: tuple[str, ...] = ()
 
 
+class Call(Protocol):
+    """What a pool needs to know of a record that it hands to a worker."""
+
+    @property
+    def source(self) -> str:
+        """Who is to blame if the worker dies of it; empty for nobody."""
+        ...
+
+    @property
+    def weight(self) -> int:
+        """How much it wears out a worker."""
+        ...
+
+    @property
+    def largest_outcome(self) -> int: ...
+
+
 class Work(msgspec.Struct, frozen=True, array_like=True, kw_only=True, tag=True):
     """One call. ``document`` is XML in UTF-8; ``source`` is the stylesheet or the query."""
 
@@ -48,7 +65,6 @@ class Work(msgspec.Struct, frozen=True, array_like=True, kw_only=True, tag=True)
 
     @property
     def weight(self) -> int:
-        """How much it wears out a worker."""
         return 1
 
     @property
@@ -80,10 +96,11 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True, tag=True
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True):
-    """Of one query; the text is the new content or the fault."""
+    """Of one query or script; the text is the new content or the fault. A script may name the content's type."""
 
     kind: AnswerKind
     text: bytes = b""
+    media_type: str = ""
 
 
 class Answers(msgspec.Struct, frozen=True, array_like=True, tag=True):
@@ -113,7 +130,7 @@ read_work: Callable[[bytes], Work | Batch] = msgspec.msgpack.Decoder(Work | Batc
 read_outcome: Callable[[bytes], Outcome | Answers] = msgspec.msgpack.Decoder(Outcome | Answers).decode
 
 
-def framed(record: msgspec.Struct) -> bytes:
+def framed(record: object) -> bytes:
     body = encode(record)
     return len(body).to_bytes(HEADER_BYTES, "big") + body
 

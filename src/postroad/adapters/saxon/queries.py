@@ -1,41 +1,16 @@
-"""Queries of exchanges, in the workers: many about one message in one round trip.
-
-Kept rules: a batch that fails as a whole is asked again one by one, so the guilty one is found and nobody else loses an answer. A
-query that has cost a worker its life is asked alone from then on, and after too many sits in the penalty box, where its answer
-is an error.
-"""
+"""Queries of exchanges, in the workers: what a query is told of a message, and what is refused before it is asked at all."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from postroad.adapters.saxon.frames import (
-    LARGEST_SOURCE_BYTES,
-    UNREADABLE,
-    Answer,
-    AnswerKind,
-    Answers,
-    Batch,
-    Outcome,
-    Work,
-    output_limit,
-)
+from postroad.adapters.saxon.asking import Asking
+from postroad.adapters.saxon.frames import LARGEST_SOURCE_BYTES, Batch, Outcome, Work, output_limit
 from postroad.adapters.saxon.items import typed_items
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.core.codecs.xml import to_utf8
 from postroad.errors import Refused
 from postroad.ports import ItemValue, Verdict
-
-AT_ONCE = 500  # so that compiling them in a fresh worker stays well within the deadline
-MEDIA_TYPES: dict[AnswerKind, str] = {
-    "xml": "application/xml",
-    "entity": "application/xml-external-parsed-entity",
-    "text": "text/plain; charset=utf-8",
-    "json": "application/json",
-    "html": "text/html; charset=utf-8",
-}
-_NO = Verdict(goes=False)
-_AS_IT_CAME = Verdict(goes=True)
 
 
 class SaxonQueries:
@@ -43,6 +18,7 @@ class SaxonQueries:
 
     def __init__(self, workers: SaxonWorkers) -> None:
         self._workers = workers
+        self._asking = Asking(workers, "query")
 
     async def check(self, query: str) -> None:
         _check_size(query)
@@ -61,62 +37,12 @@ class SaxonQueries:
             document = content.removeprefix(b"\xef\xbb\xbf") if is_json else to_utf8(content)
         except Refused as fault:
             return [Verdict(goes=False, error=fault.detail)] * len(queries)
-        limit = output_limit(len(document))
-        about = Batch(queries=(), document=document, is_json=is_json, items=typed_items(items), output_limit=limit)
-        return await self._all(queries, about)
+        typed, limit = typed_items(items), output_limit(len(document))
 
-    async def _all(self, queries: Sequence[str], about: Batch) -> list[Verdict]:
-        verdicts: dict[str, Verdict] = {}
-        unsuspected = [query for query in dict.fromkeys(queries) if not self._workers.penalties.suspects(query)]
-        for start in range(0, len(unsuspected), AT_ONCE):
-            verdicts.update(await self._together(unsuspected[start : start + AT_ONCE], about))
-        for query in queries:
-            if query not in verdicts:
-                verdicts[query] = await self._alone(query, about)
-        return [verdicts[query] for query in queries]
+        def about(asked: Sequence[str]) -> Batch:
+            return Batch(queries=tuple(asked), document=document, is_json=is_json, items=typed, output_limit=limit)
 
-    async def _together(self, queries: list[str], about: Batch) -> dict[str, Verdict]:
-        """What they answer as a batch; nothing if that failed, and it is not known by whose fault."""
-        if len(queries) < 2:
-            return {}
-        answered = await self._workers.attempt(_about(about, queries))
-        if isinstance(answered, Answers):
-            return dict(zip(queries, map(_verdict, answered.answers), strict=False))
-        return dict.fromkeys(queries, _failed(answered)) if answered.code == UNREADABLE else {}
-
-    async def _alone(self, query: str, about: Batch) -> Verdict:
-        try:
-            self._workers.penalties.check(query, "query")
-        except Refused as fault:
-            return Verdict(goes=False, error=fault.detail)
-        answered = await self._workers.attempt(_about(about, [query]))
-        if isinstance(answered, Outcome):
-            return _failed(answered)
-        return _verdict(answered.answers[0]) if answered.answers else Verdict(goes=False, error="it got no answer")
-
-
-def _about(about: Batch, queries: Sequence[str]) -> Batch:
-    return Batch(
-        queries=tuple(queries),
-        document=about.document,
-        is_json=about.is_json,
-        items=about.items,
-        output_limit=about.output_limit,
-    )
-
-
-def _verdict(answer: Answer) -> Verdict:
-    if answer.kind == "no":
-        return _NO
-    if answer.kind == "same":
-        return _AS_IT_CAME
-    if answer.kind == "error":
-        return Verdict(goes=False, error=answer.text.decode())
-    return Verdict(goes=True, content=answer.text, media_type=MEDIA_TYPES[answer.kind])
-
-
-def _failed(outcome: Outcome) -> Verdict:
-    return Verdict(goes=False, error=outcome.detail)
+        return await self._asking.verdicts(queries, about)
 
 
 def _is_json(media_type: str) -> bool:

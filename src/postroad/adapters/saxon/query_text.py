@@ -20,18 +20,25 @@ OURS = "Q{urn:postroad:exchange}"
 
 _NAME = r"[^\W\d][\w.\-]*"
 _STRING = r'(?:"(?:[^"]|"")*"|\'(?:[^\']|\'\')*\')'
-_VERSION = re.compile(rf"xquery\s+(?:version|encoding)\s+{_STRING}(?:\s+encoding\s+{_STRING})?\s*;")
-_NAMESPACE = re.compile(rf"declare\s+namespace\s+({_NAME})\s*=\s*({_STRING})\s*;")
-_EXTERNAL = re.compile(rf"declare\s+variable\s+\$\s*({_NAME})\s*(?:as\s+((?:(?!:=)[^;])*?)\s*)?external\s*;", re.DOTALL)
-_OPTION = re.compile(rf"declare\s+option\s+({_NAME}):({_NAME})\s+({_STRING})\s*;")
+_GAP = r"(?:\s|\(:(?:[^:(]|:(?!\))|\((?!:))*:\))"  # white space, or a comment without another one in it
+_VERSION = re.compile(
+    rf"xquery{_GAP}+(?:version|encoding){_GAP}+{_STRING}(?:{_GAP}+encoding{_GAP}+{_STRING})?{_GAP}*;"
+)
+_NAMESPACE = re.compile(rf"declare{_GAP}+namespace{_GAP}+({_NAME}){_GAP}*={_GAP}*({_STRING}){_GAP}*;")
+_EXTERNAL = re.compile(
+    rf"declare{_GAP}+variable{_GAP}+\$\s*({_NAME}){_GAP}*(?:as{_GAP}+((?:(?!:=)[^;])*?){_GAP}*)?external{_GAP}*;", re.DOTALL
+)
+_OPTION = re.compile(
+    rf"declare{_GAP}+option{_GAP}+(?:({_NAME}):|Q\{{([^{{}}]*)\}})({_NAME}){_GAP}+({_STRING}){_GAP}*;"
+)
 _SETTERS = "default|boundary-space|base-uri|construction|ordering|copy-namespaces|decimal-format"
-_SETTER = re.compile(rf"(?:declare\s+(?:{_SETTERS})|import)\b[^;'\"]*(?:{_STRING}[^;'\"]*)*;")
-_FUNCTION = re.compile(r"declare\s+(?:%\S+\s+)*function\b")
-_WHOLE = re.compile(r"(?:declare\s+(?:%\S+\s+)*(?:variable|context)|module)\b")
+_SETTER = re.compile(rf"(?:declare{_GAP}+(?:{_SETTERS})|import)\b[^;'\"]*(?:{_STRING}[^;'\"]*)*;")
+_FUNCTION = re.compile(rf"declare{_GAP}+(?:%\S+\s+)*function\b")
+_WHOLE = re.compile(rf"(?:declare{_GAP}+(?:%\S+\s+)*(?:variable|context)|module)\b")
 _USED = re.compile(rf"\$\s*({_NAME})(?![\w.\-]|:[^=:])")
 _TOKEN = re.compile(rf"\(:|:\)|{_STRING}|[{{}};]")
 _COMMENT = re.compile(r"\(:|:\)")
-_OWN_VARIABLE = re.compile(rf"declare\s+(?:%\S+\s+)*variable\s+\$\s*({_NAME})")
+_OWN_VARIABLE = re.compile(rf"declare{_GAP}+(?:%\S+\s+)*variable{_GAP}+\$\s*({_NAME})")
 _NOT_LINE_END = re.compile(r"[^\r\n]")
 
 
@@ -123,7 +130,7 @@ class _Reader:
         start = self.at
         self._skip_functions()
         whole = bool(_WHOLE.match(self.text, self.at))
-        self.output.update((name, value) for prefix, name, value in self._later_options() if prefix in self.prefixes)
+        self.output.update((found[3], found[4]) for found in _OPTION.finditer(self.text, self.at) if self._is_output(found))
         return QueryText(
             settings="".join(self.settings),
             functions="" if whole else self.text[start : self.at],
@@ -133,8 +140,8 @@ class _Reader:
             whole=whole,
         )
 
-    def _later_options(self) -> list[tuple[str, str, str]]:
-        return _OPTION.findall(self.text, self.at)
+    def _is_output(self, option: re.Match[str]) -> bool:
+        return option[1] in self.prefixes or option[2] == SERIALIZATION
 
     def _space(self) -> bool:
         end = _after_space(self.text, self.at)
@@ -150,8 +157,8 @@ class _Reader:
             if found[2][1:-1] == SERIALIZATION:
                 self.prefixes.add(found[1])
         elif found := _OPTION.match(self.text, self.at):
-            if found[1] in self.prefixes:
-                self.output[found[2]] = found[3]
+            if self._is_output(found):
+                self.output[found[3]] = found[4]
         else:
             found = _VERSION.match(self.text, self.at) or _SETTER.match(self.text, self.at)
         return found is not None and self._take(found, found[0])

@@ -22,10 +22,9 @@ from postroad.adapters.saxon.frames import (
     HEADER_BYTES,
     OVERHEAD_BYTES,
     Answers,
-    Batch,
+    Call,
     Outcome,
     Terms,
-    Work,
     framed,
     read_outcome,
     read_ready,
@@ -35,9 +34,10 @@ from postroad.errors import Misconfigured, Unavailable
 START_TIMEOUT_S = 60.0  # the engine is a file of 100 MB; on a cold and busy disk that takes its time
 SOURCE_FOLDER = str(Path(postroad.__file__).parents[1])
 BOOT = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from postroad.adapters.saxon.worker_main import main; sys.exit(main())"
+    "import sys; from importlib import import_module; sys.path.insert(0, sys.argv[1]); "
+    "sys.exit(import_module(sys.argv[2]).main())"
 )
+_OUT_OF_MEMORY = ("OutOfMemoryError", "memory allocation of", "MemoryError")  # as Saxon, Rust and Python say it
 
 
 class Death(Enum):
@@ -76,9 +76,9 @@ class Worker:
         self.calls = 0
 
     @classmethod
-    async def start(cls, terms: Terms) -> Worker:
-        """Return when the worker has locked itself in; Misconfigured when it says that it cannot."""
-        worker = await cls._spawn()
+    async def start(cls, terms: Terms, room: str) -> Worker:
+        """Run ``room``'s ``main``. Returns when the worker has locked itself in; Misconfigured when it says that it cannot."""
+        worker = await cls._spawn(room)
         try:
             async with asyncio.timeout(START_TIMEOUT_S):
                 ready = read_ready(await worker._exchange(framed(terms), OVERHEAD_BYTES))
@@ -95,10 +95,10 @@ class Worker:
         return worker
 
     @classmethod
-    async def _spawn(cls) -> Worker:
+    async def _spawn(cls, room: str) -> Worker:
         printed, printing = os.pipe()
         pipe = asyncio.subprocess.PIPE
-        command = (sys.executable, "-I", "-c", BOOT, SOURCE_FOLDER, str(printed))
+        command = (sys.executable, "-I", "-c", BOOT, SOURCE_FOLDER, room, str(printed))
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
@@ -123,7 +123,7 @@ class Worker:
     def pid(self) -> int:
         return self._process.pid
 
-    async def call(self, work: Work | Batch, deadline_s: float) -> Outcome | Answers:
+    async def call(self, work: Call, deadline_s: float) -> Outcome | Answers:
         """One call's outcome; WorkerDied when there is none."""
         self.calls += work.weight
         try:
@@ -176,7 +176,8 @@ class Worker:
             return Death.DEADLINE
         if status in (-signal.SIGKILL, -signal.SIGTERM):
             return Death.FROM_OUTSIDE
-        return Death.MEMORY if "OutOfMemoryError" in self._last_words() else Death.CRASH
+        said = self._last_words()
+        return Death.MEMORY if any(words in said for words in _OUT_OF_MEMORY) else Death.CRASH
 
     def _last_words(self) -> str:
         return Printed(self._printed).take()

@@ -1,6 +1,6 @@
 """What runs in a worker process: confine yourself, then read work and write outcomes until the server is gone.
 
-    python -I -c "…main()" SOURCE-FOLDER DESCRIPTOR
+    python -I -c "…main()" SOURCE-FOLDER MODULE DESCRIPTOR
 
 Standard input and output carry the frames until ``main`` has moved them out of reach; what Saxon then prints goes to the pipe
 whose reading end is DESCRIPTOR. The end of input means that the server is gone or does not need this worker any more.

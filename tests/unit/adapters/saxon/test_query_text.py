@@ -37,6 +37,12 @@ def test_every_letter_stays_in_its_place(query: str) -> None:
         ("declare %private function local:f() { 1 }; local:f()", {}, "local:f()", False),
         ("declare variable $a external := 1; $a", {}, "declare variable $a external := 1; $a", True),
         ("declare function local:f() { 1 }; declare variable $a := 1; 2", {}, None, True),
+        ("declare(:c:)namespace(:c:)p(:c:)=(:c:)'urn:p'(:c:); $a", {}, "$a", False),
+        ("declare(: : (c :)variable $a(:c:)as xs:string? external; $a", {"a": "xs:string?"}, "$a", False),
+        ("declare(:c:)function local:f() { 1 }; $a", {}, "$a", False),
+        ("declare(:c:)variable $a := 1; $a", {}, "declare(:c:)variable $a := 1; $a", True),
+        ("declare option Q{urn:o}name 'x'; $a", {}, "$a", False),
+        ("declare(: never closed", {}, "declare(: never closed", False),
         ("declare context item := <a/>; .", {}, "declare context item := <a/>; .", True),
     ],
 )
@@ -48,9 +54,10 @@ def test_declarations_are_told_from_the_body(query: str, types: dict[str, str], 
 def test_output_options_are_those_of_serialization() -> None:
     query = (
         "declare namespace o = 'http://www.w3.org/2010/xslt-xquery-serialization'; declare namespace x = 'urn:x';"
-        "declare option o:method 'json'; declare option x:indent 'yes'; declare option output:indent \"no\"; 1"
+        "declare option o:method 'json'; declare option x:indent 'yes'; declare option output:indent \"no\"; "
+        "declare option Q{http://www.w3.org/2010/xslt-xquery-serialization}media-type 'a/b'; 1"
     )
-    assert read_query(query).output == {"method": "'json'", "indent": '"no"'}
+    assert read_query(query).output == {"method": "'json'", "indent": '"no"', "media-type": "'a/b'"}
 
 
 def test_a_place_is_counted_as_the_author_counts() -> None:

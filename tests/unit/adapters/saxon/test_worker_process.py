@@ -13,6 +13,7 @@ from postroad.adapters.saxon import worker as worker_module
 from postroad.adapters.saxon.frames import Ready, Terms, Work, framed
 from postroad.adapters.saxon.settings import SETTINGS
 from postroad.adapters.saxon.worker import BOOT, SOURCE_FOLDER, Death, Worker, WorkerDied
+from postroad.adapters.saxon.workers import ROOM
 from postroad.errors import Unavailable
 
 TERMS = Terms(memory_bytes=512 * 1024 * 1024, deadline_s=0.1, settings=SETTINGS)
@@ -30,7 +31,7 @@ def lying(answer: str) -> str:
 
 async def death_of(boot: str, monkeypatch: pytest.MonkeyPatch) -> Death:
     monkeypatch.setattr(worker_module, "BOOT", boot)
-    worker = await Worker.start(TERMS)
+    worker = await Worker.start(TERMS, ROOM)
     with pytest.raises(WorkerDied) as died:
         await worker.call(Work(task="query", source=" " * 1_000, output_limit=1_000), deadline_s=10)
     return died.value.death
@@ -52,18 +53,18 @@ async def test_a_worker_that_lies_is_killed(answer: str, death: Death, monkeypat
 async def test_a_worker_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_module, "BOOT", "raise SystemError('no engine in here')")
     with pytest.raises(Unavailable, match="SystemError: no engine in here"):
-        await Worker.start(TERMS)
+        await Worker.start(TERMS, ROOM)
 
 
 async def test_a_program_that_is_not_there_is_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(Unavailable, match="No such file"):
-        await Worker.start(TERMS)
+        await Worker.start(TERMS, ROOM)
 
 
 async def test_a_worker_whose_server_does_not_look_stops_itself() -> None:
     """The limit of processor time is the second wall behind the deadline."""
-    worker = await Worker.start(TERMS)
+    worker = await Worker.start(TERMS, ROOM)
     started = time.monotonic()
     with pytest.raises(WorkerDied) as died:
         await worker.call(Work(task="query", source=ENDLESS, document=b"<r/>", output_limit=1_000), deadline_s=60)
@@ -73,7 +74,7 @@ async def test_a_worker_whose_server_does_not_look_stops_itself() -> None:
 
 def test_a_worker_whose_server_is_gone_ends() -> None:
     reading, writing = os.pipe()
-    command = [sys.executable, "-I", "-c", BOOT, SOURCE_FOLDER, str(reading)]
+    command = [sys.executable, "-I", "-c", BOOT, SOURCE_FOLDER, ROOM, str(reading)]
     pipe = subprocess.PIPE
     try:
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=writing, pass_fds=(reading,), env={}) as process:

@@ -1,0 +1,140 @@
+"""The pool: calls run in confined worker processes, one at a time in each, with a deadline; the engine in them is its user's.
+
+Kept rules: workers are started when first needed, so a network that does not need them pays nothing. A worker lost costs its own
+call alone; whoever is waiting gets the next one. Calls have no effects, so one whose worker was killed from outside is
+simply made again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from postroad.adapters.saxon.frames import Answers, Call, Outcome, Terms
+from postroad.adapters.saxon.penalties import PenaltyBox
+from postroad.adapters.saxon.worker import Death, Worker, WorkerDied
+from postroad.errors import Unavailable
+
+TRIES = 2
+
+log = logging.getLogger(__name__)
+
+
+class WorkerPool:
+    """Processes that run ``room``, a module with a ``main``, on these terms. All methods belong to one event loop."""
+
+    def __init__(
+        self, terms: Terms, *, room: str, processes: int, recycle_after: int, penalties: PenaltyBox | None
+    ) -> None:
+        self._terms = terms
+        self._room = room
+        self._recycle_after = recycle_after
+        self._penalties = penalties or PenaltyBox()
+        self._processes = processes
+        self._seats = asyncio.Semaphore(processes)
+        self._idle: list[Worker] = []
+        self._busy: set[Worker] = set()
+        self._closed = False
+        self._closing = asyncio.Lock()
+
+    @property
+    def process_ids(self) -> list[int]:
+        """Of the workers that exist now, idle and busy."""
+        return [worker.pid for worker in (*self._idle, *self._busy)]
+
+    @property
+    def penalties(self) -> PenaltyBox:
+        return self._penalties
+
+    async def warm(self) -> None:
+        """Start one worker if there is none yet, so that the first call does not wait; Misconfigured if it cannot be locked."""
+        async with self._seats:
+            if not self._idle:
+                self._idle.append(await self._started())
+
+    async def close(self) -> None:
+        """End every worker; calls under way are refused as unavailable, and so is whatever comes later."""
+        self._closed = True
+        idle, self._idle = self._idle, []
+        for worker in self._busy:
+            worker.kill()
+        for worker in idle:
+            await worker.end()
+        async with self._closing:
+            for _ in range(self._processes):  # whoever still has a seat sees its worker die, cleans up, and leaves
+                await self._seats.acquire()
+            for _ in range(self._processes):
+                self._seats.release()
+
+    # ---- one call
+
+    async def attempt(self, call: Call) -> Outcome | Answers:
+        """What a worker says, or why it died; for callers that look after their own penalties."""
+        async with self._seats:
+            return await self._attempt(call, tries=TRIES)
+
+    async def checked_attempt(self, call: Call) -> Outcome | Answers:
+        """Likewise, for a source that does not sit in the penalty box."""
+        self._penalties.check(call.source)
+        async with self._seats:
+            self._penalties.check(call.source)  # those before it in the queue may have filled the box
+            return await self._attempt(call, tries=TRIES)
+
+    async def _attempt(self, call: Call, tries: int) -> Outcome | Answers:
+        worker = self._idle.pop() if self._idle else await self._started()
+        self._busy.add(worker)
+        try:
+            outcome = await worker.call(call, self._terms.deadline_s)
+        except WorkerDied as died:
+            cause = died
+        else:
+            await self._settle(worker, outcome, call)
+            return outcome
+        finally:
+            self._busy.discard(worker)
+        return await self._after_death(cause, call, tries - 1)
+
+    async def _settle(self, worker: Worker, outcome: Outcome | Answers, call: Call) -> None:
+        """Keep the worker for the next call, or not."""
+        out_of_memory = outcome.code == Death.MEMORY.value  # it lives, but what it has left is not worth having
+        if out_of_memory and call.source:
+            self._penalties.record(call.source)
+        if self._closed or out_of_memory or worker.calls >= self._recycle_after:
+            await worker.end()
+        else:
+            self._idle.append(worker)
+
+    async def _after_death(self, died: WorkerDied, call: Call, tries: int) -> Outcome | Answers:
+        self._refuse_when_closed()
+        log.warning("worker ended: %s", died)
+        if died.death is Death.FROM_OUTSIDE:
+            if tries:
+                return await self._attempt(call, tries)
+            raise Unavailable("network.unavailable", "The transform workers are being killed; try again in a moment")
+        if call.source:
+            self._penalties.record(call.source)
+        return Outcome(code=died.death.value, detail=_epitaph(died.death, self._terms))
+
+    # ---- workers
+
+    async def _started(self) -> Worker:
+        self._refuse_when_closed()
+        worker = await Worker.start(self._terms, self._room)
+        try:
+            self._refuse_when_closed()
+        except Unavailable:
+            await worker.end()
+            raise
+        return worker
+
+    def _refuse_when_closed(self) -> None:
+        if self._closed:
+            raise Unavailable("network.unavailable", "The transform workers are stopping; try again in a moment")
+
+
+def _epitaph(death: Death, terms: Terms) -> str:
+    return {
+        Death.DEADLINE: f"it ran for {terms.deadline_s:g} seconds and was stopped",
+        Death.MEMORY: f"it needed more than {terms.memory_bytes // 1024**2} MiB of memory",
+        Death.TOO_MUCH: "it made more output than is allowed from this document",
+    }.get(death, "the engine broke down over it")

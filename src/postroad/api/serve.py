@@ -48,7 +48,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
             running.passwords,
             settings,
             asset_faults=running.asset_faults,
-            transform=running.transformer.transform,
+            transform=running.engines.transformer.transform,
             own_address=own_address,
         ),
         endpoints.routes() | as2.routes(),

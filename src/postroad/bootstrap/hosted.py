@@ -10,12 +10,18 @@ import logging
 import os
 from contextlib import AsyncExitStack
 
+from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
+from postroad.bootstrap.routings import load_routings
+from postroad.bootstrap.settings import Settings
+from postroad.core.exchange.bound import Language
 from postroad.core.model.asset import AssetKind
 from postroad.core.model.snapshot import Directory
 from postroad.errors import PostroadError
 from postroad.flow.network import Network
-from postroad.services.engine import Transformer
+from postroad.ports import QueryEngine
+from postroad.services.callables import Callables
+from postroad.services.engine import Engines
 from postroad.services.hosting import HostedServices
 
 WORKERS_MOST = 4
@@ -23,17 +29,21 @@ WORKERS_MOST = 4
 log = logging.getLogger(__name__)
 
 
-def host_services(network: Network, stack: AsyncExitStack) -> Transformer:
-    """Have the hosted services attended to until the stack is closed; returns what runs their stylesheets."""
+def host_services(settings: Settings, network: Network, stack: AsyncExitStack) -> Engines:
+    """Have the hosted services attended to until the stack is closed; returns those who do their heavy work."""
+    callables = Callables(load_routings(settings.routings))
+    network.exchanges.install(callables.names)
     workers = SaxonWorkers(processes=max(1, min(WORKERS_MOST, (os.cpu_count() or 1) // 2)))
     stack.push_async_callback(workers.close)
     warming = Warming(workers)
     stack.push_async_callback(warming.end)
     network.configuration.on_change(warming.follow)
-    hosted = HostedServices(network, workers)
+    judges: dict[Language, QueryEngine] = {Language.QUERY: SaxonQueries(workers), Language.CALLABLE: callables}
+    engines = Engines(transformer=workers, judges=judges)
+    hosted = HostedServices(network, engines)
     stack.push_async_callback(hosted.close)
     hosted.start()
-    return workers
+    return engines
 
 
 class Warming:

@@ -43,7 +43,7 @@ from postroad.flow.expire import LOOK_AGAIN_S, always
 from postroad.flow.network import Network
 from postroad.ports import Clock, Desk, Index, IndexReader, Journal, Passwords, Randomness
 from postroad.services.assets import asset_faults
-from postroad.services.engine import Transformer
+from postroad.services.engine import Engines
 
 INDEX_FILE = "index.sqlite"
 JOURNAL_FOLDER = "journal"
@@ -63,14 +63,14 @@ class RunningNetwork:
     authenticator: Authenticator
     passwords: Passwords
     settings: Settings
-    transformer: Transformer
+    engines: Engines
     as2: Reception
     own_address: OwnAddress
     operator_key: str | None  # only at the very first start
 
     async def asset_faults(self, asset: Asset) -> Sequence[Fault]:
         """Everything wrong with an asset that somebody wants to save."""
-        return await asset_faults(asset, self.transformer)
+        return await asset_faults(asset, self.engines.transformer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ async def open_network(
         operator_key = await ensure_operator(network, settings.data)
         await ensure_own_service(network)
         _keep_house(settings, network, store, stack)
-        transformer = host_services(network, stack)
+        engines = host_services(settings, network, stack)
         own_address = OwnAddress(settings)
         partners = as2_partners(settings, own_address)
         pusher = push_messages(settings, network, partners, stack)
@@ -121,7 +121,7 @@ async def open_network(
             authenticator=Authenticator(network.configuration.directory, passwords, clock),
             passwords=passwords,
             settings=settings,
-            transformer=transformer,
+            engines=engines,
             as2=receive_as2(settings, network, partners, pusher, stack),
             own_address=own_address,
             operator_key=operator_key,

@@ -73,6 +73,8 @@ class Settings:
     push_allow_http: tuple[str, ...] = ()
     # a PEM file with certificate authorities that are trusted for pushes, besides those of the machine
     push_authorities: str = ""
+    # Python functions that bindings of exchanges may choose by name: "rush=mycompany.routing:is_rush"
+    routings: tuple[str, ...] = ()
     # how much the server logs: debug, info, warning or error
     log_level: str = "info"
 

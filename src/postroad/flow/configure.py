@@ -14,11 +14,15 @@ from typing import Any
 import msgspec
 
 from postroad.core.model.journal import ConfigurationChanged, ObjectChange
-from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.snapshot import BY_THE_THOUSAND, Directory, object_key
 from postroad.core.projection.project import version_key
+from postroad.core.projection.queries import QUERIES
 from postroad.errors import Refused
 from postroad.flow.commit import committed
 from postroad.ports import Clock, Conflict, Desk, IndexReader, Step
+
+SEQ = QUERIES["objects"][1].index("seq")
+Follower = Callable[[Directory, Sequence[ObjectChange]], None]  # told the directory after the changes, and these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,23 +49,35 @@ class Configuration:
         self._clock = clock
         self._lock = asyncio.Lock()
         self._directory = Directory()
+        self._read_to = 0  # the entry up to which the index has told of changes; those made here are known before
         self._listeners: list[Callable[[Directory], None]] = []
+        self._followers: list[Follower] = []
 
     def on_change(self, listener: Callable[[Directory], None]) -> None:
-        """Have somebody told of every new directory, and of the present one now."""
+        """Have somebody told of every new directory, and of the present one now.
+
+        Of bindings and parts of models, which come and go by the thousand, only followers are told.
+        """
         self._listeners.append(listener)
         listener(self._directory)
+
+    def follow(self, follower: Follower) -> None:
+        """Have somebody told of every change from now on, object by object."""
+        self._followers.append(follower)
 
     def directory(self) -> Directory:
         return self._directory
 
     async def load(self) -> None:
         """Take the directory from the index: at the start, and whenever another node may have changed it."""
-        rows = await self._index.query("objects")
+        rows = await self._index.query("objects_since", self._read_to)
         if not rows:
             return
-        if max(row[6] for row in rows) > self._directory.version:
-            self._become(directory_of_rows(rows))
+        self._read_to = rows[-1][SEQ]
+        known = self._directory.object_version
+        news = [change for change in changes_of_rows(rows) if change.version > known(change.kind, change.key)]
+        if news:
+            self._become(news, max(self._directory.version, self._read_to))
 
     async def change(self, by: str, changes: Sequence[Change], reason: str = "") -> Directory:
         """Carry out all changes at once; raises Refused when one of the objects was changed by somebody else."""
@@ -72,13 +88,16 @@ class Configuration:
             outcome = await committed(self._desk, Step(entry, keys=keys, reserve=True))
             if isinstance(outcome, Conflict):  # on another node of a shared network
                 raise _conflict("it")
-            self._become(self._directory.changed(numbered, outcome.seq))
+            self._become(numbered, outcome.seq)
             return self._directory
 
-    def _become(self, directory: Directory) -> None:
-        self._directory = directory
-        for listener in self._listeners:
-            listener(directory)
+    def _become(self, changes: Sequence[ObjectChange], version: int) -> None:
+        self._directory = directory = self._directory.changed(changes, version)
+        for follower in self._followers:
+            follower(directory, changes)
+        if any(change.kind not in BY_THE_THOUSAND for change in changes):
+            for listener in self._listeners:
+                listener(directory)
 
     def _numbered(self, change: Change) -> ObjectChange:
         current = self._directory.object_version(change.kind, change.key)
@@ -88,13 +107,17 @@ class Configuration:
         return ObjectChange(change.kind, change.key, current + 1, value)
 
 
-def directory_of_rows(rows: Sequence[tuple[Any, ...]]) -> Directory:
-    """The directory that an index has in its table of objects."""
-    changes = [
+def changes_of_rows(rows: Sequence[tuple[Any, ...]]) -> list[ObjectChange]:
+    """Objects as they are now, from an index's table of them."""
+    return [
         ObjectChange(kind, key, number, msgspec.json.decode(value) if value else None)
         for kind, key, number, value, *_ in rows
     ]
-    return Directory().changed(changes, max((row[6] for row in rows), default=0))
+
+
+def directory_of_rows(rows: Sequence[tuple[Any, ...]]) -> Directory:
+    """The directory that an index has in its table of objects."""
+    return Directory().changed(changes_of_rows(rows), max((row[6] for row in rows), default=0))
 
 
 def _conflict(what: str) -> Refused:

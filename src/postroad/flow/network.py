@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from postroad.core.audit.story import History
 from postroad.core.identity.tokens import Tokens
 from postroad.core.model.caller import Caller
+from postroad.core.model.delivery import State
 from postroad.core.model.directory import OrganizationLimits
 from postroad.core.model.message import Delivered, Message, PostResult
 from postroad.core.model.polling import PollRequest, Settlement, SettlementResult
@@ -33,8 +34,10 @@ from postroad.flow.dead_letters import DeadLetterStage
 from postroad.flow.deliver import DeliverStage
 from postroad.flow.due import DueTimes
 from postroad.flow.end import EndStage
+from postroad.flow.exchange_book import ExchangeBook
 from postroad.flow.expire import ExpireStage
 from postroad.flow.explain import ExplainStage
+from postroad.flow.forward import Forward, ForwardStage, Onward
 from postroad.flow.history import HistoryStage
 from postroad.flow.mediate import Handed, MediateStage
 from postroad.flow.patience import Patience
@@ -77,6 +80,9 @@ class Network:
         self._deliver = DeliverStage(desk, directory, clock, answers, TrailStage(index, indexed), tokens)
         self.mediation = MediateStage(desk, clock, tokens, ending)
         self._explain = ExplainStage(journal, index, directory, clock, indexed, tokens.veil)
+        self._answers = answers
+        self._forward = ForwardStage(desk, directory, clock, randomness, due.note)
+        self.exchanges = ExchangeBook(self.configuration)
         self._history = HistoryStage(journal, index, directory, indexed, tokens.veil)
 
     @property
@@ -134,6 +140,22 @@ class Network:
     async def settle(self, caller: Caller, settlement: Settlement, receipt: bytes | None = None) -> SettlementResult:
         """Take back what became of deliveries; ``receipt`` is what proves that the receiver has a single one."""
         return await self._deliver.settle(caller, settlement, receipt)
+
+    async def forward(self, caller: Caller, delivered: Delivered, forwards: Sequence[Forward]) -> Onward:
+        """Let what was handed out to an exchange or a model go on to all it is for; its delivery stays to be settled.
+
+        Raises Refused when the delivery has come to its end meanwhile.
+        """
+        found = await self._answers.delivery(delivered.token, delivered.recipient_gcid)
+        if found.state is not State.QUEUED:
+            raise Refused("delivery.over", "The delivery has come to its end before it was forwarded")
+        return await self._forward.forward(caller, delivered, found.queued, forwards)
+
+    async def fail(self, delivered: Delivered, reason: str) -> None:
+        """Give up what was handed out to one of the network's own services: it becomes a dead letter."""
+        number = self.tokens.number(delivered.token)
+        if number is not None:
+            await self.ending.fail(number, reason)
 
     async def explain(self, caller: Caller, message: Message) -> Explanation:
         """Which way a message would take and why; nothing is stored or sent."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from postroad.core.model.asset import Hosting
 from postroad.services.crossreference import CrossReferenceService
+from postroad.services.exchange import ExchangeService
 from postroad.services.filter import FilterService
 from postroad.services.lookup import LookupService
 from postroad.services.provisioning import ProvisioningService
@@ -15,5 +16,6 @@ CATALOGUE: dict[Hosting, HostedService] = {
     Hosting.LOOKUP: LookupService(),
     Hosting.CROSSREFERENCE: CrossReferenceService(),
     Hosting.FILTER: FilterService(),
+    Hosting.EXCHANGE: ExchangeService(),
     Hosting.PROVISIONING: ProvisioningService(),
 }

@@ -7,7 +7,11 @@ and stops them when they take too long. The adapter is chosen in ``bootstrap``.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
+
+from postroad.core.exchange.bound import Language
+from postroad.ports import QueryEngine
 
 
 class Transformer(Protocol):
@@ -26,3 +30,11 @@ class Transformer(Protocol):
 
     async def close(self) -> None:
         """Stop; calls under way and later ones are ``Unavailable``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engines:
+    """Those who do the heavy work of hosted services, and run what members have written."""
+
+    transformer: Transformer
+    judges: Mapping[Language, QueryEngine]  # who is asked about candidates of exchanges

@@ -15,7 +15,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.flow.network import Network
 from postroad.flow.one_per_service import OnePerService
 from postroad.services.attendant import Attendant
-from postroad.services.engine import Transformer
+from postroad.services.engine import Engines
 from postroad.services.references import JournalledReferences
 from postroad.services.workshop import Workshop
 
@@ -23,9 +23,9 @@ from postroad.services.workshop import Workshop
 class HostedServices:
     """Follows the directory: attends to services that become hosted, and leaves those that no longer are."""
 
-    def __init__(self, network: Network, transformer: Transformer) -> None:
+    def __init__(self, network: Network, engines: Engines) -> None:
         self._network = network
-        self._workshop = Workshop(network, transformer, JournalledReferences(network))
+        self._workshop = Workshop(network, engines, JournalledReferences(network))
         self._attendants = OnePerService(_served, self._attendant)
 
     def start(self) -> None:
@@ -49,9 +49,9 @@ def _served(directory: Directory) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def hosting(network: Network, transformer: Transformer) -> AsyncIterator[HostedServices]:
+async def hosting(network: Network, engines: Engines) -> AsyncIterator[HostedServices]:
     """The network's own services, for as long as the block runs."""
-    hosted = HostedServices(network, transformer)
+    hosted = HostedServices(network, engines)
     hosted.start()
     try:
         yield hosted

@@ -8,15 +8,18 @@ message.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from postroad.core.exchange.bound import BoundExchange, Language
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Cookie, Delivered, Part, Property, Status
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
+from postroad.flow.forward import Forward, Onward
+from postroad.ports import QueryEngine
 from postroad.services.engine import Transformer
 from postroad.services.references import References
 
@@ -28,6 +31,7 @@ class Returned:
     parts: tuple[Part, ...] | None = None
     properties: tuple[Property, ...] = ()
     status: Status | None = None
+    forwards: tuple[Forward, ...] | None = None  # by an exchange or a model: to whom the message goes, perhaps nobody
 
 
 class KeepsTrust(Protocol):
@@ -42,6 +46,11 @@ class KeepsTrust(Protocol):
     async def register_cookie(self, by: str, service: Service, sender: str, cookie: Cookie | None) -> str | None: ...
 
 
+class OpensExchanges(Protocol):
+    async def opened(self, gcid: str) -> BoundExchange:
+        """The exchange with every binding that it has now."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
     """What a service works with: who takes part, its own assets, and those who do the heavy work."""
@@ -51,6 +60,9 @@ class Tools:
     transformer: Transformer
     references: References
     trust: KeepsTrust
+    exchanges: OpensExchanges
+    judges: Mapping[Language, QueryEngine]
+    now_us: Callable[[], int]
 
     def asset(self, kind: AssetKind, name: str) -> Asset:
         """The service's asset of that name; where it has only one of the kind, the name may be left out."""
@@ -76,3 +88,10 @@ class Tools:
 
 class HostedService(Protocol):
     async def work(self, message: Delivered, tools: Tools) -> Returned: ...
+
+
+@runtime_checkable
+class ForwardingService(HostedService, Protocol):
+    """One that lets messages go on to others in its own name; ``hosting`` does that, and asks what to answer then."""
+
+    async def forwarded(self, returned: Returned, onward: Onward, tools: Tools) -> Returned: ...

@@ -11,17 +11,19 @@ import logging
 import traceback
 
 from postroad.core.codecs.lexical import NOT_XML
+from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Service
 from postroad.core.model.message import Delivered, Message, MessageType, Status
 from postroad.core.model.polling import Outcome, Settlement
 from postroad.errors import Refused, Unavailable
+from postroad.flow.forward import Forward
 from postroad.flow.network import Network
 from postroad.flow.provisioning import Trust
 from postroad.services.catalogue import CATALOGUE
-from postroad.services.engine import Transformer
+from postroad.services.engine import Engines
 from postroad.services.references import References
-from postroad.services.service import Returned, Tools
+from postroad.services.service import ForwardingService, Returned, Tools
 
 AT_A_TIME = 32  # deliveries of one kind of service, so that slow transforms do not keep lookups waiting
 WORK_S = 90.0
@@ -30,6 +32,7 @@ AGAIN_S = 2.0
 AGAIN_MOST_S = 300.0
 TEXT_CHARS = 1_000
 TOO_LATE = ("reference.", "message.expired")  # how refusals begin that another answer would meet too
+FORWARDING = (Hosting.EXCHANGE, Hosting.MODEL)  # what these cannot do anything with becomes a dead letter of theirs
 FORM = "hosted"  # in the place of a wire form: what these services answer never was on a wire
 
 log = logging.getLogger(__name__)
@@ -43,9 +46,9 @@ def caller_for(service: Service) -> Caller:
 class Workshop:
     """Where the deliveries of all hosted services are worked on."""
 
-    def __init__(self, network: Network, transformer: Transformer, references: References) -> None:
+    def __init__(self, network: Network, engines: Engines, references: References) -> None:
         self._network = network
-        self._transformer = transformer
+        self._engines = engines
         self._references = references
         self._trust = Trust(network.configuration, network.clock, network.indexed)
         self._seats = {kind: asyncio.Semaphore(AT_A_TIME) for kind in CATALOGUE}
@@ -54,6 +57,8 @@ class Workshop:
         """See one delivery through to its answer."""
         try:
             returned = await self._worked(service, delivered)
+            if returned.forwards is not None:
+                returned = await self._forwarded(service, delivered, returned, returned.forwards)
             await self._answer(service, delivered, returned)
         except (Unavailable, TimeoutError) as error:
             log.warning("%s gives session %s back: %s", service.address, delivered.session, str(error) or "out of time")
@@ -88,17 +93,33 @@ class Workshop:
                 status=Status("service.failed", f"{service.address} failed on this message; its owner is told")
             )
 
+    async def _forwarded(
+        self, service: Service, delivered: Delivered, returned: Returned, forwards: tuple[Forward, ...]
+    ) -> Returned:
+        """Let it go on to others, and only then have its delivery answered."""
+        onward = await self._network.forward(caller_for(service), delivered, forwards)
+        hosted = CATALOGUE[service.hosted]
+        if not isinstance(hosted, ForwardingService):
+            raise TypeError(f"{service.hosted} forwards nothing")
+        return await hosted.forwarded(returned, onward, self._tools(service))
+
     def _tools(self, service: Service) -> Tools:
         return Tools(
             service=service,
             directory=self._network.directory,
-            transformer=self._transformer,
+            transformer=self._engines.transformer,
             references=self._references,
             trust=self._trust,
+            exchanges=self._network.exchanges,
+            judges=self._engines.judges,
+            now_us=self._network.clock.now_us,
         )
 
     async def _answer(self, service: Service, delivered: Delivered, returned: Returned) -> None:
         if not delivered.in_transit and delivered.type is not MessageType.REQUEST:
+            if returned.status is not None and service.hosted in FORWARDING:
+                await self._network.fail(delivered, f"{returned.status.code}: {returned.status.text}")
+                return
             if returned.status is not None:
                 log.info("%s: session %s ended as %s", service.address, delivered.session, returned.status.code)
             await self._network.settle(caller_for(service), Settlement(tokens=(delivered.token,)))

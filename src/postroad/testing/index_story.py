@@ -24,6 +24,7 @@ from postroad.core.model.journal import (
     DeliveriesDropped,
     DeliveriesEnded,
     DeliveriesLeased,
+    DeliveriesReleased,
     DeliveriesReturned,
     DeliveryAttempted,
     DeliveryResent,
@@ -120,6 +121,8 @@ STORY: list[Entry] = [
     DeliveryResent(36_000, "ada", "mended", GIVEN_UP, GIVEN_UP, "session 15", "session 15", BUYER, 15, 1, 0, 15, BANK, 95_000,
                    followed=True),
     DeliveryTranslated(37_000, BANK, ANNOUNCED, "dime", "mime", ("the options of record 1 have no place in MIME",)),
+    DeliveriesReleased(38_000, "ada", BANK, "on request", ANNOUNCED, 2),
+    DeliveriesReleased(39_000, "network", BANK, "2 were waiting", WAITING, 1),
 ]  # fmt: skip
 PASSED_ON = delivery_number(25, 0)
 
@@ -145,6 +148,7 @@ _NO_PAIRS = pack_pairs([])
 
 QUESTIONS = [
     Question("objects", (), "kind key version value seq", [("rule", "z", 1, b"{}", 1), ("service", "a", 2, b"", 12)]),
+    Question("objects_since", (1,), "kind key version seq", [("service", "a", 2, 12)]),
     Question("object_versions", ("service", "a"), "version value reason", [(2, b"", "gone"), (1, b'{"name":"A"}', "new")]),
     Question("object_versions", ("service", "b"), "version", []),
     Question("mailboxes", (), "recipient waiting", [(BANK, 4), (BUYER, 2)]),
@@ -157,6 +161,16 @@ QUESTIONS = [
     Question("mailbox", (BANK, AGAIN, 10), "number", []),
     Question("mailbox", (BANK, 0, 0), "number", []),
     Question("mailbox", ("unknown", 0, 10), "number", []),
+    Question("waiting_at", (BANK, 0, 3), "number queued_at_us",
+             [(WAITING, 14_000), (ANNOUNCED, 23_000), (PASSED_ON, 25_000)]),
+    Question("waiting_at", (BANK, PASSED_ON, 3), "number queued_at_us", [(AGAIN, 36_000)]),
+    Question("waiting_at", ("unknown", 0, 3), "number", []),
+    Question("held_back", (BANK, 0, 10), "waiting oldest_at_us newest", [(4, 14_000, AGAIN)]),
+    Question("held_back", (BANK, WAITING, 2), "waiting oldest_at_us newest", [(2, 23_000, PASSED_ON)]),
+    Question("held_back", (BANK, AGAIN, 2), "waiting oldest_at_us newest", [(0, None, None)]),
+    Question("held_back", ("unknown", 0, 2), "waiting oldest_at_us newest", [(0, None, None)]),
+    Question("released_to", (BANK,), "up_to", [(ANNOUNCED,)]),
+    Question("released_to", (SELLER,), "up_to", [(None,)]),
     Question("held", (), "sender queued_messages stored_bytes", [(BUYER, 4, 40)]),
     Question("oldest_queued", (), "content_seq", [(7,)]),
     Question("delivery", (AT_BANK,), _LIFE, [(AT_BANK, BANK, State.DELIVERED, 2, 6000, 0, 7000, "answered", 6, 7)]),

@@ -23,7 +23,7 @@ from postroad.services.catalogue import CATALOGUE
 from postroad.services.hosting import HostedServices, hosting
 from postroad.services.service import Returned, Tools
 from postroad.testing.network import MemoryNetwork, memory_network
-from tests.unit.services.workbench import UpperCase, document
+from tests.unit.services.workbench import UpperCase, document, engines
 
 ORDER = document("<Order><CustomerNumber>3489</CustomerNumber><Zip>62701</Zip></Order>")
 SOON_S = 30.0
@@ -79,7 +79,7 @@ def stop(service: str, **arguments: str) -> Recipient:
 
 @pytest.fixture
 async def parties() -> AsyncIterator[Parties]:
-    async with memory_network() as running, hosting(running.network, UpperCase()):
+    async with memory_network() as running, hosting(running.network, engines(UpperCase())):
         mybiz = await running.register("MyBiz/Purchasing")
         yield Parties(running, mybiz, await running.register("TheAcmeCompany/Supply", visibility=Visibility.PUBLIC))
 
@@ -313,7 +313,7 @@ async def test_a_removed_service_is_left_in_peace(parties: Parties, caplog: pyte
 async def test_closing_gives_back_what_is_not_done_in_time(playing: Playing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attendant, "GRACE_S", 0.05)
     async with memory_network() as running:
-        hosted = HostedServices(running.network, UpperCase())
+        hosted = HostedServices(running.network, engines(UpperCase()))
         hosted.start()
         mybiz = await running.register("MyBiz/Purchasing")
         acme = await running.register("TheAcmeCompany/Supply", visibility=Visibility.PUBLIC)
@@ -341,7 +341,7 @@ class Stuck:
 async def test_work_that_takes_too_long_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("postroad.services.workshop.WORK_S", 0.05)
     monkeypatch.setattr("postroad.services.workshop.AGAIN_S", 300.0)
-    async with memory_network() as running, hosting(running.network, Stuck()):
+    async with memory_network() as running, hosting(running.network, engines(Stuck())):
         mybiz = await running.register("MyBiz/Purchasing")
         acme = await running.register("TheAcmeCompany/Supply", visibility=Visibility.PUBLIC)
         parties = Parties(running, mybiz, acme)

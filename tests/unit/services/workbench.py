@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import msgspec
 
+from postroad.core.exchange.bound import BoundExchange
 from postroad.core.model.asset import Asset, AssetKind, Hosting
 from postroad.core.model.directory import Organization, Service, Visibility
 from postroad.core.model.journal import CrossReferenceRecord, Key, ObjectChange
 from postroad.core.model.message import Argument, Cookie, Delivered, MessageType, Part, Property, Reference, Status
 from postroad.core.model.snapshot import Directory, object_key
 from postroad.errors import Refused
+from postroad.services.engine import Engines, Transformer
 from postroad.services.references import Cause, Related
 from postroad.services.service import Tools
 
@@ -94,6 +96,15 @@ class RememberedTrust:
         self.asked.append(("cookie", by, service.gcid, sender, cookie))
 
 
+def engines(transformer: Transformer) -> Engines:
+    return Engines(transformer=transformer, judges={})
+
+
+class NoExchanges:
+    async def opened(self, gcid: str) -> BoundExchange:
+        return BoundExchange()
+
+
 def directory_with(host: Service, *assets: Asset) -> Directory:
     organizations = [Organization(name=service.organization) for service in (host, *PARTIES)]
     items = [*organizations, host, *PARTIES, *assets]
@@ -112,6 +123,9 @@ def tools(*assets: Asset, hosted: Hosting = Hosting.XSLT, operations: tuple[str,
         transformer=UpperCase(),
         references=RememberedReferences(),
         trust=RememberedTrust(),
+        exchanges=NoExchanges(),
+        judges={},
+        now_us=lambda: 0,
     )
 
 

@@ -34,6 +34,7 @@ DELIVERY = {column: place for place, column in enumerate(TABLES["delivery"])}
 MESSAGE = {column: place for place, column in enumerate(TABLES["message"])}
 BODY_OF_MESSAGE = slice(MESSAGE["header"], None)  # header and where the body lies
 JOURNEY = {column: place for place, column in enumerate(TABLES["journey"])}
+UP_TO = TABLES["released"].index("up_to")
 BODY_OF_CONTENT = slice(TABLES["content"].index("facts"), None)
 NO_CONTENT = (None,) * 5
 
@@ -230,6 +231,20 @@ def _mailbox(index: MemoryIndex, recipient: str, after_number: int, limit: int) 
     return index.waiting([row for row in queued if row[0] > after_number][:limit])
 
 
+def _waiting_at(index: MemoryIndex, recipient: str, after_number: int, limit: int) -> list[Row]:
+    queued = [row for row in index.all("delivery", recipient=recipient, state=State.QUEUED) if row[0] > after_number]
+    return [(row[0], row[DELIVERY["queued_at_us"]]) for row in queued[:limit]]
+
+
+def _held_back(index: MemoryIndex, recipient: str, after_number: int, limit: int) -> list[Row]:
+    waiting = _waiting_at(index, recipient, after_number, limit)
+    return [(len(waiting), waiting[0][1], waiting[-1][0])] if waiting else [(0, None, None)]
+
+
+def _released_to(index: MemoryIndex, recipient: str) -> list[Row]:
+    return [(max((row[UP_TO] for row in index.all("released", recipient=recipient)), default=None),)]
+
+
 def _received_by(index: MemoryIndex, recipient: str, before_number: int, limit: int) -> Iterator[Row]:
     return index.waiting(_newest(index.all("delivery", recipient=recipient), before_number, limit))
 
@@ -316,10 +331,18 @@ def _states(index: MemoryIndex) -> Iterator[Row]:
     return ((state, states.count(state)) for state in sorted(set(states)))
 
 
+OBJECT_SEQ = TABLES["object"].index("seq")
+
 ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
     "objects": lambda index: index.all("object"),
+    "objects_since": lambda index, seq: sorted(
+        (row for row in index.all("object") if row[OBJECT_SEQ] > seq), key=lambda row: (row[OBJECT_SEQ], row[:2])
+    ),
     "object_versions": lambda index, kind, key: reversed(index.all("object_version", kind=kind, key=key)),
     "mailboxes": _mailboxes,
+    "waiting_at": _waiting_at,
+    "held_back": _held_back,
+    "released_to": _released_to,
     "held": _held,
     "oldest_queued": _oldest_queued,
     "mailbox": _mailbox,

@@ -101,6 +101,15 @@ class Answers(Struct, gc=False, frozen=True, array_like=True):
     shown_requester: str = ""  # GCID that the responder takes for the requester, who is hidden; empty: the real one
 
 
+class Forwarded(Struct, gc=False, frozen=True, array_like=True):
+    """What an exchange or a model does with a delivery of its own: the message goes on in its name to those it is for."""
+
+    delivery: int  # that it forwards
+    session: str  # by which its sender knows the message
+    through: tuple[str, ...]  # GCIDs of the exchanges and models that it has passed, this one last
+    bindings: tuple[str, ...] = ()  # what has chosen each copy: a binding's name, or the id of an attachment
+
+
 class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.posted"):
     """A post was authenticated, admitted, routed and queued; success is answered only once this entry is durable."""
 
@@ -129,6 +138,9 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     shown_sender: str = ""  # GCID that the receiver sees as sender: the service that redirected the request
     routing: str = ""  # static or dynamic, where the sender chose it for every service on the way
     came: Came | None = None  # how it came, where that was not in one of the network's own forms
+    forwarded: Forwarded | None = (
+        None  # by an exchange or a model, which is the sender; ``shown_sender`` is who wrote it
+    )
 
 
 class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.refused"):
@@ -275,6 +287,17 @@ class DeliveriesDropped(Struct, gc=False, frozen=True, array_like=True, tag_fiel
     deliveries: tuple[int, ...]
 
 
+class DeliveriesReleased(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.released"):
+    """What was held back for a service goes on its way: all that waited for it, up to a number."""
+
+    at_us: int
+    by: str
+    service: str  # GCID of the service that it waits for
+    reason: str
+    up_to: int  # the newest delivery that goes
+    waiting: int  # how many go
+
+
 class Key(Struct, gc=False, frozen=True, array_like=True):
     """A record in a cross-reference map: whose it is, and the name and value of its key."""
 
@@ -346,6 +369,7 @@ Entry = (
     | DeliveryResent
     | DeliveriesDropped
     | DeliveryTranslated
+    | DeliveriesReleased
 )
 
 KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)

@@ -7,15 +7,19 @@ recorded with every message. Names are compared without regard to case; GCIDs an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
+from rpds import HashTrieMap
 
 from postroad.core.model.asset import Asset, AssetKind, asset_key
 from postroad.core.model.billing import BOOKS_KEY, Books, Invoice, Payment, Tariff
 from postroad.core.model.directory import Credential, Organization, Person, Service, Visibility
+from postroad.core.model.exchange import Binding, binding_key
 from postroad.core.model.journal import ObjectChange
+from postroad.core.model.model_tree import ModelAttachment, ModelNode, ModelTopic, attachment_key, node_key, topic_key
+from postroad.core.model.owned import Owned
 from postroad.core.model.rule import Rule, rule_key
 from postroad.core.model.trust import Provisioning, RegisteredCookie, cookie_key
 
@@ -32,7 +36,12 @@ KINDS: dict[str, type[Any]] = {
     "tariff": Tariff,
     "invoice": Invoice,
     "payment": Payment,
+    "binding": Binding,
+    "node": ModelNode,
+    "attachment": ModelAttachment,
+    "topic": ModelTopic,
 }
+BY_THE_THOUSAND = frozenset(("binding", "node", "attachment", "topic"))  # on which no answer in ``cache`` depends
 BILLING = ("books", "tariff", "invoice", "payment")
 
 
@@ -49,6 +58,10 @@ _KEYS: dict[type[Any], Callable[[Any], str]] = {
     Tariff: lambda item: item.key,
     Invoice: lambda item: item.number,
     Payment: lambda item: item.id,
+    Binding: lambda item: binding_key(item.exchange, item.name),
+    ModelNode: lambda item: node_key(item.service, item.tag),
+    ModelAttachment: lambda item: attachment_key(item.service, item.id),
+    ModelTopic: lambda item: topic_key(item.service, item.topic),
 }
 _NAMES = {kind: name for name, kind in KINDS.items()}
 
@@ -73,7 +86,8 @@ class Directory:
     provisionings: Mapping[str, Provisioning] = field(default_factory=dict)  # by the enterprise's GCID
     cookies: Mapping[str, RegisteredCookie] = field(default_factory=dict)
     billing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # books, tariffs, invoices, payments by kind
-    versions: Mapping[tuple[str, str], int] = field(default_factory=dict)  # removed objects keep theirs
+    exchanging: Mapping[str, Owned] = field(default_factory=dict)  # bindings, and what models are made of, by kind
+    versions: HashTrieMap[tuple[str, str], int] = field(default_factory=HashTrieMap)  # removed objects keep theirs
     _by_address: Mapping[str, Service] = field(default_factory=dict)
     cache: dict[Any, Any] = field(default_factory=dict, compare=False)  # answers that hold for this snapshot only
 
@@ -214,6 +228,29 @@ class Directory:
         """All versions of all tariffs."""
         return tuple(self._table("tariff").values())
 
+    @property
+    def bindings(self) -> Owned:
+        return self.exchanging.get("binding", _EMPTY)
+
+    def binding(self, exchange: str, name: str) -> Binding | None:
+        found: Binding | None = self.bindings.get(binding_key(exchange, name))
+        return found
+
+    def bindings_of(self, exchange: str) -> list[Binding]:
+        """The bindings of one exchange, by name."""
+        return sorted(self.bindings.of(exchange).values(), key=lambda binding: binding.name.casefold())
+
+    def model_parts(self, service: str) -> tuple[list[ModelNode], list[ModelAttachment], list[ModelTopic]]:
+        """All that a model is made of, nodes and attachments by place."""
+        nodes, attachments, topics = (
+            list(self.exchanging.get(kind, _EMPTY).of(service).values()) for kind in ("node", "attachment", "topic")
+        )
+        return (
+            sorted(nodes, key=lambda node: (node.place, node.tag)),
+            sorted(attachments, key=lambda one: (one.place, one.id)),
+            sorted(topics, key=lambda one: one.topic),
+        )
+
     def _owned(self, name: str, table: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
         """Rules, assets or cookies by the service they belong to; sorted when first asked for; ``changed`` hands some on."""
         owned: dict[str, tuple[Any, ...]] | None = self.cache.get(name)
@@ -226,34 +263,30 @@ class Directory:
         return owned
 
     def changed(self, changes: Iterable[ObjectChange], version: int) -> Directory:
-        """The snapshot after these changes."""
+        """The snapshot after these changes. It costs what has changed: a small table is copied, a large one shared."""
         changes = list(changes)
-        tables = {kind: dict(self._table(kind)) for kind in KINDS}
-        versions = dict(self.versions)
+        versions, exchanging = self.versions, dict(self.exchanging)
+        tables: dict[str, dict[str, Any]] = {}
         for change in changes:
-            versions[change.kind, change.key] = change.version
-            table = tables.get(change.kind)
-            if table is None:
-                continue  # an object of a kind that other parts of the network keep
-            if change.value is None:
-                table.pop(change.key, None)
-            else:
-                table[change.key] = msgspec.convert(change.value, KINDS[change.kind])
-        return Directory(
-            version=version,
-            organizations=tables["organization"],
-            people=tables["person"],
-            services=tables["service"],
-            credentials=tables["credential"],
-            rules=tables["rule"],
-            assets=tables["asset"],
-            provisionings=tables["provisioning"],
-            cookies=tables["cookie"],
-            billing={kind: tables[kind] for kind in BILLING},
-            versions=versions,
-            _by_address={item.address.casefold(): item for item in tables["service"].values()},
-            cache=self._handed_on(changes, tables),
-        )
+            versions = versions.insert((change.kind, change.key), change.version)
+            if change.kind in BY_THE_THOUSAND:
+                exchanging[change.kind] = _after(exchanging.get(change.kind, _EMPTY), change)
+            elif change.kind in KINDS:  # others are of a kind that other parts of the network keep
+                if change.kind not in tables:
+                    tables[change.kind] = dict(self._table(change.kind))
+                _put(tables[change.kind], change)
+        if not tables:
+            return replace(self, version=version, exchanging=exchanging, versions=versions)
+        return self._with(tables, changes, version=version, exchanging=exchanging, versions=versions)
+
+    def _with(self, tables: Mapping[str, Mapping[str, Any]], changes: list[ObjectChange], **others: Any) -> Directory:
+        """The snapshot with these tables in the place of its own."""
+        services = tables.get("service")
+        by_address = self._by_address if services is None else _by_address(services.values())
+        billing = {kind: tables.get(kind, self._table(kind)) for kind in BILLING}
+        named: dict[str, Any] = {name: tables[kind] for kind, name in _TABLES.items() if kind in tables}
+        cache = self._handed_on(changes, tables)
+        return replace(self, **named, billing=billing, _by_address=by_address, cache=cache, **others)
 
     def _handed_on(self, changes: list[ObjectChange], tables: Mapping[str, Mapping[str, Any]]) -> dict[Any, Any]:
         """What the next snapshot need not find out again: who owns which rules and assets."""
@@ -261,28 +294,44 @@ class Directory:
         for name, kind in (("rules", "rule"), ("assets", "asset")):
             if name in self.cache:
                 keys = [change.key for change in changes if change.kind == kind]
-                cache[name] = _owned_after(self.cache[name], keys, tables[kind])
+                cache[name] = _owned_after(self.cache[name], keys, tables.get(kind, {}))
         return cache
 
     def _table(self, kind: str) -> Mapping[str, Any]:
-        match kind:
-            case "organization":
-                return self.organizations
-            case "person":
-                return self.people
-            case "service":
-                return self.services
-            case "credential":
-                return self.credentials
-            case "rule":
-                return self.rules
-            case "asset":
-                return self.assets
-            case "provisioning":
-                return self.provisionings
-            case "cookie":
-                return self.cookies
-        return self.billing.get(kind, {})
+        if kind in _TABLES:
+            table: Mapping[str, Any] = getattr(self, _TABLES[kind])
+            return table
+        return self.exchanging.get(kind, _EMPTY) if kind in BY_THE_THOUSAND else self.billing.get(kind, {})
+
+
+_EMPTY = Owned()
+_TABLES = {
+    "organization": "organizations",
+    "person": "people",
+    "service": "services",
+    "credential": "credentials",
+    "rule": "rules",
+    "asset": "assets",
+    "provisioning": "provisionings",
+    "cookie": "cookies",
+}
+
+
+def _put(table: dict[str, Any], change: ObjectChange) -> None:
+    if change.value is None:
+        table.pop(change.key, None)
+    else:
+        table[change.key] = msgspec.convert(change.value, KINDS[change.kind])
+
+
+def _after(table: Owned, change: ObjectChange) -> Owned:
+    if change.value is None:
+        return table.removed(change.key)
+    return table.saved(change.key, msgspec.convert(change.value, KINDS[change.kind]))
+
+
+def _by_address(services: Iterable[Service]) -> dict[str, Service]:
+    return {item.address.casefold(): item for item in services}
 
 
 def _order(item: Rule | Asset | RegisteredCookie) -> tuple[int, str, str]:

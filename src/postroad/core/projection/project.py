@@ -23,6 +23,7 @@ from postroad.core.model.journal import (
     DeliveriesDropped,
     DeliveriesEnded,
     DeliveriesLeased,
+    DeliveriesReleased,
     DeliveriesReturned,
     DeliveryAttempted,
     DeliveryResent,
@@ -117,6 +118,11 @@ def handle_key(sender: str, handle: str) -> int:
 
 def idempotency_key(sender: str, key: str) -> int:
     return key_hash("idempotency", sender, key)
+
+
+def forward_key(delivery: int, what: str) -> int:
+    """An exchange forwards a delivery once: as it came, and once for each binding that makes something else of it."""
+    return key_hash("forward", f"{delivery:x}", what)
 
 
 def answer_key(delivery: int) -> int:
@@ -241,6 +247,12 @@ def _dropped(changes: Changes, seq: int, entry: DeliveriesDropped, facts: bytes,
     _dealt_with(changes, seq, entry, entry.deliveries)
 
 
+def _released(changes: Changes, seq: int, entry: DeliveriesReleased, facts: bytes, body: BodyAt) -> None:
+    changes["insert_released"].append(
+        (seq, entry.service, entry.up_to, entry.waiting, entry.at_us, entry.by, entry.reason)
+    )
+
+
 def _dealt_with(
     changes: Changes, seq: int, entry: DeliveryResent | DeliveriesDropped, deliveries: tuple[int, ...]
 ) -> None:
@@ -313,4 +325,5 @@ PROJECTORS: dict[type, Callable[[Changes, int, Any, bytes, BodyAt], None]] = {
     CrossReferenceChanged: _cross_reference,
     DeliveryResent: _resent,
     DeliveriesDropped: _dropped,
+    DeliveriesReleased: _released,
 }

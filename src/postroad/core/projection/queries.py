@@ -29,11 +29,18 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (),
         ("kind", "key", "version", "value", "at_us", "by", "seq"),
     ),  # by kind, key; removed ones have an empty value
+    "objects_since": (("seq",), ("kind", "key", "version", "value", "at_us", "by", "seq")),  # by seq, kind, key
     "object_versions": (("kind", "key"), TABLES["object_version"]),  # newest first
     # queues
     "mailboxes": ((), ("recipient", "waiting")),  # every service with queued deliveries
     "mailbox": (("recipient", "after_number", "limit"), WAITING),  # queued ones, oldest first
     "delivery": (("number",), WAITING),
+    "waiting_at": (("recipient", "after_number", "limit"), ("number", "queued_at_us")),  # queued ones, oldest first
+    "held_back": (
+        ("recipient", "after_number", "limit"),
+        ("waiting", "oldest_at_us", "newest"),
+    ),  # of the first of those how many, since when, up to which; NULL for nothing
+    "released_to": (("recipient",), ("up_to",)),  # the highest number that was ever released; NULL when none was
     "held": (
         (),
         ("sender", "queued_messages", "stored_bytes"),

@@ -14,6 +14,9 @@ SELECT coalesce(max(number), 0) FROM service
 -- name: objects
 SELECT {object} FROM object ORDER BY kind, key
 
+-- name: objects_since
+SELECT {object} FROM object WHERE seq > $1 ORDER BY seq, kind, key
+
 -- name: object_versions
 SELECT {object_version} FROM object_version WHERE kind = $1 AND key = $2 ORDER BY version DESC
 
@@ -39,6 +42,35 @@ ORDER BY activity.span, delivery.number LIMIT $3
 SELECT {waiting}
 FROM delivery {its_message} LEFT JOIN content ON content.seq = delivery.content_seq
 WHERE delivery.number = $1
+
+-- name: waiting_at
+SELECT delivery.number, coalesce(delivery.queued_at_us, message.at_us) AS queued_at_us
+FROM activity CROSS JOIN delivery
+{its_message}
+WHERE activity.service = (SELECT service.number FROM service WHERE service.gcid = $1) AND activity.part = 1
+  AND activity.span >= CAST($2 AS bigint) / 268435456
+  AND (delivery.number >> 28) = activity.span + 0 AND delivery.recipient = activity.service
+  AND delivery.state = 0 AND +delivery.number > $2
+ORDER BY activity.span, delivery.number LIMIT $3
+
+-- Counted without a look at each message: when the first of them was queued is asked of that one alone.
+-- name: held_back
+WITH waiting (number) AS (
+  SELECT delivery.number
+  FROM activity CROSS JOIN delivery
+  WHERE activity.service = (SELECT service.number FROM service WHERE service.gcid = $1) AND activity.part = 1
+    AND activity.span >= CAST($2 AS bigint) / 268435456
+    AND (delivery.number >> 28) = activity.span + 0 AND delivery.recipient = activity.service
+    AND delivery.state = 0 AND +delivery.number > $2
+  ORDER BY activity.span, delivery.number LIMIT $3
+)
+SELECT found.waiting, (
+  SELECT coalesce(delivery.queued_at_us, message.at_us) FROM delivery {its_message} WHERE delivery.number = found.oldest
+) AS oldest_at_us, found.newest
+FROM (SELECT count(*) AS waiting, min(number) AS oldest, max(number) AS newest FROM waiting) AS found
+
+-- name: released_to
+SELECT max(up_to) AS up_to FROM released WHERE recipient = $1
 
 -- name: held
 SELECT service.gcid, CAST(sum(held.deliveries) AS bigint) AS queued_messages,

@@ -1,0 +1,139 @@
+"""An exchange with its bindings: which of them a message meets, and who decides about the rest.
+
+A binding is decided by the matcher, or is a candidate that a *decider* is asked about: a query in the engine, a script, or a
+callable of the operator's. Kept rules: a binding that is switched off, or whose routing is not there, matches nothing; saving and
+removing one costs the same however many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import msgspec
+
+from postroad.core.exchange.matching import Explanation, Incoming, Matcher
+from postroad.core.model.asset import AssetKind
+from postroad.core.model.exchange import Binding, binding_key
+from postroad.core.model.snapshot import Directory
+
+
+class Language(StrEnum):
+    QUERY = "query"
+    SCRIPT = "script"
+    CALLABLE = "callable"
+
+
+class Decider(msgspec.Struct, frozen=True):
+    """Who says whether a message goes to a queue; ``text`` is a query, a script, or the name of a callable."""
+
+    language: Language
+    text: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What a binding has come to since the exchange was opened here."""
+
+    matched: int = 0
+    matched_at_us: int = 0
+    errors: int = 0
+    last_error: str = ""
+    last_error_at_us: int = 0
+
+    def match(self, now_us: int) -> None:
+        self.matched += 1
+        self.matched_at_us = now_us
+
+    def fail(self, text: str, now_us: int) -> None:
+        self.errors += 1
+        self.last_error, self.last_error_at_us = text, now_us
+
+
+class Selected(msgspec.Struct, frozen=True):
+    decided: list[Binding]  # the message goes there as it came
+    asked: list[tuple[Binding, Decider]]  # the decider says whether, and with what
+
+
+_ROUTINGS = ((AssetKind.QUERY, Language.QUERY), (AssetKind.SCRIPT, Language.SCRIPT))
+
+
+def decider_of(binding: Binding, directory: Directory, callables: Iterable[str] = ()) -> Decider | None:
+    """Who decides about a binding beside its routing key; None: nobody, or a routing that is not there."""
+    if binding.query:
+        return Decider(Language.QUERY, binding.query)
+    if binding.script:
+        return Decider(Language.SCRIPT, binding.script)
+    if binding.routing:
+        for kind, language in _ROUTINGS:
+            if (asset := directory.asset(binding.exchange, kind, binding.routing)) is not None:
+                return Decider(language, asset.content)
+        if binding.routing in callables:
+            return Decider(Language.CALLABLE, binding.routing)
+    return None
+
+
+class BoundExchange:
+    def __init__(self, callables: Iterable[str] = ()) -> None:
+        self._callables = frozenset(callables)
+        self._matcher = Matcher()
+        self._bindings: dict[str, Binding] = {}
+        self._deciders: dict[str, Decider | None] = {}
+        self._by_routing: dict[str, set[str]] = {}
+        self._tallies: dict[str, Tally] = {}
+
+    def __len__(self) -> int:
+        return len(self._bindings)
+
+    def save(self, binding: Binding, directory: Directory) -> None:
+        """Bind it, in the place of what was bound under its name."""
+        key = binding_key(binding.exchange, binding.name)
+        self.remove(key)
+        decider = decider_of(binding, directory, self._callables)
+        self._bindings[key], self._deciders[key] = binding, decider
+        if binding.routing:
+            self._by_routing.setdefault(binding.routing.casefold(), set()).add(key)
+        if not binding.enabled or (decider is None and binding.routing):
+            return
+        routing_key = binding.routing_key or None
+        if decider is None or decider.language is Language.QUERY:
+            self._matcher.bind(key, decider.text if decider is not None else "", routing_key=routing_key)
+        else:
+            self._matcher.bind(key, routing_key=routing_key, always=True)
+
+    def remove(self, key: str) -> None:
+        """Unbind what is bound under this key, if anything is."""
+        binding = self._bindings.pop(key, None)
+        if binding is None:
+            return
+        if key in self._matcher:
+            self._matcher.unbind(key)
+        del self._deciders[key]
+        if binding.routing:
+            self._by_routing[binding.routing.casefold()].discard(key)
+
+    def forget(self, key: str) -> None:
+        """Remove it and what it has come to."""
+        self.remove(key)
+        self._tallies.pop(key, None)
+
+    def reroute(self, routing: str, directory: Directory) -> None:
+        """Bind again those that chose a routing by this name, which has changed."""
+        for key in tuple(self._by_routing.get(routing.casefold(), ())):
+            self.save(self._bindings[key], directory)
+
+    def select(self, incoming: Incoming) -> Selected:
+        matches = self._matcher.match(incoming)
+        decided = [self._bindings[key] for key in sorted(map(str, matches.decided))]
+        candidates = sorted(map(str, matches.candidates))
+        asked = [(self._bindings[key], decider) for key in candidates if (decider := self._deciders[key]) is not None]
+        return Selected(decided, asked)
+
+    def tally(self, binding: Binding) -> Tally:
+        return self._tallies.setdefault(binding_key(binding.exchange, binding.name), Tally())
+
+    def explain(self, binding: Binding) -> Explanation | None:
+        """How a binding is decided; None when it takes part in nothing."""
+        key = binding_key(binding.exchange, binding.name)
+        return self._matcher.explain(key) if key in self._matcher else None

@@ -1,0 +1,39 @@
+"""The items of a message's header as queries and scripts know them: variables by name, each of its type.
+
+Properties come under their own names. What the network itself says of a message comes before a property of the same name:
+``routing_key`` and ``topic`` (the same), ``sender``, ``type`` and ``handle``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, datetime
+from decimal import Decimal
+
+from postroad.core.exchange.slots import ROUTING_KEY
+from postroad.core.model.message import Property, PropertyType
+
+TypedItem = str | bool | int | Decimal | datetime | date
+
+DATE_CHARS = len("2026-11-16")
+
+
+def header_items(
+    properties: Iterable[Property], *, topic: str = "", sender: str = "", type: str = "", handle: str = ""
+) -> dict[str, TypedItem]:
+    items: dict[str, TypedItem] = {one.name: _typed(one) for one in properties}
+    return items | {ROUTING_KEY: topic, "topic": topic, "sender": sender, "type": type, "handle": handle}
+
+
+def _typed(given: Property) -> TypedItem:
+    match given.type:
+        case PropertyType.BOOLEAN:
+            return given.value in ("true", "1")
+        case PropertyType.NUMBER:
+            number = Decimal(given.value)
+            return int(number) if number == number.to_integral_value() and "." not in given.value else number
+        case PropertyType.DATE:
+            if len(given.value) == DATE_CHARS:
+                return date.fromisoformat(given.value)
+            return datetime.fromisoformat(given.value)
+    return given.value

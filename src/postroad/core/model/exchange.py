@@ -1,0 +1,35 @@
+"""Bindings: what a queue wants of an exchange, as its owner wrote it.
+
+An exchange is a service that the network runs. A queue is the mailbox of a service. Whatever an exchange is sent goes to every
+queue of which a binding says yes. A binding is saved whole, as a configuration object of its exchange; there may be a hundred
+thousand of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ANYONE = "*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """One queue at one exchange, and on which messages: by routing key, by what decides, or by both.
+
+    At most one of ``query``, ``script`` and ``routing`` is given. With none of them the routing key alone decides.
+    """
+
+    exchange: str  # GCID
+    name: str  # by which it is known at its exchange
+    queue: str  # GCID of the service that gets what matches; it may be an exchange itself
+    query: str = ""  # XQuery
+    script: str = ""  # in the language of scripts
+    routing: str = ""  # the name of a routing that is installed at the exchange, or in the network
+    routing_key: str = ""  # the topic; empty: any
+    description: str = ""
+    enabled: bool = True
+
+
+def binding_key(exchange: str, name: str) -> str:
+    """The key under which a binding is saved."""
+    return f"{exchange}/{name.casefold()}"

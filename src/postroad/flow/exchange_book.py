@@ -1,0 +1,75 @@
+"""The exchanges that this node has open: each with all its bindings, kept in step with the configuration.
+
+Kept rules: an exchange is opened when it is first asked for, without holding others up however many bindings it has; from then on
+each change costs what has changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from postroad.core.exchange.bound import BoundExchange
+from postroad.core.model.journal import ObjectChange
+from postroad.core.model.snapshot import Directory
+from postroad.flow.configure import Configuration
+
+AT_ONCE = 100  # bindings, before others have their turn
+
+
+class ExchangeBook:
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+        self._callables: frozenset[str] = frozenset()
+        self._open: dict[str, BoundExchange] = {}
+        self._opening: dict[str, asyncio.Task[BoundExchange]] = {}
+        configuration.follow(self._follow)
+
+    def install(self, callables: Iterable[str]) -> None:
+        """Say which routings the operator has registered as callables; before the first exchange is opened."""
+        self._callables = frozenset(callables)
+
+    @property
+    def callables(self) -> frozenset[str]:
+        return self._callables
+
+    async def opened(self, gcid: str) -> BoundExchange:
+        """The exchange with every binding that it has now."""
+        if gcid in self._open and gcid not in self._opening:
+            return self._open[gcid]
+        if gcid not in self._opening:
+            self._open[gcid] = BoundExchange(self._callables)
+            self._opening[gcid] = asyncio.get_running_loop().create_task(self._bind_all(gcid))
+        return await asyncio.shield(self._opening[gcid])
+
+    async def _bind_all(self, gcid: str) -> BoundExchange:
+        exchange = self._open[gcid]
+        try:
+            for number, binding in enumerate(self._configuration.directory().bindings_of(gcid)):
+                if number % AT_ONCE == AT_ONCE - 1:
+                    await asyncio.sleep(0)
+                directory = self._configuration.directory()
+                if (
+                    directory.binding(gcid, binding.name) is binding
+                ):  # what has changed meanwhile was told to ``_follow``
+                    exchange.save(binding, directory)
+        finally:
+            del self._opening[gcid]
+        return exchange
+
+    def _follow(self, directory: Directory, changes: Sequence[ObjectChange]) -> None:
+        for change in changes:
+            owner, _, rest = change.key.partition("/")
+            exchange = self._open.get(owner)
+            if exchange is None:
+                continue
+            if change.kind == "binding":
+                binding = directory.bindings.get(change.key)
+                if binding is None:
+                    exchange.forget(change.key)
+                else:
+                    exchange.save(binding, directory)
+            elif change.kind == "asset":
+                exchange.reroute(rest.partition("/")[2], directory)
+            elif change.kind == "service" and change.value is None:
+                del self._open[owner]

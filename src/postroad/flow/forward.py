@@ -1,0 +1,182 @@
+"""Forward a delivery: what an exchange or a model was sent goes on to all it is for, in its name and under the original header.
+
+Kept rules: the delivery is settled only after everything that it became is durable. Every step has a key of its own, so a delivery
+that comes again after an interruption is forwarded to nobody twice. Whoever has passed the message before is not given it again: a
+circle of exchanges ends where it began.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from postroad.core.admission.admit import Admitted
+from postroad.core.model import ids
+from postroad.core.model.caller import Caller
+from postroad.core.model.delivery import Queued
+from postroad.core.model.journal import Came, Forwarded, MessagePosted
+from postroad.core.model.message import Delivered, Message, MessageType, Part
+from postroad.core.model.snapshot import Directory
+from postroad.core.projection.project import forward_key
+from postroad.core.routing.explanation import pack
+from postroad.core.routing.forwarding import forwarded_copies
+from postroad.flow.commit import committed
+from postroad.flow.posting import body_of, part_facts, setting_in
+from postroad.ports import Clock, Committed, Desk, Randomness, Step
+
+AS_IT_CAME = ""
+COPIES_MOST = 10_000  # in one entry; more are parted by the first two digits of their GCIDs, which stay the same
+FORM = "hosted"  # of what a binding has made, which never was on a wire
+
+
+class Forward(Struct, gc=False, frozen=True):
+    """Somebody to forward to, and what chose it; ``part`` is what takes the place of the content, None: as it came."""
+
+    receiver: str  # GCID
+    chosen_by: str
+    part: Part | None = None
+
+
+class Onward(Struct, gc=False, frozen=True):
+    """What became of forwards: how many copies went out, and what was wrong with those that did not, by what chose them."""
+
+    copies: int = 0
+    cut: int = 0  # not forwarded to who had it before
+    faults: tuple[tuple[str, str], ...] = ()
+
+
+class ForwardStage:
+    def __init__(
+        self,
+        desk: Desk,
+        directory: Callable[[], Directory],
+        clock: Clock,
+        randomness: Randomness,
+        expires: Callable[[int], None],
+    ) -> None:
+        self._desk = desk
+        self._directory = directory
+        self._clock = clock
+        self._randomness = randomness
+        self._expires = expires
+
+    async def forward(
+        self, caller: Caller, delivered: Delivered, queued: Queued, forwards: Sequence[Forward]
+    ) -> Onward:
+        """Make all forwards of one delivery durable; ``caller`` is the exchange or model that it was handed out to."""
+        directory = self._directory()
+        through = (*_passed(queued.message), queued.recipient)
+        wanted = [one for one in forwards if one.receiver not in through and one.receiver in directory.services]
+        onward = Onward(cut=sum(one.receiver in through for one in forwards))
+        setting = await self._setting(delivered, queued)
+        for name, group in _steps(wanted).items():
+            sent = _Sent(caller, delivered, queued, through, setting if group[0].part is None else b"")
+            step = self._step(sent, name, group, directory)
+            onward = _and(onward, step, group, await self._committed(step))
+        return onward
+
+    async def _setting(self, delivered: Delivered, queued: Queued) -> bytes:
+        """How the message was wrapped when it came, where all of it goes on."""
+        if not queued.content.setting or len(delivered.parts) < len(queued.content.parts) or queued.shown_sender:
+            return b""
+        return setting_in(queued.content, await self._desk.body(queued) or b"")
+
+    async def _committed(self, step: Step) -> bool:
+        outcome = await committed(self._desk, step)
+        if isinstance(outcome, Committed) and isinstance(step.entry, MessagePosted):
+            self._expires(step.entry.expires_at_us)
+        return isinstance(outcome, Committed)
+
+    def _step(self, sent: _Sent, name: str, group: Sequence[Forward], directory: Directory) -> Step:
+        delivered, number, original = sent.delivered, sent.queued.number, sent.queued.message
+        made = group[0].part
+        parts = delivered.parts if made is None else (made, *delivered.parts[1:])
+        form = original.form if made is None else FORM
+        admitted = _admitted(sent, parts, self._clock.now_us())
+        receivers = [directory.services[one.receiver] for one in group]
+        copies, tried = forwarded_copies(admitted, delivered.sender_gcid, receivers, directory, form)
+        explanation = pack(tried) if tried else b""
+        session = ids.session(admitted.at_us, self._randomness.bytes(10))
+        key = forward_key(number, name)
+        entry = MessagePosted(
+            at_us=admitted.at_us,
+            session=session,
+            transaction=session if sent.queued.shown_sender else original.transaction,
+            sender=sent.queued.recipient,
+            type=MessageType.NOTIFICATION,
+            topic=delivered.topic,
+            size=sum(len(part.data) for part in parts),
+            form=form,
+            expires_at_us=delivered.expires_at_us,
+            directory=directory.version,
+            parts=part_facts(parts),
+            copies=copies,
+            handle=delivered.handle,
+            possible_duplicate=delivered.possible_duplicate,
+            properties=delivered.properties,
+            keys=(key,),
+            explained=len(explanation),
+            shown_sender=delivered.sender_gcid,
+            came=Came(setting=len(sent.setting)) if sent.setting else None,
+            forwarded=Forwarded(number, delivered.session, sent.through, tuple([one.chosen_by for one in group])),
+        )
+        return Step(entry, body_of(parts, explanation, sent.setting), (key,))
+
+
+class _Sent(Struct, gc=False, frozen=True):
+    """What all forwards of one delivery have in common."""
+
+    caller: Caller
+    delivered: Delivered
+    queued: Queued
+    through: tuple[str, ...]
+    setting: bytes
+
+
+def _admitted(sent: _Sent, parts: tuple[Part, ...], now_us: int) -> Admitted:
+    """The message as rules of receivers look at it."""
+    exchange, delivered = sent.caller.service, sent.delivered
+    if exchange is None:
+        raise TypeError("messages are forwarded by a service")
+    message = Message(
+        type=MessageType.NOTIFICATION,
+        topic=delivered.topic,
+        handle=delivered.handle,
+        properties=delivered.properties,
+        parts=parts,
+    )
+    return Admitted(message, exchange, sent.caller, now_us, delivered.expires_at_us)
+
+
+def _passed(message: MessagePosted) -> tuple[str, ...]:
+    return message.forwarded.through if message.forwarded is not None else ()
+
+
+def _steps(forwards: Sequence[Forward]) -> dict[str, list[Forward]]:
+    """The forwards that one entry can hold, each by a name that is the same when the delivery comes again.
+
+    As it came the message goes to each receiver once, whatever has chosen it; what a binding has made of it goes for itself.
+    """
+    steps: dict[str, list[Forward]] = defaultdict(list)
+    as_it_came = {one.receiver: one for one in reversed(forwards) if one.part is None}
+    parted = len(as_it_came) > COPIES_MOST
+    for receiver, one in sorted(as_it_came.items()):
+        steps[receiver[:2] if parted else AS_IT_CAME].append(one)
+    for one in forwards:
+        if one.part is not None:
+            steps[f"={one.chosen_by}"].append(one)
+    return steps
+
+
+def _and(onward: Onward, step: Step, group: Sequence[Forward], is_new: bool) -> Onward:
+    copies = step.entry.copies if isinstance(step.entry, MessagePosted) else ()
+    told = [
+        (one.chosen_by, f"{copy.code}: {copy.detail}") for one, copy in zip(group, copies, strict=True) if copy.code
+    ]
+    return Onward(
+        onward.copies + sum(not copy.code for copy in copies),
+        onward.cut,
+        (*onward.faults, *(told if is_new else ())),
+    )

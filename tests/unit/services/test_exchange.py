@@ -1,0 +1,229 @@
+"""An exchange forwards what it is sent to every queue of which a binding says yes: over the real stages in memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+
+import pytest
+
+from postroad.core.exchange.bound import Language
+from postroad.core.model.asset import Asset, AssetKind, Hosting
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Visibility
+from postroad.core.model.exchange import Binding
+from postroad.core.model.message import Delivered, Message, MessageType, Part, Property, PropertyType, Recipient
+from postroad.core.model.polling import PollRequest, Settlement
+from postroad.flow.configure import Change, saving
+from postroad.ports import ItemValue, Verdict
+from postroad.services.callables import Callables
+from postroad.services.engine import Engines
+from postroad.services.hosting import hosting
+from postroad.testing.network import MemoryNetwork, memory_network
+from tests.unit.services.workbench import UpperCase, document
+
+ORDER = document("<order><total>1200</total><region>north</region></order>")
+SOON_S = 30.0
+
+
+class Wrapping:
+    """An engine whose queries say ``wrap`` (new content), ``fail`` or yes."""
+
+    async def check(self, query: str) -> None: ...
+
+    async def evaluate(
+        self, queries: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]
+    ) -> list[Verdict]:
+        return [self._verdict(query, content) for query in queries]
+
+    def _verdict(self, query: str, content: bytes) -> Verdict:
+        if "fail" in query:
+            return Verdict(goes=False, error="it failed")
+        if "wrap" in query:
+            return Verdict(goes=True, content=b"<wrap>" + content + b"</wrap>", media_type="application/xml")
+        return Verdict(goes="yes" in query)
+
+
+def is_rush(content: bytes, media_type: str, items: Mapping[str, ItemValue]) -> bool:
+    return items.get("rush") is True
+
+
+class Market:
+    """An exchange of Acme's, a publisher and two queues."""
+
+    def __init__(self, running: MemoryNetwork, callers: dict[str, Caller]) -> None:
+        self.network, self.running, self.callers = running.network, running, callers
+
+    def gcid(self, name: str) -> str:
+        service = self.callers[name].service
+        assert service is not None
+        return service.gcid
+
+    async def bind(self, queue: str, name: str = "", *, exchange: str = "exchange", **how: object) -> Binding:
+        binding = Binding(
+            exchange=self.gcid(exchange),
+            name=name or queue,
+            queue=self.gcid(queue),
+            **how,  # type: ignore[arg-type]
+        )
+        await self.network.configuration.change("test", [saving(binding)])
+        return binding
+
+    async def unbind(self, binding: Binding) -> None:
+        change = saving(binding)
+        await self.network.configuration.change("test", [Change(kind=change.kind, key=change.key, value=None)])
+
+    async def publish(self, part: Part = ORDER, *, to: str = "Acme/Orders", **more: object) -> str:
+        message = Message(to=(Recipient(to),), parts=(part,), **more)  # type: ignore[arg-type]
+        return (await self.network.post(self.callers["publisher"], message)).session
+
+    async def got(self, name: str, wait_s: float = SOON_S) -> Delivered:
+        [one] = await self.network.poll(self.callers[name], PollRequest(max=1, wait_s=wait_s))
+        await self.network.settle(self.callers[name], Settlement(tokens=(one.token,)))
+        return one
+
+    async def has_nothing(self, name: str) -> bool:
+        return not await self.network.poll(self.callers[name], PollRequest())
+
+
+@pytest.fixture
+async def market() -> AsyncIterator[Market]:
+    engines = Engines(
+        transformer=UpperCase(),
+        judges={
+            Language.QUERY: Wrapping(),
+            Language.SCRIPT: Wrapping(),
+            Language.CALLABLE: Callables({"rush": is_rush}),
+        },
+    )
+    async with memory_network() as running:
+        running.network.exchanges.install(["rush"])
+        async with hosting(running.network, engines):
+            callers = {
+                "publisher": await running.register("MyBiz/Purchasing"),
+                "north": await running.register("North/Desk"),
+                "large": await running.register("Large/Desk"),
+                "exchange": await running.register(
+                    "Acme/Orders", visibility=Visibility.PUBLIC, hosted=Hosting.EXCHANGE
+                ),
+                "next": await running.register("Acme/Next", hosted=Hosting.EXCHANGE),
+            }
+            yield Market(running, callers)
+
+
+@pytest.mark.req("X1", "X3")
+async def test_a_message_goes_where_a_query_says_yes_under_its_own_header(market: Market) -> None:
+    await market.bind("north", query="$msg/order/region = 'north'")
+    await market.bind("large", query="$msg/order/total > 5000")
+    session = await market.publish(handle="h1", topic="orders", properties=(Property("a", "1", PropertyType.NUMBER),))
+    one = await market.got("north")
+    assert (one.sender, one.topic, one.handle, one.parts) == ("MyBiz/Purchasing", "orders", "h1", (ORDER,))
+    assert one.properties == (Property("a", "1", PropertyType.NUMBER),)
+    assert (one.type, one.transaction) == (MessageType.NOTIFICATION, session)
+    assert await market.has_nothing("large")
+
+
+@pytest.mark.req("X3")
+async def test_header_items_and_the_routing_key_decide_too(market: Market) -> None:
+    await market.bind("north", routing_key="orders.north")
+    await market.bind("large", query="declare variable $weight external; $weight > 5", routing_key="orders.large")
+    for topic, weight in (("orders.large", "4"), ("orders.large", "6"), ("orders.north", "6")):
+        await market.publish(topic=topic, handle=weight, properties=(Property("weight", weight, PropertyType.NUMBER),))
+    assert (await market.got("large")).handle == "6"
+    assert (await market.got("north")).topic == "orders.north"
+    assert await market.has_nothing("large")
+
+
+@pytest.mark.req("X2")
+async def test_what_a_query_constructs_is_the_new_content_under_the_original_header(market: Market) -> None:
+    await market.bind("north", query="<wrap>{$msg}</wrap>")
+    await market.publish(topic="orders", handle="h1")
+    one = await market.got("north")
+    assert one.parts == (replace_data(ORDER, b"<wrap>" + ORDER.data + b"</wrap>"),)
+    assert (one.sender, one.handle) == ("MyBiz/Purchasing", "h1")
+
+
+@pytest.mark.req("X1")
+async def test_an_error_means_no_and_is_told_at_its_binding(market: Market) -> None:
+    broken = await market.bind("large", query="<fail>{$msg}</fail>")
+    await market.bind("north")
+    await market.publish()
+    await market.got("north")
+    assert await market.has_nothing("large")
+    tally = (await market.network.exchanges.opened(market.gcid("exchange"))).tally(broken)
+    assert (tally.errors, tally.last_error, tally.matched) == (1, "it failed", 0)
+
+
+@pytest.mark.req("X4")
+async def test_named_routings_are_queries_scripts_or_the_operators_callables(market: Market) -> None:
+    exchange = market.gcid("exchange")
+    asset = Asset(service=exchange, kind=AssetKind.QUERY, name="North only", content="$msg/order/region = 'north'")
+    await market.network.configuration.change("test", [saving(asset)])
+    await market.bind("north", routing="north only")
+    await market.bind("large", routing="rush")
+    await market.publish(handle="1")
+    await market.publish(
+        replace_data(ORDER, b"<order><region>south</region></order>"),
+        handle="2",
+        properties=(Property("rush", "true", PropertyType.BOOLEAN),),
+    )
+    assert (await market.got("north")).handle == "1"
+    assert (await market.got("large")).handle == "2"
+    changed = Asset(service=exchange, kind=AssetKind.QUERY, name="North only", content="$msg/order/region = 'south'")
+    await market.network.configuration.change("test", [saving(changed)])
+    await market.publish(replace_data(ORDER, b"<order><region>south</region></order>"), handle="3")
+    assert (await market.got("north")).handle == "3"
+
+
+@pytest.mark.req("X6")
+async def test_bindings_come_and_go_while_messages_flow(market: Market) -> None:
+    binding = await market.bind("north", query="$msg/order/total > 1")
+    await market.publish(handle="1")
+    assert (await market.got("north")).handle == "1"
+    await market.bind("north", query="$msg/order/total > 1", enabled=False)
+    await market.bind("large", name="other")
+    await market.publish(handle="2")
+    assert (await market.got("large")).handle == "2"
+    await market.unbind(binding)
+    await market.unbind(await market.bind("large", name="other"))
+    result = await market.publish(type=MessageType.REQUEST, handle="3")
+    answer = await market.got("publisher")
+    assert answer.reference is not None
+    assert answer.reference.session == result
+    assert answer.properties == (Property("exchange.copies", "0", PropertyType.NUMBER),)
+
+
+async def test_a_queue_gets_a_message_once_however_many_of_its_bindings_say_yes(market: Market) -> None:
+    await market.bind("north", "one")
+    await market.bind("north", "two", query="$msg/order")
+    await market.bind("large")
+    await market.publish(type=MessageType.REQUEST)
+    assert (await market.got("publisher")).properties[0].value == "2"
+    await market.got("north")
+    assert await market.has_nothing("north")
+
+
+@pytest.mark.req("X7")
+async def test_exchanges_in_a_chain_hand_messages_on_and_a_circle_is_cut(market: Market) -> None:
+    await market.bind("next")
+    await market.bind("exchange", exchange="next")  # back again
+    await market.bind("north", exchange="next", query="$msg/order/region = 'north'")
+    await market.publish(handle="h1")
+    one = await market.got("north")
+    assert (one.sender, one.handle) == ("MyBiz/Purchasing", "h1")
+    await market.publish(type=MessageType.REQUEST, handle="h2")
+    await market.got("publisher")
+    assert (await market.got("north")).handle == "h2"
+    assert await market.has_nothing("north")
+
+
+async def test_an_exchange_in_transit_lets_the_message_go_on_as_it_came(market: Market) -> None:
+    await market.bind("north")
+    market.callers["open"] = await market.running.register("Open/Desk", visibility=Visibility.PUBLIC)
+    message = Message(to=(Recipient("Open/Desk"),), route=(Recipient("Acme/Orders"),), parts=(ORDER,))
+    await market.network.post(market.callers["publisher"], message)
+    assert (await market.got("north")).parts == (ORDER,)
+    assert (await market.got("open")).parts == (ORDER,)
+
+
+def replace_data(part: Part, data: bytes) -> Part:
+    return Part(id=part.id, content_type=part.content_type, data=data)

@@ -70,7 +70,7 @@ class RunningNetwork:
 
     async def asset_faults(self, asset: Asset) -> Sequence[Fault]:
         """Everything wrong with an asset that somebody wants to save."""
-        return await asset_faults(asset, self.engines.transformer)
+        return await asset_faults(asset, self.engines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """Forward a delivery: what an exchange or a model was sent goes on to all it is for, in its name and under the original header.
 
-Kept rules: the delivery is settled only after everything that it became is durable. Every step has a key of its own, so a delivery
-that comes again after an interruption is forwarded to nobody twice. Whoever has passed the message before is not given it again: a
-circle of exchanges ends where it began.
+Kept rules: the delivery is settled only after everything that it became is durable. Every step has a key of its own, so a
+delivery that comes again after an interruption is forwarded to nobody twice. Whoever has passed the message before is not given
+it again: a circle of exchanges ends where it began.
 """
 
 from __future__ import annotations

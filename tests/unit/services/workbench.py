@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import msgspec
 
-from postroad.core.exchange.bound import BoundExchange
+from postroad.core.exchange.bound import BoundExchange, Language
 from postroad.core.model.asset import Asset, AssetKind, Hosting
 from postroad.core.model.directory import Organization, Service, Visibility
 from postroad.core.model.journal import CrossReferenceRecord, Key, ObjectChange
 from postroad.core.model.message import Argument, Cookie, Delivered, MessageType, Part, Property, Reference, Status
 from postroad.core.model.snapshot import Directory, object_key
 from postroad.errors import Refused
+from postroad.ports import ItemValue, Verdict
 from postroad.services.engine import Engines, Transformer
 from postroad.services.references import Cause, Related
 from postroad.services.service import Tools
@@ -96,8 +97,21 @@ class RememberedTrust:
         self.asked.append(("cookie", by, service.gcid, sender, cookie))
 
 
+class Agreeing:
+    """An engine that says yes to every query but one that says ``fail``, which it does not compile."""
+
+    async def check(self, query: str) -> None:
+        if "fail" in query:
+            raise Refused("query.invalid", "The query does not compile")
+
+    async def evaluate(
+        self, queries: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]
+    ) -> list[Verdict]:
+        return [Verdict(goes=True)] * len(queries)
+
+
 def engines(transformer: Transformer) -> Engines:
-    return Engines(transformer=transformer, judges={})
+    return Engines(transformer=transformer, judges={language: Agreeing() for language in Language})
 
 
 class NoExchanges:

@@ -1,4 +1,4 @@
-"""Objects by key, of which there may be a million, in a table that never changes: each change makes another one that shares the rest.
+"""Objects by key, by the million, in a table that never changes: a change makes another one that shares the rest.
 
 A key begins with the GCID of the service that owns the object, so that what one service owns is found at once. Kept rule: saving
 or removing one costs the same however many there are.

@@ -1,7 +1,7 @@
 """The routes of a message that an exchange or a model forwards: straight to those it is for, by their own rules alone.
 
-Kept rules: whoever has bound a queue or attached a service wants what comes from there, so nobody else is asked; the rules of each
-receiver lead its copy as if the exchange had written to it; one receiver's fault never touches another's copy.
+Kept rules: whoever has bound a queue or attached a service wants what comes from there, so nobody else is asked; the rules of
+each receiver lead its copy as if the exchange had written to it; one receiver's fault never touches another's copy.
 """
 
 from __future__ import annotations

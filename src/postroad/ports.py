@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
+from postroad.core.delivery.mailbox import EVERY_NUMBER
 from postroad.core.delivery.pushing import PushAnswer, PushRequest
 from postroad.core.model.delivery import Found, Queued
 from postroad.core.model.directory import Service
@@ -197,10 +198,13 @@ class Desk(Protocol):
         """Write new posts, which settle nothing, with one group; ``done`` hears all outcomes, in order."""
         ...
 
-    async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int = 0) -> list[Queued]:
+    async def claim(
+        self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int = 0, up_to: int = EVERY_NUMBER
+    ) -> list[Queued]:
         """Lease waiting deliveries, oldest first, and record the hand-out; expired ones are ended instead.
 
         So are those that were handed out too often: as often as the desk allows, or ``tries`` times where that is more.
+        What has a number above ``up_to`` is left alone: it is held back.
 
         The record is on its way when this returns, and need not be durable: a lease that a crash forgets is none.
         """

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from postroad.core.admission.policy import check_connection
+from postroad.core.delivery.mailbox import EVERY_NUMBER
 from postroad.core.identity.tokens import Tokens
 from postroad.core.identity.veil import is_pseudonym
 from postroad.core.model.caller import Caller
@@ -63,8 +64,10 @@ class DeliverStage:
         self._trail = trail
         self._tokens = tokens
 
-    async def poll(self, caller: Caller, request: PollRequest, patience: Patience | None = None) -> list[Delivered]:
-        """Lease what waits in the caller's mailbox, waiting for the first one if asked to."""
+    async def poll(
+        self, caller: Caller, request: PollRequest, patience: Patience | None = None, up_to: int = EVERY_NUMBER
+    ) -> list[Delivered]:
+        """Lease what waits in the caller's mailbox, up to that number, waiting for the first one if asked to."""
         patience = patience or Patience()
         service = _receiver(caller)
         selector = self._selector(request)
@@ -75,7 +78,7 @@ class DeliverStage:
         deadline = self._clock.monotonic() + min(request.wait_s, WAIT_MAX_S)
         while True:
             _check_standing(service, self._directory())
-            claimed = await self._desk.claim(service.gcid, selector, most, lease_s, _tries(service))
+            claimed = await self._desk.claim(service.gcid, selector, most, lease_s, _tries(service), up_to)
             left_s = deadline - self._clock.monotonic()
             if claimed or left_s <= 0 or patience.over:
                 bodies = await self._desk.bodies(claimed)

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from msgspec.structs import replace
 
 from postroad.core.audit.story import History
+from postroad.core.delivery.mailbox import EVERY_NUMBER
 from postroad.core.identity.tokens import Tokens
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import State
@@ -118,8 +119,11 @@ class Network:
             raise answer
         return answer
 
-    async def poll(self, caller: Caller, request: PollRequest, patience: Patience | None = None) -> list[Delivered]:
-        return await self._deliver.poll(caller, request, patience)
+    async def poll(
+        self, caller: Caller, request: PollRequest, patience: Patience | None = None, up_to: int = EVERY_NUMBER
+    ) -> list[Delivered]:
+        """Hand out what waits; whoever holds some of it back says up to which number it may go."""
+        return await self._deliver.poll(caller, request, patience, up_to)
 
     async def poll_in_format(
         self, caller: Caller, request: PollRequest, patience: Patience | None = None

@@ -8,7 +8,7 @@ import pytest
 
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import DeliveryAttempted, DeliveryTranslated
+from postroad.core.model.journal import DeliveriesReleased, DeliveryAttempted, DeliveryTranslated
 from postroad.core.model.message import MessageType, Property
 from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.ports import Step
@@ -134,6 +134,25 @@ class HandingOut(DeskUnderTest):
             network.clock.advance(LEASE_S + 1)
         assert await network.desk.claim(SELLER, EVERYTHING, 10, LEASE_S, 5) == []
         assert await network.state(number) == State.FAILED
+
+    async def test_what_is_held_back_is_not_handed_out(self, network: Network) -> None:
+        first, second, third = [delivery_number(await network.post(network.message()), 0) for _ in range(3)]
+        desk = network.desk
+        assert await desk.claim(SELLER, EVERYTHING, 10, LEASE_S, up_to=first - 1) == []
+        assert numbers(await desk.claim(SELLER, EVERYTHING, 10, LEASE_S, up_to=second)) == [first, second]
+        assert await desk.claim(SELLER, EVERYTHING, 10, LEASE_S, up_to=second) == []
+        assert await desk.claim(SELLER, Selector(topic="orders"), 10, LEASE_S, up_to=second) == []
+        network.clock.advance(LEASE_S + 1)
+        assert numbers(await desk.claim(SELLER, Selector(topic="orders"), 10, LEASE_S, up_to=first)) == [first]
+        assert numbers(await desk.claim(SELLER, EVERYTHING, 10, LEASE_S, up_to=second)) == [second]
+        assert numbers(await desk.claim(SELLER, EVERYTHING, 10, LEASE_S)) == [third]
+
+    async def test_a_release_wakes_who_waits_at_its_mailbox(self, network: Network) -> None:
+        waiting = asyncio.ensure_future(network.desk.arrival(SELLER, 60.0))
+        await asyncio.sleep(0.2)
+        assert not waiting.done()
+        await network.write(DeliveriesReleased(network.clock.now_us(), "ada", SELLER, "on request", 1 << 16, 1))
+        await asyncio.wait_for(waiting, 2)
 
     async def test_a_failed_push_comes_again_when_its_pause_is_over(self, network: Network) -> None:
         await network.post(network.message())

@@ -23,6 +23,7 @@ from postroad.core.model.journal import (
     DeliveriesDropped,
     DeliveriesEnded,
     DeliveriesLeased,
+    DeliveriesReleased,
     DeliveriesReturned,
     DeliveryAttempted,
     DeliveryResent,
@@ -221,6 +222,14 @@ def _translate(draw: Draw, story: Story) -> Entry | None:
     return DeliveryTranslated(draw(times), by, one.number, one.message.form, draw(formats), dropped)
 
 
+def _release(draw: Draw, story: Story) -> Entry | None:
+    if not story.waiting:
+        return None
+    newest = draw(st.sampled_from(story.waiting))
+    service = newest.route[newest.hop].service
+    return DeliveriesReleased(draw(times), draw(words), service, draw(words), newest.number, draw(st.integers(1, 9)))
+
+
 def _acknowledge(draw: Draw, story: Story) -> Entry | None:
     if not story.waiting:
         return None
@@ -303,6 +312,7 @@ EVENTS: tuple[Callable[[Draw, Story], Entry | None], ...] = (
     _give_back,
     _attempt,
     _translate,
+    _release,
     _acknowledge,
     _end,
     _end,

@@ -23,6 +23,7 @@ from postroad.core.model.journal import (
     DeliveriesAcknowledged,
     DeliveriesEnded,
     DeliveriesLeased,
+    DeliveriesReleased,
     DeliveryAttempted,
     DeliveryTranslated,
     Ending,
@@ -161,6 +162,13 @@ def test_a_translation_says_from_what_to_what_and_what_it_left_out() -> None:
     assert (row["kind"], row["about"], row["delivery"]) == ("delivery.translated", "delivery", 65536)
     assert (row["by"], row["service"], row["form"], row["format"]) == (B, B, "dime", "mime")
     assert row["detail"] == "the preamble; the options of record 2"
+
+
+def test_a_release_says_of_whom_why_and_how_many() -> None:
+    [row] = rows_of([DeliveriesReleased(AT_US, "ada@acme", B, "on request", 65536, 3)])
+    assert (row["kind"], row["about"], row["by"], row["service"]) == ("delivery.released", "release", "ada@acme", B)
+    assert (row["reason"], row["detail"]) == ("on request", "3 deliveries, up to 65536")
+    assert "delivery" not in row
 
 
 def test_how_a_message_was_wrapped_is_no_part_of_its_documents() -> None:

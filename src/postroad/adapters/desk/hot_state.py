@@ -22,6 +22,7 @@ from postroad.core.model.journal import (
     DeliveriesAcknowledged,
     DeliveriesDropped,
     DeliveriesEnded,
+    DeliveriesReleased,
     DeliveriesReturned,
     DeliveryAttempted,
     DeliveryResent,
@@ -62,6 +63,7 @@ class HotState:
             ConfigurationChanged: self._apply_keys,
             DeliveryResent: self._apply_resend,
             DeliveriesDropped: self._apply_keys,
+            DeliveriesReleased: self._apply_release,
         }
         self._loads = 0
         self._closed_while_loading: set[int] = set()
@@ -245,6 +247,9 @@ class HotState:
             if (box := self._open.get(number)) is not None:
                 box.give_back(number, available_at)
         self.wake(entry.by)
+
+    def _apply_release(self, entry: DeliveriesReleased, *_: object) -> None:
+        self.wake(entry.service)
 
     def _spill(self, recipient: str, seq: int) -> None:
         """What this entry queues is left to the index."""

@@ -15,7 +15,7 @@ from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
 from postroad.adapters.desk.hot_state import HotState, ended_by, is_plain_post
 from postroad.adapters.desk.known_messages import KnownMessages
 from postroad.adapters.desk.pages import PageSize
-from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox, Taken, is_wanted
+from postroad.core.delivery.mailbox import EVERY_NUMBER, HEAD_MOST, Mailbox, Taken, is_wanted
 from postroad.core.delivery.waiting import found_from_row
 from postroad.core.model.delivery import Found, Queued
 from postroad.core.model.ids import delivery_number
@@ -44,6 +44,7 @@ class Terms(NamedTuple):
     selector: Selector
     until: float  # monotonic
     attempts_most: int
+    up_to: int  # the highest number that is asked for
 
 
 class LocalDesk:
@@ -186,9 +187,11 @@ class LocalDesk:
 
     # --- handing out ---------------------------------------------------------------------------------------------
 
-    async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int = 0) -> list[Queued]:
+    async def claim(
+        self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int = 0, up_to: int = EVERY_NUMBER
+    ) -> list[Queued]:
         box = self._hot.mailbox(mailbox)
-        terms = Terms(selector, self._clock.monotonic() + lease_s, max(self._attempts_most, tries))
+        terms = Terms(selector, self._clock.monotonic() + lease_s, max(self._attempts_most, tries), up_to)
         taken = await self._leased(mailbox, box, terms, most)
         # While we waited for something to be ended or read, one of these may have been settled with an older token: then
         # there is room for another, or whoever asked would think that nothing more was there.
@@ -203,7 +206,7 @@ class LocalDesk:
         leased = await self._take(box, terms, most)
         if box.spilled_to and len(leased) < most and not terms.selector.selects_all:
             leased += await self._take_from_index(mailbox, box, terms, most - len(leased))
-        while box.spilled_to and len(leased) < most and terms.selector.selects_all:
+        while box.spilled_to and box.loaded_to < terms.up_to and len(leased) < most and terms.selector.selects_all:
             await self._refill(mailbox, box)
             leased += await self._take(box, terms, most - len(leased))
         return leased
@@ -225,7 +228,7 @@ class LocalDesk:
 
     async def _take(self, box: Mailbox, terms: Terms, most: int) -> list[Queued]:
         now, now_us = self._clock.monotonic(), self._clock.now_us()
-        taken = box.take(terms.selector, most, now, now_us, terms.until, terms.attempts_most)
+        taken = box.take(terms.selector, most, now, now_us, terms.until, terms.attempts_most, terms.up_to)
         await self._end_taken(box, terms, taken)
         return taken.leased
 
@@ -299,7 +302,7 @@ class LocalDesk:
             queued = self._found(row, now, now_us).queued
             if len(taken.leased) == most:
                 return
-            if queued.available_at <= now and is_wanted(terms.selector, queued):
+            if queued.number <= terms.up_to and queued.available_at <= now and is_wanted(terms.selector, queued):
                 self._hot.adopt(box, queued)
                 box.take_one(queued.number, now_us, terms.until, terms.attempts_most, taken)
 

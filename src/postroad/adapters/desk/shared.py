@@ -19,6 +19,7 @@ from postroad.adapters.desk.shared_waiting import queued_from_row
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_connections import Connections
 from postroad.adapters.journal.postgres_schema import migrate, named_statements
+from postroad.core.delivery.mailbox import EVERY_NUMBER
 from postroad.core.delivery.waiting import found_from_row
 from postroad.core.model.delivery import Found, Queued, State
 from postroad.core.model.journal import decode
@@ -121,10 +122,12 @@ class SharedDesk:
 
     # --- handing out ---------------------------------------------------------------------------------------------
 
-    async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int = 0) -> list[Queued]:
+    async def claim(
+        self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int = 0, up_to: int = EVERY_NUMBER
+    ) -> list[Queued]:
         while True:
             before = self._arrivals.count(mailbox)
-            leased = await self._claims.claim(mailbox, selector, most, lease_s, tries)
+            leased = await self._claims.claim(mailbox, selector, most, lease_s, tries, up_to)
             if leased or before == self._arrivals.count(mailbox):  # else something came while we looked elsewhere
                 return leased
 

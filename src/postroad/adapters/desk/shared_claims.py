@@ -38,6 +38,7 @@ class Lease(NamedTuple):
     length_s: float
     until: float  # monotonic
     attempts_most: int
+    up_to: int  # the highest number that is asked for
 
     @property
     def until_us(self) -> int:
@@ -56,9 +57,11 @@ class Claims:
         self._reserved: set[int] = set()  # by this node, while the hand-out is being recorded
         self.end_journey: EndJourney | None = None
 
-    async def claim(self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int) -> list[Queued]:
+    async def claim(
+        self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int, up_to: int
+    ) -> list[Queued]:
         until = self._clock.monotonic() + lease_s
-        lease = Lease(mailbox, self._clock.now_us(), lease_s, until, max(self._attempts_most, tries))
+        lease = Lease(mailbox, self._clock.now_us(), lease_s, until, max(self._attempts_most, tries), up_to)
         leased: list[Queued] = []
         while (wanted := most - len(leased)) > 0:
             reserved = await self._reserve(lease, selector, wanted)
@@ -87,7 +90,7 @@ class Claims:
 
     async def _reserve_rows(self, lease: Lease, most: int, among: list[int] | None) -> list[Queued]:
         rows = await self._connections.fetch(
-            self._sql["reserve"], lease.mailbox, lease.at_us, most, lease.until_us, among
+            self._sql["reserve"], lease.mailbox, lease.at_us, most, lease.until_us, among, lease.up_to
         )
         return [queued_from_row(row, lease.until) for row in rows]
 

@@ -20,7 +20,14 @@ from postroad.adapters.desk.shared_effects import (
     without,
 )
 from postroad.adapters.journal.postgres_group import Packed, Place, pack
-from postroad.core.model.journal import DeliveriesLeased, DeliveryResent, Entry, InvocationReturned, MessagePosted
+from postroad.core.model.journal import (
+    DeliveriesLeased,
+    DeliveriesReleased,
+    DeliveryResent,
+    Entry,
+    InvocationReturned,
+    MessagePosted,
+)
 from postroad.core.model.journal import encode as encode_entry
 from postroad.core.projection.project import unique_keys
 from postroad.ports import NewRecord, Step
@@ -195,6 +202,8 @@ class GroupPlan:
                 woken.add(entry.next)
             elif isinstance(entry, RETURNING):
                 woken.add(entry.by)
+            elif isinstance(entry, DeliveriesReleased):
+                woken.add(entry.service)
         text = " ".join(sorted(woken))
         return text if len(text) <= WOKEN_BYTES_MOST else EVERYBODY
 

@@ -20,6 +20,7 @@ TABLE_TEXTS = {
     "delivery": "One row per copy of a message and service on its way: waiting there, or done with it.",
     "dead_letter": "One row per delivery at which a copy failed for good, whether somebody has dealt with it or not.",
     "round": "One row per dead letter that was resent: a round of its copy after the first.",
+    "released": "One row per release of what was held back for a service.",
     "content": "One row per answer of an in-transit service: the message's content from there on.",
     "journey": (
         "One row per copy that outlasts its first delivery, because services are passed on the way or a response is "
@@ -84,7 +85,7 @@ COLUMN_TEXTS = {
     "pairs": "names and values (MessagePack)",
     "service": "GCID of the service whose record it is",
     "queued_at_us": "when it began to wait",
-    "reason": "why it is in this state, or why the object was changed",
+    "reason": "why it is in this state, why the object was changed, or why what was held back went then",
     "recipient": "GCID of the service it waits at",
     "sender": "GCID of the sending service",
     "seq": "number of the journal entry",
@@ -96,8 +97,10 @@ COLUMN_TEXTS = {
     "topic": "the message's topic",
     "transaction_id": "the session that began the exchange",
     "type": "request, response, notification, acknowledgement or cancel",
+    "up_to": "the newest delivery that was released; all before it were, too",
     "value": "the object as JSON; empty = removed",
     "version": "the object's version, counted from 1",
+    "waiting": "how many were released by it",
     "what": "what was done or tried",
 }
 

@@ -17,7 +17,7 @@ from postroad.core.model.selector import Selector
 from postroad.core.routing.contexts import is_asker_hidden
 
 HEAD_MOST = 20_000  # deliveries of one mailbox kept in memory
-EVERY_NUMBER = 1 << 63
+EVERY_NUMBER = (1 << 63) - 1  # higher than any
 
 
 class Taken(NamedTuple):
@@ -73,11 +73,23 @@ class Mailbox:
         self._open[queued.number] = queued
         heapq.heappush(self._again, queued.number)
 
-    def take(self, selector: Selector, most: int, now: float, now_us: int, until: float, attempts_most: int) -> Taken:
-        """Lease up to ``most`` matching deliveries until ``until``; expired and exhausted ones are taken out for good."""
+    def take(
+        self,
+        selector: Selector,
+        most: int,
+        now: float,
+        now_us: int,
+        until: float,
+        attempts_most: int,
+        up_to: int = EVERY_NUMBER,
+    ) -> Taken:
+        """Lease up to ``most`` matching deliveries until ``until``; expired and exhausted ones are taken out for good.
+
+        None has a number above ``up_to``.
+        """
         self._lapse(now)
         taken = Taken([], [], [])
-        for number in self._candidates(selector):
+        for number in self._candidates(selector, up_to):
             self._sort(self._open[number], now_us, until, attempts_most, taken)
             if len(taken.leased) == most:
                 break
@@ -142,21 +154,27 @@ class Mailbox:
                 queued.leased = False
                 heapq.heappush(self._again, number)
 
-    def _candidates(self, selector: Selector) -> Iterator[int]:
+    def _candidates(self, selector: Selector, up_to: int) -> Iterator[int]:
         """What may be handed out now, in the order of numbers; nothing beyond what may still lie in the index before it."""
-        reach = self.loaded_to if self.spilled_to else EVERY_NUMBER
+        reach = min(self.loaded_to, up_to) if self.spilled_to else up_to
         if not selector.selects_all:
             both = heapq.merge(sorted(set(self._again)), self._waiting)
             available = [number for number in both if number <= reach and self._is_available(number)]
             yield from [number for number in available if is_wanted(selector, self._open[number])]
             return
         while self._waiting or (self._again and self._again[0] <= reach):
+            if up_to < EVERY_NUMBER and self._first() > up_to:
+                return
             if self._again and (not self._waiting or self._again[0] < next(iter(self._waiting))):
                 number = heapq.heappop(self._again)
                 if self._is_available(number):
                     yield number
             else:
                 yield self._waiting.popitem(last=False)[0]
+
+    def _first(self) -> int:
+        """The number that is next; it may have been taken out since."""
+        return min(next(iter(self._waiting), EVERY_NUMBER), self._again[0] if self._again else EVERY_NUMBER)
 
     def _is_available(self, number: int) -> bool:
         queued = self._open.get(number)

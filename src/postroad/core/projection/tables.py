@@ -27,6 +27,8 @@ TABLES: dict[str, tuple[str, ...]] = {
     "dead_letter": ("number", "recipient", "sender", "at_us", "reason", "seq", "dealt_seq"),
     # one row per dead letter that was resent: a round of its copy after the first
     "round": ("seq", "transaction_id", "message_seq", "copy", "journey", "dead"),
+    # one row per release of what was held back for a service
+    "released": ("seq", "recipient", "up_to", "waiting", "at_us", "by", "reason"),
     # one row per answer of an in-transit service: the message's content from there on, as the journal's entry describes it
     "content": ("seq", "transaction_id", "session", "facts", "body_segment", "body_offset", "body_length", "body_digest"),
     # one row per copy that outlasts its first delivery: at which delivery it is, out or back, and how it ended

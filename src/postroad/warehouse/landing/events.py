@@ -22,6 +22,7 @@ from postroad.core.model.journal import (
     DeliveriesDropped,
     DeliveriesEnded,
     DeliveriesLeased,
+    DeliveriesReleased,
     DeliveriesReturned,
     DeliveryAttempted,
     DeliveryResent,
@@ -224,6 +225,14 @@ def _dropped(seq: int, entry: DeliveriesDropped, _: int) -> Rows:
         yield (seq, ordinal, "delivery", entry.at_us, entry.by, delivery, entry.reason or None)
 
 
+RELEASED_COLUMNS = (*COMMON, "by", "service", "reason", "detail")
+
+
+def _released(seq: int, entry: DeliveriesReleased, _: int) -> Rows:
+    how_many = f"{entry.waiting} deliveries, up to {entry.up_to}"
+    yield (seq, 0, "release", entry.at_us, entry.by, entry.service, entry.reason or None, how_many)
+
+
 OBJECT_COLUMNS = (
     *(*COMMON, "by", "reason", "object_kind", "object_key", "object_version", "object_removed", "object_value"),
 )
@@ -279,6 +288,7 @@ EVENTS: dict[type[Entry], Events] = {
     DeliveriesEnded: _events(DeliveriesEnded, SETTLED_COLUMNS, _ended),
     DeliveryResent: _events(DeliveryResent, RESENT_COLUMNS, _resent),
     DeliveriesDropped: _events(DeliveriesDropped, DROPPED_COLUMNS, _dropped),
+    DeliveriesReleased: _events(DeliveriesReleased, RELEASED_COLUMNS, _released),
     ConfigurationChanged: _events(ConfigurationChanged, OBJECT_COLUMNS, _configuration),
     CrossReferenceChanged: _events(CrossReferenceChanged, REFERENCE_COLUMNS, _cross_reference),
     AccessRecorded: _events(AccessRecorded, ACCESS_COLUMNS, _access),

@@ -11,6 +11,7 @@ numbered from 0 in the order of the entry; ``about`` says which it is. Every ent
     delivery.leased, .returned, .attempted      delivery, at the service ``by``
     delivery.translated     delivery, at the service ``by``: ``detail`` says what ``format`` has no place for
     delivery.acknowledged, .ended               delivery; and journey for each copy that thereby came to its end
+    delivery.released       release: all that was held back for ``service`` goes; ``detail`` says how many deliveries
     configuration.changed   object
     crossreference.changed  record, relation
     access.recorded         access
@@ -58,7 +59,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("seq", pa.int64(), "number of the journal entry"),
     Column("ordinal", pa.int32(), "which of the entry's events, counted from 0"),
     Column("kind", pa.string(), "kind of the entry"),
-    Column("about", pa.string(), "copy, post, delivery, journey, round, object, record, relation or access"),
+    Column("about", pa.string(), "copy, post, delivery, journey, round, object, record, relation, release or access"),
     Column("at_us", pa.int64(), "when it happened, in microseconds since 1970 (UTC)"),
     Column("at", pa.timestamp("us", "UTC"), "the same as a timestamp"),
     Column("day", pa.date32(), "the same as a day (UTC)"),

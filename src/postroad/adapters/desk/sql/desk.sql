@@ -7,7 +7,7 @@ SELECT first_seq, chain, seen, seen_seqs, gone FROM desk_commit(
 -- name: reserve
 WITH chosen AS (
     SELECT number FROM desk_queue
-    WHERE mailbox = $1 AND available_at_us <= $2 AND ($5::bigint[] IS NULL OR number = ANY ($5))
+    WHERE mailbox = $1 AND available_at_us <= $2 AND ($5::bigint[] IS NULL OR number = ANY ($5)) AND number <= $6
     ORDER BY number LIMIT $3 FOR UPDATE SKIP LOCKED
 ), reserved AS (
     UPDATE desk_queue SET available_at_us = $4 FROM chosen WHERE desk_queue.number = chosen.number RETURNING desk_queue.*

@@ -113,6 +113,9 @@ WHERE excluded.seq > reference.seq
 -- name: insert_relation
 INSERT INTO relation ({relation}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING
 
+-- name: insert_released
+INSERT INTO released ({released}) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING
+
 -- Never backwards, so that a second follower that lags behind does no harm.
 -- name: move_position
 UPDATE position SET seq = $1, chain = $2 WHERE seq < $1

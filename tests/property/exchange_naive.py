@@ -175,7 +175,8 @@ def _path(path: syntax.Path, world: World) -> list[Any]:
     else:
         found = [world.root if path.start is syntax.Start.DOCUMENT else world.context]
     for step in path.steps:
-        found = list(dict.fromkeys(below for node in found for below in _picked(_below(node, step), step, world)))
+        holders = [holder for node in found for holder in _holders(node, step)]
+        found = list(dict.fromkeys(below for one in holders for below in _picked(_step(one, step), step, world)))
     return found
 
 
@@ -188,13 +189,11 @@ def _picked(nodes: list[Node], step: syntax.Step, world: World) -> list[Node]:
     return nodes
 
 
-def _below(node: Any, step: syntax.Step) -> list[Node]:
+def _holders(node: Any, step: syntax.Step) -> list[Node]:
+    """The nodes from which the step is taken; a position counts from each of them anew."""
     if not isinstance(node, Node):
         raise Fails
-    if step.kind is syntax.Kind.SELF:
-        return [node]
-    holders = _descendants_or_self(node) if step.descends else [node]
-    return [found for holder in holders for found in _step(holder, step)]
+    return _descendants_or_self(node) if step.descends else [node]
 
 
 def _children(node: Node) -> list[Node]:
@@ -210,6 +209,8 @@ def _descendants_or_self(node: Node) -> list[Node]:
 
 
 def _step(holder: Node, step: syntax.Step) -> list[Node]:
+    if step.kind is syntax.Kind.SELF:
+        return [holder]
     if step.kind is syntax.Kind.ELEMENT:
         return [child for child in _children(holder) if _fits(step.name, child.element.tag)]
     if holder.kind != "element":

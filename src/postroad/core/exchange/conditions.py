@@ -74,7 +74,19 @@ class Any:
 Condition = Literal | All | Any
 TRUE = All(parts=())
 FALSE = Any(parts=())
-_PLAIN = (Reading.TEXTS, Reading.DOUBLES, Reading.ITEM_TEXT, Reading.ITEM_NUMBER, Reading.ITEM_BOOLEAN)
+_PLAIN = (
+    Reading.TEXTS,
+    Reading.DOUBLES,
+    Reading.ITEM_TEXT,
+    Reading.ITEM_NUMBER,
+    Reading.ITEM_BOOLEAN,
+    Reading.ITEM_AS_NUMBER,
+    Reading.ITEM_AS_BOOLEAN,
+    Reading.LOOKED_UP,
+    Reading.LOOKED_UP_TEXTS,
+    Reading.LOOKED_UP_DOUBLES,
+    Reading.LOOKED_UP_BOOLEANS,
+)
 
 
 def all_of(parts: Iterable[Condition]) -> Condition:

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from postroad.core.codecs.xml import Tree
 from postroad.core.exchange.automaton import Automaton, State
 from postroad.core.exchange.query.syntax import Kind
-from postroad.core.exchange.slots import DocumentSlot, SlotStep
+from postroad.core.exchange.slots import DocumentSlot, Raw, SlotStep
 
-Found = defaultdict[int, list[str]]
+Found = defaultdict[int, Raw]  # lists, filled as nodes are met
 SEARCHES_MOST = 6  # one after the other; with more, one search for all is cheaper
 MANY_CHILDREN = 8  # among which it is cheaper to have the parser look for names
 

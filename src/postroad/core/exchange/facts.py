@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
-from postroad.core.exchange.extraction import Found
+from postroad.core.exchange.items import untyped
 from postroad.core.exchange.questions import Probe, Questions, View
 from postroad.core.exchange.readings import ERROR, Values
 from postroad.core.exchange.slots import HeaderValue, Raw
@@ -12,11 +12,18 @@ from postroad.core.exchange.trying import Tried
 
 
 class Facts:
-    __slots__ = ("_broken", "_tried", "_values", "found")
+    __slots__ = ("_broken", "_tried", "_unread", "_values", "found")
 
-    def __init__(self, found: Found | None, headers: Mapping[str, HeaderValue], questions: Questions) -> None:
-        self.found: dict[int, Raw] = {} if found is None else found  # type: ignore[assignment]  # lists of str are raw
-        self._broken: set[int] = set(questions.documents) if found is None else set()
+    def __init__(
+        self,
+        found: dict[int, Raw],
+        unread: Container[int],  # the slots of which nothing can be said
+        headers: Mapping[str, HeaderValue],
+        questions: Questions,
+    ) -> None:
+        self.found = found
+        self._unread = unread
+        self._broken: set[int] = set()  # by an item that is not as it is declared
         self._values: dict[View, Values] = {}
         self._tried: dict[Probe, Tried] = {}
         for number, slot in questions.headers.items():
@@ -24,14 +31,14 @@ class Facts:
             if slot.declared and not slot.takes(item):
                 self._broken.add(number)
             elif item is not None:
-                self.found[number] = (item,)
+                self.found[number] = (untyped(item) if isinstance(item, list | tuple) else item,)
 
     def values(self, view: View) -> Values:
         if view in self._values:
             return self._values[view]
         number = view.number
-        read = ERROR if number in self._broken else view.read(self.found.get(number, ()))
-        self._values[view] = read
+        known = number not in self._unread and number not in self._broken
+        read = self._values[view] = view.read(self.found.get(number, ())) if known else ERROR
         return read
 
     def tried(self, probe: Probe) -> Tried:

@@ -35,6 +35,7 @@ NO_ANCHOR = -1
 SORTED_FROM = 3
 _NEEDING = frozenset(Reading) - {  # the others give something to compare even if there is nothing
     Reading.TEXT_OR_EMPTY, Reading.ITEM_TEXT_OR_EMPTY, Reading.NUMBER, Reading.COUNT, Reading.LENGTH, Reading.ITEM_TRUTH,
+    Reading.LOOKED_UP_TEXT_OR_EMPTY, Reading.LOOKED_UP_COUNT, Reading.LOOKED_UP_TRUTH,
 }  # fmt: skip
 _SORTED_READINGS = (Reading.DOUBLES, Reading.TEXTS)
 

@@ -13,6 +13,7 @@ from postroad.core.exchange.comparing import (
     compare_nodes,
     header_exists,
     header_is_true,
+    looked_up_is_true,
     try_header,
     try_nodes,
 )
@@ -87,12 +88,18 @@ def truth(expression: Expression, scope: Scope) -> Judged:
         return NEVER
     meaning = meaning_of(expression, scope, judge)
     if isinstance(meaning, Nodes):
-        return meaning.any()
+        return _truth_of_nodes(meaning)
     if isinstance(meaning, Header):
         return header_is_true(meaning)
     if isinstance(meaning, Value):
         return ALWAYS if meaning.value else NEVER
     return UNSURE
+
+
+def _truth_of_nodes(nodes: Nodes) -> Judged:
+    if nodes.is_looked_up:
+        return looked_up_is_true(nodes)
+    return nodes.any() if nodes.steps else weakened(nodes.any())  # a document as such is true, but a map has no truth
 
 
 def both(parts: list[Judged], scope: Scope) -> Judged:
@@ -172,7 +179,9 @@ def _with_constant(left: Expression, test: Test, constant: Value, singles: bool,
     meaning = meaning_of(left, scope, judge)
     if isinstance(meaning, Nodes):
         return compare_nodes(meaning, test, constant.value, singles=singles)
-    return compare_header(meaning, test, constant.value) if isinstance(meaning, Header) else UNSURE
+    if isinstance(meaning, Header):
+        return compare_header(meaning, test, constant.value, singles=singles)
+    return UNSURE
 
 
 def _call(call: Call, scope: Scope) -> Judged:
@@ -254,6 +263,12 @@ def _every(quantified: Quantified, there: Judged, condition: Judged, one: Nodes 
 def _is_about_the_node_itself(quantified: Quantified, one: Nodes | None) -> bool:
     """``every $x in … satisfies $x > 5``, which is that no node is not."""
     said = quantified.condition
-    if one is None or not isinstance(said, Comparison) or said.singles or not isinstance(said.right, Value):
+    if (
+        one is None
+        or one.is_looked_up
+        or not isinstance(said, Comparison)
+        or said.singles
+        or not isinstance(said.right, Value)
+    ):
         return False
     return said.left == Path(start=quantified.variable)

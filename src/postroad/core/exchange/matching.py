@@ -6,20 +6,20 @@ cost what the one query costs, however many there are. Keys are the caller's and
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
 from postroad.core.codecs.xml import Tree
 from postroad.core.exchange.decision import Standing
-from postroad.core.exchange.extraction import Found
+from postroad.core.exchange.doubts import Doubtful, doubt_in
 from postroad.core.exchange.facts import Facts
 from postroad.core.exchange.groups import Key
+from postroad.core.exchange.json_documents import JsonDocument
 from postroad.core.exchange.plans import Plan, Wanted
 from postroad.core.exchange.questions import Questions
-from postroad.core.exchange.slots import ROUTING_KEY, HeaderValue
+from postroad.core.exchange.slots import ROUTING_KEY, HeaderValue, Raw
 from postroad.core.exchange.tree import Node, put, take_away
 from postroad.errors import Refused
 
@@ -29,7 +29,8 @@ class Incoming(msgspec.Struct, frozen=True, kw_only=True):
 
     headers: Mapping[str, HeaderValue]
     content: bytes
-    root: Callable[[], Tree]  # parses on first use; may refuse
+    root: Callable[[], Tree]  # of an XML document; parses on first use; may refuse
+    json: Callable[[], JsonDocument] | None = None  # of a JSON document, which then has no root
 
 
 class Binding(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,13 +64,13 @@ class Explanation:
 
 
 class Matcher:
-    __slots__ = ("_evaluated", "_plan_of", "_plans", "_questions", "_texts", "_tree")
+    __slots__ = ("_doubtful", "_evaluated", "_plan_of", "_plans", "_questions", "_tree")
 
     def __init__(self) -> None:
         self._plan_of: dict[Key, Plan] = {}
         self._plans: dict[Wanted, Plan] = {}
         self._evaluated: set[Key] = set()  # by the engine
-        self._texts: dict[str | None, set[Key]] = {}  # by routing key: those that look at texts
+        self._doubtful = Doubtful()
         self._questions = Questions()
         self._tree = Node(is_root=True)
 
@@ -82,7 +83,7 @@ class Matcher:
     @property
     def is_empty(self) -> bool:
         """Whether nothing is left of any binding."""
-        return not (self._plan_of or self._plans or self._texts or self._tree or self._questions.in_use)
+        return not (self._plan_of or self._plans or self._doubtful or self._tree or self._questions.in_use)
 
     def bind(self, key: Key, query: str = "", *, routing_key: str | None = None, always: bool = False) -> Binding:
         """Bind a query that the engine has compiled, a routing key, or both; with neither, every message is met.
@@ -100,8 +101,7 @@ class Matcher:
             put(self._tree, place, key)
         if not plan.is_shared:
             self._evaluated.add(key)
-        if plan.looks_at_texts:
-            self._texts.setdefault(routing_key, set()).add(key)
+        self._doubtful.add(plan.doubts, routing_key, key)
         return Binding(key=key, query=query, routing_key=routing_key, standing=plan.standing)
 
     def _plan(self, wanted: Wanted) -> Plan:
@@ -115,39 +115,38 @@ class Matcher:
         for place in plan.placements:
             take_away(self._tree, place, key)
         self._evaluated.discard(key)
-        if plan.looks_at_texts:
-            self._forget_texts(plan.wanted.routing_key, key)
+        self._doubtful.discard(plan.doubts, plan.wanted.routing_key, key)
         plan.keys -= 1
         if not plan.keys:
             plan.let_go(self._questions)
             del self._plans[plan.wanted]
 
-    def _forget_texts(self, routing_key: str | None, key: Key) -> None:
-        self._texts[routing_key].discard(key)
-        if not self._texts[routing_key]:
-            del self._texts[routing_key]
-
     def match(self, message: Incoming) -> Matches:
         out: list[Key] = []
-        self._tree.collect(Facts(self._look(message), message.headers, self._questions), out)
+        self._tree.collect(self._facts(message), out)
         met = frozenset(out)
         candidates = met & self._evaluated if self._evaluated else _NONE
-        if self._texts and _may_split_texts(message.content):
-            candidates |= self._looking_at_texts(message)
+        if self._doubtful:
+            doubt = doubt_in(message.content, is_json=message.json is not None)
+            candidates |= self._doubtful.among(doubt, message.headers.get(ROUTING_KEY))
         return Matches(decided=met - candidates if candidates else met, candidates=candidates)
 
-    def _looking_at_texts(self, message: Incoming) -> frozenset[Key]:
-        topic = message.headers.get(ROUTING_KEY)
-        fitting = self._texts.get(topic, _NONE) if isinstance(topic, str) else _NONE
-        return _NONE.union(fitting, self._texts.get(None, _NONE))
-
-    def _look(self, message: Incoming) -> Found | None:
-        if not self._questions.documents:
-            return defaultdict(list)
+    def _facts(self, message: Incoming) -> Facts:
+        """What the message says; what it has not, such as nodes if it is JSON, is an error for whoever looks there."""
+        questions = self._questions
+        found: dict[int, Raw] = {}
         try:
-            return self._questions.extraction.look(message.root())
+            if message.json is None:
+                unread: Container[int] = questions.lookups
+                if questions.documents:
+                    found = questions.extraction.look(message.root())
+            else:
+                unread = questions.documents
+                if questions.lookups:
+                    found = questions.looking_up.look(message.json())
         except Refused:
-            return None
+            unread = questions.inside
+        return Facts(found, unread, message.headers, questions)
 
     def explain(self, key: Key) -> Explanation:
         decision = self._plan_of[key].wanted.decision()
@@ -157,8 +156,3 @@ class Matcher:
 
 
 _NONE: frozenset[Key] = frozenset()
-
-
-def _may_split_texts(content: bytes) -> bool:
-    """Whether comments or instructions may part a text into several nodes, which the tree no longer shows."""
-    return b"<!--" in content or b"<?" in content[2:] or b"\x00" in content[:4]

@@ -15,7 +15,10 @@ from postroad.core.exchange.query.syntax import Kind, Step
 from postroad.core.exchange.readings import Reading
 from postroad.core.exchange.slots import DocumentSlot, SlotStep
 
-_EXISTENTIAL = (Reading.TEXTS, Reading.DOUBLES, Reading.BOOLEANS)
+_EXISTENTIAL = (
+    Reading.TEXTS, Reading.DOUBLES, Reading.BOOLEANS,
+    Reading.LOOKED_UP, Reading.LOOKED_UP_TEXTS, Reading.LOOKED_UP_DOUBLES, Reading.LOOKED_UP_BOOLEANS,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +54,24 @@ class Nodes:
         """After a step, its predicates aside; None where it leads nowhere that is known."""
         if step.kind is Kind.SELF:
             return self
-        if self.steps and self.steps[-1].kind is not Kind.ELEMENT:
+        if not self._leads_on(step):
             return None
         steps = (*self.steps, SlotStep(kind=step.kind, descends=step.descends, name=step.name))
         return replace(self, steps=steps, single=self.single and self._keeps_single(step), exact_if_any=self.exact)
 
+    def _leads_on(self, step: Step) -> bool:
+        if not self.steps:
+            return True
+        return self.is_looked_up if step.kind.is_lookup else self.steps[-1].kind is Kind.ELEMENT
+
+    @property
+    def is_looked_up(self) -> bool:
+        """Whether these are values in a JSON document."""
+        return self.slot.is_lookup
+
     def _keeps_single(self, step: Step) -> bool:
+        if step.kind.is_lookup:
+            return step.name.local is not None
         if step.descends:
             return False
         if step.kind is Kind.ATTRIBUTE:
@@ -82,7 +97,8 @@ class Nodes:
     def any(self) -> Judged:
         condition = self.guard
         if self.steps and not implies_any(condition, self.steps):
-            there = Literal(slot=self.slot, reading=Reading.TEXTS, test=Test.EXISTS)
+            reading = Reading.LOOKED_UP if self.is_looked_up else Reading.TEXTS
+            there = Literal(slot=self.slot, reading=reading, test=Test.EXISTS)
             condition = all_of((condition, there))
         return Judged(condition=condition, exact=self.exact_if_any)
 

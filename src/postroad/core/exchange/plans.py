@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from postroad.core.exchange.decision import EVERYTHING, Decision, Standing, behind, decide, unread
+from postroad.core.exchange.doubts import doubts_about
 from postroad.core.exchange.questions import Questions
-from postroad.core.exchange.slots import DocumentSlot
 from postroad.core.exchange.tree import Placement, placement
 
 
@@ -32,14 +32,14 @@ class Wanted(NamedTuple):
 
 
 class Plan:
-    __slots__ = ("is_shared", "keys", "looks_at_texts", "placements", "standing", "wanted")
+    __slots__ = ("doubts", "is_shared", "keys", "placements", "standing", "wanted")
 
     def __init__(self, wanted: Wanted, questions: Questions) -> None:
         decision = wanted.decision()
         self.wanted = wanted
         self.standing = decision.standing
         self.is_shared = decision.standing is Standing.SHARED
-        self.looks_at_texts = _looks_at_texts(decision)
+        self.doubts = doubts_about(literal for one in decision.normal.conjunctions for literal in one)
         self.placements: tuple[Placement, ...] = tuple(
             placement(one, questions) for one in decision.normal.conjunctions
         )
@@ -49,8 +49,3 @@ class Plan:
         for place in self.placements:
             for probe, constant in place.probes():
                 questions.let_go(probe, constant)
-
-
-def _looks_at_texts(decision: Decision) -> bool:
-    slots = (literal.slot for one in decision.normal.conjunctions for literal in one)
-    return any(isinstance(slot, DocumentSlot) and slot.is_text for slot in slots)

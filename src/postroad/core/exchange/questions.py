@@ -9,12 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import count
+from typing import Any
 
 from postroad.core.exchange.conditions import Literal, Test
 from postroad.core.exchange.extraction import Extraction
+from postroad.core.exchange.lookup_readings import READ_LOOKUPS
+from postroad.core.exchange.lookups import Lookups
 from postroad.core.exchange.readings import READ, Reading
 from postroad.core.exchange.slots import DocumentSlot, HeaderSlot, Slot
 from postroad.core.exchange.trying import maker_of
+
+_READ = {**READ, **READ_LOOKUPS}
 
 
 class Probe:
@@ -23,7 +28,7 @@ class Probe:
     def __init__(self, view: View, test: Test) -> None:
         self.view = view
         self.test = test
-        self.make = maker_of(test, typed_numbers=view.reading is Reading.ITEM_NUMBER)
+        self.make = maker_of(test, typed_numbers=view.reading in (Reading.ITEM_NUMBER, Reading.ITEM_AS_NUMBER))
 
 
 class View:
@@ -34,7 +39,7 @@ class View:
         self.number = number  # of the slot
         self.by_raw_text = reading in (Reading.TEXTS, Reading.ITEM_TEXT)  # what is no text is never equal to one
         self.reading = reading
-        self.read = READ[reading]
+        self.read = _READ[reading]
         self.uses = 0
         self.probes: dict[Test, Probe] = {}
         self.constants: Counter[object] = Counter()  # that something is to be equal to
@@ -46,24 +51,37 @@ class View:
 
 
 class Questions:
-    __slots__ = ("_count", "_extraction", "_slots", "documents", "headers")
+    __slots__ = ("_count", "_extraction", "_looking_up", "_slots", "documents", "headers", "lookups")
 
     def __init__(self) -> None:
         self._count = count()
         self._slots: dict[Slot, tuple[int, dict[Reading, View]]] = {}
         self._extraction: Extraction | None = None
-        self.documents: dict[int, DocumentSlot] = {}
+        self._looking_up: Lookups | None = None
+        self.documents: dict[int, DocumentSlot] = {}  # of XML
+        self.lookups: dict[int, DocumentSlot] = {}  # of JSON
         self.headers: dict[int, HeaderSlot] = {}
 
     @property
     def in_use(self) -> bool:
-        return bool(self._slots or self.documents or self.headers)
+        return bool(self._slots or self.documents or self.lookups or self.headers)
+
+    @property
+    def inside(self) -> frozenset[int]:
+        """All slots inside of documents."""
+        return frozenset(self.documents) | frozenset(self.lookups)
 
     @property
     def extraction(self) -> Extraction:
         if self._extraction is None:
             self._extraction = Extraction(self.documents)
         return self._extraction
+
+    @property
+    def looking_up(self) -> Lookups:
+        if self._looking_up is None:
+            self._looking_up = Lookups(self.lookups)
+        return self._looking_up
 
     def use(self, literal: Literal) -> Probe:
         """The probe of a literal, which stays in use until it is let go as often."""
@@ -94,16 +112,18 @@ class Questions:
     def _begin(self, slot: Slot) -> None:
         number = next(self._count)
         self._slots[slot] = (number, {})
-        if isinstance(slot, HeaderSlot):
-            self.headers[number] = slot
-        else:
-            self.documents[number] = slot
-            self._extraction = None
+        self._kept_with(slot)[number] = slot
 
     def _end(self, number: int, slot: Slot) -> None:
         del self._slots[slot]
+        del self._kept_with(slot)[number]
+
+    def _kept_with(self, slot: Slot) -> dict[int, Any]:
+        """Those of its kind, which are about to change: a plan for looking at them is then no longer right."""
         if isinstance(slot, HeaderSlot):
-            del self.headers[number]
-        else:
-            del self.documents[number]
-            self._extraction = None
+            return self.headers
+        if slot.is_lookup:
+            self._looking_up = None
+            return self.lookups
+        self._extraction = None
+        return self.documents

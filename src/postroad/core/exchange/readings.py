@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from postroad.core.exchange.items import Untyped
 from postroad.core.exchange.slots import HeaderValue, Raw
 
 _DOUBLE = re.compile(r"[ \t\r\n]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t\r\n]*").fullmatch
@@ -52,7 +53,20 @@ class Reading(Enum):
     ITEM_NUMBER = "item as number"
     ITEM_DOUBLE = "item as double"
     ITEM_BOOLEAN = "item as boolean"
+    ITEM_AS_NUMBER = "item read as number"
+    ITEM_AS_DOUBLE = "item read as double"
+    ITEM_AS_BOOLEAN = "item read as boolean"
     ITEM_TRUTH = "item's truth"
+    LOOKED_UP = "what is looked up"
+    LOOKED_UP_TEXTS = "looked up as texts"
+    LOOKED_UP_DOUBLES = "looked up as doubles"
+    LOOKED_UP_BOOLEANS = "looked up as booleans"
+    LOOKED_UP_TEXT = "looked up as one text"
+    LOOKED_UP_TEXT_OR_EMPTY = "looked up as one text or none"
+    LOOKED_UP_DOUBLE = "looked up as one double"
+    LOOKED_UP_BOOLEAN = "looked up as one boolean"
+    LOOKED_UP_COUNT = "looked up, how many"
+    LOOKED_UP_TRUTH = "truth of what is looked up"
 
 
 def to_double(text: str) -> float | None:
@@ -129,20 +143,37 @@ def _item_text(value: HeaderValue) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _item_number(value: HeaderValue) -> HeaderValue | None:
-    return None if isinstance(value, (str, bool)) else value
+def _item_number(value: HeaderValue) -> int | Decimal | float | None:
+    if isinstance(value, Decimal):
+        return value if value.is_finite() else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _item_double(value: HeaderValue) -> float | None:
-    return None if isinstance(value, (str, bool)) else as_double(value)
+    number = _item_number(value)
+    return None if number is None else as_double(number)
 
 
 def _item_boolean(value: HeaderValue) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
+def _converted(
+    convert: Callable[[str], object], takes: Callable[[HeaderValue], object]
+) -> Callable[[HeaderValue], object]:
+    """A list is an element without a type, so that it is converted to that of the other side."""
+    return lambda value: convert(value) if isinstance(value, Untyped) else takes(value)
+
+
 def _item_truth(raw: Any) -> Values:
-    return Values((bool(raw) and raw[0] == raw[0] and bool(raw[0]),), False)  # NaN, which is unlike itself, is false
+    """A list is true, for it is an element; a moment or a day has no truth."""
+    if not raw:
+        return Values((False,), False)
+    value = raw[0]
+    if isinstance(value, Untyped):
+        return Values((True,), False)
+    plain = isinstance(value, str | bool) or _item_number(value) is not None
+    return Values((value == value and bool(value),), False) if plain else ERROR  # NaN, which is unlike itself, is false
 
 
 def _item_text_or_empty(raw: Any) -> Values:
@@ -177,5 +208,8 @@ READ: dict[Reading, Callable[[Any], Values]] = {
     Reading.ITEM_NUMBER: _item(_item_number),
     Reading.ITEM_DOUBLE: _item(_item_double),
     Reading.ITEM_BOOLEAN: _item(_item_boolean),
+    Reading.ITEM_AS_NUMBER: _item(_converted(to_double, _item_number)),
+    Reading.ITEM_AS_DOUBLE: _item(_converted(to_double, _item_double)),
+    Reading.ITEM_AS_BOOLEAN: _item(_converted(to_boolean, _item_boolean)),
     Reading.ITEM_TRUTH: _item_truth,
 }

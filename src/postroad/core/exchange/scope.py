@@ -58,10 +58,18 @@ def _start(start: Start | str, scope: Scope) -> Meaning:
     return scope.context if start is Start.CONTEXT else Nodes()
 
 
+def _path_may_be_number(path: Path, scope: Scope) -> bool:
+    """Nodes are no numbers; what is looked up in JSON may be one, and so may what a variable stands for."""
+    if any(step.kind.is_lookup for step in path.steps):
+        return True
+    start = _start(path.start, scope)
+    return start.is_looked_up if isinstance(start, Nodes) else not path.steps
+
+
 def may_be_number(expression: Expression, scope: Scope) -> bool:
     """Whether it may be a number, which as a predicate is a position."""
-    if isinstance(expression, Path) and isinstance(expression.start, str) and not expression.steps:
-        return not isinstance(scope.variables.get(expression.start), Nodes)
+    if isinstance(expression, Path):
+        return _path_may_be_number(expression, scope)
     if isinstance(expression, Value):
         return not isinstance(expression.value, str | bool)
     if isinstance(expression, Call):

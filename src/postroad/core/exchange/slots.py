@@ -1,24 +1,28 @@
 """Slots: the places that bindings look at, shared by all that look at the same one.
 
-A slot is a path down from the document, or an item of the header. It holds the string values of the nodes there, or the item's
-typed value, and nothing if there is none. Kept rule: a slot has no constants in it, so that there are few of them however many
-bindings there are.
+A slot is a path down from the document, or an item of the header. It holds the string values of the nodes there, the typed
+values there if the document is JSON, or the item's typed value; and nothing if there is none. Kept rule: a slot has no
+constants in it, so that there are few of them however many bindings there are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
+from typing import Any
 
 from postroad.core.exchange.query.syntax import ANY_NAME, Kind, Name
 
 ROUTING_KEY = "routing_key"  # the item, and so the variable, that holds the message's topic
-HeaderValue = str | bool | int | Decimal | float
+HeaderValue = str | bool | int | Decimal | float | datetime | date | Sequence["HeaderValue"]
+_ITEMS = (str, bool, int, Decimal, float, date, list, tuple)
 _TYPES: dict[str, tuple[type, ...]] = {
-    "": (str, bool, int, Decimal, float), "item()": (str, bool, int, Decimal, float), "xs:string": (str,),
+    "": _ITEMS, "item()": _ITEMS, "xs:string": (str,),
     "xs:boolean": (bool,), "xs:integer": (int,), "xs:decimal": (int, Decimal), "xs:double": (float,),
 }  # fmt: skip
-Raw = list[str] | tuple[HeaderValue, ...]
+Raw = Any  # a list of values, or a tuple with the item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,8 @@ class SlotStep:
     name: Name = ANY_NAME
 
     def __str__(self) -> str:
+        if self.kind.is_lookup:
+            return f"?{self.name}"
         mark = {Kind.ATTRIBUTE: f"@{self.name}", Kind.TEXT: "text()"}.get(self.kind, str(self.name))
         return ("//" if self.descends else "/") + mark
 
@@ -42,6 +48,11 @@ class DocumentSlot:
     @property
     def is_text(self) -> bool:
         return bool(self.steps) and self.steps[-1].kind is Kind.TEXT
+
+    @property
+    def is_lookup(self) -> bool:
+        """Whether it is a place in a JSON document; else it is one in an XML document."""
+        return bool(self.steps) and self.steps[0].kind.is_lookup
 
     def starts_with(self, steps: tuple[SlotStep, ...]) -> bool:
         return self.steps[: len(steps)] == steps

@@ -28,8 +28,18 @@ from postroad.core.exchange.normal import Conjunction
 from postroad.core.exchange.questions import Probe, Questions, View
 from postroad.core.exchange.readings import Reading
 
-_HASHED = frozenset(Reading) - {Reading.ITEM_NUMBER}  # whose equality depends on the type of the other side
-_PREFIXED = (Reading.TEXTS, Reading.TEXT, Reading.TEXT_OR_EMPTY, Reading.ITEM_TEXT_OR_EMPTY)
+_HASHED = frozenset(Reading) - {
+    Reading.ITEM_NUMBER,
+    Reading.ITEM_AS_NUMBER,
+}  # whose equality depends on the type of the other side
+_PREFIXED = (
+    Reading.TEXTS,
+    Reading.TEXT,
+    Reading.TEXT_OR_EMPTY,
+    Reading.ITEM_TEXT_OR_EMPTY,
+    Reading.LOOKED_UP_TEXTS,
+    Reading.LOOKED_UP_TEXT_OR_EMPTY,
+)
 
 _NOTHING = object()
 _SEVERAL = frozenset({list, dict})

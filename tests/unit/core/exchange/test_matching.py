@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -131,6 +132,16 @@ def test_as_many_nodes_are_found_as_xpath_finds(path: str) -> None:
         ("declare variable $h as xs:integer external; $h = 1", True, False),
         ("declare variable $h as xs:boolean external; $h", True, True),
         ("$h = 9007199254740993", 9007199254740993, True), ("$h = 9007199254740993", 9007199254740992, False),
+        *((query, moment, False) for moment in (date(2026, 11, 16), datetime(2026, 11, 16, 12, tzinfo=UTC)) for query in (
+            "$h = 5", "$h > 5", "not($h > 5)", "$h < 5e0", "$h = '2026-11-16'", "not($h = 'x')", "$h = true()", "boolean($h)",
+            "not($h)", "contains($h, '2026')")),
+        ("exists($h)", date(2026, 11, 16), True), ("declare variable $h as item() external; exists($h)", date(2026, 1, 1), True),
+        ("$h > 5", Decimal("NaN"), False), ("$h = 5", Decimal("sNaN"), False),
+        ("$h = 'ab'", ["a", "b"], True), ("$h = 12", [1, 2], True), ("$h > 11.5", (1, [2]), True), ("$h eq 12", [1, 2], False),
+        ("$h = 5", ["x"], False), ("not($h = 5)", ["x"], False), ("$h = true()", ["true"], True), ("$h eq true()", [True], False),
+        ("contains($h, 'rue2026-01-01')", [True, date(2026, 1, 1)], True), ("boolean($h)", [], True), ("exists($h)", [], True),
+        ("declare variable $h as xs:string external; $h = 'a'", ["a"], False),
+        ("$h = '1.50-INF'", [Decimal("1.50"), float("-inf")], True),
     ],
 )  # fmt: skip
 def test_items_of_the_header_are_typed(query: str, value: Any, met: bool) -> None:

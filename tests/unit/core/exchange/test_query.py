@@ -159,7 +159,8 @@ def test_what_is_constructed_last_is_unknown_and_the_rest_is_kept() -> None:
     [
         ("/a/..", "/.."), ("/a/parent::b", "parent"), ("/a/string()", "string"), ("<a/>", "<a/>"), ("/a | /b", "| /b"),
         ("declare function local:f() { 1 }; local:f()", "function"), ("/q:a = 1", "= 1"), ("doc('x')/a, <b/>", "<b/>"),
-        ("/a = 1 instance of xs:boolean", "instance"), ("$h?key = 1", "?key"), ("/a << /b", "<< /b"), ("/a ! b", "! b"),
+        ("/a = 1 instance of xs:boolean", "instance"), ("$msg?(1 + 1) = 1", "1 + 1"),
+        ("$msg?a:b", ":b"), ("/a << /b", "<< /b"), ("/a ! b", "! b"),
         ("declare variable $x := 5; $x = 5", ":= 5"), ("element a { 1 }", "element"), ("for $x at $i in /a return $x", "at"),
         ("for $i in //a return <b/>, <c/>", "<b/>"), ("if (/a) then <b/> else if (/c) then <d/> else <e/>", "<b/>"),
         ("if (/a) then <b>or else</b> else ()", "<b>"),

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from postroad.core.exchange.query.paths import STEP_BEGINS, read_step
+from postroad.core.exchange.query.paths import STEP_BEGINS, read_lookup, read_step
 from postroad.core.exchange.query.prolog import FN, XS, Prolog, read_prolog
 from postroad.core.exchange.query.scanner import NAME, Scanner
 from postroad.core.exchange.query.syntax import (
@@ -276,17 +276,25 @@ class _Reader:
         primary = self._primary()
         if primary is None:
             first = self._step(descends=False)
-            return Path(start=Start.CONTEXT, steps=(first, *self._steps()))
-        steps = (*self._filter(), *self._steps())
+            looked_up = self._postfixes() if first.kind is Kind.SELF else ()
+            return Path(start=Start.CONTEXT, steps=(first, *looked_up, *self._steps()))
+        steps = (*self._postfixes(), *self._steps())
         if not steps:
             return primary
         if not isinstance(primary, Path):
             return Unknown(reason="a path from what is no node of the message is the engine's")
         return Path(start=primary.start, steps=primary.steps + steps)
 
-    def _filter(self) -> tuple[Step, ...]:
-        predicates = self._predicates()
-        return (Step(kind=Kind.SELF, predicates=predicates),) if predicates else ()
+    def _postfixes(self) -> tuple[Step, ...]:
+        """Predicates and lookups behind something, in any order."""
+        steps: list[Step] = []
+        while True:
+            if predicates := self._predicates():
+                steps.append(Step(kind=Kind.SELF, predicates=predicates))
+            elif self._scanner.take("?"):
+                steps.append(read_lookup(self._scanner))
+            else:
+                return tuple(steps)
 
     def _steps(self) -> tuple[Step, ...]:
         steps: list[Step] = []
@@ -308,7 +316,7 @@ class _Reader:
         return tuple(found)
 
     def _primary(self) -> Expression | None:
-        """A literal, variable, call or bracket; None where a step begins."""
+        """A literal, variable, call, bracket or lookup; None where a step begins."""
         scanner = self._scanner
         text = scanner.string()
         if text is not None:
@@ -320,6 +328,8 @@ class _Reader:
             return self._variable()
         if scanner.take("("):
             return self._bracket()
+        if scanner.take("?"):
+            return Path(start=Start.CONTEXT, steps=(read_lookup(scanner),))
         if scanner.looks_like(_BRACED) or not scanner.looks_like(STEP_BEGINS):
             raise scanner.unreadable("what begins here is the engine's")
         return self._call() if scanner.looks_like(_CALL) and not scanner.text.startswith("text", scanner.at) else None
@@ -336,8 +346,8 @@ class _Reader:
 
     def _variable(self) -> Expression:
         name = self._variable_name()
-        if self._scanner.text.startswith(("(", "?"), self._scanner.at):
-            raise self._scanner.unreadable("looking into maps and calling variables is the engine's")
+        if self._scanner.text.startswith("(", self._scanner.at):
+            raise self._scanner.unreadable("calling variables is the engine's")
         if name in self._bound:
             return Path(start=name)
         if name == "msg":

@@ -1,5 +1,5 @@
-"""Steps of paths as they are written: ``po:line``, ``*:line``, ``@sku``, ``text()``, ``.``, ``child::line``; and what names
-mean.
+"""Steps of paths as they are written: ``po:line``, ``*:line``, ``@sku``, ``text()``, ``.``, ``child::line``, ``?sku``; and
+what names mean.
 
 Kept rule: a step that leads elsewhere than down is the engine's.
 """
@@ -9,14 +9,35 @@ from __future__ import annotations
 import re
 
 from postroad.core.exchange.query.prolog import Prolog
-from postroad.core.exchange.query.scanner import NAME_TEST, Scanner
+from postroad.core.exchange.query.scanner import NAME_TEST, NC_NAME, Scanner
 from postroad.core.exchange.query.syntax import ANY_NAME, Kind, Name, Step
 
+_PLACE = re.compile(r"[0-9]{1,9}(?![\w.])")
 _TEXT = re.compile(r"text\s*\(\s*\)")
 _AXIS = re.compile(r"(child|attribute|descendant|self)\s*::\s*")
 _OTHER_AXIS = re.compile(r"[a-z-]+\s*::")
 _KIND_OR_CALL = re.compile(r"[\w.:·-]+\s*\((?!:)")
 STEP_BEGINS = re.compile(r"\.(?![0-9])|@|\*|[^\W\d]")
+
+
+def read_lookup(scanner: Scanner) -> Step:
+    """What follows a ?, which leads into a map or an array."""
+    if scanner.take("*"):
+        return Step(kind=Kind.KEY)
+    if scanner.looks_like(_PLACE):
+        place = scanner.matched(_PLACE, "a place").group()
+        return Step(kind=Kind.PLACE, name=Name(namespace="", local=place))
+    return Step(kind=Kind.KEY, name=Name(namespace="", local=_read_key(scanner)))
+
+
+def _read_key(scanner: Scanner) -> str:
+    if not scanner.take("("):
+        return scanner.matched(NC_NAME, "a name").group()
+    key = scanner.string()
+    if key is None:
+        raise scanner.unreadable("a lookup that is computed is the engine's")
+    scanner.expect(")")
+    return key
 
 
 def read_step(scanner: Scanner, prolog: Prolog, *, descends: bool) -> Step:

@@ -12,6 +12,7 @@ from postroad.core.exchange.query.syntax import Constant, Unreadable
 
 _SPACE = re.compile(r"[ \t\r\n]+")
 _NC = r"[^\W\d][\w.·-]*"
+NC_NAME = re.compile(_NC)
 NAME = re.compile(rf"(?:(?P<prefix>{_NC}):)?(?P<local>{_NC})")
 NAME_TEST = re.compile(rf"(?:(?P<prefix>{_NC}|\*):)?(?P<local>{_NC}|\*)")
 _STRING = re.compile(r"\"((?:[^\"]|\"\")*)\"|'((?:[^']|'')*)'")

@@ -18,6 +18,13 @@ class Kind(Enum):
     ATTRIBUTE = "attribute"
     TEXT = "text"
     SELF = "self"
+    KEY = "key"  # of a map, after ?; any of a map or an array if it has no local name
+    PLACE = "place"  # in an array, after ?
+
+    @property
+    def is_lookup(self) -> bool:
+        """Whether it leads into a map or an array instead of to nodes."""
+        return self in (Kind.KEY, Kind.PLACE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,42 @@
+"""JSON documents as XQuery has them: maps and arrays, every number a double, null as nothing.
+
+Kept rules: a document is a map or an array, as the engine reads it: of names that come twice the first counts. A document that
+is a bare value, is nested deeper than the engine takes, or is no JSON is refused, which for whoever looks inside is an error.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from postroad.core.codecs.faults import malformed
+from postroad.core.codecs.json_nesting import nests_deeper
+
+DEPTH = 200
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+JsonDocument = dict[str, Any] | list[Any]
+
+
+def read_json(content: bytes) -> JsonDocument:
+    """The document; refused with ``wire.malformed`` if it is none."""
+    if nests_deeper(content, DEPTH):
+        raise malformed(f"the JSON is nested more than {DEPTH} deep")
+    try:
+        document = _DECODER.decode(content.removeprefix(_BYTE_ORDER_MARK).decode())
+    except (ValueError, RecursionError) as fault:
+        raise malformed(f"this is no JSON: {fault}") from None
+    if isinstance(document, dict | list):
+        return document
+    raise malformed("the JSON is neither an object nor an array")
+
+
+def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else dict(reversed(pairs))
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_first_of_each, parse_int=float, parse_constant=_refuse_constant)

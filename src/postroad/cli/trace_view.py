@@ -1,7 +1,8 @@
 """A transaction's history as a tree: messages, their copies, the stops of each copy, and what happened there and when.
 
-Answers stand below the message they answer. Times count from the transaction's first message. Where the contents are known, each
-message shows its documents and each stop what the service there changed in them.
+Answers stand below the message they answer, and what an exchange or a model forwards below what it was sent. Times count from the
+transaction's first message. Where the contents are known, each message shows its documents and each stop what the service there
+changed in them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def trace_tree(history: History, contents: Contents | None = None) -> Tree:
     drawing = _Drawing(begin_us, contents or {})
     branches: dict[str, Tree] = {}
     for message in history.messages:
-        above = branches.get(message.answers, tree)
+        above = branches.get(message.answers or message.forwards, tree)
         branches[message.session] = drawing.message(above, message)
     return tree
 

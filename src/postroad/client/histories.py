@@ -60,6 +60,7 @@ class MessageShape(Shape):
     form: str = ""
     directory: int = 0
     answers: str = ""
+    forwards: str = ""
     copies: tuple[CopyShape, ...] = ()
     came: ArrivalShape | None = None
 
@@ -86,6 +87,7 @@ def _message(shape: MessageShape) -> MessageHistory:
         form=shape.form,
         directory=shape.directory,
         answers=shape.answers,
+        forwards=shape.forwards,
         copies=[_copy(item) for item in shape.copies],
         came=_arrival(shape.came) if shape.came is not None else None,
     )

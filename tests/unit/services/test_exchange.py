@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
+from postroad.core.audit.story import History
 from postroad.core.exchange.bound import Language
 from postroad.core.model.asset import Asset, AssetKind, Hosting
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Visibility
+from postroad.core.model.directory import Service, Visibility
 from postroad.core.model.exchange import Binding
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Property, PropertyType, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.flow.configure import Change, saving
+from postroad.flow.forward import Forward
 from postroad.ports import ItemValue, Verdict
 from postroad.services.callables import Callables
 from postroad.services.engine import Engines
@@ -80,6 +84,36 @@ class Market:
         [one] = await self.network.poll(self.callers[name], PollRequest(max=1, wait_s=wait_s))
         await self.network.settle(self.callers[name], Settlement(tokens=(one.token,)))
         return one
+
+    @property
+    def exchange(self) -> Service:
+        return self.network.directory.services[self.gcid("exchange")]
+
+    async def trace(self, session: str, organization: str) -> History:
+        history = await self.network.trace(session, organization)
+        assert history is not None
+        return history
+
+    async def eventually_acknowledged(self, session: str) -> None:
+        """The exchange settles its own delivery after all others are on their way."""
+        for _ in range(3_000):
+            if "acknowledged" in await self.events_at_the_exchange(session, "Acme"):
+                return
+            await asyncio.sleep(0.01)
+
+    async def events_at_the_exchange(self, session: str, organization: str) -> list[str]:
+        messages = (await self.trace(session, organization)).messages
+        [stop] = [
+            stop
+            for message in messages
+            for copy in message.copies
+            for stop in copy.stops
+            if stop.gcid == self.exchange.gcid
+        ]
+        return [
+            f"{event.what}: {event.detail}" if event.what == "forwarded" and event.detail else event.what
+            for event in stop.events
+        ]
 
     async def has_nothing(self, name: str) -> bool:
         return not await self.network.poll(self.callers[name], PollRequest())
@@ -223,6 +257,45 @@ async def test_an_exchange_in_transit_lets_the_message_go_on_as_it_came(market: 
     await market.network.post(market.callers["publisher"], message)
     assert (await market.got("north")).parts == (ORDER,)
     assert (await market.got("open")).parts == (ORDER,)
+
+
+@pytest.mark.req("A2")
+async def test_the_trace_tells_each_party_what_is_theirs_to_know(market: Market) -> None:
+    await market.bind("north")
+    await market.bind("large")
+    session = await market.publish()
+    one, _ = await market.got("north"), await market.got("large")
+    await market.eventually_acknowledged(session)
+    seen = {
+        organization: {
+            message.session: (message.sender, sorted(copy.recipient for copy in message.copies), message.forwards)
+            for message in (await market.trace(asked, organization)).messages
+        }
+        for organization, asked in (("Acme", session), ("MyBiz", session), ("North", one.session))
+    }
+    posted = {session: ("MyBiz/Purchasing", ["Acme/Orders"], "")}
+    assert seen["MyBiz"] == posted
+    assert seen["Acme"] == posted | {one.session: ("Acme/Orders", ["Large/Desk", "North/Desk"], session)}
+    assert seen["North"] == {one.session: ("MyBiz/Purchasing", ["North/Desk"], "")}
+    told = {who: await market.events_at_the_exchange(session, who) for who in ("Acme", "MyBiz")}
+    assert told["Acme"] == ["handed out", "forwarded: to 2, with session " + one.session, "acknowledged"]
+    assert told["MyBiz"] == ["handed out", "forwarded", "acknowledged"]
+
+
+async def test_what_comes_again_after_an_interruption_is_forwarded_to_nobody_twice(market: Market) -> None:
+    await market.network.configuration.change("test", [saving(replace(market.exchange, hosted=Hosting.NONE))])
+    await market.publish(handle="h1")
+    caller = Caller(service=market.exchange)
+    [handed] = await market.network.poll(caller, PollRequest(wait_s=SOON_S))
+    made = Part(id="1", content_type="text/plain", data=b"made")
+    north, large = market.gcid("north"), market.gcid("large")
+    forwards = [Forward(north, "one"), Forward(north, "two", made), Forward(large, "three")]
+    first = await market.network.forward(caller, handed, forwards)
+    again = await market.network.forward(caller, handed, forwards)
+    assert (first.copies, again.copies) == (3, 3)
+    got = await market.network.poll(market.callers["north"], PollRequest(max=10))
+    assert sorted(one.parts[0].data for one in got) == sorted([ORDER.data, b"made"])
+    assert len(await market.network.poll(market.callers["large"], PollRequest(max=10))) == 1
 
 
 def replace_data(part: Part, data: bytes) -> Part:

@@ -142,6 +142,7 @@ def _message_view(message: MessageHistory) -> dict[str, Any]:
         "form": message.form,
         "directory": message.directory,
         "answers": message.answers,
+        "forwards": message.forwards,
         "copies": [
             {
                 "recipient": copy.recipient,

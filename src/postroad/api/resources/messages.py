@@ -136,6 +136,7 @@ class MessageView(Shape):
     form: str
     directory: int
     answers: str
+    forwards: Annotated[str, Field(description="The session of what an exchange or a model lets go on with this one")]
     copies: list[CopyView]
     came: Annotated[ArrivalView | None, Field(description="For its sender to know")]
 

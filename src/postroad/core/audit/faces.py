@@ -41,6 +41,7 @@ class Faces:
             type=_type_for(story),
             handle="",
             answers="",
+            forwards="",
             copies=[self._known_by_stops(copy, sender) for copy in story.copies],
         )
 

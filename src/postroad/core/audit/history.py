@@ -109,6 +109,7 @@ class _Teller:
             directory=entry.directory,
             answers=entry.answers.session if entry.answers else "",
             came=_arrival(entry.came) if entry.came is not None else None,
+            forwards=entry.forwarded.session if entry.forwarded is not None else "",
         )
         self._messages[seq] = entry, story
         for ordinal, copy in enumerate(entry.copies):
@@ -127,10 +128,18 @@ class _Teller:
         if entry.answers is not None and entry.answers.delivery:
             note = f"with session {entry.session}"
             self._note(entry.answers.delivery, seq, entry.at_us, "answered", entry.sender, note, State.DELIVERED)
+        if entry.forwarded is not None:
+            self._note(entry.forwarded.delivery, seq, entry.at_us, "forwarded", entry.sender, self._forwarded_to(entry))
         if entry.ends is not None:
             state = FINAL[entry.ends.state]
             self._note(entry.ends.delivery, seq, entry.at_us, entry.ends.state, NETWORK, entry.ends.reason, state)
             self._journeys_ended((entry.ends.journey,), state)
+
+    def _forwarded_to(self, entry: MessagePosted) -> str:
+        """How many an exchange or model has forwarded a message to: for those to know whose it is."""
+        if self._viewer is not None and self._owner(entry.sender) != self._viewer:
+            return ""
+        return f"to {sum(not copy.code for copy in entry.copies)}, with session {entry.session}"
 
     def _returned(self, seq: int, entry: InvocationReturned) -> None:
         told = "the message goes on"
@@ -308,7 +317,7 @@ def _cut(story: MessageHistory, stops: list[Stop]) -> MessageHistory:
         seen = [stop for stop in copy.stops if stop in stops]
         if seen:
             copies.append(replace(copy, stops=seen, route=[stop.service for stop in seen]))
-    return replace(story, copies=copies, came=None)
+    return replace(story, copies=copies, came=None, forwards="")
 
 
 def _arrival(came: Came) -> Arrival:

@@ -69,6 +69,7 @@ class MessageHistory:
     answers: str  # session of the request that this one answers
     copies: list[CopyHistory] = field(default_factory=list)
     came: Arrival | None = None
+    forwards: str = ""  # session of the message that an exchange or a model lets go on with this one
 
 
 @dataclass(slots=True, kw_only=True)

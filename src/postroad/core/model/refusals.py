@@ -116,6 +116,7 @@ REFUSALS: dict[str, Refusal] = {
     "transform.suspended": Refusal(422, "The stylesheet is suspended for a while"),
     # exchanges
     "query.invalid": Refusal(422, "The query does not compile"),
+    "script.invalid": Refusal(422, "The script cannot be used"),
     # hosted services: the status of what they answer
     "rejected": Refusal(422, "A filter let the message not pass"),
     "lookup.missing": Refusal(422, "The table does not know the value"),

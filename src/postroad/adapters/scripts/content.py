@@ -1,0 +1,67 @@
+"""A message's content as scripts may read it: its text, and whether that is JSON or XML.
+
+Kept rule: what is too much for every script (bytes, values, elements) is never read in a worker, so that no script is blamed for
+the message. Such a message still has its header, and whoever asks for more finds nothing there, and the reason in the error.
+"""
+
+from __future__ import annotations
+
+import re
+
+from postroad.adapters.scripts.frames import Shape, Told
+from postroad.core.codecs.xml import to_utf8
+from postroad.errors import Refused
+
+LARGEST_CONTENT_BYTES = 4 * 1024 * 1024
+MOST_VALUES = 200_000
+MOST_ELEMENTS = 20_000
+
+_CHARSET = re.compile(r';\s*charset\s*=\s*"?([\w.:-]+)', re.IGNORECASE)
+_CODECS = {
+    "utf-8": "utf-8-sig", "utf8": "utf-8-sig", "us-ascii": "ascii", "ascii": "ascii", "utf-16": "utf-16",
+    "iso-8859-1": "latin-1", "latin1": "latin-1", "windows-1252": "cp1252", "cp1252": "cp1252",
+}  # fmt: skip
+_XML_STARTS = (b"<", b"\xef\xbb\xbf<", b"\xff\xfe<\x00", b"\xfe\xff\x00<", b"<\x00", b"\x00<")
+
+
+def told_content(content: bytes, media_type: str) -> Told:
+    """The content without a header."""
+    if len(content) > LARGEST_CONTENT_BYTES:
+        fault = f"it has {len(content)} bytes, and scripts read up to {LARGEST_CONTENT_BYTES}"
+        return Told(media_type=media_type, fault=fault)
+    shape = _shape(content, media_type)
+    try:
+        text = to_utf8(content).decode() if shape == "xml" else _decoded(content, media_type)
+    except (Refused, UnicodeDecodeError, LookupError) as fault:
+        return Told(media_type=media_type, fault=_words(fault))
+    too_much = _too_much(text, shape)
+    return Told(text=text, shape="" if too_much else shape, media_type=media_type, fault=too_much)
+
+
+def _shape(content: bytes, media_type: str) -> Shape:
+    name = media_type.partition(";")[0].strip().lower()
+    if name.endswith(("/json", "+json")):
+        return "json"
+    return "xml" if name.endswith(("/xml", "+xml")) or content.lstrip().startswith(_XML_STARTS) else ""
+
+
+def _decoded(content: bytes, media_type: str) -> str:
+    named = _CHARSET.search(media_type)
+    charset = named[1].lower() if named else "utf-8"
+    if charset not in _CODECS:
+        raise LookupError(f"the character set {charset[:40]} is not known here")
+    return content.decode(_CODECS[charset])
+
+
+def _too_much(text: str, shape: Shape) -> str:
+    if shape == "json" and sum(map(text.count, ",[{")) > MOST_VALUES:
+        return f"it may have more than the {MOST_VALUES} values that scripts can read"
+    if shape == "xml" and text.count("<") - text.count("</") > MOST_ELEMENTS:
+        return f"it may have more than the {MOST_ELEMENTS} elements that scripts can read"
+    return ""
+
+
+def _words(fault: Exception) -> str:
+    if isinstance(fault, UnicodeDecodeError):
+        return f"byte {fault.start} is no character in {fault.encoding}"
+    return fault.detail if isinstance(fault, Refused) else str(fault.args[0])

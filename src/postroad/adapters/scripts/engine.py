@@ -1,0 +1,168 @@
+"""Starlark asking scripts about messages. Lives in a worker process, nowhere else.
+
+Kept rules: a message is made once for all scripts of a batch, and frozen. A script's parsed text is all that is kept of it; its
+functions and globals are made anew for every message, so nothing is carried from one call to the next, and no script can fill the
+memory that another one needs. What one script does wrong is its own answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+
+import starlark
+from starlark import AstModule, FileLoader, FrozenModule, Module, StarlarkError
+
+from postroad.adapters.saxon.frames import Answer, AnswerKind, Answers, Outcome
+from postroad.adapters.scripts.complaints import LONGEST_DETAIL, Complaint, complaint
+from postroad.adapters.scripts.elements import listed
+from postroad.adapters.scripts.frames import ScriptBatch, ScriptCheck, Shape, Told
+from postroad.adapters.scripts.language import ASK, GLOBALS, MEANING, MESSAGE, TRY, parsed
+from postroad.errors import Misconfigured, Refused
+
+KEPT_SCRIPTS = 2_000
+KEPT_CHARACTERS = 500_000  # at worst 150 bytes each
+INVALID = "script.invalid"
+KINDS: dict[str, AnswerKind] = {"no": "no", "same": "same", "text": "text", "json": "json"}
+OUT_OF_MEMORY = Outcome(code="transform.memory", detail="it needs more memory than a script may have")
+TOO_MUCH = Outcome(code="transform.output-too-large", detail="the answers together have more bytes than are allowed")
+
+_MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:\s*;[ -~]*)?", re.ASCII)
+_LONGEST_MEDIA_TYPE = 200
+_LONGEST_PANIC = 200
+_NOTHING = Told()
+_FIRST = "def route(message):\n    return message.json or message.xml.find('b/c') or message.nothing"
+_FIRST_MESSAGES: tuple[tuple[Shape, str, str], ...] = (
+    ("json", "[1.5]", "json"), ("json", "[1e400", "error"), ("xml", "<a><b><c/></b></a>", "error"),
+)  # fmt: skip
+
+
+class Engine:
+    """The scripts that this process has parsed."""
+
+    def __init__(self) -> None:
+        self._meaning = _frozen(MEANING)
+        self._parsed: OrderedDict[str, AstModule] = OrderedDict()
+        self._characters = 0
+
+    def run_once(self) -> None:
+        """Have everything loaded that a script needs, while it can still be loaded."""
+        for shape, text, kind in _FIRST_MESSAGES:
+            outcome = self.answer(
+                ScriptBatch(scripts=(_FIRST,), message=Told(text=text, shape=shape), output_limit=1_000)
+            )
+            if not isinstance(outcome, Answers) or outcome.answers[0].kind != kind:
+                raise Misconfigured([f"Starlark does not work here: {outcome}"])
+        self._parsed.clear()
+        self._characters = 0
+
+    def check(self, asked: ScriptCheck) -> Outcome:
+        """Parse it, and call it with an empty message: that alone shows whether there is a ``route`` that takes one."""
+        try:
+            module = self._defined(asked.source)
+        except BaseException as raised:  # what Rust panics with is no Exception
+            return _refusal(_complaint(raised))
+        try:
+            starlark.eval(module, TRY, GLOBALS, self._loader(_message(_NOTHING)[0]))
+        except BaseException as raised:
+            found = _complaint(raised)
+            if not found.line:
+                return _refusal(Complaint(f"it needs a function route that takes the message: {found.detail}"))
+        return Outcome()
+
+    def answer(self, batch: ScriptBatch) -> Answers | Outcome:
+        answers: list[Answer] = []
+        left = batch.output_limit
+        message, fault = _message(batch.message)
+        loader = self._loader(message)
+        for script in batch.scripts:
+            answers.append(self._answer(script, loader, fault))
+            left -= len(answers[-1].text)
+            if left < 0:
+                return TOO_MUCH
+        return Answers(tuple(answers))
+
+    def _answer(self, script: str, loader: FileLoader, fault: str) -> Answer:
+        try:
+            told = starlark.eval(self._defined(script), ASK, GLOBALS, loader)
+        except BaseException as raised:
+            words = _complaint(raised).words
+            return _error(f"{words} (the content cannot be read: {fault})" if fault else words)
+        return _told(told)
+
+    def _loader(self, message: FrozenModule) -> FileLoader:
+        return FileLoader({"message": message, "meaning": self._meaning}.__getitem__)
+
+    def _defined(self, script: str) -> Module:
+        """A module of its own in which the script's functions are defined."""
+        module = Module()
+        starlark.eval(module, self._kept(script), GLOBALS)
+        return module
+
+    def _kept(self, script: str) -> AstModule:
+        if script in self._parsed:
+            self._parsed.move_to_end(script)
+            return self._parsed[script]
+        kept = self._parsed[script] = parsed(script)
+        self._characters += len(script)
+        while len(self._parsed) > KEPT_SCRIPTS or self._characters > KEPT_CHARACTERS:
+            forgotten, _ = self._parsed.popitem(last=False)
+            self._characters -= len(forgotten)
+        return kept
+
+
+def _message(told: Told) -> tuple[FrozenModule, str]:
+    """The message, and why its content is not there, if it is not."""
+    try:
+        values = told.text if told.shape == "json" else None
+        elements = listed(told.text) if told.shape == "xml" and told.text is not None else None
+        return _made(told, values, elements), told.fault
+    except Refused as fault:
+        return _made(told, None, None), fault.detail
+    except BaseException as raised:
+        return _made(told, None, None), _complaint(raised).detail
+
+
+def _made(told: Told, values: str | None, elements: str | None) -> FrozenModule:
+    module = Module()
+    module["text"], module["values"], module["elements"] = told.text, values, elements
+    module["media_type"], module["headers"] = told.media_type, told.headers
+    return _frozen(MESSAGE, module)
+
+
+def _frozen(text: AstModule, module: Module | None = None) -> FrozenModule:
+    module = module or Module()
+    starlark.eval(module, text, GLOBALS)
+    return module.freeze()
+
+
+def _told(told: object) -> Answer:
+    match told:
+        case [str(kind)]:
+            return Answer(KINDS[kind])
+        case [str(kind), str(text)]:
+            return Answer(KINDS[kind], text.encode())
+        case [str(kind), str(text), str(media_type)]:
+            if len(media_type) <= _LONGEST_MEDIA_TYPE and _MEDIA_TYPE.fullmatch(media_type):
+                return Answer(KINDS[kind], text.encode(), media_type)
+            return _error("route returned a media_type that is none, such as application/xml")
+    raise TypeError(f"the meaning of a result is a list of texts, not {type(told).__name__}")
+
+
+def _error(words: str) -> Answer:
+    return Answer("error", words[: LONGEST_DETAIL + 100].encode())
+
+
+def _refusal(found: Complaint) -> Outcome:
+    return Outcome(code=INVALID, detail=found.detail, line=found.line, column=found.column)
+
+
+def _complaint(raised: BaseException) -> Complaint:
+    """About what a script did; what this process did itself is raised again, and ends it."""
+    if isinstance(raised, StarlarkError):
+        return complaint(str(raised))
+    if type(raised).__name__ != "PanicException":
+        raise raised
+    if "out of memory" in str(raised):
+        raise MemoryError from raised
+    return Complaint(f"the engine broke down over it: {str(raised)[:_LONGEST_PANIC]}")

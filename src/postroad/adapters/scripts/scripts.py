@@ -1,0 +1,58 @@
+"""Scripts of bindings, as the exchange asks them; the same questions that it puts to queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from postroad.adapters.saxon.asking import Asking
+from postroad.adapters.saxon.frames import LARGEST_SOURCE_BYTES, Outcome, output_limit
+from postroad.adapters.saxon.pool import WorkerPool
+from postroad.adapters.scripts.content import told_content
+from postroad.adapters.scripts.frames import ScriptBatch, ScriptCheck
+from postroad.adapters.scripts.headers import plain_headers
+from postroad.errors import Refused
+from postroad.ports import ItemValue, Verdict
+
+INVALID = "script.invalid"
+
+
+class StarlarkScripts:
+    """Scripts over a pool of workers; closing is the pool's."""
+
+    def __init__(self, workers: WorkerPool) -> None:
+        self._workers = workers
+        self._asking = Asking(workers, "script")
+
+    async def check(self, script: str) -> None:
+        """Compile it; Refused with ``script.invalid``, naming place and fault, when that fails or it has no ``route``."""
+        _check_size(script)
+        outcome = await self._workers.attempt(ScriptCheck(script))
+        if isinstance(outcome, Outcome) and outcome.code:
+            place = f"line {outcome.line}" if outcome.line else ""
+            place += f", column {outcome.column}" if outcome.column else ""
+            detail = f"{place}: {outcome.detail}" if place else outcome.detail
+            raise Refused(INVALID, f"The script cannot be used: {detail}", pointer=place)
+
+    async def evaluate(
+        self, scripts: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]
+    ) -> list[Verdict]:
+        """The verdicts of all scripts about one message, in their order; what one does wrong touches no other."""
+        message = msgspec.structs.replace(told_content(content, media_type), headers=plain_headers(items))
+        limit = output_limit(len(content))
+
+        def about(asked: Sequence[str]) -> ScriptBatch:
+            return ScriptBatch(scripts=tuple(asked), message=message, output_limit=limit)
+
+        return await self._asking.verdicts(scripts, about)
+
+
+def _check_size(script: str) -> None:
+    try:
+        size = len(script.encode())
+    except UnicodeEncodeError:
+        raise Refused(INVALID, "The text is not Unicode; send it in UTF-8") from None
+    if size > LARGEST_SOURCE_BYTES:
+        detail = f"The script has {size} bytes and may have {LARGEST_SOURCE_BYTES}; do less in one"
+        raise Refused(INVALID, detail)

@@ -1,0 +1,25 @@
+"""The pool of processes in which scripts run."""
+
+from __future__ import annotations
+
+from postroad.adapters.saxon.frames import Terms
+from postroad.adapters.saxon.penalties import PenaltyBox
+from postroad.adapters.saxon.pool import WorkerPool
+
+ROOM = "postroad.adapters.scripts.worker_main"
+DEADLINE_S = 5.0
+MEMORY_BYTES = 512 * 1024 * 1024
+RECYCLE_AFTER = 100_000
+
+
+def script_workers(
+    *,
+    processes: int = 1,
+    deadline_s: float = DEADLINE_S,
+    memory_bytes: int = MEMORY_BYTES,
+    recycle_after: int = RECYCLE_AFTER,
+    penalties: PenaltyBox | None = None,
+) -> WorkerPool:
+    """Belongs to one event loop; starts nothing before the first script is asked."""
+    terms = Terms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=())
+    return WorkerPool(terms, room=ROOM, processes=processes, recycle_after=recycle_after, penalties=penalties)

@@ -1,0 +1,81 @@
+"""One message against all bindings of an exchange: which say yes, with what, and which fail.
+
+Whoever asks does it here, the exchange on a delivery, somebody who tries a message, and a job over an archive, so all get the same
+answers. What the tree of all bindings can decide is decided at once; the rest is left to the engine, to scripts and to callables
+of the operator's. An error means no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, partial
+
+from msgspec import Struct
+
+from postroad.core.codecs.media import media_type_of
+from postroad.core.codecs.xml import parse
+from postroad.core.exchange.bound import BoundExchange, Decider, Language
+from postroad.core.exchange.header_items import TypedItem
+from postroad.core.exchange.json_documents import read_json
+from postroad.core.exchange.matching import Incoming
+from postroad.core.model.exchange import Binding
+from postroad.core.model.message import Part
+from postroad.ports import QueryEngine, Verdict
+
+EMPTY = Part(id="1", content_type="application/octet-stream", data=b"")
+ERROR_CHARS = 500
+
+Judges = Mapping[Language, QueryEngine]
+Items = Mapping[str, TypedItem]
+
+
+class Match(Struct, gc=False, frozen=True):
+    """A binding that says yes, or fails."""
+
+    binding: Binding
+    part: Part | None = None  # what goes in the content's place; None: the message goes as it came
+    error: str = ""
+
+
+def content_of(parts: Sequence[Part]) -> Part:
+    """What queries know as ``$msg``: the first document, or the first attachment where there is none."""
+    documents = [part for part in parts if not part.attachment]
+    return (documents or list(parts) or [EMPTY])[0]
+
+
+def incoming(content: Part, items: Items) -> Incoming:
+    is_json = media_type_of(content.content_type).endswith("json")
+    return Incoming(
+        headers=items,
+        content=content.data,
+        root=cache(partial(parse, content.data)),
+        json=cache(partial(read_json, content.data)) if is_json else None,
+    )
+
+
+async def matches(exchange: BoundExchange, content: Part, items: Items, judges: Judges) -> list[Match]:
+    """All bindings of the exchange that say yes to this content, and those that fail over it."""
+    selected = exchange.select(incoming(content, items))
+    found = [Match(binding) for binding in selected.decided]
+    for language in Language:
+        mine = [(binding, decider) for binding, decider in selected.asked if decider.language is language]
+        if mine:
+            found += await _asked(mine, content, items, judges[language])
+    return found
+
+
+async def _asked(
+    asked: Sequence[tuple[Binding, Decider]], content: Part, items: Items, judge: QueryEngine
+) -> Iterable[Match]:
+    texts = [decider.text for _, decider in asked]
+    verdicts = await judge.evaluate(texts, content.data, content.content_type, items)
+    told = [(binding, verdict) for (binding, _), verdict in zip(asked, verdicts, strict=True)]
+    return [_match(binding, verdict, content) for binding, verdict in told if verdict.goes or verdict.error]
+
+
+def _match(binding: Binding, verdict: Verdict, content: Part) -> Match:
+    if verdict.error:
+        return Match(binding, error=verdict.error[:ERROR_CHARS])
+    if verdict.content is None:
+        return Match(binding)
+    return Match(binding, Part(id=content.id, content_type=verdict.media_type, data=verdict.content))

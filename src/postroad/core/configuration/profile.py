@@ -187,6 +187,8 @@ class ServiceProfile(Shape):
     ] = False
     as2: As2Profile | None = None
     release: ReleaseProfile | None = None
+    open_to: Annotated[Names, Field(description="Who else may bind to it or attach; * is anyone")] = ()
+    validates: Annotated[Line, Field(description="The schema of its own that all it is sent must meet")] = ""
 
     @model_validator(mode="after")
     def can_be_pushed_to(self) -> Self:
@@ -221,6 +223,14 @@ class ServiceProfile(Shape):
                 f"the policy asks for {self.policy.authentication.value} at least, so push.url must begin with https: "
                 f"and push.authentication be {fitting}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def has_something_to_bind_to(self) -> Self:
+        if self.open_to and self.hosted not in (Hosting.EXCHANGE, Hosting.MODEL):
+            raise ValueError("openTo is for those who bind or attach; it belongs to `hosted: exchange` or `hosted: model`")
+        if self.validates and self.hosted is not Hosting.EXCHANGE:
+            raise ValueError("validates is for `hosted: exchange`; elsewhere, bring in a service with `hosted: validate`")
         return self
 
     @model_validator(mode="after")

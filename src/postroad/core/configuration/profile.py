@@ -228,9 +228,13 @@ class ServiceProfile(Shape):
     @model_validator(mode="after")
     def has_something_to_bind_to(self) -> Self:
         if self.open_to and self.hosted not in (Hosting.EXCHANGE, Hosting.MODEL):
-            raise ValueError("openTo is for those who bind or attach; it belongs to `hosted: exchange` or `hosted: model`")
+            raise ValueError(
+                "openTo is for those who bind or attach; it belongs to `hosted: exchange` or `hosted: model`"
+            )
         if self.validates and self.hosted is not Hosting.EXCHANGE:
-            raise ValueError("validates is for `hosted: exchange`; elsewhere, bring in a service with `hosted: validate`")
+            raise ValueError(
+                "validates is for `hosted: exchange`; elsewhere, bring in a service with `hosted: validate`"
+            )
         return self
 
     @model_validator(mode="after")

@@ -10,7 +10,7 @@ from postroad.core.exchange.bound import BoundExchange
 from postroad.core.exchange.header_items import header_items
 from postroad.core.model.message import Delivered, Property, PropertyType
 from postroad.flow.forward import Forward, Onward
-from postroad.services.matching import ERROR_CHARS, content_of, matches
+from postroad.services.matching import ERROR_CHARS, content_of, incoming, matches
 from postroad.services.service import Returned, Tools
 
 COPIES = "exchange.copies"
@@ -26,7 +26,8 @@ class ExchangeService:
             handle=message.handle,
         )
         exchange = await tools.exchanges.opened(tools.service.gcid)
-        found = await matches(exchange, content_of(message.parts), items, tools.judges)
+        content = content_of(message.parts)
+        found = await matches(exchange.select(incoming(content, items)), content, items, tools.judges)
         for one in found:
             if one.error:
                 exchange.tally(one.binding).fail(one.error, tools.now_us())

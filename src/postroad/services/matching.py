@@ -1,8 +1,8 @@
 """One message against all bindings of an exchange: which say yes, with what, and which fail.
 
-Whoever asks does it here, the exchange on a delivery, somebody who tries a message, and a job over an archive, so all get the same
-answers. What the tree of all bindings can decide is decided at once; the rest is left to the engine, to scripts and to callables
-of the operator's. An error means no.
+Whoever asks does it here, be it the exchange on a delivery, somebody who tries a message, or a job over an archive, so all get
+the same answers. What the tree of all bindings can decide is decided at once; the rest is left to the engine, to scripts and to
+callables of the operator's. An error means no.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.xml import parse
-from postroad.core.exchange.bound import BoundExchange, Decider, Language
+from postroad.core.exchange.bound import Decider, Language, Selected
 from postroad.core.exchange.header_items import TypedItem
 from postroad.core.exchange.json_documents import read_json
 from postroad.core.exchange.matching import Incoming
@@ -53,9 +53,8 @@ def incoming(content: Part, items: Items) -> Incoming:
     )
 
 
-async def matches(exchange: BoundExchange, content: Part, items: Items, judges: Judges) -> list[Match]:
-    """All bindings of the exchange that say yes to this content, and those that fail over it."""
-    selected = exchange.select(incoming(content, items))
+async def matches(selected: Selected, content: Part, items: Items, judges: Judges) -> list[Match]:
+    """All bindings that say yes to this content, and those that fail over it; ``selected`` is what the exchange knows of them."""
     found = [Match(binding) for binding in selected.decided]
     for language in Language:
         mine = [(binding, decider) for binding, decider in selected.asked if decider.language is language]

@@ -6,7 +6,7 @@ entry that ends it; a notification ends in silence, visible in the audit trail a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from postroad.core.audit.passing import recipient_as_known, unnamed
 from postroad.core.model import ids
@@ -19,10 +19,11 @@ from postroad.core.projection.project import answer_key, journey_key
 from postroad.flow.commit import committed
 from postroad.flow.due import DueTimes
 from postroad.flow.rounds import traveller
-from postroad.ports import Clock, Committed, Desk, Journal, Randomness, Step
+from postroad.ports import Clock, Committed, Conflict, Desk, Journal, Randomness, Step
 
 BY_NETWORK = "network"
 REASON_MOST = 500
+TOGETHER = 100  # deliveries in one entry
 
 
 class EndStage:
@@ -59,6 +60,18 @@ class EndStage:
             return
         entry = DeliveriesEnded(self._clock.now_us(), BY_NETWORK, "failed", reason[:REASON_MOST], (number,))
         await committed(self._desk, Step(entry, reserve=True, waiting=(number,)))
+
+    async def expire(self, numbers: Sequence[int], reason: str) -> None:
+        """End deliveries that are no journey's; where one of them was settled just now, one by one."""
+        for start in range(0, len(numbers), TOGETHER):
+            await self._expire(tuple(numbers[start : start + TOGETHER]), reason)
+
+    async def _expire(self, numbers: tuple[int, ...], reason: str) -> None:
+        entry = DeliveriesEnded(self._clock.now_us(), BY_NETWORK, "expired", reason, numbers)
+        outcome = await committed(self._desk, Step(entry, reserve=True, waiting=numbers))
+        if isinstance(outcome, Conflict) and len(numbers) > 1:
+            for number in numbers:
+                await self._expire((number,), reason)
 
     async def end(
         self,

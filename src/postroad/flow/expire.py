@@ -9,20 +9,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 
-from postroad.core.model.journal import DeliveriesEnded
 from postroad.core.model.message import Status
 from postroad.core.projection.queries import JOURNEY
 from postroad.errors import Unavailable
-from postroad.flow.commit import committed
 from postroad.flow.due import DueTimes
-from postroad.flow.end import BY_NETWORK, EndStage
-from postroad.ports import Clock, Conflict, Desk, IndexReader, Step
+from postroad.flow.end import EndStage
+from postroad.flow.keep import KeepStage
+from postroad.ports import Clock, IndexReader
 
 log = logging.getLogger(__name__)
 
 AT_NUMBER = JOURNEY.index("at_number")
 AT_ONCE = 500  # rows of the index at a time
-TOGETHER = 100  # deliveries in one entry
 LOOK_AGAIN_S = 1.0  # after trouble; and on a shared network, where other nodes accept messages too
 IDLE_S = 3_600.0
 EXPIRED = Status("route.expired", "The message expired before its journey was over")
@@ -35,17 +33,17 @@ async def always() -> bool:
 class ExpireStage:
     def __init__(
         self,
-        desk: Desk,
         index: IndexReader,
         clock: Clock,
         ending: EndStage,
+        keeping: KeepStage,
         due: DueTimes,
         indexed: Callable[[], Awaitable[None]],
     ) -> None:
-        self._desk = desk
         self._index = index
         self._clock = clock
         self._ending = ending
+        self._keeping = keeping
         self._due = due
         self._indexed = indexed
 
@@ -70,23 +68,17 @@ class ExpireStage:
             if journeys:
                 await self._indexed()
             deliveries = await self._index.query("due_deliveries", now_us, AT_ONCE)
-            for start in range(0, len(deliveries), TOGETHER):
-                await self._end([number for number, _ in deliveries[start : start + TOGETHER]], now_us)
+            await self._ending.expire([number for number, _ in deliveries], "not fetched before it expired")
             if (
                 not any(ended) and not deliveries
             ):  # also when something has moved on just now: it is looked at again soon
                 break
+        kept_us = await self._keeping.end_overdue()
         [upcoming] = await self._index.query("next_due")
         soonest_us = self._clock.now_us() + int(LOOK_AGAIN_S * 1_000_000)  # for what could not be ended now
-        return min((max(at_us, soonest_us if at_us <= now_us else 0) for at_us in upcoming if at_us), default=None)
-
-    async def _end(self, numbers: list[int], now_us: int) -> None:
-        """End deliveries that nobody fetched; where one of them was settled just now, one by one."""
-        entry = DeliveriesEnded(now_us, BY_NETWORK, "expired", "not fetched before it expired", tuple(numbers))
-        outcome = await committed(self._desk, Step(entry, reserve=True, waiting=tuple(numbers)))
-        if isinstance(outcome, Conflict) and len(numbers) > 1:
-            for number in numbers:
-                await self._end([number], now_us)
+        return min(
+            (max(at_us, soonest_us if at_us <= now_us else 0) for at_us in (*upcoming, kept_us) if at_us), default=None
+        )
 
     async def _sleep(self, next_us: int | None, most_s: float) -> None:
         latest_us = self._clock.now_us() + int(most_s * 1_000_000)

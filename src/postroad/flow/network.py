@@ -38,11 +38,13 @@ from postroad.flow.end import EndStage
 from postroad.flow.exchange_book import ExchangeBook
 from postroad.flow.expire import ExpireStage
 from postroad.flow.explain import ExplainStage
-from postroad.flow.forward import Forward, ForwardStage, Onward
+from postroad.flow.forward import Forward, ForwardStage, Onward, nothing
 from postroad.flow.history import HistoryStage
+from postroad.flow.keep import KeepStage
 from postroad.flow.mediate import Handed, MediateStage
 from postroad.flow.patience import Patience
 from postroad.flow.posting import Answer, Answered, AnsweredAt, Posting
+from postroad.flow.release import ReleaseStage
 from postroad.flow.trail import TrailStage
 from postroad.ports import Clock, Desk, IndexReader, Journal, Randomness
 
@@ -75,7 +77,10 @@ class Network:
         self.tokens = tokens = Tokens(token_key)
         answers = AnswerStage(desk, journal, randomness, tokens, ending, cancelling)
         self.dead_letters = DeadLetterStage(desk, directory, clock, due)
-        self.expiry = ExpireStage(desk, index, clock, ending, due, indexed)
+        keeping = KeepStage(desk, index, clock, ending, due)
+        self.configuration.on_change(keeping.follow)
+        self.expiry = ExpireStage(index, clock, ending, keeping, due, indexed)
+        self.releases = ReleaseStage(desk, index, clock, indexed)
         self.allowances = AllowStage(index, directory, clock, indexed, limits or OrganizationLimits())
         self._accept = AcceptStage(desk, journal, directory, clock, randomness, answers, self.allowances, due.note)
         self._deliver = DeliverStage(desk, directory, clock, answers, TrailStage(index, indexed), tokens)
@@ -145,7 +150,13 @@ class Network:
         """Take back what became of deliveries; ``receipt`` is what proves that the receiver has a single one."""
         return await self._deliver.settle(caller, settlement, receipt)
 
-    async def forward(self, caller: Caller, delivered: Delivered, forwards: Sequence[Forward]) -> Onward:
+    async def forward(
+        self,
+        caller: Caller,
+        delivered: Delivered,
+        forwards: Sequence[Forward],
+        on_its_way: Callable[[], None] = nothing,
+    ) -> Onward:
         """Let what was handed out to an exchange or a model go on to all it is for; its delivery stays to be settled.
 
         Raises Refused when the delivery has come to its end meanwhile.
@@ -153,7 +164,7 @@ class Network:
         found = await self._answers.delivery(delivered.token, delivered.recipient_gcid)
         if found.state is not State.QUEUED:
             raise Refused("delivery.over", "The delivery has come to its end before it was forwarded")
-        return await self._forward.forward(caller, delivered, found.queued, forwards)
+        return await self._forward.forward(caller, delivered, found.queued, forwards, on_its_way)
 
     async def fail(self, delivered: Delivered, reason: str) -> None:
         """Give up what was handed out to one of the network's own services: it becomes a dead letter."""

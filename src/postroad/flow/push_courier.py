@@ -1,8 +1,8 @@
 """The courier of one service: takes what waits in its mailbox and has it pushed, a few at a time.
 
-Kept rules: nothing is taken outside the service's windows, while its breaker is open, or without a place among all pushes; so
-what cannot be pushed now waits in the mailbox, where the service may also poll it, and uses up no attempt. What hangs holds
-the places of this service alone, and none of those that quick receivers have among themselves.
+Kept rules: nothing is taken outside the service's windows, before it is released, while its breaker is open, or without a place
+among all pushes; so what cannot be pushed now waits in the mailbox, where the service may also poll it, and uses up no attempt.
+What hangs holds the places of this service alone, and none of those that quick receivers have among themselves.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from postroad.flow.network import Network
 from postroad.flow.patience import Patience
 from postroad.flow.push_attempt import Attempts, caller_for
 from postroad.flow.push_failing import Failing
+from postroad.flow.push_holding import Holding
 from postroad.flow.push_slots import Lanes, Slots
 
 LEASE_BEYOND_S = 45.0  # the time of a push, for writing down what came of it
@@ -57,6 +58,7 @@ class Courier:
         self._breaker = Breaker()
         self._pace = Pace()
         self._failing = Failing(network, service)
+        self._holding = Holding(network, service)
         self._patience = Patience()
         self._slots_taken = 0
         self._under_way: dict[asyncio.Task[None], UnderWay] = {}
@@ -97,7 +99,7 @@ class Courier:
         elif len(self._under_way) >= self._pace.at_once:
             await self._patience.wait(_any_done(self._under_way))
         elif not await self._begin_some():
-            await self._patience.wait(self._network.desk.arrival(self.service.gcid, IDLE_S))
+            await self._patience.wait(self._holding.more(IDLE_S))
 
     async def _begin_some(self) -> bool:
         """Push what waits, as far as there are places; False when nothing waits."""
@@ -127,7 +129,8 @@ class Courier:
     async def _waiting(self, most: int) -> list[Handed]:
         """What waits, in the service's format; what it cannot have in that way is over by then, and the next ones come."""
         request = PollRequest(max=most, lease_s=self._attempts.timeout_s + LEASE_BEYOND_S)
-        while waiting := await self._network.poll(caller_for(self.service), request, self._patience):
+        up_to = self._holding.up_to
+        while waiting := await self._network.poll(caller_for(self.service), request, self._patience, up_to):
             if prepared := await self._network.mediation.prepared(self.service, waiting):
                 return prepared
         return []

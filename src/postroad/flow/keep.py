@@ -1,0 +1,67 @@
+"""End what has waited longer than its receiver keeps messages.
+
+Kept rules: the limits are those of the profiles as they are now, so a change counts for what waits already; only mailboxes that
+have one are looked at; and it is an expiry like any other, of which a requester is told. A mailbox in which nothing waits is
+looked at again when the first message that may have come since would be due.
+"""
+
+from __future__ import annotations
+
+from postroad.core.delivery.release import kept_too_long, kept_until_us
+from postroad.core.model.delivery import State
+from postroad.core.model.snapshot import Directory
+from postroad.flow.due import DueTimes
+from postroad.flow.end import EndStage
+from postroad.ports import Clock, Desk, IndexReader
+
+AT_ONCE = 500  # rows of the index at a time
+
+
+class KeepStage:
+    def __init__(self, desk: Desk, index: IndexReader, clock: Clock, ending: EndStage, due: DueTimes) -> None:
+        self._desk = desk
+        self._index = index
+        self._clock = clock
+        self._ending = ending
+        self._due = due
+        self._limits: dict[str, int] = {}  # seconds, by GCID
+
+    def follow(self, directory: Directory) -> None:
+        """Take the time limits from a new directory."""
+        limits = {
+            service.gcid: service.release.keep_s
+            for service in directory.services.values()
+            if service.release is not None and service.release.keep_s
+        }
+        if limits != self._limits:
+            self._limits = limits
+            self._due.note(self._clock.now_us())
+
+    async def end_overdue(self) -> int | None:
+        """End what has waited too long, and say when to look again; None when nobody limits that."""
+        return min([await self._end_at(*limit) for limit in tuple(self._limits.items())], default=None)
+
+    async def _end_at(self, gcid: str, keep_s: int) -> int:
+        after = 0
+        while True:
+            now_us = self._clock.now_us()
+            rows = await self._index.query("waiting_at", gcid, after, AT_ONCE)
+            ends = {number: kept_until_us(keep_s, queued_at_us) for number, queued_at_us in rows}
+            await self._expire([number for number, end_us in ends.items() if end_us <= now_us], kept_too_long(keep_s))
+            if upcoming := [end_us for end_us in ends.values() if end_us > now_us]:
+                return min(upcoming)
+            if len(rows) < AT_ONCE:
+                return kept_until_us(keep_s, now_us)
+            after = rows[-1][0]
+
+    async def _expire(self, numbers: list[int], reason: str) -> None:
+        plain = []
+        for number in numbers:
+            found = await self._desk.find(number)
+            if found is None or found.state is not State.QUEUED:
+                continue
+            if found.queued.journey:
+                await self._ending.give_up(found.queued, "expired", reason)
+            else:
+                plain.append(number)
+        await self._ending.expire(plain, reason)

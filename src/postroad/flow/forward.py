@@ -7,6 +7,7 @@ it again: a circle of exchanges ends where it began.
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
@@ -22,13 +23,17 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.projection.project import forward_key
 from postroad.core.routing.explanation import pack
 from postroad.core.routing.forwarding import forwarded_copies
-from postroad.flow.commit import committed
+from postroad.flow.commit import stored, submitted
 from postroad.flow.posting import body_of, part_facts, setting_in
-from postroad.ports import Clock, Committed, Desk, Randomness, Step
+from postroad.ports import Clock, Committed, Desk, Outcome, Randomness, Step
 
 AS_IT_CAME = ""
 COPIES_MOST = 10_000  # in one entry; more are parted by the first two digits of their GCIDs, which stay the same
 FORM = "hosted"  # of what a binding has made, which never was on a wire
+
+
+def nothing() -> None:
+    """For those who do not mind the order."""
 
 
 class Forward(Struct, gc=False, frozen=True):
@@ -63,18 +68,30 @@ class ForwardStage:
         self._expires = expires
 
     async def forward(
-        self, caller: Caller, delivered: Delivered, queued: Queued, forwards: Sequence[Forward]
+        self,
+        caller: Caller,
+        delivered: Delivered,
+        queued: Queued,
+        forwards: Sequence[Forward],
+        on_its_way: Callable[[], None] = nothing,
     ) -> Onward:
-        """Make all forwards of one delivery durable; ``caller`` is the exchange or model that it was handed out to."""
+        """Make all forwards of one delivery durable; ``caller`` is the exchange or model that it was handed out to.
+
+        ``on_its_way`` is called when whatever is forwarded later comes later for every receiver.
+        """
         directory = self._directory()
         through = (*_passed(queued.message), queued.recipient)
         wanted = [one for one in forwards if one.receiver not in through and one.receiver in directory.services]
         onward = Onward(cut=sum(one.receiver in through for one in forwards))
         setting = await self._setting(delivered, queued)
+        steps: list[tuple[Step, list[Forward], asyncio.Future[Outcome]]] = []
         for name, group in _steps(wanted).items():
             sent = _Sent(caller, delivered, queued, through, setting if group[0].part is None else b"")
             step = self._step(sent, name, group, directory)
-            onward = _and(onward, step, group, await self._committed(step))
+            steps.append((step, group, submitted(self._desk, step)))
+        on_its_way()
+        for step, group, future in steps:
+            onward = _and(onward, step, group, await self._committed(step, future))
         return onward
 
     async def _setting(self, delivered: Delivered, queued: Queued) -> bytes:
@@ -83,8 +100,8 @@ class ForwardStage:
             return b""
         return setting_in(queued.content, await self._desk.body(queued) or b"")
 
-    async def _committed(self, step: Step) -> bool:
-        outcome = await committed(self._desk, step)
+    async def _committed(self, step: Step, future: asyncio.Future[Outcome]) -> bool:
+        outcome = await stored(future)
         if isinstance(outcome, Committed) and isinstance(step.entry, MessagePosted):
             self._expires(step.entry.expires_at_us)
         return isinstance(outcome, Committed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
+from collections import defaultdict
 
 from postroad.core.codecs.lexical import NOT_XML
 from postroad.core.model.asset import Hosting
@@ -22,6 +23,7 @@ from postroad.flow.network import Network
 from postroad.flow.provisioning import Trust
 from postroad.services.catalogue import CATALOGUE
 from postroad.services.engine import Engines
+from postroad.services.line import Line, Place
 from postroad.services.references import References
 from postroad.services.service import ForwardingService, Returned, Tools
 
@@ -51,20 +53,26 @@ class Workshop:
         self._engines = engines
         self._references = references
         self._trust = Trust(network.configuration, network.clock, network.indexed)
+        self._lines: defaultdict[str, Line] = defaultdict(Line)
         self._seats = {kind: asyncio.Semaphore(AT_A_TIME) for kind in CATALOGUE}
 
     async def serve(self, service: Service, delivered: Delivered) -> None:
         """See one delivery through to its answer."""
+        place = self._lines[service.gcid].join()
         try:
             returned = await self._worked(service, delivered)
             if returned.forwards is not None:
-                returned = await self._forwarded(service, delivered, returned, returned.forwards)
+                await place.turn(WORK_S)
+                returned = await self._forwarded(service, delivered, returned, returned.forwards, place)
+            place.leave()
             await self._answer(service, delivered, returned)
         except (Unavailable, TimeoutError) as error:
             log.warning("%s gives session %s back: %s", service.address, delivered.session, str(error) or "out of time")
             await self.give_back(service, delivered)
         except Refused as refusal:  # expired or answered meanwhile
             log.info("%s could not answer session %s: %s", service.address, delivered.session, refusal.code)
+        finally:
+            place.leave()
 
     async def give_back(self, service: Service, delivered: Delivered, delay_s: float | None = None) -> None:
         """Have it offered again; where that is not possible either, its lease ends by itself."""
@@ -94,10 +102,10 @@ class Workshop:
             )
 
     async def _forwarded(
-        self, service: Service, delivered: Delivered, returned: Returned, forwards: tuple[Forward, ...]
+        self, service: Service, delivered: Delivered, returned: Returned, forwards: tuple[Forward, ...], place: Place
     ) -> Returned:
-        """Let it go on to others, and only then have its delivery answered."""
-        onward = await self._network.forward(caller_for(service), delivered, forwards)
+        """Let it go on to others, in the order in which messages came, and only then have its delivery answered."""
+        onward = await self._network.forward(caller_for(service), delivered, forwards, place.leave)
         hosted = CATALOGUE[service.hosted]
         if not isinstance(hosted, ForwardingService):
             raise TypeError(f"{service.hosted} forwards nothing")

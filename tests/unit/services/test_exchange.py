@@ -37,6 +37,8 @@ class Wrapping:
     async def evaluate(
         self, queries: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]
     ) -> list[Verdict]:
+        if b"slow" in content:
+            await asyncio.sleep(0.05)
         return [self._verdict(query, content) for query in queries]
 
     def _verdict(self, query: str, content: bytes) -> Verdict:
@@ -44,7 +46,7 @@ class Wrapping:
             return Verdict(goes=False, error="it failed")
         if "wrap" in query:
             return Verdict(goes=True, content=b"<wrap>" + content + b"</wrap>", media_type="application/xml")
-        return Verdict(goes="yes" in query)
+        return Verdict(goes="yes" in query or ("slow" in query and b"slow" in content))
 
 
 def is_rush(content: bytes, media_type: str, items: Mapping[str, ItemValue]) -> bool:
@@ -234,6 +236,16 @@ async def test_a_queue_gets_a_message_once_however_many_of_its_bindings_say_yes(
     assert (await market.got("publisher")).properties[0].value == "2"
     await market.got("north")
     assert await market.has_nothing("north")
+
+
+async def test_messages_leave_in_the_order_in_which_they_came_though_some_take_longer(market: Market) -> None:
+    await market.bind("north", query="<slow>{$msg}</slow>")
+    await market.bind("north", "others", query="not($msg/order/region = 'slow')")
+    numbers = [str(number) for number in range(20)]
+    slow = replace_data(ORDER, b"<order><region>slow</region></order>")
+    for number in numbers:
+        await market.publish(slow if int(number) % 5 == 0 else ORDER, handle=number)
+    assert [(await market.got("north")).handle for _ in numbers] == numbers
 
 
 @pytest.mark.req("X7")

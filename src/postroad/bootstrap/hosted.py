@@ -12,6 +12,8 @@ from contextlib import AsyncExitStack
 
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
+from postroad.adapters.scripts.scripts import StarlarkScripts
+from postroad.adapters.scripts.workers import script_workers
 from postroad.bootstrap.routings import load_routings
 from postroad.bootstrap.settings import Settings
 from postroad.core.exchange.bound import Language
@@ -38,7 +40,13 @@ def host_services(settings: Settings, network: Network, stack: AsyncExitStack) -
     warming = Warming(workers)
     stack.push_async_callback(warming.end)
     network.configuration.on_change(warming.follow)
-    judges: dict[Language, QueryEngine] = {Language.QUERY: SaxonQueries(workers), Language.CALLABLE: callables}
+    scripting = script_workers()
+    stack.push_async_callback(scripting.close)
+    judges: dict[Language, QueryEngine] = {
+        Language.QUERY: SaxonQueries(workers),
+        Language.SCRIPT: StarlarkScripts(scripting),
+        Language.CALLABLE: callables,
+    }
     engines = Engines(transformer=workers, judges=judges)
     hosted = HostedServices(network, engines)
     stack.push_async_callback(hosted.close)

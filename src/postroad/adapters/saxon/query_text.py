@@ -21,20 +21,17 @@ OURS = "Q{urn:postroad:exchange}"
 _NAME = r"[^\W\d][\w.\-]*"
 _STRING = r'(?:"(?:[^"]|"")*"|\'(?:[^\']|\'\')*\')'
 _GAP = r"(?:\s|\(:(?:[^:(]|:(?!\))|\((?!:))*:\))"  # white space, or a comment without another one in it
-_VERSION = re.compile(
-    rf"xquery{_GAP}+(?:version|encoding){_GAP}+{_STRING}(?:{_GAP}+encoding{_GAP}+{_STRING})?{_GAP}*;"
-)
+_VERSION = re.compile(rf"xquery{_GAP}+(?:version|encoding){_GAP}+{_STRING}(?:{_GAP}+encoding{_GAP}+{_STRING})?{_GAP}*;")
 _NAMESPACE = re.compile(rf"declare{_GAP}+namespace{_GAP}+({_NAME}){_GAP}*={_GAP}*({_STRING}){_GAP}*;")
 _EXTERNAL = re.compile(
-    rf"declare{_GAP}+variable{_GAP}+\$\s*({_NAME}){_GAP}*(?:as{_GAP}+((?:(?!:=)[^;])*?){_GAP}*)?external{_GAP}*;", re.DOTALL
+    rf"declare{_GAP}+variable{_GAP}+\$\s*({_NAME}){_GAP}*(?:as{_GAP}((?:(?!:=)[^;])*?))?external{_GAP}*;", re.DOTALL
 )
-_OPTION = re.compile(
-    rf"declare{_GAP}+option{_GAP}+(?:({_NAME}):|Q\{{([^{{}}]*)\}})({_NAME}){_GAP}+({_STRING}){_GAP}*;"
-)
+_OPTION = re.compile(rf"declare{_GAP}+option{_GAP}+(?:({_NAME}):|Q\{{([^{{}}]*)\}})({_NAME}){_GAP}+({_STRING}){_GAP}*;")
 _SETTERS = "default|boundary-space|base-uri|construction|ordering|copy-namespaces|decimal-format"
 _SETTER = re.compile(rf"(?:declare{_GAP}+(?:{_SETTERS})|import)\b[^;'\"]*(?:{_STRING}[^;'\"]*)*;")
 _FUNCTION = re.compile(rf"declare{_GAP}+(?:%\S+\s+)*function\b")
 _WHOLE = re.compile(rf"(?:declare{_GAP}+(?:%\S+\s+)*(?:variable|context)|module)\b")
+_COMMENTS = re.compile(f"{_GAP}+")
 _USED = re.compile(rf"\$\s*({_NAME})(?![\w.\-]|:[^=:])")
 _TOKEN = re.compile(rf"\(:|:\)|{_STRING}|[{{}};]")
 _COMMENT = re.compile(r"\(:|:\)")
@@ -130,7 +127,9 @@ class _Reader:
         start = self.at
         self._skip_functions()
         whole = bool(_WHOLE.match(self.text, self.at))
-        self.output.update((found[3], found[4]) for found in _OPTION.finditer(self.text, self.at) if self._is_output(found))
+        self.output.update(
+            (found[3], found[4]) for found in _OPTION.finditer(self.text, self.at) if self._is_output(found)
+        )
         return QueryText(
             settings="".join(self.settings),
             functions="" if whole else self.text[start : self.at],
@@ -151,7 +150,7 @@ class _Reader:
 
     def _setting(self) -> bool:
         if found := _EXTERNAL.match(self.text, self.at):
-            self.types[found[1]] = (found[2] or "").strip()
+            self.types[found[1]] = _COMMENTS.sub(" ", found[2] or "").strip()
             return self._take(found, _NOT_LINE_END.sub(" ", found[0]))
         if found := _NAMESPACE.match(self.text, self.at):
             if found[2][1:-1] == SERIALIZATION:

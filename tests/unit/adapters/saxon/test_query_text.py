@@ -38,7 +38,7 @@ def test_every_letter_stays_in_its_place(query: str) -> None:
         ("declare variable $a external := 1; $a", {}, "declare variable $a external := 1; $a", True),
         ("declare function local:f() { 1 }; declare variable $a := 1; 2", {}, None, True),
         ("declare(:c:)namespace(:c:)p(:c:)=(:c:)'urn:p'(:c:); $a", {}, "$a", False),
-        ("declare(: : (c :)variable $a(:c:)as xs:string? external; $a", {"a": "xs:string?"}, "$a", False),
+        ("declare(: : (c :)variable $a(:c:)as xs:string?(:c:)external; $a", {"a": "xs:string?"}, "$a", False),
         ("declare(:c:)function local:f() { 1 }; $a", {}, "$a", False),
         ("declare(:c:)variable $a := 1; $a", {}, "declare(:c:)variable $a := 1; $a", True),
         ("declare option Q{urn:o}name 'x'; $a", {}, "$a", False),

@@ -13,7 +13,7 @@ from functools import cache, partial
 from msgspec import Struct
 
 from postroad.core.codecs.media import media_type_of
-from postroad.core.codecs.xml import parse
+from postroad.core.codecs.recent_trees import tree_of
 from postroad.core.exchange.bound import Decider, Language, Selected
 from postroad.core.exchange.header_items import TypedItem
 from postroad.core.exchange.json_documents import read_json
@@ -48,7 +48,7 @@ def incoming(content: Part, items: Items) -> Incoming:
     return Incoming(
         headers=items,
         content=content.data,
-        root=cache(partial(parse, content.data)),
+        root=partial(tree_of, content.data),
         json=cache(partial(read_json, content.data)) if is_json else None,
     )
 

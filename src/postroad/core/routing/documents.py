@@ -13,7 +13,8 @@ from typing import Any
 
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.parts import OCTETS, TEXT, is_xml
-from postroad.core.codecs.xml import Tree, parse
+from postroad.core.codecs.recent_trees import tree_of
+from postroad.core.codecs.xml import Tree
 from postroad.core.model.message import Part
 from postroad.core.model.rule import Place, Where
 from postroad.core.routing.contents import json_content, json_text, xml_content
@@ -142,7 +143,7 @@ def _from_xml(root: Tree, path: XmlPath, attributes: Attributes, share: _Share, 
 
 
 _KINDS: dict[str, tuple[Callable[[Part], bool], Callable[[bytes], Any]]] = {
-    "/": (looks_like_xml, parse),
+    "/": (looks_like_xml, tree_of),
     "$": (looks_like_json, read_json),
 }
 

@@ -1,0 +1,40 @@
+"""A document that was parsed a moment ago is not parsed again, unless keeping it would cost too much."""
+
+from __future__ import annotations
+
+import pytest
+
+from postroad.core.codecs import recent_trees
+from postroad.core.codecs.recent_trees import LARGEST, tree_of
+from postroad.core.model.message import Part
+from postroad.core.model.rule import Place, Where
+from postroad.core.routing.documents import Documents
+from postroad.core.routing.xml_path import read_xml_path
+from postroad.errors import Refused
+from postroad.services.matching import incoming
+
+
+def test_the_same_bytes_are_parsed_once() -> None:
+    assert tree_of(b"<order><n>1</n></order>") is tree_of(bytes(bytearray(b"<order><n>1</n></order>")))
+    assert tree_of(b"<order><n>2</n></order>") is not tree_of(b"<order><n>1</n></order>")
+
+
+@pytest.mark.req("X5")
+def test_one_parse_serves_rules_and_bindings() -> None:
+    part = Part(id="1", content_type="application/xml", data=b"<order><region>north</region></order>")
+    place, path = Place(where=Where.BODY, path="/order/region"), read_xml_path("/order/region", {})
+    assert Documents((part,)).xml(place, path, lambda root: None).texts == ("north",)
+    before = recent_trees._kept.cache_info().misses
+    assert incoming(part, {}).root()[0].text == "north"
+    assert recent_trees._kept.cache_info().misses == before
+
+
+def test_what_is_large_is_not_kept() -> None:
+    large = b"<a>" + b"x" * LARGEST + b"</a>"
+    assert tree_of(large) is not tree_of(large)
+
+
+def test_what_cannot_be_parsed_is_refused_each_time() -> None:
+    for _ in range(2):
+        with pytest.raises(Refused):
+            tree_of(b"<a>")

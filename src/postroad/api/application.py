@@ -30,6 +30,7 @@ from postroad.api.resources import (
     messages,
     organizations,
     provisionings,
+    releases,
     rules,
     services,
     status,
@@ -55,6 +56,7 @@ from postroad.ports import Passwords
 REQUESTS_PER_S = 100  # for each organization; messages have a limit of their own
 ROUTERS = (
     accounts.opened, accounts.router, organizations.router, members.router, credentials.router, services.router,
+    releases.router,
     assets.router, assets.contents, rules.router, rules.switching, cookies.router, provisionings.router,
     explanations.asking, explanations.router, trying.router,
     messages.router, messages.payloads, stops.router, stops.payloads,

@@ -22,6 +22,7 @@ ENTRIES = {
     "explain": Entry(COMMANDS + "explain", "Say which way a message goes, and why."),
     "cancel": Entry(COMMANDS + "cancel", "Withdraw what has not been delivered yet of a message."),
     "dead-letters": Entry(COMMANDS + "dead_letters", "Deal with messages that failed for good."),
+    "release": Entry(COMMANDS + "release", "Have everything pushed that is held back for a service."),
     "services": Entry(COMMANDS + "services", "Look at services."),
     "rules": Entry(COMMANDS + "rules", "Look after the rules of services."),
     "assets": Entry(COMMANDS + "assets", "Look after stylesheets, tables, lists, maps and schemas."),

@@ -240,6 +240,10 @@ class Client:
     def remove_asset(self, service: str, kind: str, name: str) -> None:
         self._run(routing.remove_asset(self._talks, service, kind, name))
 
+    def release(self, service: str) -> Any:
+        """Have everything pushed that is held back for a service; says how many messages are going."""
+        return self.change("POST", routing.service_path(service, "release"))
+
     # ---- why a message goes its way
 
     def explain(self, form: str = "json", **fields: Unpack[Fields]) -> Any:

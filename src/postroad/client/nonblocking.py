@@ -214,6 +214,9 @@ class AsyncClient:
     async def remove_asset(self, service: str, kind: str, name: str) -> None:
         await self._run(routing.remove_asset(self._talks, service, kind, name))
 
+    async def release(self, service: str) -> Any:
+        return await self.change("POST", routing.service_path(service, "release"))
+
     # ---- why a message goes its way
 
     async def explain(self, form: str = "json", **fields: Unpack[Fields]) -> Any:

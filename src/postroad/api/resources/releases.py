@@ -1,0 +1,32 @@
+"""What is held back for a service, released because somebody asks for it."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from postroad.api.resources.context import Api, Asking, answer, time_or_none
+from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.paths import SERVICE
+from postroad.core.configuration.shapes import Shape
+from postroad.flow import administration_releasing as releasing
+
+router = APIRouter(route_class=GuardedRoute, tags=["services"])
+
+
+class ReleaseView(Shape):
+    """What is going now that was held back."""
+
+    service: str
+    going: int
+    not_before: str | None = None
+
+
+@router.post(SERVICE + "/release", response_model=ReleaseView)
+async def release_service(api: Api, caller: Asking, service: str) -> Response:
+    """Have everything pushed that is held back for a service: for its developers, and for the service itself.
+
+    `going` is how many messages that are; `notBefore` is when its next delivery window opens, where none is open now.
+    """
+    released = await releasing.release(api.network, caller, service)
+    view = {"service": released.service.address, "going": released.going}
+    return answer(view | {"notBefore": time_or_none(released.not_before_us)})

@@ -8,9 +8,11 @@ still holds when it is written; what a caller may not see is refused as if it di
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from postroad.core.configuration.document import Fault
+from postroad.core.exchange.bound import Language
 from postroad.core.identity import api_key
 from postroad.core.model import ids
 from postroad.core.model.asset import Asset
@@ -20,10 +22,12 @@ from postroad.core.model.snapshot import Directory, object_key
 from postroad.errors import Refused
 from postroad.flow.configure import Change
 from postroad.flow.network import Network
-from postroad.ports import Passwords
+from postroad.ports import Passwords, QueryEngine
 
 AssetCheck = Callable[[Asset], Awaitable[Sequence[Fault]]]  # everything that is wrong with an asset
 Decision = Callable[[Directory], Sequence[Change]]
+Judges = Mapping[Language, QueryEngine]  # who runs what decides about bindings
+NO_JUDGES: Judges = MappingProxyType({})
 ADDRESS = "address"
 STATIONS = "as2-stations"
 NOTHING_HERE = "There is nothing of that name, or nothing that you may see; check the name, and who you are"
@@ -37,10 +41,17 @@ async def nothing_to_check(asset: Asset) -> Sequence[Fault]:
 class Administration:
     """Carries out decisions, and draws what they need: ids, keys, password hashes, the check of an asset."""
 
-    def __init__(self, network: Network, passwords: Passwords, asset_faults: AssetCheck = nothing_to_check) -> None:
+    def __init__(
+        self,
+        network: Network,
+        passwords: Passwords,
+        asset_faults: AssetCheck = nothing_to_check,
+        judges: Judges = NO_JUDGES,
+    ) -> None:
         self.network = network
         self.passwords = passwords
         self.asset_faults = asset_faults
+        self.judges = judges
         self._one_at_a_time = asyncio.Lock()
 
     @property

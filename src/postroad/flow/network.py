@@ -29,6 +29,7 @@ from postroad.errors import Refused, Unavailable
 from postroad.flow.accept import AcceptStage
 from postroad.flow.allow import AllowStage
 from postroad.flow.answer import AnswerStage
+from postroad.flow.binding_book import BindingBook
 from postroad.flow.cancel import CancelStage
 from postroad.flow.configure import Configuration
 from postroad.flow.dead_letters import DeadLetterStage
@@ -42,6 +43,7 @@ from postroad.flow.forward import Forward, ForwardStage, Onward, nothing
 from postroad.flow.history import HistoryStage
 from postroad.flow.keep import KeepStage
 from postroad.flow.mediate import Handed, MediateStage
+from postroad.flow.model_book import ModelBook
 from postroad.flow.patience import Patience
 from postroad.flow.posting import Answer, Answered, AnsweredAt, Posting
 from postroad.flow.release import ReleaseStage
@@ -89,6 +91,8 @@ class Network:
         self._answers = answers
         self._forward = ForwardStage(desk, directory, clock, randomness, due.note)
         self.exchanges = ExchangeBook(self.configuration)
+        self.models = ModelBook(self.configuration)
+        self.bindings = BindingBook(self.configuration)
         self._history = HistoryStage(journal, index, directory, indexed, tokens.veil)
 
     @property

@@ -13,7 +13,9 @@ from enum import StrEnum
 
 import msgspec
 
+from postroad.core.exchange.decision import Standing
 from postroad.core.exchange.matching import Explanation, Incoming, Matcher
+from postroad.core.exchange.plans import Wanted
 from postroad.core.model.asset import AssetKind
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.core.model.snapshot import Directory
@@ -74,6 +76,21 @@ def decider_of(binding: Binding, directory: Directory, callables: Iterable[str] 
     return None
 
 
+def wanted_of(binding: Binding, decider: Decider | None) -> Wanted | None:
+    """What a binding asks of the matcher; None: it takes part in nothing."""
+    if not binding.enabled or (decider is None and binding.routing):
+        return None
+    asked = decider is not None and decider.language is not Language.QUERY
+    query = decider.text if decider is not None and not asked else ""
+    return Wanted(query, binding.routing_key or None, asked)
+
+
+def is_always_evaluated(binding: Binding, decider: Decider | None) -> bool:
+    """Whether a decider would have to be asked about every message."""
+    wanted = wanted_of(binding, decider)
+    return wanted is not None and wanted.decision().standing is Standing.ALWAYS
+
+
 class BoundExchange:
     def __init__(self, callables: Iterable[str] = ()) -> None:
         self._callables = frozenset(callables)
@@ -94,13 +111,8 @@ class BoundExchange:
         self._bindings[key], self._deciders[key] = binding, decider
         if binding.routing:
             self._by_routing.setdefault(binding.routing.casefold(), set()).add(key)
-        if not binding.enabled or (decider is None and binding.routing):
-            return
-        routing_key = binding.routing_key or None
-        if decider is None or decider.language is Language.QUERY:
-            self._matcher.bind(key, decider.text if decider is not None else "", routing_key=routing_key)
-        else:
-            self._matcher.bind(key, routing_key=routing_key, always=True)
+        if (wanted := wanted_of(binding, decider)) is not None:
+            self._matcher.bind(key, wanted.query, routing_key=wanted.routing_key, always=wanted.always)
 
     def remove(self, key: str) -> None:
         """Unbind what is bound under this key, if anything is."""
@@ -132,6 +144,10 @@ class BoundExchange:
 
     def tally(self, binding: Binding) -> Tally:
         return self._tallies.setdefault(binding_key(binding.exchange, binding.name), Tally())
+
+    def is_always_evaluated(self, key: str) -> bool:
+        """Whether what is bound under this key is asked about for every message."""
+        return key in self._matcher and self._matcher.standing(key) is Standing.ALWAYS
 
     def explain(self, binding: Binding) -> Explanation | None:
         """How a binding is decided; None when it takes part in nothing."""

@@ -148,6 +148,9 @@ class Matcher:
             unread = questions.inside
         return Facts(found, unread, message.headers, questions)
 
+    def standing(self, key: Key) -> Standing:
+        return self._plan_of[key].standing
+
     def explain(self, key: Key) -> Explanation:
         decision = self._plan_of[key].wanted.decision()
         return Explanation(

@@ -116,6 +116,8 @@ REFUSALS: dict[str, Refusal] = {
     "transform.suspended": Refusal(422, "The stylesheet is suspended for a while"),
     # exchanges
     "query.invalid": Refusal(422, "The query does not compile"),
+    "routing.unknown": Refusal(422, "No routing of this name is installed"),
+    "binding.too-many": Refusal(422, "There are too many bindings"),
     "script.invalid": Refusal(422, "The script cannot be used"),
     # hosted services: the status of what they answer
     "rejected": Refusal(422, "A filter let the message not pass"),

@@ -1,0 +1,218 @@
+"""Bindings on somebody's behalf: bind, bind otherwise, unbind, look.
+
+Who owns a queue decides where it is bound: its developers, or its service itself. At an exchange of others, that exchange must be
+open to it. Those who own the exchange see all bindings and may remove any; others see those of their own queues. Kept rules: what
+decides is compiled before it is saved; an exchange that is not open to the caller is as if it did not exist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from postroad.core.admission.openness import is_open_to, is_open_to_organization
+from postroad.core.configuration.bindings import usual_name
+from postroad.core.exchange.binding_limits import too_many
+from postroad.core.exchange.bound import BoundExchange, Decider, decider_of, is_always_evaluated
+from postroad.core.model.asset import Hosting
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Role, Service
+from postroad.core.model.exchange import Binding, binding_key
+from postroad.core.model.ids import check_name
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Refused
+from postroad.flow.administration import Administration, Judges, denied, not_found, removing, visible_service
+from postroad.flow.binding_book import BindingBook
+from postroad.flow.configure import Change, saving
+from postroad.flow.network import Network
+
+# --- looking -----------------------------------------------------------------------------------------------------------
+
+
+def exchange_for(caller: Caller, network: Network, named: str) -> Service:
+    """The service of that name, when the caller may bind something of theirs to it, or has."""
+    directory = network.directory
+    service = visible_service(caller, directory, named)
+    if caller.operator or _same_house(caller.organization, service):
+        return service
+    is_open = service.hosted is Hosting.EXCHANGE and is_open_to_organization(service, caller.organization, directory)
+    if not is_open and not network.bindings.at(service.gcid, _queues_of(caller, directory)):
+        raise not_found()
+    return service
+
+
+def bindings_seen(caller: Caller, network: Network, exchange: Service) -> list[Binding]:
+    """The bindings of an exchange that the caller may see, by name."""
+    directory = network.directory
+    if _sees_all(caller, exchange):
+        return network.bindings.listed(exchange.gcid, directory)
+    keys = network.bindings.at(exchange.gcid, _queues_of(caller, directory))
+    found = [directory.bindings[key] for key in keys if key in directory.bindings]
+    return sorted(found, key=lambda binding: binding.name.casefold())
+
+
+def binding_named(caller: Caller, network: Network, named: str, name: str) -> Binding:
+    exchange = exchange_for(caller, network, named)
+    found = network.directory.binding(exchange.gcid, name)
+    if found is None or not _sees(caller, found, exchange, network.directory):
+        raise not_found()
+    return found
+
+
+def queue_shown(caller: Caller, binding: Binding, directory: Directory) -> str:
+    """The queue of a binding, by address; by GCID to those who may not know of its service."""
+    queue = directory.services.get(binding.queue)
+    known = queue is not None and (caller.operator or directory.visible(queue, caller.organization))
+    return queue.address if queue is not None and known else binding.queue
+
+
+def _sees_all(caller: Caller, exchange: Service) -> bool:
+    if caller.service is not None:
+        return caller.service.gcid == exchange.gcid
+    return caller.has_role(exchange.organization, Role.VIEWER)
+
+
+def _sees(caller: Caller, binding: Binding, exchange: Service, directory: Directory) -> bool:
+    return _sees_all(caller, exchange) or binding.queue in _queues_of(caller, directory)
+
+
+def _queues_of(caller: Caller, directory: Directory) -> set[str]:
+    """The services whose bindings the caller sees: its own organization's, or only itself."""
+    if caller.service is not None:
+        return {caller.service.gcid}
+    return {service.gcid for service in directory.services_of(caller.organization)}
+
+
+def _same_house(organization: str, service: Service) -> bool:
+    return organization.casefold() == service.organization.casefold()
+
+
+# --- binding -----------------------------------------------------------------------------------------------------------
+
+
+async def bind(administration: Administration, caller: Caller, wish: Binding) -> Binding:
+    """A new binding; ``wish.exchange`` and ``wish.queue`` name services. Without a name, the same binding is made once."""
+    binding = named_fully(caller, administration.network, wish)
+    kept = administration.directory.binding(binding.exchange, binding.name)
+    if kept is not None:
+        if not wish.name and replace(kept, description=binding.description, enabled=True) == binding:
+            return kept
+        detail = "There is a binding of this name at the exchange; choose another, or change that one"
+        raise Refused("name.taken", detail, pointer="/name")
+    return await _save(administration, caller, binding, 0, "bound")
+
+
+async def bind_otherwise(
+    administration: Administration, caller: Caller, wish: Binding, current: Binding, seen_version: int
+) -> Binding:
+    """Another content for a binding that the caller has seen."""
+    network = administration.network
+    _check_may_bind(caller, network.directory.services.get(current.queue))
+    binding = replace(named_fully(caller, network, wish), name=current.name)
+    return await _save(administration, caller, binding, seen_version, "binding changed")
+
+
+async def unbind(administration: Administration, caller: Caller, binding: Binding, seen_version: int) -> None:
+    """By whoever may bind the queue, or looks after the exchange."""
+
+    def decide(directory: Directory) -> list[Change]:
+        found = binding_named(caller, administration.network, binding.exchange, binding.name)
+        exchange = directory.services[found.exchange]
+        if not caller.has_role(exchange.organization, Role.DEVELOPER):
+            _check_may_bind(caller, directory.services.get(found.queue))
+        return [removing(found, seen_version)]
+
+    await administration.carry_out(caller.name, decide, "unbound")
+
+
+def named_fully(caller: Caller, network: Network, wish: Binding) -> Binding:
+    """The binding with GCIDs and a name, when the caller may have it."""
+    directory = network.directory
+    exchange = exchange_for(caller, network, wish.exchange)
+    queue = visible_service(caller, directory, wish.queue)
+    _check_may_bind(caller, queue)
+    check_connected(caller, exchange, queue, directory)
+    binding = replace(wish, exchange=exchange.gcid, queue=queue.gcid)
+    if not wish.name:
+        return replace(binding, name=usual_name(binding, queue))
+    check_name(wish.name, "The binding's")
+    return binding
+
+
+def _check_may_bind(caller: Caller, queue: Service | None) -> None:
+    is_itself = queue is not None and caller.service is not None and caller.service.gcid == queue.gcid
+    if not is_itself and not caller.has_role(queue.organization if queue is not None else "", Role.DEVELOPER):
+        raise denied("A queue is bound by its own service, or by a person with the role developer in its organization")
+
+
+def check_connected(caller: Caller, exchange: Service, queue: Service, directory: Directory) -> None:
+    """Refuse what cannot be bound together, whoever asks."""
+    if exchange.hosted is not Hosting.EXCHANGE:
+        detail = f"{exchange.address} is no exchange; give it `hosted: exchange` first"
+        raise Refused("configuration.conflict", detail)
+    if queue.gcid == exchange.gcid:
+        raise Refused("value.invalid", "An exchange is not bound to itself; name another service", pointer="/queue")
+    if not caller.operator and not is_open_to(exchange, queue, directory):
+        raise denied(f"{exchange.address} is not open to {queue.address}; ask its owner to list it in openTo")
+
+
+async def _save(
+    administration: Administration, caller: Caller, binding: Binding, seen_version: int, reason: str
+) -> Binding:
+    network = administration.network
+    decider = known_decider(binding, network)
+    await compiled(binding, decider, administration.judges)
+    opened = await network.exchanges.opened(binding.exchange) if is_always_evaluated(binding, decider) else None
+
+    def decide(directory: Directory) -> list[Change]:
+        named_fully(caller, network, binding)
+        _check_number(binding, directory, network.bindings, opened)
+        return [saving(binding, _seen(binding, directory, seen_version))]
+
+    await administration.carry_out(caller.name, decide, reason)
+    return binding
+
+
+def _seen(binding: Binding, directory: Directory, seen_version: int) -> int:
+    """A new binding builds on whatever was removed under its name; one that was seen, on what was seen."""
+    key = binding_key(binding.exchange, binding.name)
+    if seen_version or key in directory.bindings:
+        return seen_version
+    return directory.object_version("binding", key)
+
+
+def known_decider(binding: Binding, network: Network) -> Decider | None:
+    """Who decides about a binding; a routing that it names must be there."""
+    decider = decider_of(binding, network.directory, network.exchanges.callables)
+    if binding.routing and decider is None:
+        raise Refused(
+            "routing.unknown",
+            f"No routing {binding.routing[:80]!r} is installed; save a query or script of that name at the exchange, "
+            "or ask the network's operator",
+            pointer="/routing",
+        )
+    return decider
+
+
+async def compiled(binding: Binding, decider: Decider | None, judges: Judges) -> None:
+    """Have a query or script that comes with the binding checked; one that is installed was, when it was saved."""
+    if decider is None or binding.routing:
+        return
+    judge = judges.get(decider.language)
+    if judge is None:
+        raise Refused("request.not-implemented", f"This network cannot run what is bound by {decider.language.value}")
+    await judge.check(decider.text)
+
+
+def _check_number(binding: Binding, directory: Directory, book: BindingBook, opened: BoundExchange | None) -> None:
+    """``opened`` is the exchange, where the binding is evaluated for every message."""
+    key = binding_key(binding.exchange, binding.name)
+    others = book.of_queue(binding.queue) - {key}
+    new = key not in directory.bindings
+    always = 0
+    if opened is not None:
+        always = 1 + sum(opened.is_always_evaluated(one) for one in others if one.startswith(f"{binding.exchange}/"))
+    why = too_many(
+        of_exchange=len(directory.bindings.of(binding.exchange)) + new, of_queue=len(others) + 1, always=always
+    )
+    if why:
+        raise Refused("binding.too-many", why)

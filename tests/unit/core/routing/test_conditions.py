@@ -324,7 +324,7 @@ def test_a_document_is_parsed_once_for_all_who_look(monkeypatch: pytest.MonkeyPa
     from postroad.core.routing import documents
 
     parsed: list[bytes] = []
-    read = documents.parse
+    read = documents.tree_of
     monkeypatch.setitem(
         documents._KINDS, "/", (documents.looks_like_xml, lambda data: parsed.append(data) or read(data))
     )

@@ -29,6 +29,7 @@ from postroad.core.model.directory import Organization, Service, Visibility
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.rule import Action, ActionKind, Combination, Combining, Comparing, Rule, RuleRole
 from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.routing import documents
 from postroad.core.routing.conditions import compile_rule, compiled
 from postroad.core.routing.explanation import pack
 from postroad.core.routing.itinerary import Routed, itineraries
@@ -129,6 +130,10 @@ def least_us(calls: dict[str, Call]) -> dict[str, float]:
         for name, call in calls.items():
             best[name] = min(best[name], cpu_us(call, repeats[name]))
     return best
+
+
+# The same order is routed again and again here, and must be parsed as often as different ones would be.
+documents._KINDS["/"] = (documents.looks_like_xml, parse)
 
 
 def parses(call: Call) -> int:

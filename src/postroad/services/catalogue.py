@@ -7,6 +7,7 @@ from postroad.services.crossreference import CrossReferenceService
 from postroad.services.exchange import ExchangeService
 from postroad.services.filter import FilterService
 from postroad.services.lookup import LookupService
+from postroad.services.model import ModelService
 from postroad.services.provisioning import ProvisioningService
 from postroad.services.service import HostedService
 from postroad.services.xslt import XsltService
@@ -17,5 +18,6 @@ CATALOGUE: dict[Hosting, HostedService] = {
     Hosting.CROSSREFERENCE: CrossReferenceService(),
     Hosting.FILTER: FilterService(),
     Hosting.EXCHANGE: ExchangeService(),
+    Hosting.MODEL: ModelService(),
     Hosting.PROVISIONING: ProvisioningService(),
 }

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from postroad.core.exchange.bound import BoundExchange, Language
+from postroad.core.hierarchy.index import ModelIndex
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Cookie, Delivered, Part, Property, Status
@@ -51,6 +52,11 @@ class OpensExchanges(Protocol):
         """The exchange with every binding that it has now."""
 
 
+class OpensModels(Protocol):
+    async def opened(self, gcid: str) -> ModelIndex | None:
+        """The model as it is now; None when it has no nodes."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
     """What a service works with: who takes part, its own assets, and those who do the heavy work."""
@@ -61,6 +67,7 @@ class Tools:
     references: References
     trust: KeepsTrust
     exchanges: OpensExchanges
+    models: OpensModels
     judges: Mapping[Language, QueryEngine]
     now_us: Callable[[], int]
 

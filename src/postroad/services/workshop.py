@@ -119,6 +119,7 @@ class Workshop:
             references=self._references,
             trust=self._trust,
             exchanges=self._network.exchanges,
+            models=self._network.models,
             judges=self._engines.judges,
             now_us=self._network.clock.now_us,
         )

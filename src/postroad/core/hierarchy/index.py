@@ -55,7 +55,7 @@ class ModelIndex:
             name=self.name,
             nodes=tuple(_described(node) for node in self._tree),
             attachments=tuple(self.attachments()),
-            strategies=tuple(sorted(self._strategies.items())),
+            strategies=tuple(self.strategies.items()),
         )
 
     # ---- questions ---------------------------------------------------------------------------------------------------
@@ -63,6 +63,18 @@ class ModelIndex:
     def __len__(self) -> int:
         """The number of nodes."""
         return len(self._tree)
+
+    def __contains__(self, tag: object) -> bool:
+        return tag in self._tree
+
+    @property
+    def tree(self) -> Tree:
+        """To look at; it is changed here alone."""
+        return self._tree
+
+    def table_of(self, topic: str) -> TopicTable:
+        """To look at, likewise."""
+        return self._tables.get(topic) or TopicTable()
 
     def node(self, tag: str) -> Node:
         return _described(self._tree.find(tag))
@@ -74,6 +86,13 @@ class ModelIndex:
 
     def attachments_at(self, tag: str) -> list[Attachment]:
         return self._attached.between(keys.at(self._tree.find(tag).key))
+
+    def attachments_beneath(self, tag: str) -> list[Attachment]:
+        """Those at the node and at all below it."""
+        return self._attached.between(keys.beneath(self._tree.find(tag).key))
+
+    def is_attached(self, id: str) -> bool:
+        return id in self._places or id in self._beside
 
     def attachment(self, id: str) -> Attachment:
         if id in self._beside:
@@ -89,6 +108,11 @@ class ModelIndex:
 
     def strategy_of(self, topic: str) -> Strategy:
         return self._strategies.get(topic, USUAL)
+
+    @property
+    def strategies(self) -> dict[str, Strategy]:
+        """Those of topics that do not simply go down."""
+        return dict(sorted(self._strategies.items()))
 
     def publish(self, producer: str, topic: str, strategy: Strategy | None = None) -> list[Attachment]:
         """The consumers of what a producer publishes, each attachment once, in the order of delivery."""
@@ -108,7 +132,7 @@ class ModelIndex:
     def _reached(self, node: TreeNode | None, topic: str, strategy: Strategy | None) -> list[Attachment]:
         if strategy:
             wording.check_strategy(strategy)
-        return reached(self._tables.get(topic) or TopicTable(), node, strategy or self.strategy_of(topic))
+        return reached(self.table_of(topic), node, strategy or self.strategy_of(topic))
 
     # ---- nodes -------------------------------------------------------------------------------------------------------
 
@@ -170,7 +194,7 @@ class ModelIndex:
 
     def attach(self, attachment: Attachment) -> None:
         wording.check_attachment(attachment)
-        if attachment.id in self._places or attachment.id in self._beside:
+        if self.is_attached(attachment.id):
             raise wording.id_taken(attachment.id)
         if attachment.node:
             self._attach_at(self._tree.find(attachment.node), attachment)

@@ -50,6 +50,16 @@ class TopicTable:
                 node = node.parent
         return self._outermost
 
+    def shadowing(self, node: TreeNode | None) -> list[tuple[TreeNode, Region]]:
+        """The nodes below this one, or below the top, that keep what comes from it away from all beneath them."""
+        stretch = keys.beneath(node.key) if node else keys.EVERYTHING
+        below = [place for place in self._by_node if place is not node and stretch[0] <= place.key < stretch[1]]
+        found: list[tuple[TreeNode, Region]] = []
+        for place in sorted(below, key=lambda below: below.key):
+            if not found or not place.key.startswith(found[-1][0].key):
+                found.append((place, self._by_node[place]))
+        return found
+
     def upwards(self, node: TreeNode) -> Iterator[tuple[TreeNode, list[Attachment]]]:
         """The nodes from here to the root, each with its consumers."""
         path = list(node.upwards())

@@ -52,6 +52,13 @@ class Tree:
         """Depth first."""
         return iter(self._in_order.between())
 
+    def __contains__(self, tag: object) -> bool:
+        return tag in self._by_tag
+
+    def onwards(self, place: bytes = keys.ROOT) -> Iterator[TreeNode]:
+        """The nodes from this place on, depth first, whether or not anything still stands there."""
+        return self._in_order.hopping((place, keys.END), lambda key: None)
+
     def find(self, tag: str) -> TreeNode:
         node = self._by_tag.get(tag)
         if node is None:

@@ -240,6 +240,10 @@ class Directory:
         """The bindings of one exchange, by name."""
         return sorted(self.bindings.of(exchange).values(), key=lambda binding: binding.name.casefold())
 
+    def parts_of(self, service: str, kind: str) -> Mapping[str, Any]:
+        """The nodes, attachments or topics of a model by key, in no order; there may be a million of them."""
+        return self.exchanging.get(kind, _EMPTY).of(service)
+
     def model_parts(self, service: str) -> tuple[list[ModelNode], list[ModelAttachment], list[ModelTopic]]:
         """All that a model is made of, nodes and attachments by place."""
         nodes, attachments, topics = (

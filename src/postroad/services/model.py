@@ -1,0 +1,76 @@
+"""Model: a message goes where its sender's place in a tree says.
+
+The sender is attached to the model as a producer; the message's topic is what it publishes. It reaches the consumers of that
+topic at the sender's node and below, or whichever way the topic goes. Whoever is no producer of the topic publishes nothing, and
+is told so. Where another exchange or model has sent the message on, it may be the producer in the writer's place.
+"""
+
+from __future__ import annotations
+
+from postroad.core.hierarchy.index import ModelIndex
+from postroad.core.hierarchy.nouns import Attachment
+from postroad.core.model.message import Delivered, Property, PropertyType
+from postroad.errors import Refused
+from postroad.flow.forward import Forward, Onward
+from postroad.services.arguments import Arguments
+from postroad.services.service import Returned, Tools
+
+COPIES = "model.copies"
+NODE = "node"  # the argument or property by which a sender says at which of its nodes it publishes
+BESIDE = "#"  # in its place: beside the tree
+NAMED_MOST = 10
+
+
+class ModelService:
+    async def work(self, message: Delivered, tools: Tools) -> Returned:
+        index = await tools.models.opened(tools.service.gcid)
+        if index is None:
+            raise Refused(
+                "configuration.conflict", f"{tools.service.address} has no nodes yet; its owner imports a tree"
+            )
+        source = _source(message, index, tools)
+        consumers = index.publish(source.id, message.topic)
+        return Returned(forwards=tuple([Forward(one.service, one.id) for one in consumers]))
+
+    async def forwarded(self, returned: Returned, onward: Onward, tools: Tools) -> Returned:
+        """Tell whoever asked to how many it went."""
+        return Returned(parts=(), properties=(Property(COPIES, str(onward.copies), PropertyType.NUMBER),))
+
+
+def _source(message: Delivered, index: ModelIndex, tools: Tools) -> Attachment:
+    """As what, and so from where, the message is published."""
+    sources = index.sources(message.sender_gcid, message.topic) or _sent_on(message, index, tools)
+    node = _named_node(message)
+    if node:
+        sources = [one for one in sources if (one.node or BESIDE) == node]
+    if not sources:
+        raise _no_producer(message, node, tools)
+    nodes = list(dict.fromkeys(one.node or BESIDE for one in sources))
+    if len(nodes) > 1:
+        raise Refused(
+            "value.invalid",
+            f"{message.sender} is a producer of topic {message.topic[:80]!r} at several nodes "
+            f"({', '.join(nodes[:NAMED_MOST])}); say at which in the property or argument {NODE!r}",
+        )
+    return sources[0]
+
+
+def _sent_on(message: Delivered, index: ModelIndex, tools: Tools) -> list[Attachment]:
+    """What it is published as when whoever has brought the model in stands for the writer."""
+    invoker = tools.directory.service(message.invoker)
+    return index.sources(invoker.gcid, message.topic) if invoker is not None else []
+
+
+def _named_node(message: Delivered) -> str:
+    given = Arguments(message.arguments).get(NODE)
+    return given or next((one.value for one in message.properties if one.name == NODE), "")
+
+
+def _no_producer(message: Delivered, node: str, tools: Tools) -> Refused:
+    where = f" at node {node[:80]!r}" if node else ""
+    what = f"topic {message.topic[:80]!r}" if message.topic else "messages without a topic"
+    return Refused(
+        "permission.denied",
+        f"{message.sender} is no producer of {what}{where} in {tools.service.address}; "
+        "attach it as one, or post with another topic",
+    )

@@ -11,13 +11,13 @@ import re
 from collections import OrderedDict
 
 import starlark
-from starlark import AstModule, FileLoader, FrozenModule, Module, StarlarkError
+from starlark import AstModule, FileLoader, FrozenModule, Globals, Module, StarlarkError
 
 from postroad.adapters.saxon.frames import Answer, AnswerKind, Answers, Outcome
 from postroad.adapters.scripts.complaints import LONGEST_DETAIL, Complaint, complaint
 from postroad.adapters.scripts.elements import listed
 from postroad.adapters.scripts.frames import ScriptBatch, ScriptCheck, Shape, Told
-from postroad.adapters.scripts.language import ASK, GLOBALS, MEANING, MESSAGE, TRY, parsed
+from postroad.adapters.scripts.language import ASK, GLOBALS, MEANING, MESSAGE, TREE, TREE_GLOBALS, TRY, parsed
 from postroad.errors import Misconfigured, Refused
 
 KEPT_SCRIPTS = 2_000
@@ -42,6 +42,7 @@ class Engine:
 
     def __init__(self) -> None:
         self._meaning = _frozen(MEANING)
+        self._making = FileLoader({"tree": _frozen(TREE, TREE_GLOBALS)}.__getitem__)
         self._parsed: OrderedDict[str, AstModule] = OrderedDict()
         self._characters = 0
 
@@ -63,7 +64,7 @@ class Engine:
         except BaseException as raised:  # what Rust panics with is no Exception
             return _refusal(_complaint(raised))
         try:
-            starlark.eval(module, TRY, GLOBALS, self._loader(_message(_NOTHING)[0]))
+            starlark.eval(module, TRY, GLOBALS, self._loader(self._message(_NOTHING)[0]))
         except BaseException as raised:
             found = _complaint(raised)
             if not found.line:
@@ -73,7 +74,7 @@ class Engine:
     def answer(self, batch: ScriptBatch) -> Answers | Outcome:
         answers: list[Answer] = []
         left = batch.output_limit
-        message, fault = _message(batch.message)
+        message, fault = self._message(batch.message)
         loader = self._loader(message)
         for script in batch.scripts:
             answers.append(self._answer(script, loader, fault))
@@ -89,6 +90,24 @@ class Engine:
             words = _complaint(raised).words
             return _error(f"{words} (the content cannot be read: {fault})" if fault else words)
         return _told(told)
+
+    def _message(self, told: Told) -> tuple[FrozenModule, str]:
+        """The message, and why its content is not there, if it is not."""
+        try:
+            values = told.text if told.shape == "json" else None
+            elements = listed(told.text) if told.shape == "xml" and told.text is not None else None
+            return self._made(told, values, elements), told.fault
+        except Refused as fault:
+            return self._made(told, None, None), fault.detail
+        except BaseException as raised:
+            return self._made(told, None, None), _complaint(raised).detail
+
+    def _made(self, told: Told, values: str | None, elements: str | None) -> FrozenModule:
+        module = Module()
+        module["text"], module["values"], module["elements"] = told.text, values, elements
+        module["media_type"], module["headers"] = told.media_type, told.headers
+        starlark.eval(module, MESSAGE, GLOBALS, self._making)
+        return module.freeze()
 
     def _loader(self, message: FrozenModule) -> FileLoader:
         return FileLoader({"message": message, "meaning": self._meaning}.__getitem__)
@@ -111,28 +130,9 @@ class Engine:
         return kept
 
 
-def _message(told: Told) -> tuple[FrozenModule, str]:
-    """The message, and why its content is not there, if it is not."""
-    try:
-        values = told.text if told.shape == "json" else None
-        elements = listed(told.text) if told.shape == "xml" and told.text is not None else None
-        return _made(told, values, elements), told.fault
-    except Refused as fault:
-        return _made(told, None, None), fault.detail
-    except BaseException as raised:
-        return _made(told, None, None), _complaint(raised).detail
-
-
-def _made(told: Told, values: str | None, elements: str | None) -> FrozenModule:
+def _frozen(text: AstModule, names: Globals = GLOBALS) -> FrozenModule:
     module = Module()
-    module["text"], module["values"], module["elements"] = told.text, values, elements
-    module["media_type"], module["headers"] = told.media_type, told.headers
-    return _frozen(MESSAGE, module)
-
-
-def _frozen(text: AstModule, module: Module | None = None) -> FrozenModule:
-    module = module or Module()
-    starlark.eval(module, text, GLOBALS)
+    starlark.eval(module, text, names)
     return module.freeze()
 
 

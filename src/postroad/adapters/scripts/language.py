@@ -11,25 +11,29 @@ from starlark import AstModule, Dialect, Globals, LibraryExtension, parse
 
 SCRIPT = "script"  # as faults name it
 
-_MESSAGE = """
+_TREE = """
 def found(children, path):
     names = path.split("/")
     for name in names[:-1]:
         children = [below for child in children if name == "*" or child.name == name for below in child.children]
     return [child for child in children if names[-1] == "*" or child.name == names[-1]]
 
+def first(children, path):
+    return (found(children, path) or [None])[0]
+
+def first_text(children, path):
+    return getattr(first(children, path), "text", None)
+
 def element(name, namespace, attributes, text, children):
-    def find(path):
-        return (found(children, path) or [None])[0]
     return struct(
         name = name,
         namespace = namespace,
         attributes = attributes,
         text = text,
         children = children,
-        find = find,
-        find_all = lambda path: found(children, path),
-        value = lambda path: getattr(find(path), "text", None),
+        find = partial(first, children),
+        find_all = partial(found, children),
+        value = partial(first_text, children),
     )
 
 def tree(listed):
@@ -44,7 +48,10 @@ def tree(listed):
         else:
             below[parent].append(made)
     return root
+"""
 
+_MESSAGE = """
+load("tree", "tree")
 message = struct(
     text = text,
     json = json.decode(values) if values != None else None,
@@ -99,9 +106,11 @@ def _dialect(*, loads: bool) -> Dialect:
 
 
 GLOBALS = Globals.extended_by([LibraryExtension.StructType, LibraryExtension.Json])
+TREE_GLOBALS = Globals.extended_by([LibraryExtension.StructType, LibraryExtension.Partial])
 _OURS = _dialect(loads=True)
 _THEIRS = _dialect(loads=False)
 
+TREE = parse("tree", _TREE, _OURS)
 MESSAGE = parse("message", _MESSAGE, _OURS)
 MEANING = parse("meaning", _MEANING, _OURS)
 ASK = parse("ask", _ASK, _OURS)

@@ -1,0 +1,63 @@
+"""Python in the place of Starlark, for the attacks: with the doors of the process closed, and without any wall.
+
+    python -m tests.faults.python_room FOLDER SERVER
+
+runs every attack in Python, without walls, and prints the names of those that succeeded, one a line. As a worker's room it
+confines itself as a worker does and then runs whatever it is asked as Python: what fails there, the operating system stops.
+"""
+
+from __future__ import annotations
+
+import http.client
+import importlib.abc
+import pathlib
+import subprocess
+import sys
+from urllib.request import urlopen
+
+from postroad.adapters.saxon import confinement
+from postroad.adapters.saxon.frames import Answer, Answers, Ready, framed, read_terms
+from postroad.adapters.saxon.worker_main import ServersLine
+from postroad.adapters.scripts.frames import ScriptBatch, read_asked
+from tests.faults.sandbox_attacks import Surroundings, succeeded
+from tests.faults.script_attacks import script_attacks
+
+LOADED = (http.client, importlib.abc, pathlib, subprocess, urlopen)  # an attack shall not fail for want of a module
+
+
+def told(script: str) -> str:
+    """What the script says, or what is said about it."""
+    names: dict[str, object] = {"__builtins__": vars(__import__("builtins"))}
+    try:
+        exec(script, names)
+        return str(names["route"](None))  # type: ignore[operator]
+    except Exception as fault:
+        return repr(fault)
+
+
+def main() -> int:
+    """A worker that believes in Python."""
+    server = ServersLine.take_over()
+    confinement.limit_resources(read_terms(server.heard()).memory_bytes)
+    told("def route(message): return str(message)")
+    confinement.close_doors()
+    server.say(framed(Ready()))
+    while frame := server.heard():
+        asked = read_asked(frame)
+        scripts = asked.scripts if isinstance(asked, ScriptBatch) else ()
+        server.say(framed(Answers(tuple(Answer("text", told(script).encode()) for script in scripts))))
+    return 0
+
+
+def without_walls(folder: str, server: str) -> None:
+    at = Surroundings(pathlib.Path(folder), server)
+    for name, script in script_attacks(at).items():
+        output = told(script)
+        with urlopen(f"{server}/visits") as answer:
+            visits = int(answer.read())
+        if succeeded(at, output, visits):
+            print(name, flush=True)
+
+
+if __name__ == "__main__":
+    without_walls(*sys.argv[1:])

@@ -41,7 +41,7 @@ def next_release(release: Release, held: Held, now_us: int) -> Due | None:
         return Due(now_us, f"{release.when_waiting} were waiting")
     if release.every_s:
         at_us = held.oldest_at_us + release.every_s * SECOND_US
-        return Due(max(at_us, now_us), f"the oldest had waited {release.every_s} seconds")
+        return Due(max(at_us, now_us), f"the oldest had waited {release.every_s} s")
     return None
 
 
@@ -52,4 +52,4 @@ def kept_until_us(keep_s: int, queued_at_us: int) -> int:
 
 def kept_too_long(keep_s: int) -> str:
     """Why a message has expired, for its sender and its receiver."""
-    return f"not fetched within the {keep_s} seconds for which its receiver keeps messages"
+    return f"it waited longer than the {keep_s} s for which its receiver keeps messages"

@@ -45,7 +45,7 @@ def test_whichever_comes_first_wins(release: Release, waiting: int, goes_in_s: i
 
 def test_a_release_says_why() -> None:
     waiting = Held(3, NOW_US - 60 * S_US, 7)
-    assert next_release(Release(every_s=60), waiting, NOW_US) == Due(NOW_US, "the oldest had waited 60 seconds")
+    assert next_release(Release(every_s=60), waiting, NOW_US) == Due(NOW_US, "the oldest had waited 60 s")
     assert next_release(Release(when_waiting=2), waiting, NOW_US) == Due(NOW_US, "2 were waiting")
 
 

@@ -1,0 +1,67 @@
+"""Store and forward in a shared network: what one node is asked to release, whichever node has room pushes, each message once."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from postroad.bootstrap import RunningNetwork, open_network, read_settings
+from postroad.core.model.caller import Caller
+from postroad.core.model.delivery import State
+from postroad.core.model.directory import AuthenticationLevel, Release
+from postroad.core.model.message import Message, Part, Recipient
+from postroad.flow.administration_releasing import release
+from tests.acceptance.push_receiver import receiver
+from tests.acceptance.test_push_shared import LOOK_EVERY_S, MYBIZ, PATH, WAIT_S, configured, inbox, states
+
+MESSAGES = 12
+
+
+async def post(node: RunningNetwork, count: int) -> None:
+    sender = Caller(service=MYBIZ, level=AuthenticationLevel.KEY)
+    for number in range(count):
+        part = Part(id="1", content_type="text/plain", data=f"message {number}".encode())
+        await node.network.post(sender, Message(to=(Recipient("Acme/Inbox"),), parts=(part,)))
+
+
+async def delivered(node: RunningNetwork, count: int) -> None:
+    for _ in range(int(WAIT_S / LOOK_EVERY_S)):
+        if (await states(node)).get(State.DELIVERED) == count:
+            return
+        await asyncio.sleep(LOOK_EVERY_S)
+    raise AssertionError(f"not {count} were delivered, but {await states(node)}")
+
+
+@pytest.mark.req("X9", "O3")
+async def test_what_one_node_releases_is_pushed_once_and_what_one_node_finds_full_too(
+    tmp_path: Path, postgres_database: str
+) -> None:
+    shared = {"acceptance": "shared", "index": "postgres", "secret": "5e" * 32, "postgres": postgres_database}
+    shared |= {"push_allow_private": "127.0.0.0/8"}
+    one, two = (
+        read_settings(file=Path(os.devnull), environment={}, overrides={**shared, "data": str(tmp_path / name)})
+        for name in ("one", "two")
+    )
+    with receiver() as receiving:
+        async with open_network(one) as first, open_network(two) as second:
+            held = dataclasses.replace(inbox(receiving), release=Release(when_waiting=MESSAGES))
+            await configured(first, second, MYBIZ, held)
+            await post(first, 3)
+            await asyncio.sleep(0.5)
+            assert receiving.at(PATH) == []
+            released = await release(second.network, Caller(service=held), held.gcid)
+            assert released.going == 3
+            await delivered(first, 3)
+            await post(second, MESSAGES - 1)
+            await asyncio.sleep(0.5)
+            assert len(receiving.at(PATH)) == 3
+            await post(first, 1)
+            await delivered(second, 3 + MESSAGES)
+        pushes = Counter(pushed.id for pushed in receiving.at(PATH))
+    assert len(pushes) == 3 + MESSAGES
+    assert set(pushes.values()) == {1}

@@ -20,6 +20,7 @@ from postroad.api.resources.guarded import GuardedRoute
 from postroad.core.configuration.rules import RuleEntry, rule_of
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import CredentialKind
+from postroad.core.model.exchange import Binding
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.model.trust import Provisioning, RegisteredCookie
 from postroad.errors import Refused
@@ -32,7 +33,12 @@ pytestmark = pytest.mark.req("Z5", "N3", "N1")
 INSIDERS = ("service of A", "viewer of A", "developer of A", "owner of A")
 EVERYBODY = (*INSIDERS, "service of B", "owner of B", "operator")
 OWN_ACCOUNT = re.compile(r"^/v1/(account|logout)")  # what everybody may change: themselves
-HARMLESS = ("/v1/explain", "/v1/try", "/v1/provisionings/{service}/inspection")  # they only say what would be
+HARMLESS = (  # they only say what would be
+    "/v1/explain",
+    "/v1/try",
+    "/v1/provisionings/{service}/inspection",
+    "/v1/services/{service}/bindings/try",
+)
 OWN_MAILBOX = "/v1/services/{service}/release"  # what waits for a service, it may fetch anyway
 PASSWORD = "seven quiet herons wading"
 
@@ -59,6 +65,9 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/services/{service}/rules"): {"name": "fresh", "when": "always", "then": STOPPING},
     ("PUT", "/v1/services/{service}/rules/{name}"): {"name": "{name}", "when": "always", "then": STOPPING},
     ("PATCH", "/v1/services/{service}/rules/{name}"): {"enabled": False},
+    ("POST", "/v1/services/{service}/bindings"): {"name": "fresh", "queue": "{sender}"},
+    ("PUT", "/v1/services/{service}/bindings/{name}"): {"queue": "{sender}", "routingKey": "orders"},
+    ("POST", "/v1/services/{service}/bindings/try"): {"message": {"from": "{address}"}},
     ("PUT", "/v1/services/{service}/cookies/{sender}"): {"content": "customer 4711"},
     ("POST", "/v1/organizations/{organization}/provisionings"): {"provider": "{address}", "service": "Account"},
     ("POST", "/v1/provisionings/{service}/inspection"): {"token": "0123456789abcdef"},
@@ -156,7 +165,8 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
     trust = Provisioning(
         service=service.gcid, provider=public, started_by="test", started_at_us=1, expires_at_us=2, confirmed_at_us=1
     )
-    saved = [saving(item) for item in (schema, rule, cookie, trust)]
+    binding = Binding(exchange=service.gcid, name=name, queue=public)
+    saved = [saving(item) for item in (schema, rule, cookie, trust, binding)]
     await asked.running.network.configuration.change("test", saved)
     posted = await asked.running.network.post(sender, Message(to=(Recipient(f"{house}/Public"),), parts=(part,)))
     person = f"owner@{house.casefold()}.example"
@@ -207,6 +217,7 @@ def state(asked: Asked) -> Any:
         directory.assets,
         directory.provisionings,
         directory.cookies,
+        dict(directory.bindings),
     )
 
 

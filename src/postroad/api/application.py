@@ -21,6 +21,7 @@ from postroad.api.problem import CONTENT_TYPE, HttpProblem, of_error, problem
 from postroad.api.resources import (
     accounts,
     assets,
+    bindings,
     configuration,
     cookies,
     credentials,
@@ -48,7 +49,7 @@ from postroad.core.admission.rate import RateLimiter
 from postroad.core.configuration.document import plainly, pointer
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused, Unavailable
-from postroad.flow.administration import Administration, AssetCheck, nothing_to_check
+from postroad.flow.administration import NO_JUDGES, Administration, AssetCheck, Judges, nothing_to_check
 from postroad.flow.authenticate import Authenticator
 from postroad.flow.network import Network
 from postroad.ports import Passwords
@@ -57,7 +58,8 @@ REQUESTS_PER_S = 100  # for each organization; messages have a limit of their ow
 ROUTERS = (
     accounts.opened, accounts.router, organizations.router, members.router, credentials.router, services.router,
     releases.router,
-    assets.router, assets.contents, rules.router, rules.switching, cookies.router, provisionings.router,
+    assets.router, assets.contents, rules.router, rules.switching, bindings.router, bindings.bench,
+    cookies.router, provisionings.router,
     explanations.asking, explanations.router, trying.router,
     messages.router, messages.payloads, stops.router, stops.payloads,
     dead_letters.router,
@@ -77,6 +79,7 @@ def application(
     requests_per_s: int = REQUESTS_PER_S,
     asset_faults: AssetCheck = nothing_to_check,
     transform: Transform | None = None,
+    judges: Judges = NO_JUDGES,
     own_address: OwnAddress | None = None,
 ) -> FastAPI:
     """The application for a running network."""
@@ -86,7 +89,7 @@ def application(
     app.state.api = ApiContext(
         network=network,
         authenticator=authenticator,
-        administration=Administration(network, passwords, asset_faults),
+        administration=Administration(network, passwords, asset_faults, judges),
         cursors=Cursors(_cursor_key(network, settings)),
         limiter=RateLimiter(requests_per_s),
         own_address=own_address or OwnAddress(settings),

@@ -49,6 +49,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
             settings,
             asset_faults=running.asset_faults,
             transform=running.engines.transformer.transform,
+            judges=running.engines.judges,
             own_address=own_address,
         ),
         endpoints.routes() | as2.routes(),

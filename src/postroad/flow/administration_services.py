@@ -72,7 +72,7 @@ async def replace_service(
 
 
 async def remove(administration: Administration, caller: Caller, named: str, seen_version: int | None) -> None:
-    """The service goes, and its credentials, rules, assets, provisionings and cookies with it."""
+    """The service goes, and its credentials, rules, assets, bindings, provisionings and cookies with it."""
 
     def decide(directory: Directory) -> list[Change]:
         service = service_for(caller, directory, named, Role.DEVELOPER)
@@ -83,6 +83,7 @@ async def remove(administration: Administration, caller: Caller, named: str, see
             *directory.rules_of(service.gcid),
             *directory.assets_of(service.gcid),
             *directory.trust_of(service.gcid),
+            *directory.bindings_concerning(service.gcid),
         )
         return [removing(service, seen_version), *map(removing, owned), *address_claims(service, None)]
 

@@ -10,7 +10,7 @@ from starlette.convertors import Convertor, register_url_convertor
 
 
 class ServiceName(Convertor[str]):
-    regex = "[^/]+/(?!(?:versions|suspension|credentials|rules|assets|cookies|inspection|release)(?:/|$))[^/]+|[^/]+"
+    regex = "[^/]+/(?!(?:versions|suspension|credentials|rules|assets|cookies|inspection|bindings|release)(?:/|$))[^/]+|[^/]+"
 
     def convert(self, value: str) -> str:
         return value

@@ -1,0 +1,103 @@
+"""Bindings as the API shows them: what was written, how they are decided, and what they have come to."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from postroad.api.resources.context import ApiContext, time_or_none
+from postroad.core.configuration.bindings import BindingEntry
+from postroad.core.configuration.shapes import Name, Shape
+from postroad.core.exchange.bound import BoundExchange
+from postroad.core.exchange.matching import Explanation
+from postroad.core.model.caller import Caller
+from postroad.core.model.exchange import Binding, binding_key
+from postroad.flow.administration_bindings import queue_shown
+
+
+class NewBinding(BindingEntry):
+    name: Annotated[Name | None, Field(description="Left out, it is made of the queue's; the same for the same")] = None
+
+
+class BindingView(BindingEntry):
+    name: str
+    version: int
+
+
+class BindingState(Shape):
+    """How a binding is decided, and what it has come to on this node since its exchange was first used there."""
+
+    standing: Annotated[str, Field(description="shared, prefiltered, always, or none: it takes part in nothing")]
+    explanation: str
+    matched: int
+    matched_at: str | None = None
+    errors: int
+    last_error: str | None = None
+    last_error_at: str | None = None
+
+
+class ListedBinding(BindingView):
+    state: BindingState
+
+
+class BindingPage(Shape):
+    items: list[ListedBinding]
+    next: str | None = None
+
+
+class BindingExplanation(BindingState):
+    condition: Annotated[str, Field(description="That decides, or without which the engine is not asked")]
+    reason: Annotated[str, Field(description="Why the condition alone does not decide")]
+    position: Annotated[int | None, Field(description="The character of the query where that shows, 1 is first")] = None
+
+
+def version_of(api: ApiContext, binding: Binding) -> int:
+    return api.network.directory.object_version("binding", binding_key(binding.exchange, binding.name))
+
+
+def binding_view(api: ApiContext, caller: Caller, binding: Binding) -> dict[str, Any]:
+    return {
+        "name": binding.name,
+        "queue": queue_shown(caller, binding, api.network.directory),
+        "query": binding.query,
+        "script": binding.script,
+        "routing": binding.routing,
+        "routingKey": binding.routing_key,
+        "description": binding.description,
+        "enabled": binding.enabled,
+        "version": version_of(api, binding),
+    }
+
+
+def state_view(exchange: BoundExchange, binding: Binding) -> dict[str, Any]:
+    return _state(exchange, binding, exchange.explain(binding))
+
+
+def explanation_view(exchange: BoundExchange, binding: Binding) -> dict[str, Any]:
+    found = exchange.explain(binding)
+    position = None if found is None or found.position is None else found.position + 1
+    said = ("", "") if found is None else (found.condition, found.reason)
+    return _state(exchange, binding, found) | {"condition": said[0], "reason": said[1], "position": position}
+
+
+def explained(binding: Binding, found: Explanation | None) -> str:
+    """In words, also where a binding takes part in nothing."""
+    if found is not None:
+        return str(found)
+    if not binding.enabled:
+        return "switched off: nothing goes this way"
+    return f"the routing {binding.routing} is not installed: nothing goes this way"
+
+
+def _state(exchange: BoundExchange, binding: Binding, found: Explanation | None) -> dict[str, Any]:
+    tally = exchange.tally(binding)
+    return {
+        "standing": found.standing.value if found is not None else "none",
+        "explanation": explained(binding, found),
+        "matched": tally.matched,
+        "matchedAt": time_or_none(tally.matched_at_us),
+        "errors": tally.errors,
+        "lastError": tally.last_error or None,
+        "lastErrorAt": time_or_none(tally.last_error_at_us),
+    }

@@ -20,6 +20,7 @@ from postroad.core.model.directory import Service
 from postroad.core.model.journal import Entry
 from postroad.core.model.selector import Selector
 from postroad.core.projection.tables import Changes
+from postroad.core.schemas.schema import DocumentFault, Schema
 from postroad.errors import Unavailable
 
 
@@ -295,6 +296,22 @@ class QueryEngine(Protocol):
 
         ``items`` are the header items, properties and the routing key, each a variable of its name and type.
         """
+        ...
+
+
+class Validator(Protocol):
+    """Judges documents by schemas, where neither can do harm. Refused with ``validation.…`` where no judgement was possible."""
+
+    async def check(self, schema: Schema) -> None:
+        """Compile it; Refused with ``schema.invalid``, naming line and fault, when that fails."""
+        ...
+
+    async def validate(self, schema: Schema, document: bytes) -> tuple[DocumentFault, ...]:
+        """What is wrong with the document, the first faults of many; nothing when it is valid. Not being readable is a fault."""
+        ...
+
+    async def close(self) -> None:
+        """Stop; calls under way and later ones are ``Unavailable``."""
         ...
 
 

@@ -1,0 +1,63 @@
+"""What the server asks of a validating worker, and the faults as they come back.
+
+Kept rule: a schema is named by its digest, and its texts are sent only to a worker that says it does not know it; so a document
+costs its own bytes, however large the catalogue is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import sha256
+
+import msgspec
+
+from postroad.adapters.saxon.frames import OVERHEAD_BYTES
+from postroad.core.model.asset import AssetKind
+
+UNKNOWN = "schema.unknown"  # said by a worker only: send the texts as well
+FAULTS_MOST = 20
+TEXT_CHARS = 300  # of one fault; what is wrong may quote what is there
+LARGEST_FAULTS = OVERHEAD_BYTES + FAULTS_MOST * 8 * TEXT_CHARS
+ORDINARY_BYTES = 65_536
+
+
+class Validation(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+    """One call. Without a document the schema is only compiled."""
+
+    digest: bytes
+    kind: AssetKind
+    name: str
+    texts: dict[str, str] = {}
+    document: bytes | None = None
+
+    @property
+    def source(self) -> str:
+        """Who is to blame if the worker dies of it: the schema, unless the document is one that any schema takes long over."""
+        if self.document is None or len(self.document) <= ORDINARY_BYTES:
+            return self.digest.hex()
+        return self.digest.hex() + sha256(self.document).hexdigest()
+
+    @property
+    def weight(self) -> int:
+        return 1
+
+    @property
+    def largest_outcome(self) -> int:
+        return LARGEST_FAULTS
+
+
+class FoundFault(msgspec.Struct, frozen=True, array_like=True):
+    text: str
+    line: int = 0
+    path: str = ""
+
+
+read_call: Callable[[bytes], Validation] = msgspec.msgpack.Decoder(Validation).decode
+read_faults: Callable[[bytes], list[FoundFault]] = msgspec.msgpack.Decoder(list[FoundFault]).decode
+write_faults = msgspec.msgpack.Encoder().encode
+
+
+def found(text: str, line: int = 0, path: str = "") -> FoundFault:
+    """A fault, cut to what may be told of it."""
+    told = " ".join(text.split())
+    return FoundFault(told if len(told) <= TEXT_CHARS else told[: TEXT_CHARS - 1] + "…", line, path[:TEXT_CHARS])

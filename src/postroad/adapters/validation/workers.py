@@ -1,0 +1,88 @@
+"""Documents judged by schemas in confined worker processes; the server's end.
+
+Kept rules: no schema is ever compiled in the server. A call names its schema by digest, and sends the texts when the worker does
+not have them.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from postroad.adapters.saxon.frames import Answers, Outcome, Terms
+from postroad.adapters.saxon.penalties import PenaltyBox
+from postroad.adapters.saxon.pool import WorkerPool
+from postroad.adapters.validation.frames import UNKNOWN, Validation, read_faults
+from postroad.core.schemas.schema import DocumentFault, Schema
+from postroad.errors import Refused, Unavailable
+
+ROOM = "postroad.adapters.validation.worker_main"
+DEADLINE_S = 5.0
+MEMORY_BYTES = 512 * 1024 * 1024
+RECYCLE_AFTER = 100_000
+
+# The pool's words for what happened to a call, whatever its engine.
+_CODES = {
+    "transform.timeout": "validation.timeout",
+    "transform.memory": "validation.memory",
+    "transform.output-too-large": "validation.failed",
+    "transform.failed": "validation.failed",
+    "transform.suspended": "validation.suspended",
+}
+
+
+class ValidationWorkers(WorkerPool):
+    """Compiles schemas and judges documents by them. All methods belong to one event loop."""
+
+    def __init__(
+        self,
+        *,
+        processes: int = 1,
+        deadline_s: float = DEADLINE_S,
+        memory_bytes: int = MEMORY_BYTES,
+        recycle_after: int = RECYCLE_AFTER,
+        penalties: PenaltyBox | None = None,
+    ) -> None:
+        terms = Terms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=())
+        super().__init__(terms, room=ROOM, processes=processes, recycle_after=recycle_after, penalties=penalties)
+
+    async def check(self, schema: Schema) -> None:
+        """Compile it; Refused with ``schema.invalid``, naming line and fault, when that fails."""
+        await self._perform(schema, None)
+
+    async def validate(self, schema: Schema, document: bytes) -> tuple[DocumentFault, ...]:
+        """What is wrong with the document, the first faults of many; nothing when it is valid."""
+        output = await self._perform(schema, document)
+        return tuple(DocumentFault(text=fault.text, line=fault.line, path=fault.path) for fault in read_faults(output))
+
+    async def _perform(self, schema: Schema, document: bytes | None) -> bytes:
+        call = Validation(digest=schema.digest, kind=schema.kind, name=schema.name, document=document)
+        outcome = await self._asked(call)
+        if outcome.code == UNKNOWN:
+            outcome = await self._asked(replace(call, texts=dict(schema.texts)))
+        if outcome.code:
+            raise _refusal(outcome, schema)
+        return outcome.output
+
+    async def _asked(self, call: Validation) -> Outcome:
+        try:
+            outcome = await self.checked_attempt(call)
+        except Refused as refusal:
+            raise Refused(
+                _CODES.get(refusal.code, refusal.code), refusal.detail.replace("stylesheet", "schema")
+            ) from None
+        if isinstance(outcome, Answers):
+            raise Unavailable(
+                "network.unavailable", "A validating worker answered something else; try again in a moment"
+            )
+        return outcome
+
+
+def _refusal(outcome: Outcome, schema: Schema) -> Refused:
+    place = f"line {outcome.line}" if outcome.line else ""
+    detail = f"{place}: {outcome.detail}" if place else outcome.detail
+    if outcome.code == "schema.invalid":
+        return Refused(outcome.code, f"The schema {schema.name} cannot be used: {detail}", pointer=place)
+    code = _CODES.get(outcome.code, outcome.code)
+    return Refused(
+        code, f"Validation by {schema.name} failed: {detail}. Correct the schema, or make the document smaller"
+    )

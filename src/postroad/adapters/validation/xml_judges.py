@@ -1,0 +1,151 @@
+"""XML Schema 1.0 and DTDs by libxml2. Lives in a worker process, nowhere else.
+
+Kept rules: everything that a schema refers to comes from its own catalogue; what is not there is never looked for elsewhere, and
+the process could not open it. Documents pass the network's own door (``core/codecs/xml.py``) before libxml2 sees them: no
+entities, and a limit of everything that can be counted.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from lxml import etree
+
+from postroad.adapters.validation.frames import FAULTS_MOST, FoundFault, found
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.xml import check_well_formed, to_utf8
+from postroad.core.model.asset import AssetKind
+from postroad.core.schemas.doctype import without_doctype
+from postroad.core.schemas.reading import Reference, references_in
+from postroad.core.schemas.shelf import Shelf
+from postroad.errors import Refused
+
+SCHEME = "catalogue:///"
+LIMITS = WireLimits(body_bytes=64 << 20, xml_elements=1_000_000)
+FEW = (
+    200  # faults whose lines are looked up; finding the place of each takes libxml2 time in proportion to the document
+)
+
+_parser = partial(etree.XMLParser, resolve_entities=False, no_network=True, huge_tree=False, collect_ids=False)
+
+
+class EngineFailed(Exception):
+    """libxml2 gave up, which says nothing about the document."""
+
+
+class _FromCatalogue(etree.Resolver):
+    """Answers every question for an address from the catalogue, or with an error."""
+
+    def __init__(self, texts: dict[str, bytes]) -> None:
+        self._texts = texts
+
+    def resolve(self, system_url: str, public_id: str, context: object = None) -> Any:
+        text = self._texts.get(system_url.removeprefix(SCHEME))
+        if text is None:
+            raise LookupError(f"{system_url} is not in the catalogue")
+        return self.resolve_string(text, context, base_url=system_url)
+
+
+class XsdJudge:
+    def __init__(self, name: str, texts: dict[str, str]) -> None:
+        shelf = Shelf(AssetKind.SCHEMA, texts)
+        others = {_key(one): _linked(shelf, one, None) for one in texts if one != name}
+        resolver = _FromCatalogue({key: etree.tostring(root) for key, root in others.items()})
+        root = _linked(shelf, name, resolver)
+        try:
+            self._schema = etree.XMLSchema(root)
+        except etree.XMLSchemaParseError as fault:
+            raise _not_compiled(fault.error_log, str(fault)) from None
+
+    def faults(self, document: bytes) -> list[FoundFault]:
+        utf8 = _admitted(document)
+        parser = _parser(schema=self._schema)
+        try:
+            etree.fromstring(utf8, parser)
+        except etree.XMLSyntaxError:
+            return self._found(utf8, list(parser.error_log))
+        return []
+
+    def _found(self, utf8: bytes, first_look: list[Any]) -> list[FoundFault]:
+        """With their lines, which the look while parsing does not know, unless there are very many."""
+        if len(first_look) <= FEW:
+            tree = etree.fromstring(utf8, _parser())
+            if not self._valid(tree):
+                return _told(self._schema.error_log)
+        return _told(first_look)
+
+    def _valid(self, tree: etree._Element) -> bool:
+        try:
+            return bool(self._schema.validate(tree))
+        except etree.XMLSchemaValidateError as fault:
+            raise EngineFailed(str(fault)) from None
+
+
+class DtdJudge:
+    def __init__(self, name: str, texts: dict[str, str]) -> None:
+        shelf = Shelf(AssetKind.DTD, texts)
+        parser = _parser(load_dtd=True)
+        parser.resolvers.add(_FromShelf(shelf))
+        try:
+            carrier = etree.fromstring(f'<!DOCTYPE r SYSTEM "{SCHEME}{_key(name)}"><r/>'.encode(), parser)
+        except etree.XMLSyntaxError as fault:
+            raise Refused("schema.invalid", fault.msg or "", pointer=f"line {fault.lineno}") from None
+        dtd: Any = carrier.getroottree().docinfo.externalDTD
+        if dtd is None or next(iter(dtd.iterelements()), None) is None:
+            raise Refused("schema.invalid", "the DTD declares no element")
+        self._dtd = dtd
+
+    def faults(self, document: bytes) -> list[FoundFault]:
+        tree = etree.fromstring(_admitted(document), _parser())
+        return [] if self._dtd.validate(tree) else _told(self._dtd.error_log)
+
+
+class _FromShelf(_FromCatalogue):
+    """Parameter entities are named as the DTD's author liked, so they are found as any reference is."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        super().__init__({_key(name): text.encode() for name, text in shelf.texts.items()})
+        self._shelf = shelf
+
+    def resolve(self, system_url: str, public_id: str, context: object = None) -> Any:
+        name = self._shelf.target(Reference(location=system_url))
+        return super().resolve(SCHEME + _key(name) if name else system_url, public_id, context)
+
+
+def _linked(shelf: Shelf, name: str, resolver: etree.Resolver | None) -> etree._Element:
+    """A schema whose references are addresses in the catalogue."""
+    parser = _parser()
+    if resolver is not None:
+        parser.resolvers.add(resolver)
+    utf8 = shelf.texts[name].encode()
+    check_well_formed(to_utf8(utf8), LIMITS)
+    root = etree.fromstring(utf8, parser, base_url=SCHEME + _key(name))
+    for node in references_in(root):
+        wanted = Reference(location=node.get("schemaLocation", ""), namespace=node.get("namespace", ""))
+        target = shelf.target(wanted)
+        if target:
+            node.set("schemaLocation", SCHEME + _key(target))
+    return root
+
+
+def _key(name: str) -> str:
+    """A name as a part of an address: neither spaces nor letters that an address would have to escape."""
+    return name.encode().hex()
+
+
+def _admitted(document: bytes) -> bytes:
+    utf8 = without_doctype(to_utf8(document)).document
+    check_well_formed(utf8, LIMITS)
+    return utf8
+
+
+def _not_compiled(log: Any, otherwise: str) -> Refused:
+    faults = [entry for entry in log if entry.level >= etree.ErrorLevels.ERROR]
+    if not faults:
+        return Refused("schema.invalid", otherwise)
+    return Refused("schema.invalid", faults[0].message, pointer=f"line {faults[0].line}" if faults[0].line else "")
+
+
+def _told(log: Any) -> list[FoundFault]:
+    return [found(entry.message, entry.line, entry.path or "") for entry in list(log)[:FAULTS_MOST]]

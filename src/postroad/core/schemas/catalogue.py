@@ -1,0 +1,130 @@
+"""A service's schemas of all kinds, and which of them is for a document.
+
+Where none is named, XML goes by the DTD that its DOCTYPE names, else by the schema that declares its root, else by the one with
+its namespace; JSON by its ``$schema``; and where there is only one, by that. Kept rule: a schema is never guessed: two that could
+be meant are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from postroad.core.codecs.xml import first_elements, to_utf8
+from postroad.core.model.asset import Asset, AssetKind
+from postroad.core.model.message import Part
+from postroad.core.model.snapshot import Directory
+from postroad.core.routing.documents import looks_like_json, looks_like_xml
+from postroad.core.schemas.doctype import without_doctype
+from postroad.core.schemas.reading import Reference
+from postroad.core.schemas.schema import SCHEMA_KINDS, Schema
+from postroad.core.schemas.shelf import Shelf
+from postroad.errors import Refused
+
+LOOKED_AT = 65_536  # bytes of a document in which its root must begin
+
+
+class _Said(msgspec.Struct):
+    """What a JSON document says about itself."""
+
+    schema: str = msgspec.field(default="", name="$schema")
+
+
+class Catalogue:
+    """Of one service; ``owner`` is its address, for the words of a refusal."""
+
+    def __init__(self, owner: str, assets: Iterable[Asset]) -> None:
+        texts: dict[AssetKind, dict[str, str]] = {kind: {} for kind in SCHEMA_KINDS}
+        for asset in assets:
+            if asset.kind in texts:
+                texts[asset.kind][asset.name] = asset.content
+        self.owner = owner
+        self._shelves = {kind: Shelf(kind, texts[kind]) for kind in SCHEMA_KINDS}
+        self._found: dict[tuple[AssetKind, str], Schema] = {}
+
+    def named(self, name: str, kind: AssetKind | None = None) -> Schema:
+        """The schema of that name, which may be left to be found among all kinds."""
+        found = [one for one in SCHEMA_KINDS if kind in (None, one) and self._shelves[one].name_of(name)]
+        if not found:
+            raise Refused("not-found", f"{self.owner} has no schema {name[:80]!r}", pointer="/arguments/schema")
+        if len(found) > 1:
+            kinds = " and a ".join(one.value for one in found)
+            detail = f"{self.owner} has a {kinds} of the name {name!r}; give them different names"
+            raise Refused("value.invalid", detail, pointer="/arguments/schema")
+        return self._schema(found[0], self._shelves[found[0]].name_of(name))
+
+    def concerns(self, part: Part) -> bool:
+        """Whether documents such as this one are validated here at all."""
+        return bool(self._counted(*_kinds_for(part)))
+
+    def fitting(self, part: Part) -> Schema | None:
+        """The schema that is for this document; None where there is none, or where several could be meant.
+
+        Refused with a code of ``wire.`` where its head cannot be read.
+        """
+        kinds = _kinds_for(part)
+        meant = self._for_json(part.data) if AssetKind.JSONSCHEMA in kinds else self._for_xml(part.data)
+        meant = meant or self._the_only_one(kinds)
+        return self._schema(*meant) if meant else None
+
+    def _schema(self, kind: AssetKind, name: str) -> Schema:
+        found = self._found.get((kind, name))
+        if found is None:
+            found = self._found[kind, name] = self._shelves[kind].schema(name)
+        return found
+
+    def _for_json(self, data: bytes) -> tuple[AssetKind, str] | None:
+        try:
+            said = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=_Said)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            return None
+        name = self._shelves[AssetKind.JSONSCHEMA].target(Reference(location=said.schema)) if said.schema else ""
+        return (AssetKind.JSONSCHEMA, name) if name else None
+
+    def _for_xml(self, data: bytes) -> tuple[AssetKind, str] | None:
+        doctype = without_doctype(to_utf8(data))
+        name = self._shelves[AssetKind.DTD].target(Reference(location=doctype.system_id)) if doctype.system_id else ""
+        if name:
+            return AssetKind.DTD, name
+        root = next(iter(first_elements(doctype.document[:LOOKED_AT], 1)), "")
+        name = self._by_root(root)
+        return (AssetKind.SCHEMA, name) if name else None
+
+    def _by_root(self, root: str) -> str:
+        """``root`` as the parser reports it: namespace}name."""
+        namespace = root.rpartition("}")[0]
+        shelf = self._shelves[AssetKind.SCHEMA]
+        read = [(name, shelf.read(name)) for name in shelf.texts]
+        declaring = [name for name, one in read if ("{" if namespace else "") + root in one.roots]
+        alike = [name for name, one in read if namespace and one.identity == namespace]
+        return next((found[0] for found in (declaring, alike) if len(found) == 1), "")
+
+    def _the_only_one(self, kinds: tuple[AssetKind, ...]) -> tuple[AssetKind, str] | None:
+        found = self._counted(*kinds)
+        return found[0] if len(found) == 1 else None
+
+    def _counted(self, *kinds: AssetKind) -> list[tuple[AssetKind, str]]:
+        return [(kind, name) for kind in kinds for name in self._shelves[kind].texts]
+
+
+def kinds_fit(kind: AssetKind, part: Part) -> bool:
+    """Whether a schema of this kind can say anything about the part."""
+    return kind in _kinds_for(part)
+
+
+def _kinds_for(part: Part) -> tuple[AssetKind, ...]:
+    if looks_like_xml(part):
+        return (AssetKind.SCHEMA, AssetKind.DTD)
+    return (AssetKind.JSONSCHEMA,) if looks_like_json(part) else ()
+
+
+def catalogue_of(directory: Directory, gcid: str) -> Catalogue:
+    """The schemas of a service, remembered in the snapshot."""
+    key = ("schemas", gcid)
+    known: Catalogue | None = directory.cache.get(key)
+    if known is None:
+        service = directory.services.get(gcid)
+        owner = service.address if service else "This service"
+        known = directory.cache[key] = Catalogue(owner, directory.assets_of(gcid))
+    return known

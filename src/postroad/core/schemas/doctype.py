@@ -1,0 +1,42 @@
+"""The document type declaration at the head of an XML document: read for the system identifier, and taken out.
+
+Nothing that it points to is ever fetched, and one that declares anything itself is refused, as everywhere in the network. The
+rest of the document keeps its lines.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from postroad.errors import Refused
+
+_PROLOG = re.compile(rb"\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*", re.DOTALL)
+_LITERAL = rb"""(?:"([^"<>]*)"|'([^'<>]*)')"""
+_DOCTYPE = re.compile(
+    rb"<!DOCTYPE\s+([^\s<>\[\"']+)(?:\s+(?:SYSTEM|PUBLIC\s+(?:\"[^\"<>]*\"|'[^'<>]*'))\s+" + _LITERAL + rb")?\s*>"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doctype:
+    """What a document says of its own type; without a declaration, nothing."""
+
+    document: bytes  # in UTF-8, without the declaration
+    system_id: str = ""
+
+
+def without_doctype(utf8: bytes) -> Doctype:
+    prolog = _PROLOG.match(utf8)
+    start = prolog.end() if prolog else 0
+    if not utf8.startswith(b"<!DOCTYPE", start):
+        return Doctype(document=utf8)
+    declared = _DOCTYPE.match(utf8, start)
+    if declared is None:
+        raise Refused(
+            "wire.forbidden-markup",
+            "a document type declaration may name a DTD and declare nothing itself; leave out what stands in [ ]",
+        )
+    lines = b"\n" * declared[0].count(b"\n")
+    system_id = (declared[2] or declared[3] or b"").decode(errors="replace")
+    return Doctype(document=utf8[:start] + lines + utf8[declared.end() :], system_id=system_id)

@@ -1,0 +1,43 @@
+"""A schema as it is handed to whoever compiles it, and what is wrong with a document that does not meet one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+
+from postroad.core.model.asset import AssetKind
+
+SCHEMA_KINDS = (AssetKind.SCHEMA, AssetKind.DTD, AssetKind.JSONSCHEMA)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """One schema and every text that it refers to; complete in itself."""
+
+    kind: AssetKind
+    name: str
+    texts: Mapping[str, str]  # by name; its own is among them
+    digest: bytes  # of all of it: two schemas with the same digest judge alike
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentFault:
+    """One thing that is wrong with a document, and where: a line and path in XML, a pointer in JSON."""
+
+    text: str
+    line: int = 0
+    path: str = ""
+
+    def __str__(self) -> str:
+        place = f"line {self.line}" if self.line else self.path
+        return f"{place}: {self.text}" if place else self.text
+
+
+def digest_of_texts(kind: AssetKind, name: str, texts: Mapping[str, str]) -> bytes:
+    digest = sha256(f"{kind.value}\0{name}".encode())
+    for other in sorted(texts):
+        text = texts[other].encode("utf-8", "surrogatepass")
+        digest.update(f"\0{other}\0{len(text)}\0".encode())
+        digest.update(text)
+    return digest.digest()

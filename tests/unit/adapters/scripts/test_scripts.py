@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+import asyncio
 import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -381,4 +381,5 @@ async def test_what_cannot_is_refused_with_its_place(
 async def test_the_server_never_loads_the_engine() -> None:
     probe = "import sys, postroad.adapters.scripts.scripts; sys.exit('starlark' in sys.modules)"
     boot = f"import sys; sys.path.insert(0, {SOURCE_FOLDER!r}); {probe}"
-    assert subprocess.run([sys.executable, "-I", "-c", boot], check=False).returncode == 0
+    process = await asyncio.create_subprocess_exec(sys.executable, "-I", "-c", boot)
+    assert await process.wait() == 0

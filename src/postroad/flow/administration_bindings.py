@@ -42,11 +42,9 @@ def exchange_for(caller: Caller, network: Network, named: str) -> Service:
 
 def bindings_seen(caller: Caller, network: Network, exchange: Service) -> list[Binding]:
     """The bindings of an exchange that the caller may see, by name."""
-    directory = network.directory
     if _sees_all(caller, exchange):
-        return network.bindings.listed(exchange.gcid, directory)
-    keys = network.bindings.at(exchange.gcid, _queues_of(caller, directory))
-    found = [directory.bindings[key] for key in keys if key in directory.bindings]
+        return network.bindings.listed(exchange.gcid)
+    found = network.bindings.at(exchange.gcid, _queues_of(caller, network.directory))
     return sorted(found, key=lambda binding: binding.name.casefold())
 
 
@@ -211,8 +209,6 @@ def _check_number(binding: Binding, directory: Directory, book: BindingBook, ope
     always = 0
     if opened is not None:
         always = 1 + sum(opened.is_always_evaluated(one) for one in others if one.startswith(f"{binding.exchange}/"))
-    why = too_many(
-        of_exchange=len(directory.bindings.of(binding.exchange)) + new, of_queue=len(others) + 1, always=always
-    )
+    why = too_many(of_exchange=book.count(binding.exchange) + new, of_queue=len(others) + 1, always=always)
     if why:
         raise Refused("binding.too-many", why)

@@ -83,7 +83,7 @@ async def remove(administration: Administration, caller: Caller, named: str, see
             *directory.rules_of(service.gcid),
             *directory.assets_of(service.gcid),
             *directory.trust_of(service.gcid),
-            *directory.bindings_concerning(service.gcid),
+            *administration.network.bindings.concerning(service.gcid),
         )
         return [removing(service, seen_version), *map(removing, owned), *address_claims(service, None)]
 

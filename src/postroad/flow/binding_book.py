@@ -6,8 +6,7 @@ one of them changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from postroad.core.model.exchange import Binding
 from postroad.core.model.journal import ObjectChange
@@ -19,29 +18,38 @@ ORDERS_MOST = 8  # exchanges whose order is kept
 
 class BindingBook:
     def __init__(self, configuration: Configuration) -> None:
-        self._queue_of: dict[str, str] = {}  # by the binding's key
+        self._by_exchange: dict[str, dict[str, Binding]] = {}  # each by its key
         self._by_queue: dict[str, set[str]] = {}
-        self._orders: dict[str, tuple[Mapping[str, Any], list[Binding]]] = {}
+        self._orders: dict[str, list[Binding]] = {}
         configuration.follow(self._follow)
 
     def of_queue(self, queue: str) -> frozenset[str]:
         """The keys of all bindings of a queue, at whatever exchange."""
         return frozenset(self._by_queue.get(queue, ()))
 
-    def count(self, queue: str) -> int:
-        return len(self._by_queue.get(queue, ()))
+    def count(self, exchange: str) -> int:
+        """How many bindings an exchange has."""
+        return len(self._by_exchange.get(exchange, ()))
 
-    def at(self, exchange: str, queues: Iterable[str]) -> list[str]:
-        """The keys of the bindings that these queues have at one exchange."""
-        return [key for queue in queues for key in self._by_queue.get(queue, ()) if key.startswith(f"{exchange}/")]
+    def at(self, exchange: str, queues: Iterable[str]) -> list[Binding]:
+        """The bindings that these queues have at one exchange."""
+        mine = self._by_exchange.get(exchange, {})
+        return [mine[key] for queue in queues for key in self._by_queue.get(queue, ()) if key in mine]
 
-    def listed(self, exchange: str, directory: Directory) -> list[Binding]:
+    def concerning(self, service: str) -> list[Binding]:
+        """Everything that is bound to a service, and all that it is bound to as a queue."""
+        found = dict(self._by_exchange.get(service, {}))
+        for key in self._by_queue.get(service, ()):
+            found[key] = self._by_exchange[key.partition("/")[0]][key]
+        return list(found.values())
+
+    def listed(self, exchange: str) -> list[Binding]:
         """All bindings of an exchange, by name."""
-        bindings = directory.bindings.of(exchange)
-        known, order = self._orders.pop(exchange, ({}, []))
-        if known is not bindings:
-            order = directory.bindings_of(exchange)
-        self._orders[exchange] = (bindings, order)
+        order = self._orders.pop(exchange, None)
+        if order is None:
+            bindings = self._by_exchange.get(exchange, {})
+            order = sorted(bindings.values(), key=lambda binding: binding.name.casefold())
+        self._orders[exchange] = order
         if len(self._orders) > ORDERS_MOST:
             del self._orders[next(iter(self._orders))]
         return order
@@ -50,14 +58,20 @@ class BindingBook:
         for change in changes:
             if change.kind == "binding":
                 self._forget(change.key)
-                if change.value is not None:
-                    queue = self._queue_of[change.key] = change.value["queue"]
-                    self._by_queue.setdefault(queue, set()).add(change.key)
+                if (binding := directory.bindings.get(change.key)) is not None:
+                    self._by_exchange.setdefault(binding.exchange, {})[change.key] = binding
+                    self._by_queue.setdefault(binding.queue, set()).add(change.key)
 
     def _forget(self, key: str) -> None:
-        queue = self._queue_of.pop(key, None)
-        if queue is None:
+        exchange = key.partition("/")[0]
+        self._orders.pop(exchange, None)
+        bindings = self._by_exchange.get(exchange, {})
+        binding = bindings.pop(key, None)
+        if binding is None:
             return
-        self._by_queue[queue].discard(key)
-        if not self._by_queue[queue]:
-            del self._by_queue[queue]
+        if not bindings:
+            del self._by_exchange[exchange]
+        keys = self._by_queue[binding.queue]
+        keys.discard(key)
+        if not keys:
+            del self._by_queue[binding.queue]

@@ -28,10 +28,6 @@ class Owned(Mapping[str, Any]):
         mine: Mapping[str, Any] = self._by_owner.get(owner, _NONE)
         return mine
 
-    def every(self) -> Iterator[Any]:
-        """All objects, in no order, without looking up each by its key."""
-        return (item for mine in self._by_owner.values() for item in mine.values())
-
     def saved(self, key: str, item: Any) -> Owned:
         owner = key.partition("/")[0]
         mine = self._by_owner.get(owner, _NONE)

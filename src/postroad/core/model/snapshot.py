@@ -244,10 +244,6 @@ class Directory:
         """The nodes, attachments or topics of a model by key, in no order; there may be a million of them."""
         return self.exchanging.get(kind, _EMPTY).of(service)
 
-    def bindings_concerning(self, service: str) -> list[Binding]:
-        """Everything that is bound to a service, and all that it is bound to as a queue; looks at every binding."""
-        return [one for one in self.bindings.every() if service in (one.exchange, one.queue)]
-
     def model_parts(self, service: str) -> tuple[list[ModelNode], list[ModelAttachment], list[ModelTopic]]:
         """All that a model is made of, nodes and attachments by place."""
         nodes, attachments, topics = (

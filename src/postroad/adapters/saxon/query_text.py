@@ -36,6 +36,7 @@ _USED = re.compile(rf"\$\s*({_NAME})(?![\w.\-]|:[^=:])")
 _TOKEN = re.compile(rf"\(:|:\)|{_STRING}|[{{}};]")
 _COMMENT = re.compile(r"\(:|:\)")
 _OWN_VARIABLE = re.compile(rf"declare{_GAP}+(?:%\S+\s+)*variable{_GAP}+\$\s*({_NAME})")
+_PROMOTED = ("xs:double", "xs:float")
 _NOT_LINE_END = re.compile(r"[^\r\n]")
 
 
@@ -80,7 +81,7 @@ class QueryText:
     def as_function(self, opening: str = "(", closing: str = ")") -> Form:
         """An array: a function of the message and a map of the variables, then what the output options say, if anything."""
         _, *names = self._names(self.body)
-        lets = "".join(f"let ${name}{self._type(name)} := ${OURS}h('{name}') " for name in names)
+        lets = "".join(f"let ${name}{self._type(name)} := {self._item(name)} " for name in names)
         ours = f"[function(${OURS}m, ${OURS}h) {{ let $msg{self._type('msg')} := ${OURS}m {lets}return $msg ! {opening}"
         options = f", {self.output_parameters()}" if self.output else ""
         return Form(self.settings + self.functions, ours, f"{self.body}\n{closing} }}{options}]")
@@ -92,6 +93,12 @@ class QueryText:
         names = [name for name in self._names(rest) if name not in own]
         ours = "".join(f"declare variable ${name}{self._type(name)} external{self._absent(name)}; " for name in names)
         return Form(self.settings, ours, rest)
+
+    def _item(self, name: str) -> str:
+        """The item of that name; a number is promoted where a double or float is declared, as in a function's argument."""
+        declared = self.types.get(name, "").rstrip("?*+ ")
+        item = f"${OURS}h('{name}')"
+        return f"{item} ! (if (. instance of xs:decimal) then {declared}(.) else .)" if declared in _PROMOTED else item
 
     def _absent(self, name: str) -> str:
         """What stands for it if it is not there: nothing, if its type allows that, and else its use is an error."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from decimal import Decimal
 
 from postroad.core.exchange.items import untyped
 from postroad.core.exchange.questions import Probe, Questions, View
-from postroad.core.exchange.readings import ERROR, Values
+from postroad.core.exchange.readings import ERROR, Values, as_double
 from postroad.core.exchange.slots import HeaderValue, Raw
 from postroad.core.exchange.trying import Tried
 
@@ -30,6 +31,8 @@ class Facts:
             item = headers.get(slot.name)
             if slot.declared and not slot.takes(item):
                 self._broken.add(number)
+            elif slot.promotes and isinstance(item, int | Decimal):
+                self.found[number] = (as_double(item),)
             elif item is not None:
                 self.found[number] = (untyped(item) if isinstance(item, list | tuple) else item,)
 

@@ -20,7 +20,7 @@ HeaderValue = str | bool | int | Decimal | float | datetime | date | Sequence["H
 _ITEMS = (str, bool, int, Decimal, float, date, list, tuple)
 _TYPES: dict[str, tuple[type, ...]] = {
     "": _ITEMS, "item()": _ITEMS, "xs:string": (str,),
-    "xs:boolean": (bool,), "xs:integer": (int,), "xs:decimal": (int, Decimal), "xs:double": (float,),
+    "xs:boolean": (bool,), "xs:integer": (int,), "xs:decimal": (int, Decimal), "xs:double": (int, Decimal, float),
 }  # fmt: skip
 Raw = Any  # a list of values, or a tuple with the item
 
@@ -72,6 +72,11 @@ class HeaderSlot:
             return not self.declared or self.declared.endswith(("?", "*"))
         types = _TYPES[self.declared.rstrip("?*+")]
         return isinstance(item, types) and (bool in types or not isinstance(item, bool))
+
+    @property
+    def promotes(self) -> bool:
+        """Whether any number becomes a double, as it is declared to be one."""
+        return self.declared.startswith("xs:double")
 
 
 def is_known_type(declared: str) -> bool:

@@ -164,6 +164,18 @@ async def test_every_item_is_a_variable_of_its_name_and_type(engine: QueryEngine
 
 
 @pytest.mark.req("X3")
+@pytest.mark.parametrize("more", ["", "declare variable $own := 1; "], ids=["as a function", "as a whole"])
+@pytest.mark.parametrize("declared", ["xs:double", "xs:float?", "xs:double*"])
+@pytest.mark.parametrize("value", [Decimal("0.5"), 0])
+async def test_numbers_are_promoted_to_the_declared_type(
+    engine: QueryEngine, more: str, declared: str, value: Decimal | int
+) -> None:
+    query = f"declare variable $d as {declared} external; {more}$d < 1 and $d instance of {declared}"
+    [verdict] = await engine.evaluate([query], ORDER, "application/xml", {"d": value})
+    assert (verdict.goes, verdict.error) == (True, "")
+
+
+@pytest.mark.req("X3")
 async def test_declared_variables_have_their_declared_type(engine: QueryEngine) -> None:
     query = "declare variable $region as xs:string external;\n$region eq 'R1' and $msg/r/a = 1"
     assert await verdict(engine, query, region="R1") == AS_IT_CAME

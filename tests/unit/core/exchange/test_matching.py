@@ -130,6 +130,10 @@ def test_as_many_nodes_are_found_as_xpath_finds(path: str) -> None:
         ("declare variable $h as xs:string external; not($h = 'x')", 5, False),
         ("declare variable $h as xs:decimal external; $h = 5", 5, True),
         ("declare variable $h as xs:integer external; $h = 1", True, False),
+        *((f"declare variable $h as xs:double external; {query}", value, met) for query, value, met in (
+            ("$h = 5", 5, True), ("$h < 1", Decimal("0.5"), True), ("$h = 0.5", 0.5, True), ("not($h = 5)", "5", False),
+            ("$h = 1", True, False), ("$h = 9007199254740992", 9007199254740993, True), ("$h > 0", 10**400, True),
+            ("exists($h)", None, False), ("$h = 1", [1], False))),
         ("declare variable $h as xs:boolean external; $h", True, True),
         ("$h = 9007199254740993", 9007199254740993, True), ("$h = 9007199254740993", 9007199254740992, False),
         *((query, moment, False) for moment in (date(2026, 11, 16), datetime(2026, 11, 16, 12, tzinfo=UTC)) for query in (

@@ -25,6 +25,8 @@ class Archived(Struct, gc=False, frozen=True):
     message: Message
     session: str = ""  # of a message that a network has accepted
     setting: bytes = b""  # how it was wrapped, where it came in a plain format
+    shown_sender: str = ""  # GCID, where receivers see another than the sender
+    forwarded: bool = False  # by an exchange or a model: a copy of a message that was posted to it
 
 
 class Unreadable(Struct, gc=False, frozen=True):

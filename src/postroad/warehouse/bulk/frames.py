@@ -16,7 +16,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.warehouse.bulk.archived import Archived, Place, Unreadable
 from postroad.warehouse.bulk.directory_text import DirectoryText, directory_from, text_of
 from postroad.warehouse.bulk.job import Batches
-from postroad.warehouse.bulk.lane import Lane, handled, schema_of
+from postroad.warehouse.bulk.lane import Lane, handled, prepared, schema_of
 from postroad.warehouse.bulk.reading import Unsaid, decoded
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ def over_wires(wires: DataFrame, lane: Lane, directory: Directory) -> DataFrame:
 
 def _work(text: Broadcast[DirectoryText], lane: Lane) -> Callable[[Batches], Batches]:
     def work_on(batches: Batches) -> Batches:
-        work = lane.prepare(directory_from(text.value))
-        for batch in batches:
-            yield from handled(_items(batch), lane, work)
+        with prepared(lane, directory_from(text.value)) as work:
+            for batch in batches:
+                yield from handled(_items(batch), lane, work)
 
     return work_on
 

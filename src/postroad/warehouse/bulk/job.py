@@ -16,7 +16,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.warehouse.bulk.archive import Piece
 from postroad.warehouse.bulk.archived import Archived, Unreadable
 from postroad.warehouse.bulk.directory_text import DirectoryText, directory_from, text_of
-from postroad.warehouse.bulk.lane import Lane, handled, schema_of
+from postroad.warehouse.bulk.lane import Lane, handled, prepared, schema_of
 from postroad.warehouse.bulk.reading import Unsaid, read
 
 if TYPE_CHECKING:
@@ -93,4 +93,5 @@ def lane_work(spark: SparkSession, run: LaneRun) -> Callable[[Iterator[Piece]], 
 def lane_rows(pieces: Iterable[Piece], lane: Lane, directory: Directory, unsaid: Unsaid) -> Batches:
     """The same without Spark: what one process makes of these pieces."""
     items: Iterator[Archived | Unreadable] = (item for piece in pieces for item in read(piece, unsaid))
-    return handled(items, lane, lane.prepare(directory))
+    with prepared(lane, directory) as work:
+        yield from handled(items, lane, work)

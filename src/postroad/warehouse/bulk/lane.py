@@ -8,7 +8,8 @@ message, mistakes of our own included, becomes a row with a code, so that one me
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -17,6 +18,7 @@ from postroad.errors import Refused
 from postroad.warehouse.bulk.archived import Archived, Unreadable
 
 BATCH_ROWS = 4_096
+BATCH_BYTES = 16 << 20  # of what rows carry along
 
 COLUMNS = (
     pa.field("file", pa.string(), nullable=False),
@@ -31,6 +33,7 @@ COLUMNS = (
     pa.field("code", pa.string(), nullable=False),  # empty: it was handled
     pa.field("detail", pa.string(), nullable=False),
 )
+OWN = len(COLUMNS)  # from here on they are the lane's
 
 
 class Done(NamedTuple):
@@ -42,6 +45,13 @@ class Done(NamedTuple):
 
 
 Work = Callable[[Archived], Sequence[Done]]
+
+
+@runtime_checkable
+class Ending(Protocol):
+    """Work that has started something, and must be told when there is no more of it."""
+
+    def end(self) -> None: ...
 
 
 class Lane(Protocol):
@@ -58,6 +68,17 @@ class Lane(Protocol):
         ...
 
 
+@contextmanager
+def prepared(lane: Lane, directory: Directory) -> Iterator[Work]:
+    work = lane.prepare(directory)
+    started: object = work
+    try:
+        yield work
+    finally:
+        if isinstance(started, Ending):
+            started.end()
+
+
 def schema_of(lane: Lane) -> pa.Schema:
     return pa.schema([*COLUMNS, *lane.columns])
 
@@ -67,11 +88,14 @@ def handled(items: Iterable[Archived | Unreadable], lane: Lane, work: Work) -> I
     schema = schema_of(lane)
     nothing = (None,) * len(lane.columns)
     rows: list[tuple[Any, ...]] = []
+    carried = 0
     for item in items:
-        rows += _rows(item, work, nothing)
-        if len(rows) >= BATCH_ROWS:
+        more = _rows(item, work, nothing)
+        rows += more
+        carried += sum(len(value) for row in more for value in row[OWN:] if type(value) is bytes)
+        if len(rows) >= BATCH_ROWS or carried >= BATCH_BYTES:
             yield _batch(rows, schema)
-            rows = []
+            rows, carried = [], 0
     if rows:
         yield _batch(rows, schema)
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 PARQUET, NDJSON, WRITING = "parquet", "ndjson", "_writing"
 GROUP_ROWS = 65_536  # that readers take at a time
+GROUP_BYTES = 64 << 20  # in memory, before they are written
 REPORTED = pa.schema([pa.field("file", pa.string()), pa.field("code", pa.string()), pa.field("rows", pa.int64())])
 
 
@@ -82,7 +83,7 @@ def _groups(batches: Batches, schema: pa.Schema) -> Iterator[pa.Table]:
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
-        if sum(one.num_rows for one in waiting) >= GROUP_ROWS:
+        if sum(one.num_rows for one in waiting) >= GROUP_ROWS or sum(one.nbytes for one in waiting) >= GROUP_BYTES:
             yield pa.Table.from_batches(waiting, schema)
             waiting = []
     if waiting:

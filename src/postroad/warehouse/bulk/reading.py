@@ -144,7 +144,8 @@ def _made_again(logged: Logged, place: Place) -> Archived | Unreadable:
     except Exception as mistake:  # an entry of an unknown shape costs itself alone
         return Unreadable(place, "internal", f"{type(mistake).__name__}: {mistake}"[:500], posted.size)
     place_and_time = (place, posted.sender, posted.at_us, posted.form, posted.size)
-    return Archived(*place_and_time, message, posted.session, logged.setting)
+    forwarded = posted.forwarded is not None
+    return Archived(*place_and_time, message, posted.session, logged.setting, posted.shown_sender, forwarded)
 
 
 _READERS: dict[Form, Callable[[Piece, Unsaid], Items]] = {

@@ -1,0 +1,130 @@
+"""An exchange with bindings of every sort, and messages for it: what it makes of them stands in a journal afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from postroad.bootstrap.running import RunningNetwork, open_network
+from postroad.bootstrap.settings import Settings
+from postroad.core.exchange.bound import Tally
+from postroad.core.model.asset import Asset, AssetKind, Hosting
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import AuthenticationLevel, Organization, Service, Visibility
+from postroad.core.model.exchange import Binding
+from postroad.core.model.message import Message, MessageType, Part, Property, PropertyType, Recipient
+from postroad.core.model.polling import PollRequest, Settlement
+from postroad.flow.configure import saving
+from postroad.services.callables import Routing
+
+EXCHANGE, NEXT, PUBLISHER = "00000000000000e1", "00000000000000e2", "00000000000000a1"
+QUEUES = tuple(f"00000000000000b{number}" for number in range(1, 6))
+ROUTING = "broken=operator:truth"  # which takes one argument, so it always fails
+
+BINDINGS: dict[str, dict[str, Any]] = {
+    "everything": {"queue": QUEUES[0]},
+    "north": {"queue": QUEUES[1], "query": "$msg/order/region = 'north'"},
+    "large": {"queue": QUEUES[1], "query": "$msg/order/total > 1000"},
+    "by key": {"queue": QUEUES[2], "routing_key": "orders.large"},
+    "heavy": {
+        "queue": QUEUES[2],
+        "query": "declare variable $weight external; $weight > 5",
+        "routing_key": "orders.large",
+    },
+    "json": {"queue": QUEUES[3], "query": "$msg?total > 1000"},
+    "wrapped": {"queue": QUEUES[3], "query": "if ($msg/order) then <wrap>{$msg/order/total}</wrap> else ()"},
+    "counted": {"queue": QUEUES[4], "query": "count($msg//line) mod 2 = 1"},
+    "fails": {"queue": QUEUES[4], "query": "xs:date(string($msg/order/region)) gt current-date()"},
+    "scripted": {
+        "queue": QUEUES[4],
+        "script": "def route(message):\n    return message.headers.get('rush', False)\n",
+    },
+    "named": {"queue": QUEUES[0], "routing": "South only"},
+    "broken": {"queue": QUEUES[2], "routing": "broken", "routing_key": "orders.broken"},
+    "off": {"queue": QUEUES[0], "query": "<off/>", "enabled": False},
+    "chained": {"queue": NEXT, "query": "$msg/order/region = 'south'"},
+}
+
+
+def bindings() -> list[Binding]:
+    named = [Binding(exchange=EXCHANGE, name=name, **how) for name, how in BINDINGS.items()]
+    return [*named, Binding(exchange=NEXT, name="last", queue=QUEUES[3], query="$msg/order and $sender = 'MyBiz/Desk'")]
+
+
+def orders(count: int) -> list[Message]:
+    """One of each sort in turn: XML of several shapes, JSON, what is neither, and nothing at all."""
+    return [order(number) for number in range(count)]
+
+
+def order(number: int) -> Message:
+    region = ("north", "south", "2999-01-01")[number % 3]
+    lines = "<line/>" * (number % 4)
+    contents = (
+        ("application/xml", f"<order><region>{region}</region><total>{number * 100}</total>{lines}</order>".encode()),
+        ("application/json", b'{"total": %d}' % (number * 150)),
+        ("application/xml", b"<order><region>north"),
+        ("text/plain", b"nothing that a query could look into"),
+    )
+    kind, data = contents[number % 5 if number % 5 < 4 else 0]
+    parts = () if number % 11 == 10 else (Part(id="1", content_type=kind, data=data),)
+    return Message(
+        to=(Recipient("Acme/Orders"),),
+        type=MessageType.REQUEST,
+        topic=("orders.large", "orders.broken", "", "offers")[number % 4],
+        handle=f"h{number}",
+        parts=parts,
+        properties=(
+            Property("weight", str(number % 9), PropertyType.NUMBER),
+            Property("rush", "true" if number % 7 == 0 else "false", PropertyType.BOOLEAN),
+        ),
+    )
+
+
+def services() -> list[Service]:
+    own = {"organization": "Acme", "visibility": Visibility.PUBLIC, "hosted": Hosting.EXCHANGE}
+    found = [
+        Service(gcid=EXCHANGE, name="Orders", **own),  # type: ignore[arg-type]
+        Service(gcid=NEXT, name="Next", **own),  # type: ignore[arg-type]
+        Service(gcid=PUBLISHER, organization="MyBiz", name="Desk"),
+    ]
+    return found + [Service(gcid=gcid, organization="Queues", name=gcid[-2:]) for gcid in QUEUES]
+
+
+def objects() -> list[Any]:
+    asset = Asset(service=EXCHANGE, kind=AssetKind.QUERY, name="south only", content="$msg/order/region = 'south'")
+    houses = [Organization(name=name) for name in ("Acme", "MyBiz", "Queues")]
+    return [*houses, *services(), asset, *bindings()]
+
+
+async def play(data: Path, messages: list[Message]) -> dict[str, Tally]:
+    """Have the server's own exchange forward all messages; returns what each of its bindings has come to."""
+    settings = Settings(data=data, routings=(ROUTING,), segment_bytes=1 << 20, least_free_bytes=0)
+    async with open_network(settings) as running:
+        await running.network.configuration.change("test", [saving(one) for one in objects()])
+        await _publish(running, messages)
+        last = replace(order(0), to=(Recipient("Acme/Next"),), handle="last")  # behind all that was forwarded there
+        await _publish(running, [last])
+        exchange = await running.network.exchanges.opened(EXCHANGE)
+        return {one.name: exchange.tally(one) for one in bindings() if one.exchange == EXCHANGE}
+
+
+async def _publish(running: RunningNetwork, messages: list[Message]) -> None:
+    """Post them, and wait until each is answered: then everything that it became is written down."""
+    network = running.network
+    caller = Caller(service=network.directory.services[PUBLISHER], level=AuthenticationLevel.KEY)
+    for message in messages:
+        await network.post(caller, message)
+    answered = 0
+    while answered < len(messages):
+        found = await network.poll(caller, PollRequest(max=100, wait_s=60))
+        assert found, "the exchange does not answer"
+        await network.settle(caller, Settlement(tokens=tuple([one.token for one in found])))
+        answered += len(found)
+
+
+def routings() -> dict[str, Routing]:
+    from operator import truth
+
+    return {"broken": truth}  # type: ignore[dict-item]

@@ -1,0 +1,107 @@
+"""The same messages through the server's exchange and through the lane that matches, on Spark: the same answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from postroad.adapters.journal.segments import SegmentReader
+from postroad.core.exchange.bound import Tally
+from postroad.core.model.journal import MessagePosted, decode
+from postroad.flow.posting import parts_of
+from postroad.warehouse.bulk.archive import pieces_of
+from postroad.warehouse.bulk.configuration import directories_in
+from postroad.warehouse.bulk.job import LaneRun, result_of
+from postroad.warehouse.bulk.matching import FAILED, MatchLane
+from tests.warehouse.bulk.exchange_traffic import BINDINGS, EXCHANGE, NEXT, orders, play, routings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.req("P5", "X1")
+
+MESSAGES = 60
+
+
+class Forwarded(NamedTuple):
+    session: str
+    queue: str
+    content: bytes
+
+
+class Played(NamedTuple):
+    journal: str
+    tallies: dict[str, Tally]
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    data = tmp_path_factory.mktemp("matching") / "data"
+    tallies = asyncio.run(play(data, orders(MESSAGES)))
+    return Played(str(data / "journal"), tallies)
+
+
+def written_down(journal: str, exchange: str) -> list[Forwarded]:
+    """What the exchange has forwarded, by its journal."""
+    reader = SegmentReader(Path(journal))
+    found = []
+    for record in reader.read_sync(0, 1 << 30).records:
+        entry = decode(record.facts)
+        if isinstance(entry, MessagePosted) and entry.sender == exchange and entry.forwarded is not None:
+            body = reader.body_sync(record.body) if record.body is not None else b""
+            parts = parts_of(entry.parts, body or b"")
+            content = parts[0].data if parts else b""
+            found += [Forwarded(entry.forwarded.session, copy.hops[-1].service, content) for copy in entry.copies]
+    reader.close()
+    return found
+
+
+def matched(spark: SparkSession, journal: str, exchange: str) -> list[dict[str, Any]]:
+    lane = MatchLane(exchange=exchange, sent_to_it=True, routings=routings())
+    run = LaneRun(lane=lane, pieces=pieces_of(journal), directory=directories_in(journal).latest())
+    return [row.asDict() for row in result_of(spark, run).collect()]
+
+
+def contents(journal: str) -> dict[str, bytes]:
+    """The first document of each message, by its session."""
+    reader = SegmentReader(Path(journal))
+    found = {}
+    for record in reader.read_sync(0, 1 << 30).records:
+        entry = decode(record.facts)
+        if isinstance(entry, MessagePosted):
+            parts = parts_of(entry.parts, reader.body_sync(record.body) or b"") if record.body is not None else ()
+            found[entry.session] = parts[0].data if parts else b""
+    reader.close()
+    return found
+
+
+def as_forwarded(rows: list[dict[str, Any]], journal: str) -> list[Forwarded]:
+    """What would go out: as it came a message goes to a queue once, whatever has chosen it; what a binding made, for itself."""
+    known = contents(journal)
+    came = {Forwarded(row["session"], row["queue"], known[row["session"]]) for row in rows if row["content"] is None}
+    return [*came, *(Forwarded(row["session"], row["queue"], bytes(row["content"])) for row in rows if row["content"])]
+
+
+def test_an_archive_is_matched_as_the_server_matched_it(spark: SparkSession, played: Played) -> None:
+    rows = matched(spark, played.journal, EXCHANGE)
+    yes = [row for row in rows if not row["code"]]
+    assert Counter(as_forwarded(yes, played.journal)) == Counter(written_down(played.journal, EXCHANGE))
+    failed = Counter(row["binding"] for row in rows if row["code"])
+    assert failed == {name: tally.errors for name, tally in played.tallies.items() if tally.errors}
+    assert Counter(row["binding"] for row in yes) == {
+        name: tally.matched for name, tally in played.tallies.items() if tally.matched
+    }
+    assert {row["binding"] for row in rows} == set(BINDINGS) - {"off"}  # each sort has been put to the test
+    told = {(row["binding"], row["detail"]) for row in rows if row["code"]}
+    assert {(name, tally.last_error) for name, tally in played.tallies.items() if tally.errors} <= told
+    assert {row["code"] for row in rows} == {"", FAILED}
+
+
+def test_what_was_forwarded_to_it_counts_for_the_next_exchange(spark: SparkSession, played: Played) -> None:
+    rows = matched(spark, played.journal, NEXT)
+    assert rows
+    assert Counter(as_forwarded(rows, played.journal)) == Counter(written_down(played.journal, NEXT))

@@ -96,6 +96,8 @@ async def test_a_missing_file_is_said_plainly(tmp_path: Path) -> None:
         ("dead_letters_of", ("s", 9, 10), "dead_letter_sender"),
         ("dead_letter", (9,), "PRIMARY KEY"),
         ("message_rounds", (9,), "round_message"),
+        ("waiting_at", ("s", 9, 10), "delivery_waiting"),
+        ("released_to", ("s",), "released_recipient"),
     ],
 )
 def test_a_question_is_answered_through_its_index(
@@ -115,7 +117,7 @@ def test_a_question_is_answered_through_its_index(
     "name",
     [
         *("transaction_deliveries", "transaction_trail", "transaction_journeys"),
-        *("tried_at", "delivery", "seen", "next_due", "related"),
+        *("tried_at", "delivery", "seen", "next_due", "related", "held_back"),
     ],
 )
 def test_no_question_about_one_thing_scans_a_table(name: str, tmp_path: Path) -> None:
@@ -126,6 +128,12 @@ def test_no_question_about_one_thing_scans_a_table(name: str, tmp_path: Path) ->
 def test_what_is_due_next_is_the_first_entry_of_two_indexes(tmp_path: Path) -> None:
     steps = [step for step in plan_of("next_due", tmp_path) if step.startswith("SEARCH")]
     assert [step.split("COVERING INDEX ")[1].split()[0] for step in steps] == ["journey_due", "delivery_due"]
+
+
+def test_what_is_held_back_is_counted_in_the_index_of_what_waits(tmp_path: Path) -> None:
+    plan = plan_of("held_back", tmp_path)
+    assert any("delivery USING COVERING INDEX delivery_waiting" in step for step in plan), plan
+    assert not any("TEMP B-TREE" in step for step in plan), plan
 
 
 def test_related_records_are_looked_up_by_their_whole_key(tmp_path: Path) -> None:

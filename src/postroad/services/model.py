@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from postroad.core.hierarchy.index import ModelIndex
 from postroad.core.hierarchy.nouns import Attachment
+from postroad.core.model.directory import Service
 from postroad.core.model.message import Delivered, Property, PropertyType
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.forward import Forward, Onward
 from postroad.services.arguments import Arguments
@@ -28,7 +30,7 @@ class ModelService:
             raise Refused(
                 "configuration.conflict", f"{tools.service.address} has no nodes yet; its owner imports a tree"
             )
-        source = _source(message, index, tools)
+        source = source_of(message, index, tools.service, tools.directory)
         consumers = index.publish(source.id, message.topic)
         return Returned(forwards=tuple([Forward(one.service, one.id) for one in consumers]))
 
@@ -37,14 +39,14 @@ class ModelService:
         return Returned(parts=(), properties=(Property(COPIES, str(onward.copies), PropertyType.NUMBER),))
 
 
-def _source(message: Delivered, index: ModelIndex, tools: Tools) -> Attachment:
+def source_of(message: Delivered, index: ModelIndex, model: Service, directory: Directory) -> Attachment:
     """As what, and so from where, the message is published."""
-    sources = index.sources(message.sender_gcid, message.topic) or _sent_on(message, index, tools)
+    sources = index.sources(message.sender_gcid, message.topic) or _sent_on(message, index, directory)
     node = _named_node(message)
     if node:
         sources = [one for one in sources if (one.node or BESIDE) == node]
     if not sources:
-        raise _no_producer(message, node, tools)
+        raise _no_producer(message, node, model)
     nodes = list(dict.fromkeys(one.node or BESIDE for one in sources))
     if len(nodes) > 1:
         raise Refused(
@@ -55,9 +57,9 @@ def _source(message: Delivered, index: ModelIndex, tools: Tools) -> Attachment:
     return sources[0]
 
 
-def _sent_on(message: Delivered, index: ModelIndex, tools: Tools) -> list[Attachment]:
+def _sent_on(message: Delivered, index: ModelIndex, directory: Directory) -> list[Attachment]:
     """What it is published as when whoever has brought the model in stands for the writer."""
-    invoker = tools.directory.service(message.invoker)
+    invoker = directory.service(message.invoker)
     return index.sources(invoker.gcid, message.topic) if invoker is not None else []
 
 
@@ -66,11 +68,11 @@ def _named_node(message: Delivered) -> str:
     return given or next((one.value for one in message.properties if one.name == NODE), "")
 
 
-def _no_producer(message: Delivered, node: str, tools: Tools) -> Refused:
+def _no_producer(message: Delivered, node: str, model: Service) -> Refused:
     where = f" at node {node[:80]!r}" if node else ""
     what = f"topic {message.topic[:80]!r}" if message.topic else "messages without a topic"
     return Refused(
         "permission.denied",
-        f"{message.sender} is no producer of {what}{where} in {tools.service.address}; "
+        f"{message.sender} is no producer of {what}{where} in {model.address}; "
         "attach it as one, or post with another topic",
     )

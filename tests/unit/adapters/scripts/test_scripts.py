@@ -196,6 +196,8 @@ async def test_json_is_values(engine: QueryEngine, expression: str, value: str) 
         ("é".encode("latin-1"), "text/csv; charset=ISO-8859-1", '["é"]'),
         ("\ufeffé".encode(), "text/plain", '["é"]'),
         (b"", "text/plain", '[""]'),
+        ("<é".encode("latin-1"), "text/plain; charset=iso-8859-1", '["<é"]'),
+        ("<a>é</a>".encode("latin-1"), "text/xml; charset=iso-8859-1", '["<a>é</a>"]'),
         (b"\xff\x00", "application/octet-stream", "[null]"),
         (b"a", "text/plain; charset=x-unknown", "[null]"),
     ],

@@ -14,6 +14,7 @@ from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.adapters.scripts.scripts import StarlarkScripts
 from postroad.adapters.scripts.workers import script_workers
+from postroad.adapters.validation.workers import ValidationWorkers
 from postroad.bootstrap.routings import load_routings
 from postroad.bootstrap.settings import Settings
 from postroad.core.exchange.bound import Language
@@ -35,19 +36,22 @@ def host_services(settings: Settings, network: Network, stack: AsyncExitStack) -
     """Have the hosted services attended to until the stack is closed; returns those who do their heavy work."""
     callables = Callables(load_routings(settings.routings))
     network.exchanges.install(callables.names)
-    workers = SaxonWorkers(processes=max(1, min(WORKERS_MOST, (os.cpu_count() or 1) // 2)))
+    processes = max(1, min(WORKERS_MOST, (os.cpu_count() or 1) // 2))
+    workers = SaxonWorkers(processes=processes)
     stack.push_async_callback(workers.close)
     warming = Warming(workers)
     stack.push_async_callback(warming.end)
     network.configuration.on_change(warming.follow)
     scripting = script_workers()
     stack.push_async_callback(scripting.close)
+    validation = ValidationWorkers(processes=processes)
+    stack.push_async_callback(validation.close)
     judges: dict[Language, QueryEngine] = {
         Language.QUERY: SaxonQueries(workers),
         Language.SCRIPT: StarlarkScripts(scripting),
         Language.CALLABLE: callables,
     }
-    engines = Engines(transformer=workers, judges=judges)
+    engines = Engines(transformer=workers, judges=judges, validator=validation)
     hosted = HostedServices(network, engines)
     stack.push_async_callback(hosted.close)
     hosted.start()

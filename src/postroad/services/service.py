@@ -20,8 +20,8 @@ from postroad.core.model.message import Cookie, Delivered, Part, Property, Statu
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.forward import Forward, Onward
-from postroad.ports import QueryEngine
-from postroad.services.engine import Transformer
+from postroad.ports import QueryEngine, Validator
+from postroad.services.engine import VALIDATES_NOTHING, Transformer
 from postroad.services.references import References
 
 
@@ -70,6 +70,7 @@ class Tools:
     models: OpensModels
     judges: Mapping[Language, QueryEngine]
     now_us: Callable[[], int]
+    validator: Validator = VALIDATES_NOTHING
 
     def asset(self, kind: AssetKind, name: str) -> Asset:
         """The service's asset of that name; where it has only one of the kind, the name may be left out."""

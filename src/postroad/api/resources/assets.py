@@ -38,7 +38,7 @@ MEDIA_TYPES = {
     AssetKind.DTD: "application/xml-dtd",
     AssetKind.JSONSCHEMA: "application/schema+json",
 }
-FILE: dict[str, Any] = {kind: {"schema": {} if kind == JSON else {"type": "string"}} for kind in ASSET_TYPES}
+FILE: dict[str, Any] = {kind: {"schema": {} if kind.endswith("json") else {"type": "string"}} for kind in ASSET_TYPES}
 IfNoneMatch = Annotated[
     str | None, Header(alias="If-None-Match", max_length=200, description="* saves only what is not there yet")
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from postroad.bootstrap.running import RunningNetwork, open_network
@@ -14,8 +15,10 @@ from postroad.core.model.asset import Asset, AssetKind, Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Organization, Service, Visibility
 from postroad.core.model.exchange import Binding
+from postroad.core.model.journal import ObjectChange
 from postroad.core.model.message import Message, MessageType, Part, Property, PropertyType, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
+from postroad.core.model.snapshot import Directory
 from postroad.flow.configure import saving
 from postroad.services.callables import Routing
 
@@ -93,9 +96,14 @@ def services() -> list[Service]:
 
 
 def objects() -> list[Any]:
+    return [*unbound(), *bindings()]
+
+
+def unbound() -> list[Any]:
+    """All that there is before anything is bound."""
     asset = Asset(service=EXCHANGE, kind=AssetKind.QUERY, name="south only", content="$msg/order/region = 'south'")
     houses = [Organization(name=name) for name in ("Acme", "MyBiz", "Queues")]
-    return [*houses, *services(), asset, *bindings()]
+    return [*houses, *services(), asset]
 
 
 async def play(data: Path, messages: list[Message]) -> dict[str, Tally]:
@@ -128,3 +136,11 @@ def routings() -> dict[str, Routing]:
     from operator import truth
 
     return {"broken": truth}  # type: ignore[dict-item]
+
+
+def directory_of(items: list[Any]) -> Directory:
+    """The directory that has these objects, as a journal would bring it about."""
+    changes = [
+        ObjectChange(change.kind, change.key, 1, msgspec.to_builtins(change.value)) for change in map(saving, items)
+    ]
+    return Directory().changed(changes, 1)

@@ -15,6 +15,7 @@ import httpx2
 
 from postroad.client import configuration, contents, plain, requests, responses, routing, trusting
 from postroad.client.access import Access
+from postroad.client.bindings import Bindings
 from postroad.client.chunk_posting import Answer
 from postroad.client.compose import Fields, message
 from postroad.client.consuming import answer_to, consume
@@ -260,6 +261,13 @@ class Client:
     def try_out(self, **wish: Any) -> Any:
         """What a rule, condition or stylesheet would do with a message; nothing is stored or sent."""
         return self._run(self._talks.value(routing.trial(wish)))
+
+    # ---- exchanges
+
+    @property
+    def bindings(self) -> Bindings:
+        """What is bound to exchanges: bind, look, try, unbind."""
+        return Bindings(self._talks, self._run)
 
     # ---- what failed
 

@@ -16,6 +16,7 @@ import httpx2
 
 from postroad.client import configuration, contents, plain, requests, responses, routing, trusting
 from postroad.client.access import Access
+from postroad.client.bindings import AsyncBindings
 from postroad.client.blocking import NOTHING, TIMEOUT_S, tokens_of
 from postroad.client.chunk_posting import Answer
 from postroad.client.compose import Fields, message
@@ -233,6 +234,13 @@ class AsyncClient:
     async def try_out(self, **wish: Any) -> Any:
         """What a rule, condition or stylesheet would do with a message; nothing is stored or sent."""
         return await self._run(self._talks.value(routing.trial(wish)))
+
+    # ---- exchanges
+
+    @property
+    def bindings(self) -> AsyncBindings:
+        """What is bound to exchanges: bind, look, try, unbind."""
+        return AsyncBindings(self._talks, self._run)
 
     # ---- what failed
 

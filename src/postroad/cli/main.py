@@ -26,6 +26,12 @@ ENTRIES = {
     "services": Entry(COMMANDS + "services", "Look at services."),
     "rules": Entry(COMMANDS + "rules", "Look after the rules of services."),
     "assets": Entry(COMMANDS + "assets", "Look after stylesheets, tables, lists, maps and schemas."),
+    "bind": Entry(
+        COMMANDS + "bindings",
+        "Bind a queue to an exchange: what a query, a routing key or both say yes to goes there.",
+    ),
+    "unbind": Entry(COMMANDS + "bindings", "Remove a binding of an exchange."),
+    "bindings": Entry(COMMANDS + "bindings", "Look at what is bound to exchanges."),
     "provision": Entry(COMMANDS + "provision", "Connect services with those of providers."),
     "cookies": Entry(COMMANDS + "cookies", "Look after what services are told of their senders."),
     "try": Entry(COMMANDS + "trying", "Try a rule, a condition or a stylesheet before it is switched on."),

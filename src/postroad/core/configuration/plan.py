@@ -279,7 +279,9 @@ def _differences(before: Any | None, after: Any) -> tuple[FieldChange, ...]:
 
 IDENTITY = frozenset({"gcid", "id", "createdAtUs", "startsAtUs", "expiresAtUs", "service", "person", "organization"})
 USUAL_RULE = {"role": "any", "enabled": True, "description": ""}
-USUAL_BINDING = {"query": "", "script": "", "routing": "", "routingKey": "", "description": "", "enabled": True}
+USUAL_BINDING = {
+    "queue": "", "query": "", "script": "", "routing": "", "routingKey": "", "description": "", "enabled": True
+}  # fmt: skip
 UNITS = {"postsPerS": "postsPerSecond"}
 
 

@@ -60,4 +60,6 @@ write_faults = msgspec.msgpack.Encoder().encode
 def found(text: str, line: int = 0, path: str = "") -> FoundFault:
     """A fault, cut to what may be told of it."""
     told = " ".join(text.split())
-    return FoundFault(told if len(told) <= TEXT_CHARS else told[: TEXT_CHARS - 1] + "…", line, path[:TEXT_CHARS])
+    if len(told) > TEXT_CHARS:  # a long value stands somewhere in the middle; what is wrong with it, at either end
+        told = f"{told[: TEXT_CHARS // 2]}…{told[1 - TEXT_CHARS // 2 :]}"
+    return FoundFault(told, line, path[:TEXT_CHARS])

@@ -26,7 +26,7 @@ _PATTERNS = jsonschema_rs.RegexOptions()
 class JsonJudge:
     def __init__(self, name: str, texts: dict[str, str]) -> None:
         self._shelf = Shelf(AssetKind.JSONSCHEMA, texts)
-        self._schemas = {one: json.loads(text) for one, text in texts.items()}
+        self._schemas = {one: _schema(text) for one, text in texts.items()}
         schema = self._schemas[name]
         base = None if json_identity(schema) else f"{SCHEME}{name.encode().hex()}"
         try:
@@ -63,6 +63,13 @@ class JsonJudge:
         if not name:
             raise LookupError(f"{uri} is not in the catalogue")
         return self._schemas[name]
+
+
+def _schema(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as fault:
+        raise Refused("schema.invalid", f"this is not JSON, or nested too deep: {fault}") from None
 
 
 def _fault(error: jsonschema_rs.ValidationError) -> FoundFault:

@@ -91,6 +91,8 @@ class DtdJudge:
             carrier = etree.fromstring(f'<!DOCTYPE r SYSTEM "{SCHEME}{_key(name)}"><r/>'.encode(), parser)
         except etree.XMLSyntaxError as fault:
             raise Refused("schema.invalid", fault.msg or "", pointer=f"line {fault.lineno}") from None
+        except LookupError as missing:
+            raise Refused("schema.invalid", str(missing.args[0])) from None
         dtd: Any = carrier.getroottree().docinfo.externalDTD
         if dtd is None or next(iter(dtd.iterelements()), None) is None:
             raise Refused("schema.invalid", "the DTD declares no element")

@@ -138,9 +138,7 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     shown_sender: str = ""  # GCID that the receiver sees as sender: the service that redirected the request
     routing: str = ""  # static or dynamic, where the sender chose it for every service on the way
     came: Came | None = None  # how it came, where that was not in one of the network's own forms
-    forwarded: Forwarded | None = (
-        None  # by an exchange or a model, which is the sender; ``shown_sender`` is who wrote it
-    )
+    forwarded: Forwarded | None = None  # by its sender, an exchange or a model; ``shown_sender`` wrote it
 
 
 class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.refused"):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from postroad.core.codecs.lexical import NOT_XML
 from postroad.core.model.message import Delivered, Part, Property, PropertyType, Status
 from postroad.core.schemas.catalogue import Catalogue, catalogue_of, kinds_fit
 from postroad.core.schemas.schema import DocumentFault, Schema
@@ -93,7 +94,7 @@ def _properties(judged: list[Judged], invalid: list[Judged]) -> tuple[Property, 
         Property(VALID, "false" if invalid else "true", PropertyType.BOOLEAN),
         Property(CHECKED, str(len(judged)), PropertyType.NUMBER),
     )
-    told = "; ".join(map(str, invalid))[:FAULTS_CHARS]
+    told = NOT_XML.sub("\N{REPLACEMENT CHARACTER}", "; ".join(map(str, invalid)))[:FAULTS_CHARS]
     return (*properties, Property(FAULTS, told)) if told else properties
 
 

@@ -84,6 +84,7 @@ async def remove(administration: Administration, caller: Caller, named: str, see
             *directory.assets_of(service.gcid),
             *directory.trust_of(service.gcid),
             *administration.network.bindings.concerning(service.gcid),
+            *directory.attachments_to({service.gcid}),
         )
         return [removing(service, seen_version), *map(removing, owned), *address_claims(service, None)]
 

@@ -12,8 +12,10 @@ unusually, of which libxml2 complains, or whose counts prove nothing, is scanned
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
+from typing import Any
 from xml.parsers import expat
 
 from lxml import etree
@@ -231,12 +233,13 @@ _AT_REST: list[etree.XMLParser] = []  # one that is used again costs less; nobod
 
 
 def _parser() -> etree.XMLParser:
-    with suppress(IndexError):
+    try:
         return _AT_REST.pop()
-    return etree.XMLParser(
-        encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False,
-        attribute_defaults=False, huge_tree=False, remove_comments=True, remove_pis=True, collect_ids=False,
-    )  # fmt: skip
+    except IndexError:
+        return etree.XMLParser(
+            encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False,
+            attribute_defaults=False, huge_tree=False, remove_comments=True, remove_pis=True, collect_ids=False,
+        )  # fmt: skip
 
 
 def parse(body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Tree:
@@ -278,6 +281,11 @@ def _is_narrow(root: Tree, utf8: bytes, limits: WireLimits) -> bool:
 @lru_cache(maxsize=8)
 def _wider_than(attributes: int) -> etree.XPath:
     return etree.XPath(f"boolean(//@*[{attributes + 1}])")
+
+
+def finder(path: str) -> Callable[[Tree], Any]:
+    """Finds elements, or the values of attributes, at an XPath that is ours and starts from the element it is given."""
+    return etree.XPath(path, smart_strings=False)
 
 
 def serialize(root: Tree) -> bytes:

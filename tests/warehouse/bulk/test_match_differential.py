@@ -17,6 +17,7 @@ from postroad.warehouse.bulk.archive import pieces_of
 from postroad.warehouse.bulk.configuration import directories_in
 from postroad.warehouse.bulk.job import LaneRun, result_of
 from postroad.warehouse.bulk.matching import FAILED, MatchLane
+from postroad.warehouse.whatif.traffic import Question, Window, rows_of
 from tests.warehouse.bulk.exchange_traffic import BINDINGS, EXCHANGE, NEXT, orders, play, routings
 
 if TYPE_CHECKING:
@@ -45,19 +46,27 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     return Played(str(data / "journal"), tallies)
 
 
-def written_down(journal: str, exchange: str) -> list[Forwarded]:
-    """What the exchange has forwarded, by its journal."""
+def entries(journal: str) -> list[tuple[MessagePosted, bytes]]:
+    """Every post, with its first document."""
     reader = SegmentReader(Path(journal))
     found = []
     for record in reader.read_sync(0, 1 << 30).records:
         entry = decode(record.facts)
-        if isinstance(entry, MessagePosted) and entry.sender == exchange and entry.forwarded is not None:
-            body = reader.body_sync(record.body) if record.body is not None else b""
-            parts = parts_of(entry.parts, body or b"")
-            content = parts[0].data if parts else b""
-            found += [Forwarded(entry.forwarded.session, copy.hops[-1].service, content) for copy in entry.copies]
+        if isinstance(entry, MessagePosted):
+            parts = parts_of(entry.parts, reader.body_sync(record.body) or b"") if record.body is not None else ()
+            found.append((entry, parts[0].data if parts else b""))
     reader.close()
     return found
+
+
+def written_down(journal: str, exchange: str) -> list[Forwarded]:
+    """What the exchange has forwarded, by its journal."""
+    return [
+        Forwarded(entry.forwarded.session, copy.hops[-1].service, content)
+        for entry, content in entries(journal)
+        if entry.sender == exchange and entry.forwarded is not None
+        for copy in entry.copies
+    ]
 
 
 def matched(spark: SparkSession, journal: str, exchange: str) -> list[dict[str, Any]]:
@@ -66,22 +75,9 @@ def matched(spark: SparkSession, journal: str, exchange: str) -> list[dict[str, 
     return [row.asDict() for row in result_of(spark, run).collect()]
 
 
-def contents(journal: str) -> dict[str, bytes]:
-    """The first document of each message, by its session."""
-    reader = SegmentReader(Path(journal))
-    found = {}
-    for record in reader.read_sync(0, 1 << 30).records:
-        entry = decode(record.facts)
-        if isinstance(entry, MessagePosted):
-            parts = parts_of(entry.parts, reader.body_sync(record.body) or b"") if record.body is not None else ()
-            found[entry.session] = parts[0].data if parts else b""
-    reader.close()
-    return found
-
-
 def as_forwarded(rows: list[dict[str, Any]], journal: str) -> list[Forwarded]:
     """What would go out: as it came a message goes to a queue once, whatever has chosen it; what a binding made, for itself."""
-    known = contents(journal)
+    known = {entry.session: content for entry, content in entries(journal)}
     came = {Forwarded(row["session"], row["queue"], known[row["session"]]) for row in rows if row["content"] is None}
     return [*came, *(Forwarded(row["session"], row["queue"], bytes(row["content"])) for row in rows if row["content"])]
 
@@ -105,3 +101,38 @@ def test_what_was_forwarded_to_it_counts_for_the_next_exchange(spark: SparkSessi
     rows = matched(spark, played.journal, NEXT)
     assert rows
     assert Counter(as_forwarded(rows, played.journal)) == Counter(written_down(played.journal, NEXT))
+
+
+@pytest.mark.req("P6")
+@pytest.mark.parametrize("as_it_was", [False, True])
+def test_what_if_plays_exactly_what_the_server_has_sent_on(played: Played, as_it_was: bool) -> None:
+    history = directories_in(played.journal)
+    today = history.latest()
+    question = Question(
+        before=today, after=today, window=Window(), as_it_was=as_it_was, history=history, routings=routings()
+    )
+    rows = list(rows_of(pieces_of(played.journal), question))
+    assert {row["verdict"] for row in rows if row["record"] == "message"} == {"same"}
+    forwards = [row for row in rows if row["record"] == "forward"]
+    for side in ("before", "after"):
+        sent = Counter(
+            (row["session"], row["sender"], way["recipient"]["service"], row["size"])
+            for row in forwards
+            for way in row[side]
+        )
+        assert sent == Counter(sent_on(played.journal))
+
+
+def sent_on(journal: str) -> list[tuple[str, str, str, int]]:
+    """By the first session: who has sent a copy on to whom, and how large it was."""
+    posted = [entry for entry, _ in entries(journal)]
+    first = {entry.session: entry.session for entry in posted if entry.forwarded is None}
+    for entry in posted:  # in the order of the journal, so what an entry forwards is known
+        if entry.forwarded is not None:
+            first[entry.session] = first[entry.forwarded.session]
+    return [
+        (first[entry.session], entry.sender, copy.hops[-1].service, entry.size)
+        for entry in posted
+        if entry.forwarded is not None
+        for copy in entry.copies
+    ]

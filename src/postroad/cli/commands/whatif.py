@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from postroad.bootstrap.routings import load_routings
 from postroad.cli.command import command
+from postroad.cli.configuring import settings_from
 from postroad.cli.directory_files import document_in, journal_in
 from postroad.cli.job_bars import job_bar
 from postroad.cli.on_spark import Cluster, on_spark
@@ -46,8 +48,8 @@ def whatif(
     """Say what a change of configuration would have done to logged traffic.
 
     The files are taken as `postroad apply` would take them. Every message of the journal that was posted in the time named is
-    routed as it is and as it would be: the report has the messages that would take another way and why, the services that gain
-    or lose, and every party's bill before and after. Nothing is changed.
+    routed as it is and as it would be, and sent on by exchanges and models likewise: the report has the messages that would take
+    another way and why, the services that gain or lose, and every party's bill before and after. Nothing is changed.
     """
     from postroad.warehouse.bulk.archive import pieces_of
     from postroad.warehouse.bulk.output import require_new
@@ -56,7 +58,7 @@ def whatif(
     from postroad.warehouse.whatif.report import as_json
 
     journal = journal_in(data)
-    question = _question(journal, files, _us(begin), _us(end), baseline, prune=prune)
+    question = _question(journal, data, files, _us(begin), _us(end), baseline, prune=prune)
     if rows:
         require_new(rows)
     spark = cluster.session("postroad whatif")
@@ -72,18 +74,21 @@ def whatif(
 
 
 def _question(
-    journal: str, files: tuple[str, ...], from_us: int, to_us: int, baseline: str, *, prune: bool
+    journal: str, data: str, files: tuple[str, ...], from_us: int, to_us: int, baseline: str, *, prune: bool
 ) -> Question:
     from postroad.warehouse.bulk.configuration import changed_directory, directories_in
     from postroad.warehouse.whatif.traffic import Question, Window
 
     content = document_in(files)
-    today = directories_in(journal).latest()
+    history = directories_in(journal)
+    today = history.latest()
     return Question(
         before=today,
         after=changed_directory(content, today, prune=prune),
         window=Window(from_us=from_us, to_us=to_us),
         as_it_was=baseline == "then",
+        history=history,
+        routings=load_routings(settings_from(None, data, ()).routings),
     )
 
 

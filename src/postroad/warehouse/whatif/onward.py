@@ -1,0 +1,180 @@
+"""What exchanges and models would send on of a logged message, under one directory.
+
+Kept rules: bindings are asked, sources found and copies routed by the functions that do it on a delivery; a circle is cut where
+it closes. A message is decided only where everything that bindings would look at is still there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from postroad.core.admission.admit import Admitted
+from postroad.core.exchange.header_items import TypedItem, header_items
+from postroad.core.exchange.matching import Incoming
+from postroad.core.model.asset import Hosting
+from postroad.core.model.directory import Service
+from postroad.core.model.journal import Copy
+from postroad.core.model.message import Delivered, Message, MessageType, Part
+from postroad.core.model.snapshot import Directory
+from postroad.core.routing.explanation import ServiceTried
+from postroad.core.routing.forwarding import forwarded_copies
+from postroad.errors import Refused
+from postroad.flow.forward import FORM, Forward
+from postroad.services.callables import Routing
+from postroad.services.matching import content_of, incoming
+from postroad.services.model import source_of
+from postroad.warehouse.bulk.logged import Logged
+from postroad.warehouse.bulk.matching_judges import TaskJudges
+from postroad.warehouse.bulk.opened_exchanges import opened_exchange, opened_model
+from postroad.warehouse.bulk.routing import safest_caller
+from postroad.warehouse.whatif.arriving import Arrival, Path, arrivals, as_delivered
+
+Key = tuple[Path, str, str]  # the path, the receiver, and the binding that has made something of the message
+
+
+class Onward(Struct, frozen=True):
+    """One copy that an exchange or a model sends on."""
+
+    through: Path
+    receiver: str  # GCID
+    chosen_by: tuple[str, ...]  # names of bindings, or ids of attachments
+    copy: Copy
+    size: int
+    made: bytes | None = None  # what goes in the content's place; None: as it came
+    tried: tuple[ServiceTried, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Onwards:
+    """All that is sent on of one message."""
+
+    sent: dict[Key, Onward] = field(default_factory=dict)
+    refused: dict[Path, str] = field(
+        default_factory=dict
+    )  # where nothing can be done with it, and the code that says why
+    reached: set[Path] = field(default_factory=set)
+    looked_into_body: bool = False
+
+
+class Playing:
+    """Plays what exchanges and models do; the engines of one task stand behind it."""
+
+    def __init__(self, routings: Mapping[str, Routing]) -> None:
+        self._callables = frozenset(routings)
+        self._judges = TaskJudges(routings)
+
+    def close(self) -> None:
+        self._judges.end()
+
+    def onwards(self, logged: Logged, message: Message, copies: Sequence[Copy], directory: Directory) -> Onwards:
+        """What becomes of it at every exchange and model that these copies of it reach."""
+        found = Onwards()
+        first = as_delivered(logged, message, directory)
+        waiting = list(arrivals(copies, first, logged.posted.sender, (), logged.posted.form, directory))
+        while waiting:
+            arrival = waiting.pop()
+            found.reached.add(arrival.path)
+            try:
+                forwards = self._chosen(arrival, directory, found, is_whole=logged.is_whole)
+            except Refused as refusal:
+                found.refused[arrival.path] = refusal.code
+                continue
+            waiting += _sent_on(arrival, forwards, directory, found)
+        return found
+
+    def _chosen(self, arrival: Arrival, directory: Directory, found: Onwards, *, is_whole: bool) -> list[Forward]:
+        delivered, service = arrival.delivered, directory.services[arrival.path[-1]]
+        if service.hosted is Hosting.MODEL:
+            return _published(delivered, service, directory)
+        exchange = opened_exchange(service.gcid, directory, self._callables)
+        content, items = content_of(delivered.parts), _items(delivered)
+        if not is_whole:
+            selected = exchange.select(_without_body(items, found))
+            found.looked_into_body |= bool(selected.asked)
+            return [Forward(binding.queue, binding.name) for binding in selected.decided]
+        matches = self._judges.matches(exchange.select(incoming(content, items)), content, items)
+        return [Forward(one.binding.queue, one.binding.name, one.part) for one in matches if not one.error]
+
+
+def _published(delivered: Delivered, model: Service, directory: Directory) -> list[Forward]:
+    index = opened_model(model.gcid, directory)
+    if index is None:
+        raise Refused("configuration.conflict", f"{model.address} has no nodes")
+    source = source_of(delivered, index, model, directory)
+    return [Forward(one.service, one.id) for one in index.publish(source.id, delivered.topic)]
+
+
+def _items(delivered: Delivered) -> dict[str, TypedItem]:
+    return header_items(
+        delivered.properties,
+        topic=delivered.topic,
+        sender=delivered.sender,
+        type=delivered.type.value,
+        handle=delivered.handle,
+    )
+
+
+def _without_body(items: Mapping[str, TypedItem], found: Onwards) -> Incoming:
+    """A message of which only the header is left; that somebody would look further is remembered."""
+
+    def looked() -> None:
+        found.looked_into_body = True
+        raise Refused("body.dropped", "The body is no longer kept")
+
+    return Incoming(headers=items, content=b"", root=looked)  # type: ignore[arg-type]
+
+
+# ---- what is sent on -------------------------------------------------------------------------------------------------
+
+
+def _sent_on(arrival: Arrival, forwards: Sequence[Forward], directory: Directory, found: Onwards) -> Iterator[Arrival]:
+    """Note every copy, and say where it reaches another exchange or model."""
+    for made_by, group in _groups(arrival, forwards, directory).items():
+        delivered, form = _with_content(arrival, group[0][0])
+        receivers = [directory.services[one.receiver] for one, _ in group]
+        routed = forwarded_copies(
+            _admitted(arrival, delivered, directory), delivered.sender_gcid, receivers, directory, form
+        )
+        size = sum(len(part.data) for part in delivered.parts)
+        for (one, chosen_by), copy in zip(group, routed.copies, strict=True):
+            made = one.part.data if one.part is not None else None
+            onward = Onward(arrival.path, one.receiver, tuple(chosen_by), copy, size, made, routed.tried)
+            found.sent[arrival.path, one.receiver, made_by] = onward
+        yield from arrivals(routed.copies, delivered, arrival.path[-1], arrival.path, form, directory)
+
+
+def _groups(
+    arrival: Arrival, forwards: Iterable[Forward], directory: Directory
+) -> dict[str, list[tuple[Forward, list[str]]]]:
+    """By the binding that has made something of it; as it came a message goes to each receiver once, whatever has chosen it."""
+    groups: dict[str, dict[str, tuple[Forward, list[str]]]] = defaultdict(dict)
+    for one in forwards:
+        if one.receiver in arrival.path or one.receiver not in directory.services:
+            continue
+        made_by = one.chosen_by if one.part is not None else ""
+        groups[made_by].setdefault(one.receiver, (one, []))[1].append(one.chosen_by)
+    return {made_by: list(group.values()) for made_by, group in groups.items()}
+
+
+def _with_content(arrival: Arrival, forward: Forward) -> tuple[Delivered, str]:
+    if forward.part is None:
+        return arrival.delivered, arrival.form
+    parts: tuple[Part, ...] = (forward.part, *arrival.delivered.parts[1:])
+    return replace(arrival.delivered, parts=parts), FORM
+
+
+def _admitted(arrival: Arrival, delivered: Delivered, directory: Directory) -> Admitted:
+    service = directory.services[arrival.path[-1]]
+    message = Message(
+        type=MessageType.NOTIFICATION,
+        topic=delivered.topic,
+        handle=delivered.handle,
+        properties=delivered.properties,
+        parts=delivered.parts,
+    )
+    return Admitted(message, service, safest_caller(service), delivered.posted_at_us, delivered.expires_at_us)

@@ -140,7 +140,11 @@ def routings() -> dict[str, Routing]:
 
 def directory_of(items: list[Any]) -> Directory:
     """The directory that has these objects, as a journal would bring it about."""
-    changes = [
+    return Directory().changed(changes_of(items), 1)
+
+
+def changes_of(items: list[Any]) -> list[ObjectChange]:
+    """These objects, saved for the first time."""
+    return [
         ObjectChange(change.kind, change.key, 1, msgspec.to_builtins(change.value)) for change in map(saving, items)
     ]
-    return Directory().changed(changes, 1)

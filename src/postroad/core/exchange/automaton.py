@@ -45,7 +45,8 @@ class Place:
 
 class State:
     __slots__ = (
-        "attributes", "collects", "goes_on", "next", "only_attributes", "places", "tags", "texts", "values", "wild_attributes",
+        "attributes", "collects", "collects_rarely", "goes_on", "next", "only_attributes", "only_value", "places", "tags",
+        "texts", "values", "wild_attributes",
     )  # fmt: skip
 
     def __init__(self, places: frozenset[Place]) -> None:
@@ -59,6 +60,9 @@ class State:
         self.next: dict[object, State | None] = {}
         more = bool(self.wild_attributes or self.texts or self.values)
         self.collects = bool(self.attributes) or more
+        self.collects_rarely = bool(self.wild_attributes or self.texts)
+        alone = len(self.values) == 1 and not (self.attributes or self.collects_rarely or self.goes_on)
+        self.only_value = self.values[0] if alone else None
         self.only_attributes = bool(self.attributes) and not more and not self.goes_on
         self.tags = _few_tags(places)
 

@@ -118,13 +118,16 @@ def _visit(automaton: Automaton, state: State, elements: Iterable[Tree], found: 
         here = following[tag] if tag in following else automaton.step(state, tag)
         if here is None:
             continue
+        if here.only_value is not None:
+            found[here.only_value].append(_text(element) if len(element) else element.text or "")
+            continue
         for name, slot in here.attributes:
             value = element.get(name)
             if value is not None:
                 found[slot].append(value)
         for slot in here.values:
             found[slot].append(_value(element))
-        if here.texts or here.wild_attributes:
+        if here.collects_rarely:
             _collect_rarely(element, here, found)
         if here.goes_on and (children := len(element)):
             narrow = children > MANY_CHILDREN and here.tags

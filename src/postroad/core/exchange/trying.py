@@ -32,6 +32,7 @@ _COMPARE: dict[Test, Callable[[Any, Any], bool]] = {
     Test.NOT_LE: _not(operator.le), Test.NOT_GT: _not(operator.gt), Test.NOT_GE: _not(operator.ge),
     Test.CONTAINS: str.__contains__, Test.STARTS: str.startswith, Test.ENDS: str.endswith, Test.MATCHES: _matches,
 }  # fmt: skip
+_SEARCHED = {Test.CONTAINS: ("", ""), Test.STARTS: ("\0", ""), Test.ENDS: ("", "\0")}  # what stands around the constant
 _ORDERED = {Test.LT: "__lt__", Test.LE: "__le__", Test.GT: "__gt__", Test.GE: "__ge__"}
 
 
@@ -51,6 +52,8 @@ def maker_of(test: Test, *, typed_numbers: bool) -> Maker:
         make: Maker = _equal
     elif test in _ORDERED:
         make = _ordered_maker(test)
+    elif test in _SEARCHED:
+        make = _search_maker(test)
     else:
         make = _any_maker(_COMPARE[test])
     return _for_numbers(make) if typed_numbers else make
@@ -105,6 +108,20 @@ def _any_maker(compare: Callable[[Any, Any], bool]) -> Maker:
             return False
 
         return tried
+
+    return make
+
+
+def _search_maker(test: Test) -> Maker:
+    """One search through all values at once, between which stands what no document and no query can have: a NUL."""
+    begin, end = _SEARCHED[test]
+    one_by_one = _any_maker(_COMPARE[test])
+
+    def make(values: Sequence[Any]) -> Tried:
+        text = "\0".join(("", *values, "")) if len(values) > 1 else ""
+        if text.count("\0") != len(values) + 1:  # there is one, none, or JSON with a NUL in it
+            return one_by_one(values)
+        return lambda constant: f"{begin}{constant}{end}" in text
 
     return make
 

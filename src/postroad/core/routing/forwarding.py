@@ -48,7 +48,7 @@ def _subject(admitted: Admitted, written_by: str, directory: Directory, form: st
     writer = directory.services.get(written_by)
     if writer is None:
         return subject
-    return Subject(header=replace(subject.header, shown_sender=party_of(writer)), parts=admitted.message.parts)
+    return Subject(header=replace(subject.view.header, shown_sender=party_of(writer)), parts=admitted.message.parts)
 
 
 def _is_straight(receiver: Service, sender: Service, directory: Directory) -> bool:

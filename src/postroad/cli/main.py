@@ -25,7 +25,7 @@ ENTRIES = {
     "release": Entry(COMMANDS + "release", "Have everything pushed that is held back for a service."),
     "services": Entry(COMMANDS + "services", "Look at services."),
     "rules": Entry(COMMANDS + "rules", "Look after the rules of services."),
-    "assets": Entry(COMMANDS + "assets", "Look after stylesheets, tables, lists, maps and schemas."),
+    "assets": Entry(COMMANDS + "assets", "Look after stylesheets, tables, lists, maps, schemas and the like."),
     "bind": Entry(
         COMMANDS + "bindings",
         "Bind a queue to an exchange: what a query, a routing key or both say yes to goes there.",

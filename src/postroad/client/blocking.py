@@ -229,7 +229,7 @@ class Client:
         return self._run(routing.every(self._talks, routing.service_path(service, "assets"), kind=kind))
 
     def asset(self, service: str, kind: str, name: str) -> str:
-        """The content of an asset; ``kind`` is stylesheet, table, list, map or schema."""
+        """The content of an asset; ``kind`` is stylesheet, table, list, map, query, script, schema, dtd or jsonschema."""
         return self._run(routing.asset(self._talks, service, kind, name))
 
     def save_asset(

@@ -203,7 +203,7 @@ class AsyncClient:
         return await self._run(routing.every(self._talks, routing.service_path(service, "assets"), kind=kind))
 
     async def asset(self, service: str, kind: str, name: str) -> str:
-        """The content of an asset; ``kind`` is stylesheet, table, list, map or schema."""
+        """The content of an asset; ``kind`` is stylesheet, table, list, map, query, script, schema, dtd or jsonschema."""
         return await self._run(routing.asset(self._talks, service, kind, name))
 
     async def save_asset(

@@ -35,6 +35,7 @@ from postroad.client.exchange import (
     Talk,
 )
 from postroad.client.losing import lost
+from postroad.client.models import Models
 from postroad.client.plain import PlainMessage
 from postroad.client.received import Received
 from postroad.client.retrying import Retrying
@@ -268,6 +269,11 @@ class Client:
     def bindings(self) -> Bindings:
         """What is bound to exchanges: bind, look, try, unbind."""
         return Bindings(self._talks, self._run)
+
+    @property
+    def models(self) -> Models:
+        """Trees that messages are routed by: read, change and import them, attach services, ask who would receive."""
+        return Models(self._talks, self._run)
 
     # ---- what failed
 

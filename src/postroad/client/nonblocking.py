@@ -37,6 +37,7 @@ from postroad.client.exchange import (
     Talk,
 )
 from postroad.client.losing import lost
+from postroad.client.models import AsyncModels
 from postroad.client.plain import PlainMessage
 from postroad.client.received import Received
 from postroad.client.retrying import Retrying
@@ -241,6 +242,11 @@ class AsyncClient:
     def bindings(self) -> AsyncBindings:
         """What is bound to exchanges: bind, look, try, unbind."""
         return AsyncBindings(self._talks, self._run)
+
+    @property
+    def models(self) -> AsyncModels:
+        """Trees that messages are routed by: read, change and import them, attach services, ask who would receive."""
+        return AsyncModels(self._talks, self._run)
 
     # ---- what failed
 

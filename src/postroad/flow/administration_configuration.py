@@ -95,7 +95,7 @@ def _changes(carried_out: Plan, administration: Administration, directory: Direc
 def _forgotten(carried_out: Plan, bindings: BindingBook, directory: Directory) -> list[Change]:
     """Provisionings, cookies, bindings and attachments that go with a service; some are other organizations' own."""
     gone = [step.key for step in carried_out.steps if step.kind == "service" and step.value is None]
-    going = [item for gcid in gone for item in (*directory.trust_of(gcid), *bindings.concerning(gcid))]
+    going: list[Any] = [item for gcid in gone for item in (*directory.trust_of(gcid), *bindings.concerning(gcid))]
     going += directory.attachments_to(set(gone)) if gone else []
     planned = {(step.kind, step.key) for step in carried_out.steps}
     return [removing(item) for key, item in {object_key(item): item for item in going}.items() if key not in planned]

@@ -29,6 +29,7 @@ from postroad.flow.configure import Change
 OBJECTS_MOST = PLACES_A_CHANGE  # that change at once
 NODES_MOST = ATTACHMENTS_MOST = 2_000_000  # of one model
 GUEST_MOST = 1_000  # attachments of one service of another organization
+ATTACHED_BY = "A service is attached by itself, or by a person with the role developer in its organization"
 AT_ONCE = 5_000  # of what is removed when a whole model goes
 
 
@@ -48,16 +49,23 @@ async def looked_at(administration: Administration, caller: Caller, named: str) 
     """The model of that name, when the caller owns it, may attach something of theirs to it, or has."""
     directory = administration.directory
     service = visible_service(caller, directory, named)
+    is_own = _is_own(caller, service)
     if service.hosted is not Hosting.MODEL:
-        if not caller.operator and caller.organization.casefold() != service.organization.casefold():
-            raise not_found()
-        raise Refused("configuration.conflict", f"{service.address} is no model; give it `hosted: model` first")
-    if not caller.operator and not is_open_to_organization(service, caller.organization, directory):
-        index = await administration.network.models.opened(service.gcid)
-        if index is None or not any(index.attachments_of(guest) for guest in own_services(caller, directory)):
-            raise not_found()
+        raise _no_model(service) if is_own else not_found()
     index = await administration.network.models.opened(service.gcid)
+    if not is_own and not is_open_to_organization(service, caller.organization, directory):
+        guests = own_services(caller, directory)
+        if index is None or not any(index.attachments_of(guest) for guest in guests):
+            raise not_found()
     return Looked(service=service, index=index, all_of_it=_sees_all(caller, service))
+
+
+def _is_own(caller: Caller, model: Service) -> bool:
+    return caller.operator or caller.organization.casefold() == model.organization.casefold()
+
+
+def _no_model(service: Service) -> Refused:
+    return Refused("configuration.conflict", f"{service.address} is no model; give it `hosted: model` first")
 
 
 def attachments_seen(caller: Caller, looked: Looked, directory: Directory) -> list[Attachment]:
@@ -93,6 +101,7 @@ def _sees_all(caller: Caller, model: Service) -> bool:
 
 async def change(administration: Administration, caller: Caller, named: str, piece: Piece, reason: str) -> WorkedOut:
     """Carry a piece out; services in it are named by address or GCID. What is as wished already stays untouched."""
+    _check_roles(caller, administration.directory, named, piece)
     looked = await looked_at(administration, caller, named)
     if len(piece) > OBJECTS_MOST:
         raise _too_many()
@@ -129,8 +138,7 @@ def _pieces_of_all(index: ModelIndex) -> Iterator[Piece]:
 
 def _worked_out(caller: Caller, looked: Looked, piece: Piece, directory: Directory) -> WorkedOut:
     service, index = looked.service, looked.index
-    if piece.nodes or piece.strategies or piece.without_nodes:
-        service_for(caller, directory, service.gcid, Role.DEVELOPER)
+    _check_roles(caller, directory, service.gcid, piece)
     _check_seen(caller, looked, piece, directory)
     named = tuple(_by_gcid(caller, looked, one, directory) for one in piece.attachments)
     found = worked_out(index, replace(piece, attachments=named))
@@ -143,6 +151,19 @@ def _worked_out(caller: Caller, looked: Looked, piece: Piece, directory: Directo
             _check_own(caller, directory.services.get(one.service))
     _check_size(looked, found)
     return found
+
+
+def _check_roles(caller: Caller, directory: Directory, named: str, piece: Piece) -> None:
+    """Whoever has nothing to change here is told that first, and nothing of the model."""
+    model = visible_service(caller, directory, named)
+    if piece.nodes or piece.strategies or piece.without_nodes:
+        service_for(caller, directory, model.gcid, Role.DEVELOPER)
+    if caller.service is None and not caller.has_role(caller.organization, Role.DEVELOPER):
+        raise denied(ATTACHED_BY)
+    if caller.service is not None and model.hosted is not Hosting.MODEL and _is_own(caller, model):
+        raise denied(f"{model.address} is no model, so a service has nothing to change there")
+    for service in {one.service for one in piece.attachments} if caller.service is not None else ():
+        _check_own(caller, directory.service(service))
 
 
 def _check_seen(caller: Caller, looked: Looked, piece: Piece, directory: Directory) -> None:
@@ -193,7 +214,7 @@ def _check_may_attach(caller: Caller, looked: Looked, attachment: Attachment, di
 def _check_own(caller: Caller, attached: Service | None) -> None:
     is_itself = attached is not None and caller.service is not None and caller.service.gcid == attached.gcid
     if not is_itself and not caller.has_role(attached.organization if attached is not None else "", Role.DEVELOPER):
-        raise denied("A service is attached by itself, or by a person with the role developer in its organization")
+        raise denied(ATTACHED_BY)
 
 
 def _check_size(looked: Looked, found: WorkedOut) -> None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from starlette.convertors import Convertor, register_url_convertor
 
+FOLLOWING = "versions|suspension|credentials|rules|assets|cookies|inspection|bindings|release|model"
+
 
 class ServiceName(Convertor[str]):
-    regex = "[^/]+/(?!(?:versions|suspension|credentials|rules|assets|cookies|inspection|bindings|release)(?:/|$))[^/]+|[^/]+"
+    regex = rf"[^/]+/(?!(?:{FOLLOWING})(?:/|$))[^/]+|[^/]+"
 
     def convert(self, value: str) -> str:
         return value

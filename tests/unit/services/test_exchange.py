@@ -271,6 +271,31 @@ async def test_an_exchange_in_transit_lets_the_message_go_on_as_it_came(market: 
     assert (await market.got("open")).parts == (ORDER,)
 
 
+@pytest.mark.req("X8")
+async def test_what_nobody_could_look_into_is_told_and_kept(market: Market) -> None:
+    await market.bind("north", query="$msg/order/region = 'north'")
+    broken = replace_data(ORDER, b"<order><region>north")
+    await market.publish(broken, type=MessageType.REQUEST)
+    answer = await market.got("publisher")
+    assert answer.status is not None
+    assert answer.status.code == "wire.malformed"
+    await market.bind("large")  # which does not look
+    await market.publish(broken, handle="h2")
+    assert (await market.got("large")).handle == "h2"
+
+
+async def test_large_messages_are_matched_while_bindings_come_and_go(market: Market) -> None:
+    await market.bind("north", query="$msg/order/region = 'north'")
+    large = replace_data(ORDER, b"<order><region>north</region>" + b"<item>1</item>" * 40_000 + b"</order>")
+    for number in range(5):
+        await market.publish(large, handle=str(number))
+        await market.bind("large", f"b{number}", query=f"$msg/order/item = '{number + 1}'")
+    got = [(await market.got("north")).handle for _ in range(5)]
+    assert got == ["0", "1", "2", "3", "4"]
+    exchange = await market.network.exchanges.opened(market.gcid("exchange"))
+    assert len(exchange) == 6
+
+
 @pytest.mark.req("A2")
 async def test_the_trace_tells_each_party_what_is_theirs_to_know(market: Market) -> None:
     await market.bind("north")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
-from postroad.core.exchange.bound import BoundExchange, Language
+from postroad.core.exchange.bound import Language
 from postroad.core.model.asset import Asset, AssetKind, Hosting
 from postroad.core.model.directory import Organization, Service, Visibility
 from postroad.core.model.journal import CrossReferenceRecord, Key, ObjectChange
@@ -15,6 +15,7 @@ from postroad.core.model.message import Argument, Cookie, Delivered, MessageType
 from postroad.core.model.snapshot import Directory, object_key
 from postroad.core.schemas.schema import DocumentFault, Schema
 from postroad.errors import Refused
+from postroad.flow.open_exchange import OpenExchange
 from postroad.ports import ItemValue, Verdict
 from postroad.services.engine import Engines, Transformer
 from postroad.services.references import Cause, Related
@@ -135,8 +136,8 @@ class Strict:
 
 
 class NoExchanges:
-    async def opened(self, gcid: str) -> BoundExchange:
-        return BoundExchange()
+    async def opened(self, gcid: str) -> OpenExchange:
+        return OpenExchange()
 
 
 class NoModels:

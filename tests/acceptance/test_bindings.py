@@ -304,7 +304,7 @@ async def test_the_sdk_binds_blocking_or_not(market: Market) -> None:
         await client.bindings.unbind(EXCHANGE, made["name"])
 
 
-@pytest.mark.req("X9", "N13")
+@pytest.mark.req("N13")
 def test_bindings_outlast_the_server(market: Market) -> None:
     before = market.listed()
     market.network.end()

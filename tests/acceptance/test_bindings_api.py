@@ -153,7 +153,6 @@ async def test_only_what_one_may_see_is_tried(asked: Asked) -> None:
     assert (await asked.ask(DEVELOPER, "POST", f"{BINDINGS}/try", {})).status_code == 422
 
 
-@pytest.mark.req("X5")
 @pytest.mark.parametrize("limit", ["EXCHANGE_MOST", "QUEUE_MOST", "ALWAYS_MOST"])
 async def test_there_are_not_too_many(asked: Asked, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     monkeypatch.setattr(binding_limits, limit, 2)

@@ -32,6 +32,7 @@ ENTRIES = {
     ),
     "unbind": Entry(COMMANDS + "bindings", "Remove a binding of an exchange."),
     "bindings": Entry(COMMANDS + "bindings", "Look at what is bound to exchanges."),
+    "model": Entry(COMMANDS + "models", "Look after models: trees that messages are routed by."),
     "provision": Entry(COMMANDS + "provision", "Connect services with those of providers."),
     "cookies": Entry(COMMANDS + "cookies", "Look after what services are told of their senders."),
     "try": Entry(COMMANDS + "trying", "Try a rule, a condition or a stylesheet before it is switched on."),

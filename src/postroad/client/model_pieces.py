@@ -22,6 +22,8 @@ Present = tuple[list[str], list[str], list[str]]  # tags depth first, ids of att
 
 def read_model(document: Any) -> Model:
     """The model that a document says, found to make sense as a whole before any of it is sent."""
+    if isinstance(document, Model):
+        return document  # it was read so before
     model = model_of(document)
     ModelIndex.of(model)
     return model

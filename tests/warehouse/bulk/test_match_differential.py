@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from postroad.adapters.journal.segments import SegmentReader
+from postroad.core.admission.admit import ADDRESSED
 from postroad.core.exchange.bound import Tally
 from postroad.core.model.journal import MessagePosted, decode
 from postroad.flow.posting import parts_of
 from postroad.warehouse.bulk.archive import pieces_of
 from postroad.warehouse.bulk.configuration import directories_in
-from postroad.warehouse.bulk.job import LaneRun, result_of
+from postroad.warehouse.bulk.job import LaneRun, lane_rows, result_of
 from postroad.warehouse.bulk.matching import FAILED, MatchLane
+from postroad.warehouse.bulk.reading import Unsaid
+from postroad.warehouse.bulk.routing import RouteLane, copy_of
 from postroad.warehouse.whatif.traffic import Question, Window, rows_of
 from tests.warehouse.bulk.exchange_traffic import BINDINGS, EXCHANGE, NEXT, orders, play, routings
 
@@ -101,6 +104,16 @@ def test_what_was_forwarded_to_it_counts_for_the_next_exchange(spark: SparkSessi
     rows = matched(spark, played.journal, NEXT)
     assert rows
     assert Counter(as_forwarded(rows, played.journal)) == Counter(written_down(played.journal, NEXT))
+
+
+def test_what_was_forwarded_is_routed_as_it_was(played: Played) -> None:
+    directory = directories_in(played.journal).latest()
+    batches = lane_rows(pieces_of(played.journal), RouteLane(), directory, Unsaid())
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    for entry, _ in entries(played.journal):
+        if entry.type in ADDRESSED:
+            mine = sorted((row for row in rows if row["session"] == entry.session), key=lambda row: row["copy"])
+            assert tuple(copy_of(row) for row in mine) == entry.copies
 
 
 @pytest.mark.req("P6")

@@ -170,6 +170,22 @@ def test_an_applied_catalogue_is_checked_as_a_whole(network: Served) -> None:
     assert "quantity" in done.stdout + done.stderr
 
 
+@pytest.mark.req("S6")
+def test_a_schema_is_tried_before_it_is_saved(network: Served) -> None:
+    folder = network.data.parent
+    catalogue(folder)
+    good, bad = folder / "good.xml", folder / "bad.xml"
+    good.write_text(GOOD[0])
+    bad.write_text(BAD[0][0])
+    using = ("--service", VALIDATOR, "--data", network.data)
+    assert "the document is valid" in succeeded("try", folder / "order.xsd", good, *using)
+    refused = postroad("try", folder / "order.xsd", bad, *using)
+    assert refused.returncode == 1
+    assert "! line 2: " in refused.stdout
+    alone = postroad("try", folder / "order.xsd", good, "--data", network.data)
+    assert "schema.invalid" in alone.stdout + alone.stderr
+
+
 def test_dtds_and_json_schemas_belong_to_services_that_validate(network: Served) -> None:
     file = network.data.parent / "lonely.yaml"
     content = {"jsonschemas": {"a": {"content": "{}"}}, "dtds": {"a": {"content": "<!ELEMENT a ANY>"}}}

@@ -53,7 +53,7 @@ from postroad.errors import Refused, Unavailable
 from postroad.flow.administration import NO_JUDGES, Administration, AssetCheck, Judges, nothing_to_check
 from postroad.flow.authenticate import Authenticator
 from postroad.flow.network import Network
-from postroad.ports import Passwords
+from postroad.ports import Passwords, Validator
 
 REQUESTS_PER_S = 100  # for each organization; messages have a limit of their own
 ROUTERS = (
@@ -82,6 +82,7 @@ def application(
     asset_faults: AssetCheck = nothing_to_check,
     transform: Transform | None = None,
     judges: Judges = NO_JUDGES,
+    validator: Validator | None = None,
     own_address: OwnAddress | None = None,
 ) -> FastAPI:
     """The application for a running network."""
@@ -98,6 +99,7 @@ def application(
         posts_per_s=settings.posts_per_s,
         message_bytes=settings.message_bytes,
         transform=transform,
+        validator=validator,
     )
     app.router.routes.extend((*ROUTES, *PAGES))
     _serve_document(app)

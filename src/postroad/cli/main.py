@@ -35,7 +35,7 @@ ENTRIES = {
     "model": Entry(COMMANDS + "models", "Look after models: trees that messages are routed by."),
     "provision": Entry(COMMANDS + "provision", "Connect services with those of providers."),
     "cookies": Entry(COMMANDS + "cookies", "Look after what services are told of their senders."),
-    "try": Entry(COMMANDS + "trying", "Try a rule, a condition or a stylesheet before it is switched on."),
+    "try": Entry(COMMANDS + "trying", "Try a rule, a condition, a stylesheet or a schema before it is switched on."),
     "detect": Entry(COMMANDS + "detect", "Say in which format messages are, by looking at their bytes."),
     "convert": Entry(COMMANDS + "convert", "Put a message into another format, as the network would."),
     "as2": Entry(COMMANDS + "as2", "Make keys for AS2, try it out, and show receipts."),

@@ -260,7 +260,7 @@ class Client:
         return self._run(self._talks.ask(routing.explanation(session, form), routing.explained))
 
     def try_out(self, **wish: Any) -> Any:
-        """What a rule, condition or stylesheet would do with a message; nothing is stored or sent."""
+        """What a rule, condition, stylesheet or schema would do with a message; nothing is stored or sent."""
         return self._run(self._talks.value(routing.trial(wish)))
 
     # ---- exchanges

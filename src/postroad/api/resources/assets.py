@@ -10,7 +10,7 @@ from pydantic import Field
 from postroad.api.pagination import PageQuery
 from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of, version_to_replace
 from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged
-from postroad.api.resources.guarded import ASSET_TYPES, JSON, AssetRoute, GuardedRoute
+from postroad.api.resources.guarded import ASSET_TYPES, AssetRoute, GuardedRoute
 from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.queries import Paging
 from postroad.api.resources.versions import VersionPage, version_answer

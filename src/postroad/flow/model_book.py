@@ -79,5 +79,5 @@ class ModelBook:
         try:
             follow(model, gcid, touched, directory)
         except Refused as refusal:
-            log.warning("model %s is opened anew: %s", gcid, refusal.code)
+            log.info("model %s is opened anew: %s", gcid, refusal.code)
             del self._open[gcid]

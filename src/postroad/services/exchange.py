@@ -7,13 +7,11 @@ and therefore met no binding, is refused.
 
 from __future__ import annotations
 
-from postroad.core.codecs.parts import is_xml
 from postroad.core.exchange.bound import BoundExchange
 from postroad.core.exchange.header_items import header_items
-from postroad.core.exchange.matching import Incoming
-from postroad.core.model.message import Delivered, Part, Property, PropertyType
+from postroad.core.model.message import Delivered, Property, PropertyType
 from postroad.flow.forward import Forward, Onward
-from postroad.services.matching import ERROR_CHARS, content_of, incoming, matches
+from postroad.services.matching import ERROR_CHARS, content_of, incoming, matches, require_readable
 from postroad.services.off_loop import off_loop
 from postroad.services.service import Returned, Tools
 from postroad.services.validation import require_valid
@@ -37,7 +35,7 @@ class ExchangeService:
         looked_at = incoming(content, items)
         found = await matches(await exchange.selected(looked_at), content, items, tools.judges)
         if not found and exchange.looks_inside:
-            await _require_readable(looked_at, content)
+            await off_loop(len(content.data), require_readable, looked_at, content)
         for one in found:
             if one.error:
                 exchange.tally(one.binding).fail(one.error, tools.now_us())
@@ -49,14 +47,6 @@ class ExchangeService:
         exchange = await tools.exchanges.opened(tools.service.gcid)
         _count(exchange, returned, onward, tools)
         return Returned(parts=(), properties=(Property(COPIES, str(onward.copies), PropertyType.NUMBER),))
-
-
-async def _require_readable(looked_at: Incoming, content: Part) -> None:
-    """Refuse what nobody wants because nobody could look into it; said of a document that is XML or JSON by its type."""
-    if looked_at.json is not None:
-        await off_loop(len(content.data), looked_at.json)
-    elif is_xml(content.content_type):
-        await off_loop(len(content.data), looked_at.root)
 
 
 def _count(exchange: BoundExchange, returned: Returned, onward: Onward, tools: Tools) -> None:

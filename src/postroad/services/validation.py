@@ -8,14 +8,18 @@ a document that is meant and that no schema is for is not valid; otherwise a mis
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import msgspec
 
 from postroad.core.codecs.lexical import NOT_XML
+from postroad.core.model.directory import Service
 from postroad.core.model.message import Delivered, Part, Property, PropertyType, Status
+from postroad.core.model.snapshot import Directory
 from postroad.core.schemas.catalogue import Catalogue, catalogue_of, kinds_fit
 from postroad.core.schemas.schema import DocumentFault, Schema
 from postroad.errors import Refused
+from postroad.ports import Validator
 from postroad.services.arguments import Arguments
 from postroad.services.documents import chosen
 from postroad.services.off_loop import off_loop
@@ -53,7 +57,20 @@ class ValidationService:
         )
 
 
-async def require_valid(part: Part, schema: str, tools: Tools) -> None:
+class ToValidate(Protocol):
+    """What it takes to judge by a service's own schemas; the tools of a running service have it."""
+
+    @property
+    def service(self) -> Service: ...
+
+    @property
+    def directory(self) -> Directory: ...
+
+    @property
+    def validator(self) -> Validator: ...
+
+
+async def require_valid(part: Part, schema: str, tools: ToValidate) -> None:
     """Refused with ``document.invalid`` unless the document meets the service's schema of that name."""
     meant = catalogue_of(tools.directory, tools.service.gcid).named(schema)
     faults = await tools.validator.validate(meant, part.data)

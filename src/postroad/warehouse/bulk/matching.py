@@ -13,17 +13,16 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from postroad.core.exchange.bound import BoundExchange
 from postroad.core.exchange.header_items import TypedItem, header_items
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Service
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured
 from postroad.services.callables import Routing
-from postroad.services.matching import Match, content_of, incoming
+from postroad.services.matching import Match, content_of
 from postroad.warehouse.bulk.archived import Archived
 from postroad.warehouse.bulk.lane import Done, Work
-from postroad.warehouse.bulk.matching_judges import TaskJudges
+from postroad.warehouse.bulk.matching_judges import Exchange, TaskJudges
 from postroad.warehouse.bulk.opened_exchanges import opened_exchange
 
 FAILED = "binding.failed"
@@ -47,33 +46,31 @@ class MatchLane:
 
     def prepare(self, directory: Directory) -> Work:
         service = exchange_named(self.exchange, directory)
-        exchange = opened_exchange(service.gcid, directory, frozenset(self.routings))
-        return Matching(self, service, exchange, directory)
+        bound = opened_exchange(service.gcid, directory, frozenset(self.routings))
+        return Matching(self, Exchange(service, directory, bound))
 
 
 class Matching:
     """The lane's work under one directory; its engines are started when they are first needed."""
 
-    def __init__(self, lane: MatchLane, service: Service, exchange: BoundExchange, directory: Directory) -> None:
+    def __init__(self, lane: MatchLane, exchange: Exchange) -> None:
         self._sent_to_it = lane.sent_to_it
-        self._service = service
         self._exchange = exchange
-        self._directory = directory
+        self._directory = exchange.directory
         self._judges = TaskJudges(lane.routings)
 
     def __call__(self, archived: Archived) -> list[Done]:
         if (self._sent_to_it or archived.forwarded) and not self._is_sent_here(archived):
             return []
         content, items = content_of(archived.message.parts), items_of(archived, self._directory)
-        selected = self._exchange.select(incoming(content, items))
-        return [self._done(match) for match in self._judges.matches(selected, content, items)]
+        return [self._done(match) for match in self._judges.matches(self._exchange, content, items)]
 
     def end(self) -> None:
         self._judges.end()
 
     def _is_sent_here(self, archived: Archived) -> bool:
         named = (*archived.message.to, *archived.message.route)
-        return any(self._directory.service(one.service) is self._service for one in named)
+        return any(self._directory.service(one.service) is self._exchange.service for one in named)
 
     def _done(self, match: Match) -> Done:
         binding, part = match.binding, match.part

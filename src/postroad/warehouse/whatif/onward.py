@@ -26,10 +26,10 @@ from postroad.core.routing.forwarding import forwarded_copies
 from postroad.errors import Refused
 from postroad.flow.forward import FORM, Forward
 from postroad.services.callables import Routing
-from postroad.services.matching import content_of, incoming
+from postroad.services.matching import content_of
 from postroad.services.model import source_of
 from postroad.warehouse.bulk.logged import Logged
-from postroad.warehouse.bulk.matching_judges import TaskJudges
+from postroad.warehouse.bulk.matching_judges import Exchange, TaskJudges
 from postroad.warehouse.bulk.opened_exchanges import opened_exchange, opened_model
 from postroad.warehouse.bulk.routing import safest_caller
 from postroad.warehouse.whatif.arriving import Arrival, Path, arrivals, as_delivered
@@ -91,13 +91,13 @@ class Playing:
         delivered, service = arrival.delivered, directory.services[arrival.path[-1]]
         if service.hosted is Hosting.MODEL:
             return _published(delivered, service, directory)
-        exchange = opened_exchange(service.gcid, directory, self._callables)
+        bound = opened_exchange(service.gcid, directory, self._callables)
         content, items = content_of(delivered.parts), _items(delivered)
         if not is_whole:
-            selected = exchange.select(_without_body(items, found))
-            found.looked_into_body |= bool(selected.asked)
+            selected = bound.select(_without_body(items, found))
+            found.looked_into_body |= bool(selected.asked or service.validates)
             return [Forward(binding.queue, binding.name) for binding in selected.decided]
-        matches = self._judges.matches(exchange.select(incoming(content, items)), content, items)
+        matches = self._judges.matches(Exchange(service, directory, bound), content, items)
         return [Forward(one.binding.queue, one.binding.name, one.part) for one in matches if not one.error]
 
 

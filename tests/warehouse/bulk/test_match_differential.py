@@ -11,7 +11,6 @@ import pytest
 
 from postroad.adapters.journal.segments import SegmentReader
 from postroad.core.admission.admit import ADDRESSED
-from postroad.core.exchange.bound import Tally
 from postroad.core.model.journal import MessagePosted, decode
 from postroad.flow.posting import parts_of
 from postroad.warehouse.bulk.archive import pieces_of
@@ -21,7 +20,7 @@ from postroad.warehouse.bulk.matching import FAILED, MatchLane
 from postroad.warehouse.bulk.reading import Unsaid
 from postroad.warehouse.bulk.routing import RouteLane, copy_of
 from postroad.warehouse.whatif.traffic import Question, Window, rows_of
-from tests.warehouse.bulk.exchange_traffic import BINDINGS, EXCHANGE, NEXT, orders, play, routings
+from tests.warehouse.bulk.exchange_traffic import BINDINGS, EXCHANGE, NEXT, STRICT, Played, orders, play, routings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,16 +36,9 @@ class Forwarded(NamedTuple):
     content: bytes
 
 
-class Played(NamedTuple):
-    journal: str
-    tallies: dict[str, Tally]
-
-
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    data = tmp_path_factory.mktemp("matching") / "data"
-    tallies = asyncio.run(play(data, orders(MESSAGES)))
-    return Played(str(data / "journal"), tallies)
+    return asyncio.run(play(tmp_path_factory.mktemp("matching") / "data", orders(MESSAGES)))
 
 
 def entries(journal: str) -> list[tuple[MessagePosted, bytes]]:
@@ -100,10 +92,22 @@ def test_an_archive_is_matched_as_the_server_matched_it(spark: SparkSession, pla
     assert {row["code"] for row in rows} == {"", FAILED}
 
 
-def test_what_was_forwarded_to_it_counts_for_the_next_exchange(spark: SparkSession, played: Played) -> None:
-    rows = matched(spark, played.journal, NEXT)
-    assert rows
-    assert Counter(as_forwarded(rows, played.journal)) == Counter(written_down(played.journal, NEXT))
+@pytest.mark.parametrize("exchange", [NEXT, STRICT])
+def test_what_was_forwarded_to_it_counts_and_what_cannot_be_read_or_is_not_valid_is_refused(
+    spark: SparkSession, played: Played, exchange: str
+) -> None:
+    rows = matched(spark, played.journal, exchange)
+    yes = [row for row in rows if not row["code"]]
+    assert yes
+    assert Counter(as_forwarded(yes, played.journal)) == Counter(written_down(played.journal, exchange))
+    refused = {row["session"]: (row["code"], row["detail"]) for row in rows if row["code"]}
+    assert refused
+    assert refused.items() <= played.refused.items()
+
+
+def test_every_refusal_is_found_again(spark: SparkSession, played: Played) -> None:
+    rows = [row for exchange in (EXCHANGE, NEXT, STRICT) for row in matched(spark, played.journal, exchange)]
+    assert {row["session"] for row in rows if row["code"] not in ("", FAILED)} == set(played.refused)
 
 
 def test_what_was_forwarded_is_routed_as_it_was(played: Played) -> None:

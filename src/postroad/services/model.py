@@ -11,7 +11,6 @@ from postroad.core.hierarchy.index import ModelIndex
 from postroad.core.hierarchy.nouns import Attachment
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Delivered, Property, PropertyType
-from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.forward import Forward, Onward
 from postroad.services.arguments import Arguments
@@ -30,7 +29,7 @@ class ModelService:
             raise Refused(
                 "configuration.conflict", f"{tools.service.address} has no nodes yet; its owner imports a tree"
             )
-        source = source_of(message, index, tools.service, tools.directory)
+        source = source_of(message, index, tools.service)
         consumers = index.publish(source.id, message.topic)
         return Returned(forwards=tuple([Forward(one.service, one.id) for one in consumers]))
 
@@ -39,9 +38,9 @@ class ModelService:
         return Returned(parts=(), properties=(Property(COPIES, str(onward.copies), PropertyType.NUMBER),))
 
 
-def source_of(message: Delivered, index: ModelIndex, model: Service, directory: Directory) -> Attachment:
+def source_of(message: Delivered, index: ModelIndex, model: Service) -> Attachment:
     """As what, and so from where, the message is published."""
-    sources = index.sources(message.sender_gcid, message.topic) or _sent_on(message, index, directory)
+    sources = index.sources(message.sender_gcid, message.topic)
     node = _named_node(message)
     if node:
         sources = [one for one in sources if (one.node or BESIDE) == node]

@@ -26,9 +26,10 @@ EXCHANGE, NEXT, STRICT, PUBLISHER = "00000000000000e1", "00000000000000e2", "000
 QUEUES = tuple(f"00000000000000b{number}" for number in range(1, 6))
 ROUTING = "broken=operator:truth"  # which takes one argument, so it always fails
 
+# A date in the place of a region does not meet it, nor does more than one line.
 SCHEMA = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="order"><xs:complexType><xs:sequence>
 <xs:element name="region" type="xs:NCName"/><xs:element name="total" type="xs:int"/><xs:any minOccurs="0" processContents="skip"/>
-</xs:sequence></xs:complexType></xs:element></xs:schema>"""  # a date in the place of a region does not meet it, nor does more than one line
+</xs:sequence></xs:complexType></xs:element></xs:schema>"""
 
 BINDINGS: dict[str, dict[str, Any]] = {
     "everything": {"queue": QUEUES[0]},

@@ -16,6 +16,7 @@ from postroad.core.model.directory import Service, Visibility
 from postroad.core.model.exchange import Binding
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Property, PropertyType, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
+from postroad.core.model.rule import Action, ActionKind, Rule, RuleRole
 from postroad.flow.configure import Change, saving
 from postroad.flow.forward import Forward
 from postroad.ports import ItemValue, Verdict
@@ -23,6 +24,7 @@ from postroad.services.callables import Callables
 from postroad.services.engine import Engines
 from postroad.services.hosting import hosting
 from postroad.testing.network import MemoryNetwork, memory_network
+from tests.unit.core.routing.looking import compare, header
 from tests.unit.services.workbench import UpperCase, document
 
 ORDER = document("<order><total>1200</total><region>north</region></order>")
@@ -294,6 +296,25 @@ async def test_large_messages_are_matched_while_bindings_come_and_go(market: Mar
     assert got == ["0", "1", "2", "3", "4"]
     exchange = await market.network.exchanges.opened(market.gcid("exchange"))
     assert len(exchange) == 6
+
+
+async def test_the_rules_of_a_receiver_lead_its_copy_and_see_who_wrote_it(market: Market) -> None:
+    market.callers["gate"] = await market.running.register("North/Gate")
+    passing = Action(kind=ActionKind.ADD_SERVICE_BEFORE, service="North/Gate")
+    written_by = compare("equals", header("from"), "MyBiz/Purchasing")
+    rule = Rule(
+        service=market.gcid("north"), name="gate", place=1, role=RuleRole.RECIPIENT, when=written_by, then=(passing,)
+    )
+    await market.network.configuration.change("test", [saving(rule)])
+    await market.bind("north")
+    await market.bind("large")
+    await market.publish(handle="h1")
+    [at_the_gate] = await market.network.poll(market.callers["gate"], PollRequest(max=1, wait_s=SOON_S))
+    assert (at_the_gate.in_transit, at_the_gate.sender) == (True, "MyBiz/Purchasing")
+    answer = Message(type=MessageType.RESPONSE, reference=at_the_gate.token)
+    await market.network.post(market.callers["gate"], answer)
+    assert (await market.got("north")).handle == "h1"
+    assert (await market.got("large")).handle == "h1"
 
 
 @pytest.mark.req("A2")

@@ -7,6 +7,7 @@ entities, and a limit of everything that can be counted.
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,7 @@ FEW = (
     200  # faults whose lines are looked up; finding the place of each takes libxml2 time in proportion to the document
 )
 
+_ID = re.compile(r"\bID\b")
 _parser = partial(etree.XMLParser, resolve_entities=False, no_network=True, huge_tree=False, collect_ids=False)
 
 
@@ -53,6 +55,7 @@ class XsdJudge:
         others = {_key(one): _linked(shelf, one, None) for one in texts if one != name}
         resolver = _FromCatalogue({key: etree.tostring(root) for key, root in others.items()})
         root = _linked(shelf, name, resolver)
+        self._knows_ids = any(_ID.search(text) for text in texts.values())
         try:
             self._schema = etree.XMLSchema(root)
         except etree.XMLSchemaParseError as fault:
@@ -60,20 +63,21 @@ class XsdJudge:
 
     def faults(self, document: bytes) -> list[FoundFault]:
         utf8 = _admitted(document)
+        seen = self._seen_while_parsing(utf8)
+        if len(seen) > FEW:
+            return _told(seen)
+        if (seen or self._knows_ids) and not self._valid(etree.fromstring(utf8, _parser())):
+            return _told(self._schema.error_log)
+        return _told(seen)
+
+    def _seen_while_parsing(self, utf8: bytes) -> list[Any]:
+        """The faults that show at once: without lines, and without ids that come twice, which need the whole document."""
         parser = _parser(schema=self._schema)
         try:
             etree.fromstring(utf8, parser)
         except etree.XMLSyntaxError:
-            return self._found(utf8, list(parser.error_log))
+            return list(parser.error_log)
         return []
-
-    def _found(self, utf8: bytes, first_look: list[Any]) -> list[FoundFault]:
-        """With their lines, which the look while parsing does not know, unless there are very many."""
-        if len(first_look) <= FEW:
-            tree = etree.fromstring(utf8, _parser())
-            if not self._valid(tree):
-                return _told(self._schema.error_log)
-        return _told(first_look)
 
     def _valid(self, tree: etree._Element) -> bool:
         try:

@@ -25,6 +25,12 @@ _NUMBERS = '<xs:element name="b" type="xs:int" maxOccurs="unbounded"/>'
 MANY_NUMBERS = f"<xs:complexType><xs:sequence>{_NUMBERS}</xs:sequence></xs:complexType>"
 
 
+IDENTIFIED = '<xs:complexType><xs:attribute name="i" type="xs:ID"/></xs:complexType>'
+BS = f'<xs:element name="b" maxOccurs="2">{IDENTIFIED}</xs:element>'
+TWO_IDS = f"<xs:complexType><xs:sequence>{BS}</xs:sequence></xs:complexType>"
+IDS = "<!ELEMENT a (b*)><!ELEMENT b EMPTY><!ATTLIST b i ID #IMPLIED r IDREF #IMPLIED>"
+
+
 def one(kind: AssetKind, text: str) -> Schema:
     return Shelf(kind, {"a": text}).schema("a")
 
@@ -48,6 +54,7 @@ async def workers() -> AsyncIterator[ValidationWorkers]:
         (ORDER, b'<!DOCTYPE order SYSTEM "x.dtd"><order xmlns="urn:order"><i:item xmlns:i="urn:item">1</i:item></order>'),
         (ORDER_DTD, b"<order><item>1</item></order>"),
         (ORDER_DTD, '<?xml version="1.0" encoding="iso-8859-1"?><order><item>\u00e9</item></order>'.encode("latin-1")),
+        (element(TWO_IDS), b'<a><b i="x"/><b i="y"/></a>'),
         (ORDER_JSON, b'{"items": [1, 2]}'),
         (ORDER_JSON, b"\xef\xbb\xbf{}"),
     ],
@@ -65,6 +72,15 @@ async def test_a_valid_document_has_no_faults(workers: ValidationWorkers, schema
         (ORDER, b'<order xmlns="urn:elsewhere"/>', "line 1", "No matching global declaration"),
         (ORDER, b"<order", "line 1", "not well-formed"),
         (ORDER, b'<!DOCTYPE order [<!ENTITY e "1">]><order>&e;</order>', "", "declare nothing itself"),
+        (
+            element(TWO_IDS),
+            b'<a>\n<b i="x"/>\n<b i="x"/></a>',
+            "line 3",
+            "'x' is not a valid value of the atomic type 'xs:ID'",
+        ),
+        (element(TWO_IDS), b'<a>\n<b j="x"/></a>', "line 2", "'j' is not allowed"),
+        (one(AssetKind.DTD, IDS), b'<a><b i="x"/><b i="x"/></a>', "line 1", "ID x already defined"),
+        (one(AssetKind.DTD, IDS), b'<a><b i="x"/><b r="y"/></a>', "line 1", "unknown ID"),
         (ORDER_DTD, b"<order>\n<box/></order>", "line 1", "expecting (item)+"),
         (ORDER_DTD, b"<order><item>&euro;</item></order>", "line 1", "undefined entity"),
         (ORDER_JSON, b'{"items": [1, "x"]}', "/items/1", "integer"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -14,10 +14,13 @@ from postroad.api.http import HttpLimits, HttpServer
 from postroad.api.messages import MessageEndpoints
 from postroad.api.problem import problem_bytes
 from postroad.bootstrap.settings import Settings
+from postroad.core.exchange.bound import Language
+from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Visibility
 from postroad.flow import throttle
 from postroad.flow.as2_partners import Partners
+from postroad.ports import ItemValue, Verdict
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.flow.as2_bench import OneKey, Posts, reception_for
 
@@ -31,6 +34,17 @@ class Served:
 
     def headers(self, who: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.keys[who]}"} if who != "anonymous" else {}
+
+
+class Agreeing:
+    """In the place of those who run queries and scripts: takes everything, and says yes."""
+
+    async def check(self, query: str) -> None: ...
+
+    async def evaluate(
+        self, queries: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]
+    ) -> list[Verdict]:
+        return [Verdict(goes=True) for _ in queries]
 
 
 async def populate(running: MemoryNetwork) -> dict[str, str]:
@@ -62,7 +76,15 @@ def served_network() -> Iterator[Served]:
     async def run() -> None:
         async with memory_network() as running:
             served.keys = await populate(running)
-            app = application(running.network, running.authenticator, running.passwords, Settings(), requests_per_s=0)
+            await running.register("Aster/Exchange", hosted=Hosting.EXCHANGE)
+            app = application(
+                running.network,
+                running.authenticator,
+                running.passwords,
+                Settings(),
+                requests_per_s=0,
+                judges=dict.fromkeys(Language, Agreeing()),
+            )
             endpoints = MessageEndpoints(
                 running.network, running.authenticator, message_bytes=1 << 20, bulk_bytes=1 << 20
             )

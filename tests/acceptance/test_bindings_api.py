@@ -66,6 +66,7 @@ async def test_a_binding_is_made_read_replaced_and_removed_by_version(asked: Ask
     assert (await asked.ask(VIEWER, "GET", here)).json() == made.json()
     assert (await asked.ask(VIEWER, "GET", here, If_None_Match='"1"')).status_code == 304
     assert (await bind(asked, DEVELOPER, "NORTH")).json()["code"] == "name.taken"
+    assert (await bind(asked, DEVELOPER, "try")).json()["code"] == "name.invalid"
     wish = {"queue": "Aster/Public"}
     assert (await asked.ask(DEVELOPER, "PUT", here, wish)).status_code == 428
     changed = await asked.ask(DEVELOPER, "PUT", f"{BINDINGS}/NORTH", wish, match='"1"')

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from postroad.core.admission.openness import is_open_to, is_open_to_organization
-from postroad.core.configuration.bindings import usual_name
+from postroad.core.configuration.bindings import RESERVED, usual_name
 from postroad.core.exchange.binding_limits import too_many
 from postroad.core.exchange.bound import BoundExchange, Decider, decider_of, is_always_evaluated
 from postroad.core.model.asset import Hosting
@@ -133,6 +133,8 @@ def named_fully(caller: Caller, network: Network, wish: Binding) -> Binding:
     if not wish.name:
         return replace(binding, name=usual_name(binding, queue))
     check_name(wish.name, "The binding's")
+    if wish.name.casefold() == RESERVED:
+        raise Refused("name.invalid", f"{RESERVED} names what is done with bindings; choose another", pointer="/name")
     return binding
 
 

@@ -38,7 +38,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["bindings"])
 bench = APIRouter(route_class=BenchRoute, tags=["bindings"])
 
 BINDINGS = SERVICE + "/bindings"
-BINDING = BINDINGS + "/{name}"
+BINDING = BINDINGS + "/{name:binding}"
 
 
 class BindingQuery(PageQuery):

@@ -25,7 +25,12 @@ class SessionName(ServiceName):
     regex = "(?!bulk$)[^/]+"
 
 
+class BindingName(ServiceName):
+    regex = "(?!try$)[^/]+"
+
+
 register_url_convertor("service", ServiceName())
+register_url_convertor("binding", BindingName())
 register_url_convertor("session", SessionName())
 
 SERVICE = "/v1/services/{service:service}"

@@ -21,6 +21,9 @@ DIGEST_BYTES = 4
 TOPIC_MOST = 4_096  # as long as the topic of a message may be
 
 
+RESERVED = "try"  # where messages are tried, in addresses
+
+
 def check_text(text: str) -> str:
     if len(text.encode(errors="replace")) > TEXT_MOST:
         raise ValueError(f"has more than {TEXT_MOST >> 10} KiB; install it at the exchange, and bind it by its name")

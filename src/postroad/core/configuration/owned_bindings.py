@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from postroad.core.configuration.bindings import BindingEntry, binding_entry, binding_of
+from postroad.core.configuration.bindings import RESERVED, BindingEntry, binding_entry, binding_of
 from postroad.core.configuration.document import Fault, NetworkDocument, ServiceEntry, pointer
 from postroad.core.configuration.planning import Planning, Wanted
 from postroad.core.exchange.binding_limits import too_many
@@ -77,6 +77,8 @@ def _faults(
     """What is wrong with a binding that is new, or not as it was."""
     if exchange.hosted is not Hosting.EXCHANGE:
         yield Fault(place, "only an exchange has bindings; give the service `hosted: exchange`")
+    if wanted.name.casefold() == RESERVED:
+        yield Fault(place, f"{RESERVED} names what is done with bindings; choose another")
     if queue.gcid == exchange.gcid:
         yield Fault(place + "/queue", "an exchange is not bound to itself; name another service")
     foreign = queue.organization.casefold() != exchange.organization.casefold()

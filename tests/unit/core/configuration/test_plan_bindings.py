@@ -87,8 +87,11 @@ def test_every_fault_is_named_by_its_place() -> None:
         "lost": {"queue": "No/One"},
         "itself": {"queue": "House/In"},
         "routed": {"queue": "House/Out", "routing": "no-such"},
+        "Try": {"queue": "House/Out"},
     }
-    assert set(faults(wrong, directory)) == {f"{HERE}/lost/queue", f"{HERE}/itself/queue", f"{HERE}/routed/routing"}
+    assert set(faults(wrong, directory)) == {
+        f"{HERE}/lost/queue", f"{HERE}/itself/queue", f"{HERE}/routed/routing", f"{HERE}/Try",
+    }  # fmt: skip
     assert set(faults({"a": {"queue": "House/Out"}}, directory, hosted="")) == {f"{HERE}/a"}
     twice = {"a": {"queue": "House/Out"}, "A": {"queue": "House/Out"}}
     assert faults(twice, directory)[f"{HERE}/A"].startswith("is named twice")

@@ -27,6 +27,7 @@ FITTING = {
     "xs:ID": ["x", "y"], "xs:IDREF": ["x", "y"], "xs:QName": ["x", "p:x"], "xs:NMTOKENS": ["x y", "1"], "short": ["", "x"],
 }  # fmt: skip
 TYPES = st.sampled_from(sorted(FITTING))
+OFTEN_IDS = st.just("xs:ID") | TYPES
 NO_IDS = st.sampled_from(sorted(FITTING.keys() - {"xs:ID"}))
 WRITTEN = [str, "<![CDATA[{}]]>".format, "<!-- 1 -->{}".format, "{}<?a b?>".format]
 OCCURS = {
@@ -45,7 +46,7 @@ def value(draw: st.DrawFn, kind: str) -> str:
 def attributes(draw: st.DrawFn) -> tuple[str, Callable[[], str]]:
     """Declarations, and what makes up attributes for one element."""
     names = draw(st.lists(st.sampled_from("ab"), max_size=2, unique=True))
-    kinds = {name: draw(TYPES if name == "a" else NO_IDS) for name in names}  # of ids an element has one
+    kinds = {name: draw(OFTEN_IDS if name == "a" else NO_IDS) for name in names}  # of ids an element has one
     required = draw(st.booleans())
     use = ' use="required"' if required else ""
     declared = "".join(f'<xs:attribute name="{name}" type="{kind}"{use}/>' for name, kind in kinds.items())

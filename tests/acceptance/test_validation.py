@@ -193,3 +193,20 @@ def test_dtds_and_json_schemas_belong_to_services_that_validate(network: Served)
     done = postroad("apply", file, "--yes", "--data", network.data)
     assert done.returncode != 0
     assert "`hosted: validate` or `hosted: exchange`" in " ".join((done.stdout + done.stderr).split())
+
+
+@pytest.mark.req("X8")
+def test_an_exchange_takes_only_what_meets_its_schema(network: Served) -> None:
+    held = catalogue(network.data.parent) | {"hosted": "exchange", "validates": "order.xsd", "openTo": ["*"]}
+    file = network.data.parent / "exchange.yaml"
+    file.write_text(json.dumps({"postroad": 1, "organizations": {"Shop": {"services": {"exchange": held}}}}))
+    succeeded("apply", file, "--yes", "--data", network.data)
+    succeeded("bind", "Shop/exchange", ACME, "--data", network.data)
+    with network.client(MYBIZ) as mybiz, network.client(ACME) as acme:
+        bad = mybiz.post(to="Shop/exchange", type="request", document=BAD[0][0])
+        refused = arrived(mybiz, bad.transaction)
+        assert refused.status is not None
+        assert "line 2" in refused.status.text
+        good = mybiz.post(to="Shop/exchange", type="request", document=GOOD[0])
+        assert arrived(mybiz, good.transaction).status is None
+        assert arrived(acme, good.transaction).parts[0].data == GOOD[0].encode()

@@ -151,7 +151,7 @@ def check_connected(caller: Caller, exchange: Service, queue: Service, directory
         raise Refused("configuration.conflict", detail)
     if queue.gcid == exchange.gcid:
         raise Refused("value.invalid", "An exchange is not bound to itself; name another service", pointer="/queue")
-    if not caller.operator and not is_open_to(exchange, queue, directory):
+    if not is_open_to(exchange, queue, directory):
         raise denied(f"{exchange.address} is not open to {queue.address}; ask its owner to list it in openTo")
 
 

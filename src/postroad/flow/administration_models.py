@@ -196,7 +196,7 @@ def _check_may_attach(caller: Caller, looked: Looked, attachment: Attachment, di
     _check_own(caller, attached)
     if attached is None or attached.gcid == model.gcid:
         raise Refused("value.invalid", "A model is not attached to itself; name another service")
-    if not caller.operator and not is_open_to(model, attached, directory):
+    if not is_open_to(model, attached, directory):
         raise denied(f"{model.address} is not open to {attached.address}; ask its owner to list it in openTo")
     if index is None:
         return

@@ -2,7 +2,7 @@
 
 Kept rules: the delivery is settled only after everything that it became is durable. Every step has a key of its own, so a
 delivery that comes again after an interruption is forwarded to nobody twice. Whoever has passed the message before is not given
-it again: a circle of exchanges ends where it began.
+it again: a circle of exchanges ends where it began. Nothing goes to another house that the exchange is not open to any more.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from postroad.core.model.message import Delivered, Message, MessageType, Part
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.project import forward_key
 from postroad.core.routing.explanation import pack
-from postroad.core.routing.forwarding import forwarded_copies
+from postroad.core.routing.forwarding import closed_to, forwarded_copies
 from postroad.flow.commit import stored, submitted
 from postroad.flow.posting import body_of, part_facts, setting_in
 from postroad.ports import Clock, Committed, Desk, Outcome, Randomness, Step
 
 AS_IT_CAME = ""
+NOT_OPEN = (
+    "permission.denied: the exchange or model is not open to this service any more; ask its owner to list it in openTo"
+)
 COPIES_MOST = 10_000  # in one entry; more are parted by the first two digits of their GCIDs, which stay the same
 FORM = "hosted"  # of what a binding has made, which never was on a wire
 
@@ -81,8 +84,11 @@ class ForwardStage:
         """
         directory = self._directory()
         through = (*_passed(queued.message), queued.recipient)
-        wanted = [one for one in forwards if one.receiver not in through and one.receiver in directory.services]
-        onward = Onward(cut=sum(one.receiver in through for one in forwards))
+        there = [one for one in forwards if one.receiver not in through and one.receiver in directory.services]
+        closed = closed_to(queued.recipient, {one.receiver for one in there}, directory)
+        wanted = [one for one in there if one.receiver not in closed]
+        faults = tuple([(one.chosen_by, NOT_OPEN) for one in there if one.receiver in closed])
+        onward = Onward(0, sum(one.receiver in through for one in forwards), faults)
         setting = await self._setting(delivered, queued)
         steps: list[tuple[Step, list[Forward], asyncio.Future[Outcome]]] = []
         for name, group in _steps(wanted).items():

@@ -13,7 +13,7 @@ from postroad.core.exchange.bound import Language
 from postroad.core.model.asset import Asset, AssetKind, Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Service, Visibility
-from postroad.core.model.exchange import Binding
+from postroad.core.model.exchange import ANYONE, Binding
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Property, PropertyType, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.core.model.rule import Action, ActionKind, Rule, RuleRole
@@ -141,9 +141,11 @@ async def market() -> AsyncIterator[Market]:
                 "north": await running.register("North/Desk"),
                 "large": await running.register("Large/Desk"),
                 "exchange": await running.register(
-                    "Acme/Orders", visibility=Visibility.PUBLIC, hosted=Hosting.EXCHANGE
+                    "Acme/Orders", visibility=Visibility.PUBLIC, hosted=Hosting.EXCHANGE, open_to=(ANYONE,)
                 ),
-                "next": await running.register("Acme/Next", hosted=Hosting.EXCHANGE),
+                "next": await running.register(
+                    "Acme/Next", visibility=Visibility.PUBLIC, hosted=Hosting.EXCHANGE, open_to=("North",)
+                ),
             }
             yield Market(running, callers)
 
@@ -315,6 +317,17 @@ async def test_the_rules_of_a_receiver_lead_its_copy_and_see_who_wrote_it(market
     await market.network.post(market.callers["gate"], answer)
     assert (await market.got("north")).handle == "h1"
     assert (await market.got("large")).handle == "h1"
+
+
+async def test_nothing_goes_to_another_house_once_the_exchange_is_not_open_to_it(market: Market) -> None:
+    north = await market.bind("north")
+    await market.bind("large")
+    await market.network.configuration.change("test", [saving(replace(market.exchange, open_to=("Large",)))])
+    await market.publish()
+    await market.got("large")
+    assert await market.has_nothing("north")
+    tally = (await market.network.exchanges.opened(market.gcid("exchange"))).tally(north)
+    assert tally.last_error.startswith("permission.denied")
 
 
 @pytest.mark.req("A2")

@@ -6,7 +6,6 @@ import asyncio
 import dataclasses
 import os
 from collections import Counter
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -49,10 +48,7 @@ async def test_what_one_node_releases_is_pushed_once_and_what_one_node_finds_ful
         for name in ("one", "two")
     )
     with receiver() as receiving:
-        async with AsyncExitStack() as stack:
-            first = await stack.enter_async_context(open_network(one))
-            await first.network.indexed()  # or the second node would make an operator, too
-            second = await stack.enter_async_context(open_network(two))
+        async with open_network(one) as first, open_network(two) as second:
             held = dataclasses.replace(inbox(receiving), release=Release(when_waiting=MESSAGES))
             await configured(first, second, MYBIZ, held)
             await post(first, 3)

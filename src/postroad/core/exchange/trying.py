@@ -15,6 +15,7 @@ from postroad.core.exchange.patterns import is_found
 from postroad.core.exchange.readings import as_double
 
 Tried = Callable[[Any], bool]  # of a constant
+FEW = 8  # values, through which it is cheaper to go than to make a set of them
 
 
 def _matches(value: str, constant: str) -> bool:
@@ -48,8 +49,10 @@ def maker_of(test: Test, *, typed_numbers: bool) -> Maker:
     """How a test is made ready: from values, whether any of them passes, as a function of the constant."""
     if test is Test.EXISTS:
         return _existing
-    if test is Test.EQ:
+    if test in (Test.EQ, Test.NOT_NE):
         make: Maker = _equal
+    elif test in (Test.NE, Test.NOT_EQ):
+        make = _unequal
     elif test in _ORDERED:
         make = _ordered_maker(test)
     elif test in _SEARCHED:
@@ -65,7 +68,15 @@ def _existing(values: Sequence[Any]) -> Tried:
 
 
 def _equal(values: Sequence[Any]) -> Tried:
-    return values.__contains__
+    return frozenset(values).__contains__ if len(values) > FEW else values.__contains__
+
+
+def _unequal(values: Sequence[Any]) -> Tried:
+    """Where two differ, one of them is unlike any constant."""
+    different = list(dict.fromkeys(values))
+    if len(different) > 1:
+        return _always
+    return partial(operator.ne, different[0]) if different else _never
 
 
 def _ordered_maker(test: Test) -> Maker:
@@ -90,6 +101,10 @@ def extreme(values: Sequence[Any], extreme_of: Callable[..., Any]) -> Any:
     if len(values) == 1:
         return values[0] if values[0] == values[0] else None
     return extreme_of((value for value in values if value == value), default=None)
+
+
+def _always(_constant: Any) -> bool:
+    return True
 
 
 def _never(_constant: Any) -> bool:

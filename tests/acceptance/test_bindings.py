@@ -194,6 +194,10 @@ def test_a_message_is_tried_without_being_sent(market: Market, tmp_path: Path) -
     assert (one["tried"], one["items"][0]["content"]) == (1, '<big id="4711"/>')
     small = postroad("bindings", "try", EXCHANGE, order, "--query", "$msg/order/total > 9999", "--data", market.data)
     assert (small.returncode, "0 of 1 bindings" in small.stdout) == (1, True)
+    market.post(ORDER, topic="none")
+    [received] = market.got("north")
+    assert "north: goes to Acme/North" in market.run("bindings", "try", EXCHANGE, received.session, who="north")
+    assert "not-found" in market.refused("bindings", "try", EXCHANGE, received.session, who="auditors")
     failing = postroad("bindings", "try", EXCHANGE, order, "--query", "xs:date($msg/order/@id) > current-date()",
                        "--data", market.data)  # fmt: skip
     assert (failing.returncode, "tried: fails: " in failing.stdout) == (1, True)

@@ -17,7 +17,7 @@ from postroad.api.resources.explanations import LIMITS
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.configuration.bindings import BindingEntry, binding_of
 from postroad.core.configuration.shapes import Line, Shape, Word
-from postroad.core.exchange.bound import BoundExchange, Selected
+from postroad.core.exchange.bound import Selected
 from postroad.core.exchange.header_items import header_items
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Service
@@ -27,6 +27,7 @@ from postroad.errors import Refused
 from postroad.flow import administration_bindings as bindings
 from postroad.flow.administration import denied
 from postroad.flow.administration_trying import stored_message
+from postroad.flow.open_exchange import OpenExchange
 from postroad.services.matching import Match, content_of, incoming, matches
 
 CONTENT_CHARS = 100_000
@@ -72,7 +73,7 @@ async def tried(api: ApiContext, caller: Caller, exchange: Service, wish: Bindin
     message = await _message(api, caller, wish)
     if wish.binding is not None:
         binding = await _checked(api, caller, exchange, wish.binding)
-        opened, seen = BoundExchange(api.network.exchanges.callables), [binding]
+        opened, seen = OpenExchange(api.network.exchanges.callables), [binding]
         opened.save(binding, api.network.directory)
     else:
         opened = await api.network.exchanges.opened(exchange.gcid)
@@ -98,7 +99,7 @@ async def _checked(api: ApiContext, caller: Caller, exchange: Service, wish: Tri
 
 
 async def _matches(
-    api: ApiContext, caller: Caller, opened: BoundExchange, message: Message, names: set[str]
+    api: ApiContext, caller: Caller, opened: OpenExchange, message: Message, names: set[str]
 ) -> list[Match]:
     items = header_items(
         message.properties,
@@ -108,7 +109,7 @@ async def _matches(
         handle=message.handle,
     )
     content = content_of(message.parts)
-    found = opened.select(incoming(content, items))
+    found = await opened.selected(incoming(content, items))
     asked = [(binding, decider) for binding, decider in found.asked if binding.name in names]
     lacking = {decider.language for _, decider in asked} - set(api.administration.judges)
     if lacking:
@@ -127,7 +128,7 @@ def _sender(api: ApiContext, caller: Caller, message: Message) -> str:
     return service.address if service is not None and known else message.sender
 
 
-def _view(api: ApiContext, caller: Caller, opened: BoundExchange, one: Match) -> dict[str, Any]:
+def _view(api: ApiContext, caller: Caller, opened: OpenExchange, one: Match) -> dict[str, Any]:
     binding, part = one.binding, one.part
     return {
         "name": binding.name,

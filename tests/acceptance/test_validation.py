@@ -210,3 +210,24 @@ def test_an_exchange_takes_only_what_meets_its_schema(network: Served) -> None:
         good = mybiz.post(to="Shop/exchange", type="request", document=GOOD[0])
         assert arrived(mybiz, good.transaction).status is None
         assert arrived(acme, good.transaction).parts[0].data == GOOD[0].encode()
+
+
+@pytest.mark.req("X8")
+def test_the_schema_of_an_exchange_is_there_when_it_is_named_and_stays(network: Served) -> None:
+    file = network.data.parent / "exchange.yaml"
+
+    def applied(**profile: Any) -> str:
+        house = {"services": {"strict": {"hosted": "exchange", **profile}}}
+        file.write_text(json.dumps({"postroad": 1, "organizations": {"Shop": house}}))
+        done = postroad("apply", file, "--yes", "--data", network.data)
+        return "" if done.returncode == 0 else done.stdout + done.stderr
+
+    assert "services/strict/validates: it has no schema 'a'" in applied(validates="a")
+    schemas = {"a": {"content": f"<xs:schema {XS}/>"}}
+    assert "a schema and a jsonschema" in applied(validates="a", schemas=schemas, jsonschemas={"A": {"content": "{}"}})
+    assert applied(validates="a", schemas=schemas) == ""
+    assert applied(validates="a") == ""
+    removed = postroad("assets", "remove", "Shop/strict", "schema", "a", "--data", network.data)
+    assert "configuration.conflict" in removed.stdout + removed.stderr
+    assert applied() == ""
+    succeeded("assets", "remove", "Shop/strict", "schema", "a", "--data", network.data)

@@ -58,6 +58,7 @@ async def save(administration: Administration, caller: Caller, asset: Asset, see
 async def remove(administration: Administration, caller: Caller, asset: Asset, seen_version: int | None) -> None:
     def decide(directory: Directory) -> list[Change]:
         current = asset_named(caller, directory, asset.service, asset.kind, asset.name, Role.DEVELOPER)
+        _check_unused(current, directory)
         return [removing(current, seen_version)]
 
     await administration.carry_out(caller.name, decide, f"{asset.kind.value} removed")
@@ -72,6 +73,13 @@ def beside(asset: Asset, others: Iterable[Asset]) -> tuple[Asset, ...]:
     """Those of its kind and of other names."""
     name = asset.name.casefold()
     return tuple(one for one in others if one.kind is asset.kind and one.name.casefold() != name)
+
+
+def _check_unused(asset: Asset, directory: Directory) -> None:
+    service = directory.services[asset.service]
+    if asset.kind in SCHEMA_KINDS and service.validates.casefold() == asset.name.casefold():
+        detail = f"{service.address} validates by this; change `validates` in its profile first"
+        raise Refused("configuration.conflict", detail)
 
 
 def _check_place(caller: Caller, directory: Directory, asset: Asset) -> None:

@@ -52,7 +52,8 @@ def _attachment(one: Value, topics: list[str]) -> Text:
 
 def told(way: Value) -> str:
     """Which way a topic goes, in words."""
-    within = f", within {way['within']} levels" if way["within"] is not None else ""
+    levels = "level" if way["within"] == 1 else "levels"
+    within = f", within {way['within']} {levels}" if way["within"] is not None else ""
     tags = f", only at {', '.join(way['tags'])}" if way["tags"] else ""
     return f"to {way['strategy']}{within}{tags}"
 

@@ -78,6 +78,18 @@ async def test_a_binding_is_made_read_replaced_and_removed_by_version(asked: Ask
     assert (await bind(asked, DEVELOPER, "north")).json()["version"] == 4
 
 
+@pytest.mark.req("X1")
+async def test_without_a_name_the_same_is_bound_once(asked: Asked) -> None:
+    wish = {"queue": "Aster/Private", "query": "$msg/a = 1"}
+    first, again = [await asked.ask(DEVELOPER, "POST", BINDINGS, wish) for _ in range(2)]
+    assert first.json() == again.json()
+    off = await asked.ask(DEVELOPER, "POST", BINDINGS, wish | {"enabled": False})
+    assert (off.json()["name"], off.json()["enabled"], off.json()["version"]) == (first.json()["name"], False, 2)
+    other = await asked.ask(DEVELOPER, "POST", BINDINGS, wish | {"query": "$msg/a = 2"})
+    assert other.json()["name"] != first.json()["name"]
+    assert len(await names(asked, VIEWER)) == 2
+
+
 @pytest.mark.req("X1", "Z5")
 async def test_who_owns_the_queue_binds_it_and_who_owns_the_exchange_may_remove_it(asked: Asked) -> None:
     for who in (VIEWER, "service of A"):

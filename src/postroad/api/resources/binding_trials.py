@@ -76,8 +76,10 @@ async def tried(api: ApiContext, caller: Caller, exchange: Service, wish: Bindin
         opened, seen = OpenExchange(api.network.exchanges.callables), [binding]
         opened.save(binding, api.network.directory)
     else:
-        opened = await api.network.exchanges.opened(exchange.gcid)
         seen = bindings.bindings_seen(caller, api.network, exchange)
+        if not seen:
+            return {"tried": 0, "items": []}
+        opened = await api.network.exchanges.opened(exchange.gcid)
     found = await _matches(api, caller, opened, message, {binding.name for binding in seen})
     items = [_view(api, caller, opened, one) for one in sorted(found, key=lambda one: one.binding.name.casefold())]
     return {"tried": len(seen), "items": items}

@@ -66,7 +66,7 @@ class XsdJudge:
         seen = self._seen_while_parsing(utf8)
         if len(seen) > FEW:
             return _told(seen)
-        if (seen or self._knows_ids) and not self._valid(etree.fromstring(utf8, _parser())):
+        if (seen or self._knows_ids) and not self._valid(_tree(utf8, _parser())):
             return _told(self._schema.error_log)
         return _told(seen)
 
@@ -103,7 +103,7 @@ class DtdJudge:
         self._dtd = dtd
 
     def faults(self, document: bytes) -> list[FoundFault]:
-        tree = etree.fromstring(_admitted(document), _parser())
+        tree = _tree(_admitted(document), _parser())
         return [] if self._dtd.validate(tree) else _told(self._dtd.error_log)
 
 
@@ -126,7 +126,7 @@ def _linked(shelf: Shelf, name: str, resolver: etree.Resolver | None) -> etree._
         parser.resolvers.add(resolver)
     utf8 = shelf.texts[name].encode()
     check_well_formed(to_utf8(utf8), LIMITS)
-    root = etree.fromstring(utf8, parser, base_url=SCHEME + _key(name))
+    root = _tree(utf8, parser, base_url=SCHEME + _key(name))
     for node in references_in(root):
         wanted = Reference(location=node.get("schemaLocation", ""), namespace=node.get("namespace", ""))
         target = shelf.target(wanted)
@@ -144,6 +144,13 @@ def _admitted(document: bytes) -> bytes:
     utf8 = without_doctype(to_utf8(document)).document
     check_well_formed(utf8, LIMITS)
     return utf8
+
+
+def _tree(utf8: bytes, parser: etree.XMLParser, base_url: str = SCHEME) -> etree._Element:
+    try:
+        return etree.fromstring(utf8, parser, base_url=base_url)
+    except etree.XMLSyntaxError as fault:  # libxml2 has limits of its own, such as the length of a text
+        raise Refused("wire.malformed", fault.msg or "it cannot be parsed", pointer=f"line {fault.lineno}") from None
 
 
 def _not_compiled(log: Any, otherwise: str) -> Refused:

@@ -41,7 +41,7 @@ class Binding(msgspec.Struct, frozen=True, kw_only=True):
     standing: Standing
 
 
-class Matches(msgspec.Struct, frozen=True, kw_only=True):
+class Matches(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     decided: frozenset[Key] = frozenset()  # yes: the message goes there as it came
     candidates: frozenset[Key] = frozenset()  # the engine says whether, and with what
 

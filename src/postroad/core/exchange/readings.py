@@ -27,7 +27,7 @@ _DIGITS_MOST = 1_000  # more make no number that anyone means, and cost
 NAN = float("nan")
 
 
-class Values(msgspec.Struct, frozen=True):
+class Values(msgspec.Struct, frozen=True, gc=False):
     values: Any  # a list or tuple of comparable values of one kind
     bad: bool
 
@@ -70,7 +70,7 @@ class Reading(Enum):
 
 
 def to_double(text: str) -> float | None:
-    if _DOUBLE(text):
+    if (text.isdecimal() and text.isascii()) or _DOUBLE(text):
         return float(text)
     return _SPECIAL.get(text.strip(_SPACE))
 
@@ -100,11 +100,10 @@ def _one(convert: Callable[[str], object]) -> Callable[[Raw], Values]:
 
 
 def _each(convert: Callable[[str], object]) -> Callable[[Raw], Values]:
-    one = _one(convert)
-
     def read(raw: Any) -> Values:
-        if len(raw) < 2:
-            return one(raw)
+        if len(raw) == 1:
+            value = convert(raw[0])
+            return ERROR if value is None else Values((value,), False)
         values = [convert(text) for text in raw]
         if None in values:
             return Values([value for value in values if value is not None], True)

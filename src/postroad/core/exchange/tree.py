@@ -42,6 +42,7 @@ _PREFIXED = (
 _NOTHING = object()
 _SEVERAL = frozenset({list, dict})
 MANY_KEYS = 32
+FEW_VALUES = 3  # with more, those that are wanted are found together
 Keys = dict[Key, None]
 
 Way = tuple[Probe, Any]  # with its constant: an equality, or the beginning of a text
@@ -266,8 +267,8 @@ def _collect_raw(raw: dict[int, dict[str, Child]], facts: Facts, out: list[Key])
     found: Any = facts.found
     for slot in raw if len(raw) < len(found) else found:
         if slot in found and slot in raw:
-            by_value = raw[slot]
-            for value in found[slot]:
+            by_value, values = raw[slot], found[slot]
+            for value in by_value.keys() & values if len(values) > FEW_VALUES else values:
                 if value in by_value:
                     child = by_value[value]
                     kind = type(child)

@@ -85,12 +85,12 @@ def _ordered_maker(test: Test) -> Maker:
     extreme_of = min if test in (Test.LT, Test.LE) else max
 
     def make(values: Sequence[Any]) -> Tried:
-        most = extreme(values, extreme_of)
-        if most is None:
-            return _never
+        most = values[0] if len(values) == 1 else extreme(values, extreme_of)
         if type(most) is float:
             ready: Tried = getattr(most, of_float)  # all its constants are floats too
             return ready
+        if most is None:
+            return _never
         return lambda constant: bool(compare(most, constant))
 
     return make

@@ -23,6 +23,7 @@ from postroad.ports import Validator
 from postroad.services.callables import Callables, Routing
 from postroad.services.matching import Items, Judges, Match, incoming, matches, require_readable
 from postroad.services.validation import require_valid
+from postroad.warehouse.bulk.remembering import Remembering
 
 
 class Exchange(NamedTuple):
@@ -40,9 +41,9 @@ class TaskJudges:
         self._validation = ValidationWorkers(processes=1)
         self._pools = (SaxonWorkers(processes=1), script_workers(processes=1), self._validation)
         self._judges: Judges = {
-            Language.QUERY: SaxonQueries(self._pools[0]),
-            Language.SCRIPT: StarlarkScripts(self._pools[1]),
-            Language.CALLABLE: Callables(routings),
+            Language.QUERY: Remembering(SaxonQueries(self._pools[0])),
+            Language.SCRIPT: Remembering(StarlarkScripts(self._pools[1])),
+            Language.CALLABLE: Remembering(Callables(routings)),
         }
         self._runner = asyncio.Runner()
 

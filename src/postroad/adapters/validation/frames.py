@@ -52,6 +52,9 @@ class FoundFault(msgspec.Struct, frozen=True, array_like=True):
     path: str = ""
 
 
+NO_REASON = FoundFault("it is not valid, and the engine does not say why")  # never nothing, which would mean valid
+
+
 read_call: Callable[[bytes], Validation] = msgspec.msgpack.Decoder(Validation).decode
 read_faults: Callable[[bytes], list[FoundFault]] = msgspec.msgpack.Decoder(list[FoundFault]).decode
 write_faults = msgspec.msgpack.Encoder().encode

@@ -11,7 +11,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from postroad.adapters.validation.frames import FAULTS_MOST, FoundFault, found
+from postroad.adapters.validation.frames import FAULTS_MOST, NO_REASON, FoundFault, found
 from postroad.core.model.asset import AssetKind
 from postroad.core.schemas.reading import Reference, json_identity
 from postroad.core.schemas.shelf import Shelf
@@ -46,7 +46,7 @@ class JsonJudge:
             return [found(f"this is not JSON in UTF-8: {fault}", getattr(fault, "lineno", 0))]
         if self._validator.is_valid(value):
             return []
-        return self._listed(value) if len(document) <= LISTED_BYTES else self._first(value)
+        return (self._listed(value) if len(document) <= LISTED_BYTES else self._first(value)) or [NO_REASON]
 
     def _listed(self, value: Any) -> list[FoundFault]:
         return [_fault(error) for error, _ in zip(self._validator.iter_errors(value), range(FAULTS_MOST), strict=False)]

@@ -13,7 +13,7 @@ from typing import Any
 
 from lxml import etree
 
-from postroad.adapters.validation.frames import FAULTS_MOST, FoundFault, found
+from postroad.adapters.validation.frames import FAULTS_MOST, NO_REASON, FoundFault, found
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.xml import check_well_formed, to_utf8
 from postroad.core.model.asset import AssetKind
@@ -65,18 +65,19 @@ class XsdJudge:
         utf8 = _admitted(document)
         seen = self._seen_while_parsing(utf8)
         if len(seen) > FEW:
-            return _told(seen)
+            return seen[:FAULTS_MOST]
         if (seen or self._knows_ids) and not self._valid(_tree(utf8, _parser())):
             return _told(self._schema.error_log)
-        return _told(seen)
+        return seen[:FAULTS_MOST]
 
-    def _seen_while_parsing(self, utf8: bytes) -> list[Any]:
+    def _seen_while_parsing(self, utf8: bytes) -> list[FoundFault]:
         """The faults that show at once: without lines, and without ids that come twice, which need the whole document."""
         parser = _parser(schema=self._schema)
         try:
             etree.fromstring(utf8, parser)
-        except etree.XMLSyntaxError:
-            return list(parser.error_log)
+        except etree.XMLSyntaxError as fault:
+            logged = [found(entry.message, entry.line) for entry in list(parser.error_log)[: FEW + 1]]
+            return logged or [found(fault.msg or "it cannot be parsed", fault.lineno or 0)]
         return []
 
     def _valid(self, tree: etree._Element) -> bool:
@@ -161,4 +162,6 @@ def _not_compiled(log: Any, otherwise: str) -> Refused:
 
 
 def _told(log: Any) -> list[FoundFault]:
-    return [found(entry.message, entry.line, entry.path or "") for entry in list(log)[:FAULTS_MOST]]
+    """The faults of what is known to have some."""
+    told = [found(entry.message, entry.line, entry.path or "") for entry in list(log)[:FAULTS_MOST]]
+    return told or [NO_REASON]

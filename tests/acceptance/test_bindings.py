@@ -134,6 +134,9 @@ def test_an_error_is_counted_at_its_binding_with_its_text(market: Market) -> Non
     listed = market.run("bindings", EXCHANGE, who="auditors")
     assert "failing: last error at" in listed
     assert "FOAR0001" in listed
+    with market.client("auditors") as auditors:
+        auditors.bindings.bind(EXCHANGE, "Auditors/Archive", query="$msg/mended", name="failing")
+    assert (market.state("failing")["errors"], market.state("failing")["lastError"]) == (0, None)
     market.run("unbind", EXCHANGE, "failing")  # by an operator, for the exchange
     assert market.has_nothing("auditors")
 

@@ -104,7 +104,10 @@ class BoundExchange:
         return len(self._bindings)
 
     def save(self, binding: Binding, directory: Directory) -> None:
-        """Bind it, in the place of what was bound under its name."""
+        """Bind it, in the place of what was bound under its name; what that has come to is not this one's doing."""
+        key = binding_key(binding.exchange, binding.name)
+        if self._bindings.get(key, binding) != binding:
+            self._tallies.pop(key, None)
         self._save(binding, directory)
 
     def _save(self, binding: Binding, directory: Directory) -> None:

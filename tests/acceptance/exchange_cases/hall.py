@@ -57,7 +57,9 @@ class Hall:
         assert service is not None
         return service.gcid
 
-    async def bind(self, queue: str, query: str = "", *, exchange: str = "Exchange", name: str = "", **how: Any) -> Binding:
+    async def bind(
+        self, queue: str, query: str = "", *, exchange: str = "Exchange", name: str = "", **how: Any
+    ) -> Binding:
         """As an owner of the queue binds it: what the engine does not take is refused."""
         await self.exchange(exchange)
         for language, text in ((Language.QUERY, query), (Language.SCRIPT, how.get("script", ""))):
@@ -77,10 +79,15 @@ class Hall:
 
     async def send(self, content: str | bytes, *, to: str = "Exchange", topic: str = "", **items: Any) -> int:
         """Ask an exchange to send this on, with header items; returns how many copies it says it has sent."""
+        answer = await self.answer(content, to=to, topic=topic, **items)
+        assert answer.status is None, answer.status
+        return int(next(given.value for given in answer.properties if given.name == COPIES))
+
+    async def answer(self, content: str | bytes, *, to: str = "Exchange", topic: str = "", **items: Any) -> Delivered:
+        """What the exchange answers."""
         await self.exchange(to)
         await self._post(content, to, MessageType.REQUEST, topic, items)
-        answer = await self.next(PUBLISHER)
-        return int(next(given.value for given in answer.properties if given.name == COPIES))
+        return await self.next(PUBLISHER)
 
     async def tell(self, content: str | bytes, *, to: str = "Exchange", topic: str = "", **items: Any) -> str:
         """Like ``send``, without waiting for an answer."""

@@ -23,6 +23,7 @@ from postroad.flow.configure import saving
 from postroad.services.callables import Routing
 
 EXCHANGE, NEXT, STRICT, PUBLISHER = "00000000000000e1", "00000000000000e2", "00000000000000e3", "00000000000000a1"
+CLOSED = "00000000000000c1"  # to which no exchange is open any more
 QUEUES = tuple(f"00000000000000b{number}" for number in range(1, 6))
 ROUTING = "broken=operator:truth"  # which takes one argument, so it always fails
 
@@ -52,6 +53,7 @@ BINDINGS: dict[str, dict[str, Any]] = {
     "named": {"queue": QUEUES[0], "routing": "South only"},
     "broken": {"queue": QUEUES[2], "routing": "broken", "routing_key": "orders.broken"},
     "off": {"queue": QUEUES[0], "query": "<off/>", "enabled": False},
+    "shut": {"queue": CLOSED, "query": "$msg/order/region = 'south'"},
     "chained": {"queue": NEXT, "query": "$msg/order/region = 'south'"},
 }
 
@@ -92,13 +94,16 @@ def order(number: int) -> Message:
 
 
 def services() -> list[Service]:
-    own = {"organization": "Acme", "visibility": Visibility.PUBLIC, "hosted": Hosting.EXCHANGE}
+    own = {
+        "organization": "Acme", "visibility": Visibility.PUBLIC, "hosted": Hosting.EXCHANGE, "open_to": ("Queues",),
+    }  # fmt: skip
     found = [
         Service(gcid=EXCHANGE, name="Orders", **own),  # type: ignore[arg-type]
         Service(gcid=NEXT, name="Next", **own),  # type: ignore[arg-type]
         Service(gcid=STRICT, name="Strict", validates="order", **own),  # type: ignore[arg-type]
         Service(gcid=PUBLISHER, organization="MyBiz", name="Desk"),
     ]
+    found.append(Service(gcid=CLOSED, organization="Closed", name="Queue"))
     return found + [Service(gcid=gcid, organization="Queues", name=gcid[-2:]) for gcid in QUEUES]
 
 
@@ -110,7 +115,7 @@ def unbound() -> list[Any]:
     """All that there is before anything is bound."""
     asset = Asset(service=EXCHANGE, kind=AssetKind.QUERY, name="south only", content="$msg/order/region = 'south'")
     schema = Asset(service=STRICT, kind=AssetKind.SCHEMA, name="order", content=SCHEMA)
-    houses = [Organization(name=name) for name in ("Acme", "MyBiz", "Queues")]
+    houses = [Organization(name=name) for name in ("Acme", "Closed", "MyBiz", "Queues")]
     return [*houses, *services(), asset, schema]
 
 

@@ -13,11 +13,13 @@ from typing import ClassVar
 
 import pyarrow as pa
 
+from postroad.core.admission.openness import is_open_to
 from postroad.core.exchange.header_items import TypedItem, header_items
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Service
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured
+from postroad.flow.forward import NOT_OPEN
 from postroad.services.callables import Routing
 from postroad.services.matching import Match, content_of
 from postroad.warehouse.bulk.archived import Archived
@@ -26,6 +28,7 @@ from postroad.warehouse.bulk.matching_judges import Exchange, TaskJudges
 from postroad.warehouse.bulk.opened_exchanges import opened_exchange
 
 FAILED = "binding.failed"
+CLOSED_CODE, _, CLOSED_DETAIL = NOT_OPEN.partition(": ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +80,10 @@ class Matching:
         queue = self._directory.services.get(binding.queue)
         made = (part.content_type, part.data) if part is not None else (None, None)
         values = (binding.name, binding.queue, queue.address if queue is not None else None, *made)
-        return Done(values, FAILED if match.error else "", match.error)
+        if match.error:
+            return Done(values, FAILED, match.error)
+        is_open = queue is not None and is_open_to(self._exchange.service, queue, self._directory)
+        return Done(values) if is_open else Done(values, CLOSED_CODE, CLOSED_DETAIL)
 
 
 def exchange_named(name: str, directory: Directory) -> Service:

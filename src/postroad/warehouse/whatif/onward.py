@@ -22,9 +22,9 @@ from postroad.core.model.journal import Copy
 from postroad.core.model.message import Delivered, Message, MessageType, Part
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explanation import ServiceTried
-from postroad.core.routing.forwarding import forwarded_copies
+from postroad.core.routing.forwarding import closed_to, forwarded_copies
 from postroad.errors import Refused
-from postroad.flow.forward import FORM, Forward
+from postroad.flow.forward import FORM, NOT_OPEN, Forward
 from postroad.services.callables import Routing
 from postroad.services.matching import content_of
 from postroad.services.model import source_of
@@ -137,15 +137,25 @@ def _sent_on(arrival: Arrival, forwards: Sequence[Forward], directory: Directory
     for made_by, group in _groups(arrival, forwards, directory).items():
         delivered, form = _with_content(arrival, group[0][0])
         receivers = [directory.services[one.receiver] for one, _ in group]
+        closed = closed_to(arrival.path[-1], [one.gcid for one in receivers], directory)
         routed = forwarded_copies(
             _admitted(arrival, delivered, directory), delivered.sender_gcid, receivers, directory, form
         )
         size = sum(len(part.data) for part in delivered.parts)
-        for (one, chosen_by), copy in zip(group, routed.copies, strict=True):
+        copies = [
+            _refused(copy) if one.receiver in closed else copy
+            for (one, _), copy in zip(group, routed.copies, strict=True)
+        ]
+        for (one, chosen_by), copy in zip(group, copies, strict=True):
             made = one.part.data if one.part is not None else None
             onward = Onward(arrival.path, one.receiver, tuple(chosen_by), copy, size, made, routed.tried)
             found.sent[arrival.path, one.receiver, made_by] = onward
-        yield from arrivals(routed.copies, delivered, arrival.path[-1], arrival.path, form, directory)
+        yield from arrivals(copies, delivered, arrival.path[-1], arrival.path, form, directory)
+
+
+def _refused(copy: Copy) -> Copy:
+    """To a receiver of another house, to which the exchange or model is not open."""
+    return Copy(copy.named, (), NOT_OPEN.partition(":")[0])
 
 
 def _groups(

@@ -112,9 +112,14 @@ def test_a_queue_is_bound_and_unbound_from_the_command_line(market: Market, tmp_
     shown = yaml.safe_load(market.run("bindings", "show", EXCHANGE, "west", who="auditors"))
     assert shown == {"west": {"queue": "Auditors/Archive", "query": query.read_text(), "enabled": True}}
     assert "shared: ?order?region = 'west'" in market.run("bindings", "explain", EXCHANGE, "west", who="auditors")
-    off = market.run("bind", EXCHANGE, "Auditors/Archive", "--name", "west", "--off", who="auditors")
-    assert "version 2, switched off" in off
+    assert "west: off" in market.run("bindings", "disable", EXCHANGE, "west", who="auditors")
     assert "switched off: nothing goes this way" in market.run("bindings", EXCHANGE, who="auditors")
+    assert "west: on" in market.run("bindings", "enable", EXCHANGE, "west", who="auditors")
+    with market.client("auditors") as auditors:
+        west = auditors.bindings.binding(EXCHANGE, "west")
+    assert (west["version"], west["enabled"], west["query"]) == (3, True, query.read_text())
+    off = market.run("bind", EXCHANGE, "Auditors/Archive", "--name", "west", "--off", who="auditors")
+    assert "version 4, switched off" in off
     assert "removed" in market.run("unbind", EXCHANGE, "west", who="auditors")
     market.post({"order": {"region": "west"}})
     market.post(LARGE)  # the exchange keeps the order: once this has gone through, the one before it has
@@ -308,6 +313,7 @@ async def test_the_sdk_binds_blocking_or_not(market: Market) -> None:
         with pytest.raises(Refused) as refused:
             await client.bindings.bind(EXCHANGE, "Auditors/Archive", query="$msg/order[")
         assert refused.value.code == "query.invalid"
+        assert (await client.bindings.switch(EXCHANGE, made["name"], enabled=False))["enabled"] is False
         await client.bindings.unbind(EXCHANGE, made["name"])
 
 

@@ -64,6 +64,14 @@ class BindingTalks:
         bound: Value = yield from self._talks.value(request)
         return bound
 
+    def switch(self, exchange: str, name: str, enabled: bool) -> Talk[Value]:
+        current = yield from self.read(exchange, name)
+        wish = {field: value for field, value in current.items() if field not in ("name", "version")}
+        path = service_path(exchange, "bindings", current["name"])
+        request = sent("PUT", path, wish | {"enabled": enabled}, version=current["version"])
+        switched: Value = yield from self._talks.value(request)
+        return switched
+
     def unbind(self, exchange: str, name: str) -> Talk[None]:
         current = yield from self.read(exchange, name)
         path = service_path(exchange, "bindings", current["name"])
@@ -103,6 +111,10 @@ class Bindings:
         """Make the binding, or replace the one of its name; without a name, the network makes one of what is wanted."""
         return self._run(self._say.bind(exchange, queue, name, wanted))
 
+    def switch(self, exchange: str, name: str, *, enabled: bool) -> Value:
+        """Switch a binding on or off; it stays as it is otherwise."""
+        return self._run(self._say.switch(exchange, name, enabled))
+
     def unbind(self, exchange: str, name: str) -> None:
         self._run(self._say.unbind(exchange, name))
 
@@ -130,6 +142,9 @@ class AsyncBindings:
 
     async def bind(self, exchange: str, queue: str, *, name: str = "", **wanted: Unpack[Wanted]) -> Value:
         return await self._run(self._say.bind(exchange, queue, name, wanted))
+
+    async def switch(self, exchange: str, name: str, *, enabled: bool) -> Value:
+        return await self._run(self._say.switch(exchange, name, enabled))
 
     async def unbind(self, exchange: str, name: str) -> None:
         await self._run(self._say.unbind(exchange, name))

@@ -39,7 +39,7 @@ def deciding(function: Any) -> Any:
 @deciding
 @click.option("--name", default="", help="Its name; the one of that name is replaced. Left out, one is made up.")
 @click.option("--description", default="", help="What it is for.")
-@click.option("--off", is_flag=True, help="Switched off: it stays, and nothing goes this way.")
+@click.option("--off", is_flag=True, help="Switched off, until `postroad bindings enable`.")
 @connected
 def bind(
     out: Output, exchange: str, queue: str, name: str, description: str, off: bool, connection: Connection, **given: str
@@ -127,6 +127,31 @@ def show(out: Output, exchange: str, name: str, connection: Connection) -> None:
 @click.argument("exchange")
 @click.argument("name")
 @connected
+def enable(out: Output, exchange: str, name: str, connection: Connection) -> None:
+    """Switch a binding on."""
+    _switch(out, connection, exchange, name, enabled=True)
+
+
+@command
+@click.argument("exchange")
+@click.argument("name")
+@connected
+def disable(out: Output, exchange: str, name: str, connection: Connection) -> None:
+    """Switch a binding off; it stays, and nothing goes this way."""
+    _switch(out, connection, exchange, name, enabled=False)
+
+
+def _switch(out: Output, connection: Connection, exchange: str, name: str, *, enabled: bool) -> None:
+    with connection.client() as client:
+        switched = client.bindings.switch(exchange, name, enabled=enabled)
+    out.value(switched)
+    out.say(f"{switched['name']}: {'on' if enabled else 'off'}")
+
+
+@command
+@click.argument("exchange")
+@click.argument("name")
+@connected
 def explain(out: Output, exchange: str, name: str, connection: Connection) -> None:
     """Say how a binding is decided: shared with all others, prefiltered by what, or always evaluated."""
     from postroad.cli.binding_view import explanation_lines
@@ -193,5 +218,5 @@ def _text_of(value: str) -> str:
     return Path(value[1:]).read_text() if value.startswith(FILE_SIGN) else value
 
 
-for below in (list_, show, explain, try_):
+for below in (list_, show, enable, disable, explain, try_):
     bindings.add_command(below)

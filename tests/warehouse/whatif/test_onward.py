@@ -179,6 +179,21 @@ def test_a_message_that_no_longer_gets_to_the_exchange_reaches_nobody_through_it
     assert onward == ("not forwarded", [], ["Acme/North"], ["Acme/Orders does not get the message"])
 
 
+def test_closing_an_exchange_to_another_house_takes_its_copies_away(playing: Playing) -> None:
+    other = Service(gcid="00000000000000aa", organization="Other", name="Queue")
+    bound = Binding(exchange=EXCHANGE, name="Other", queue=other.gcid)
+    base = [Organization(name="Acme"), Organization(name="Other"), other, bound]
+    opened = service(EXCHANGE, "Orders", Hosting.EXCHANGE, open_to=("Other",))
+    before = directory_of([*base, *(SERVICES | {EXCHANGE: opened}).values()])
+    after = directory_of([*base, *SERVICES.values()])
+    assert told(compared(playing, order(1), before, after)) == [
+        ("not forwarded", [], ["Other/Queue"], ["refused: permission.denied"])
+    ]
+    assert told(compared(playing, order(1), after, before)) == [
+        ("forwarded", ["Other/Queue"], [], ["no longer refused: permission.denied"])
+    ]
+
+
 def test_without_its_body_a_message_is_decided_where_bindings_look_at_headers_only(playing: Playing) -> None:
     keyed = Binding(exchange=EXCHANGE, name="Keyed", queue=SOUTH, routing_key="offer")
     offer = order(1, topic="offer")

@@ -64,7 +64,7 @@ def _complete(operation: dict[str, Any], method: str, route: APIRoute) -> None:
         statuses |= {409, *WITH_BODY}
     names = {parameter["name"] for parameter in operation.get("parameters", ())}
     if names:
-        statuses |= {422}
+        statuses |= {414, 422}
     if "If-Match" in names:
         statuses |= {412, 428}
     if route.path.endswith(("/login", "/password")):

@@ -85,7 +85,7 @@ def add_messages(document: dict[str, Any]) -> None:
 def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
     json_post = {"application/json": {"schema": shapes["JsonPost"]}}
     result = {"application/json": {"schema": shapes["JsonResult"]}}
-    others = XML | PACKED  # forms that are answered in themselves
+    others = XML | PACKED  # the answer's form is the question's; SOAP is asked for at its own address
     lines = {"application/x-ndjson": {"schema": {"type": "string"}}, "multipart/mixed": {"schema": {"type": "string"}}}
     each = {"application/json": {"schema": {"type": "array", "items": {"type": "object"}}}}
     key = {
@@ -95,10 +95,10 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
         "schema": {"type": "string", "minLength": 1, "maxLength": 255},
     }
     post = _operation("post_message", "Post a message in any form or format; answered once it is durable.",
-                      json_post | XML | ANY, 202, result, [key, *_fields()])  # fmt: skip
+                      json_post | XML | ANY, 202, result | PACKED, [key, *_fields()])  # fmt: skip
     post["responses"]["200"] = {"description": "The same, to whoever posts SOAP", "content": XML}
     poll = _operation("poll_messages", "Lease what waits in your mailbox, waiting for the first if asked to.",
-                      {"application/json": {"schema": shapes["JsonPoll"]}} | others, 200,
+                      {"application/json": {"schema": shapes["JsonPoll"]}} | PACKED, 200,
                       {"application/json": {"schema": shapes["JsonDeliveries"]}, "multipart/mixed": {}} | others)  # fmt: skip
     poll["responses"]["204"] = {"description": "Nothing waits, for a service that has a plain format"}
     return {
@@ -111,7 +111,7 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
         "/v1/poll": {"post": poll},
         "/v1/ack": {
             "post": _operation("settle_deliveries", "Acknowledge deliveries, or give them back.",
-                               {"application/json": {"schema": shapes["JsonSettlement"]}} | others, 200,
+                               {"application/json": {"schema": shapes["JsonSettlement"]}} | PACKED, 200,
                                {"application/json": {"schema": shapes["JsonSettlementResult"]}} | others)
         },
         "/soap/messages.xsd": {"get": _published("read_message_schema", "The XML Schema of messages.")},
@@ -186,7 +186,7 @@ def _operation(
     parameters: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     statuses = {*ALWAYS, *WITH_BODY, 401, 403, 404, 409}
-    failures = spoken_problems(statuses) if "text/xml" in body else problems(statuses)
+    failures = spoken_problems(statuses) if (body | answer).keys() & XML.keys() else problems(statuses)
     return {
         "operationId": name,
         "summary": text.rstrip("."),

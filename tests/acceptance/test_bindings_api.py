@@ -122,6 +122,8 @@ async def test_an_exchange_that_closes_keeps_what_is_bound_and_takes_no_more(ask
     assert exchange is not None
     await configuration.change("test", [saving(replace(exchange, open_to=()))])
     assert await names(asked, STRANGER) == ["theirs"]
+    tried = await asked.ask(STRANGER, "POST", f"{BINDINGS}/try", {"message": {}})
+    assert [item["outcome"] for item in tried.json()["items"]] == ["fails"]
     assert (await bind(asked, STRANGER, "more")).status_code == 403
     assert (await asked.ask(STRANGER, "DELETE", f"{BINDINGS}/theirs", match="*")).status_code == 204
     closed, absent = (

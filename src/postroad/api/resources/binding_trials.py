@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from postroad.api.resources.binding_views import explained
 from postroad.api.resources.context import ApiContext
 from postroad.api.resources.explanations import LIMITS
+from postroad.core.admission.openness import is_open_to
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.configuration.bindings import BindingEntry, binding_of
 from postroad.core.configuration.shapes import Line, Shape, Word
@@ -27,6 +28,7 @@ from postroad.errors import Refused
 from postroad.flow import administration_bindings as bindings
 from postroad.flow.administration import denied
 from postroad.flow.administration_trying import stored_message
+from postroad.flow.forward import NOT_OPEN
 from postroad.flow.open_exchange import OpenExchange
 from postroad.services.matching import Match, content_of, incoming, matches
 
@@ -81,6 +83,7 @@ async def tried(api: ApiContext, caller: Caller, exchange: Service, wish: Bindin
             return {"tried": 0, "items": []}
         opened = await api.network.exchanges.opened(exchange.gcid)
     found = await _matches(api, caller, opened, message, {binding.name for binding in seen})
+    found = [_unless_closed(api, exchange, one) for one in found]
     items = [_view(api, caller, opened, one) for one in sorted(found, key=lambda one: one.binding.name.casefold())]
     return {"tried": len(seen), "items": items}
 
@@ -118,6 +121,14 @@ async def _matches(
         raise Refused("request.not-implemented", f"This network cannot run what is bound by {min(lacking).value}")
     selected = Selected([binding for binding in found.decided if binding.name in names], asked)
     return await matches(selected, content, items, api.administration.judges)
+
+
+def _unless_closed(api: ApiContext, exchange: Service, one: Match) -> Match:
+    """What is bound to an exchange that has been closed to it since does not go there."""
+    queue = api.network.directory.services.get(one.binding.queue)
+    if queue is not None and is_open_to(exchange, queue, api.network.directory):
+        return one
+    return Match(one.binding, error=NOT_OPEN)
 
 
 def _sender(api: ApiContext, caller: Caller, message: Message) -> str:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from postroad.core.admission.openness import is_open_to
 from postroad.core.configuration.bindings import RESERVED, BindingEntry, binding_entry, binding_of
 from postroad.core.configuration.document import Fault, NetworkDocument, ServiceEntry, pointer
 from postroad.core.configuration.planning import Planning, Wanted
@@ -84,6 +85,8 @@ def _faults(
     foreign = queue.organization.casefold() != exchange.organization.casefold()
     if foreign and not planning.may_choose_ids:
         yield Fault(place + "/queue", "a queue of another organization is bound by that organization, not for it")
+    elif not is_open_to(exchange, queue, after):
+        yield Fault(place + "/queue", "the exchange is not open to it; list it in openTo, and make the exchange public")
     if wanted.routing and decider_of(wanted, after, planning.callables) is None:
         yield Fault(place + "/routing", "no query or script of this name is installed at the exchange")
     yield from planning.binding_faults.get(place, ())

@@ -21,7 +21,8 @@ HERE = "/organizations/House/services/In/bindings"
 
 
 def house(bindings: dict[str, Any] | None, hosted: str = "exchange", **others: Any) -> dict[str, Any]:
-    exchange = {"hosted": hosted, "visibility": "public"} | ({} if bindings is None else {"bindings": bindings})
+    exchange = {"hosted": hosted, "visibility": "public"} | ({"openTo": ["Other"]} if hosted else {})
+    exchange |= {} if bindings is None else {"bindings": bindings}
     services = {"In": exchange, "Out": {}}
     return {"postroad": 1, "organizations": {"House": {"services": services}, **others}}
 
@@ -98,12 +99,15 @@ def test_every_fault_is_named_by_its_place() -> None:
 
 
 def test_nobody_binds_the_queues_of_others_by_a_document_of_their_own() -> None:
-    directory = configured({}, Other={"services": {"Public": {"visibility": "public"}, "Private": {}}})
+    strange = {"Stranger": {"services": {"Queue": {}}}}
+    directory = configured({}, Other={"services": {"Public": {"visibility": "public"}, "Private": {}}}, **strange)
     public = faults({"a": {"queue": "Other/Public"}}, directory, operator=False)
     assert public == {f"{HERE}/a/queue": "a queue of another organization is bound by that organization, not for it"}
     private = faults({"a": {"queue": "Other/Private"}}, directory, operator=False)
     assert private == faults({"a": {"queue": "No/One"}}, directory, operator=False)
     assert faults({"a": {"queue": "Other/Private"}}, directory) == {}, "operators may"
+    closed = faults({"a": {"queue": "Stranger/Queue"}}, directory)
+    assert closed[f"{HERE}/a/queue"].startswith("the exchange is not open to it"), "but not where it is closed"
 
 
 @pytest.mark.parametrize("limit", ["EXCHANGE_MOST", "QUEUE_MOST", "ALWAYS_MOST"])

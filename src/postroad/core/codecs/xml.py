@@ -273,9 +273,17 @@ def _is_usual(utf8: bytes, limits: WireLimits) -> bool:
 def _is_narrow(root: Tree, utf8: bytes, limits: WireLimits) -> bool:
     """Whether it is proved that no element has too many attributes, namespace declarations included."""
     most = limits.xml_attributes
-    if len(utf8) < 6 * most or utf8.count(b"=") <= most:  # a="" and a space are 6
+    if _tags_come_often(utf8, 3 * most) or utf8.count(b"=") <= most:
         return True
     return most > _FEW_NAMESPACES >= utf8.count(b"xmlns") and not _wider_than(most - _FEW_NAMESPACES)(root)
+
+
+def _tags_come_often(utf8: bytes, stretch: int) -> bool:
+    """Whether each stretch has a <, so that no tag is longer than two: an attribute, a="" and a space, has 6 bytes."""
+    for at in range(0, len(utf8) - stretch, stretch):  # noqa: SIM110  # all() costs a generator for every message
+        if utf8.find(b"<", at, at + stretch) < 0:
+            return False
+    return True
 
 
 @lru_cache(maxsize=8)

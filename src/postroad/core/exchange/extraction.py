@@ -65,8 +65,8 @@ class Extraction:
                 found[number] = [one if isinstance(one, str) else texts.of(one) for one in there]
         for tag, attributes in self._attributes:
             for name, slot in attributes:
-                values = list(map(Tree.get, root.iter(tag), repeat(name)))
-                found[slot] = [value for value in values if value is not None] if None in values else values
+                values = map(Tree.get, root.iter(tag), repeat(name))
+                found[slot] = [value for value in values if value is not None]
         if self._tags:
             _visit(self._anywhere, self._anywhere.start, root.iter(*self._tags), found, texts)
         return found

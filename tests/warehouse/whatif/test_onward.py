@@ -15,7 +15,10 @@ from postroad.core.model.exchange import Binding
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.model_tree import ModelAttachment, ModelNode
 from postroad.core.model.snapshot import Directory
+from postroad.errors import Misconfigured
+from postroad.warehouse.bulk.changed_models import with_model
 from postroad.warehouse.bulk.configuration import Directories
+from postroad.warehouse.bulk.directory_text import directory_from, text_of
 from postroad.warehouse.bulk.logged import Logged
 from postroad.warehouse.whatif.onward import Playing
 from postroad.warehouse.whatif.traffic import Question, Window, compared_rows
@@ -236,6 +239,45 @@ def test_changed_models_change_who_receives(playing: Playing) -> None:
     assert (forward["sender"], forward["after"]) == (MODEL, [])
     other = order(1, "Acme/Regions", topic="other")
     assert told(compared(playing, other, tree(), shadowing)) == []  # nobody produces it, before as after
+
+
+@pytest.mark.req("H1")
+def test_a_tree_in_a_file_takes_the_place_of_a_models_own(playing: Playing) -> None:
+    """South hears it now, and North, whom the file does not name, no longer."""
+    document = {
+        "name": "Regions",
+        "topics": {"region": {"strategy": "descendants", "within": 1}},
+        "root": {
+            "tag": "all",
+            "topics": ["region"],
+            "producers": ["Acme/Desk"],
+            "nodes": [{"tag": "inner", "topics": ["region"], "consumers": ["Acme/South"]}],
+        },
+    }
+    before = tree()
+    after = directory_from(text_of(with_model(before, "Acme/Regions", document)))  # as workers have it
+    region = order(1, "Acme/Regions", topic="region")
+    difference = {change[0]: (change[1], change[2]) for change in told(compared(playing, region, before, after))}
+    assert difference == {"forwarded": (["Acme/South"], []), "not forwarded": ([], ["Acme/North"])}
+    assert told(compared(playing, region, after, with_model(after, "Acme/Regions", document))) == []
+
+
+@pytest.mark.parametrize(
+    ("named", "document", "said"),
+    [
+        ("Acme/Orders", {}, "Acme/Orders is not a model"),
+        ("Acme/Regions", {"name": "x"}, "the model cannot be read"),
+        ("Acme/Regions", {"name": "x", "root": {"tag": "a", "nodes": [{"tag": "a"}]}}, "Acme/Regions: "),
+        (
+            "Acme/Regions",
+            {"name": "x", "root": {"tag": "a", "topics": ["t"], "consumers": ["Acme/Nobody"]}},
+            "there is no service Acme/Nobody",
+        ),
+    ],
+)
+def test_a_tree_that_cannot_be_is_refused(named: str, document: Any, said: str) -> None:
+    with pytest.raises(Misconfigured, match=said):
+        with_model(tree(), named, document)
 
 
 # ---- against what really happened

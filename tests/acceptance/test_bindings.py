@@ -128,6 +128,27 @@ def test_a_queue_is_bound_and_unbound_from_the_command_line(market: Market, tmp_
     assert "not-found" in market.refused("unbind", EXCHANGE, "west", who="auditors")
 
 
+@pytest.mark.req("X4")
+def test_a_script_decides_too_and_is_installed_and_bound_by_its_name(market: Market, tmp_path: Path) -> None:
+    script = tmp_path / "heavy.star"
+    script.write_text(
+        "def route(message):\n    return message.json['weight'] > 5 and {'heavy': message.headers['handle']}\n"
+    )
+    bind = ("bind", EXCHANGE, "Auditors/Archive", "--name", "heavy", "--routing-key", "parcels")
+    market.run(*bind, "--script", f"@{script}", who="auditors")
+    for handle, weight in (("light", 5), ("heavy", 6)):
+        market.post({"weight": weight}, topic="parcels", handle=handle)
+    assert json.loads(market.got("auditors")[0].parts[0].data) == {"heavy": "heavy"}
+    market.run("assets", "add", EXCHANGE, "script", script)
+    market.run(*bind, "--routing", "heavy", who="auditors")
+    market.post({"weight": 7}, topic="parcels", handle="again")
+    assert json.loads(market.got("auditors")[0].parts[0].data) == {"heavy": "again"}
+    assert "script.invalid" in market.refused(*bind, "--script", "def route(:", who="auditors")
+    market.run("assets", "remove", EXCHANGE, "script", "heavy")
+    assert market.state("heavy")["explanation"] == "the routing heavy is not installed: nothing goes this way"
+    market.run("unbind", EXCHANGE, "heavy", who="auditors")
+
+
 @pytest.mark.req("X1", "X3")
 def test_an_error_is_counted_at_its_binding_with_its_text(market: Market) -> None:
     query = "xs:integer($msg/order/@id) idiv 0 = 1"

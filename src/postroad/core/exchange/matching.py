@@ -90,7 +90,7 @@ class Matcher:
     @property
     def is_empty(self) -> bool:
         """Whether nothing is left of any binding."""
-        return not (self._bound or self._plans or self._doubtful or self._tree or self._questions.in_use)
+        return not (self._bound or self._plans or self._doubtful.keys or self._tree or self._questions.in_use)
 
     @property
     def looks_inside(self) -> bool:
@@ -132,7 +132,7 @@ class Matcher:
         self._tree.collect(self._facts(message), out)
         met = frozenset(out)
         candidates = met & self._evaluated if self._evaluated else _NONE
-        if self._doubtful:
+        if self._doubtful.keys:
             doubt = doubt_in(message.content, is_json=message.json is not None)
             candidates |= self._doubtful.among(doubt, message.headers.get(ROUTING_KEY))
         return Matches(decided=met - candidates if candidates else met, candidates=candidates)

@@ -23,6 +23,7 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _SPECIAL = {"INF": float("inf"), "+INF": float("inf"), "-INF": float("-inf"), "NaN": float("nan")}
 _SPACE = " \t\r\n"
+_PLAIN = "0123456789."
 _DIGITS_MOST = 1_000  # more make no number that anyone means, and cost
 NAN = float("nan")
 
@@ -70,9 +71,12 @@ class Reading(Enum):
 
 
 def to_double(text: str) -> float | None:
-    if (text.isdecimal() and text.isascii()) or _DOUBLE(text):
+    if text.strip(_PLAIN) and not _DOUBLE(text):
+        return _SPECIAL.get(text.strip(_SPACE))
+    try:
         return float(text)
-    return _SPECIAL.get(text.strip(_SPACE))
+    except ValueError:  # several points, or nothing
+        return None
 
 
 def to_boolean(text: str) -> bool | None:

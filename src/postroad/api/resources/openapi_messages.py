@@ -66,6 +66,7 @@ AS2_HEADERS = {
     "Disposition-Notification-Options": "How the receipt is to be signed",
     "Receipt-Delivery-Option": "Where to post the receipt later; in the answer otherwise",
 }
+SPEAK_JSON = ("post_messages", "receive_as2")  # about what went wrong, whatever they are sent
 AS2_REQUIRED = ("AS2-From", "AS2-To")  # of messages and receipts
 SECURITY: list[dict[str, list[str]]] = [{"key": []}, {"password": []}, {"certificate": []}]
 
@@ -85,7 +86,7 @@ def add_messages(document: dict[str, Any]) -> None:
 def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
     json_post = {"application/json": {"schema": shapes["JsonPost"]}}
     result = {"application/json": {"schema": shapes["JsonResult"]}}
-    others = XML | PACKED  # the answer's form is the question's; SOAP is asked for at its own address
+    others = XML | PACKED  # the answer's form is the question's
     lines = {"application/x-ndjson": {"schema": {"type": "string"}}, "multipart/mixed": {"schema": {"type": "string"}}}
     each = {"application/json": {"schema": {"type": "array", "items": {"type": "object"}}}}
     key = {
@@ -94,8 +95,9 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
         "description": "The same key with the same body gives the first answer again",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255},
     }
-    post = _operation("post_message", "Post a message in any form or format; answered once it is durable.",
-                      json_post | XML | ANY, 202, result | PACKED, [key, *_fields()])  # fmt: skip
+    post = _operation("post_message",
+                      "Post a message as JSON, SOAP or an envelope, or in a plain format; answered once it is durable.",
+                      json_post | ANY, 202, result | PACKED, [key, *_fields()])  # fmt: skip
     post["responses"]["200"] = {"description": "The same, to whoever posts SOAP", "content": XML}
     poll = _operation("poll_messages", "Lease what waits in your mailbox, waiting for the first if asked to.",
                       {"application/json": {"schema": shapes["JsonPoll"]}} | PACKED, 200,
@@ -186,7 +188,7 @@ def _operation(
     parameters: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     statuses = {*ALWAYS, *WITH_BODY, 401, 403, 404, 409}
-    failures = spoken_problems(statuses) if (body | answer).keys() & XML.keys() else problems(statuses)
+    failures = problems(statuses) if name in SPEAK_JSON else spoken_problems(statuses)
     return {
         "operationId": name,
         "summary": text.rstrip("."),

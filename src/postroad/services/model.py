@@ -7,10 +7,12 @@ is told so. What an exchange or another model sends on is still its writer's.
 
 from __future__ import annotations
 
+from postroad.core.admission.openness import is_open_to
 from postroad.core.hierarchy.index import ModelIndex
 from postroad.core.hierarchy.nouns import Attachment
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Delivered, Property, PropertyType
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.forward import Forward, Onward
 from postroad.services.arguments import Arguments
@@ -29,7 +31,7 @@ class ModelService:
             raise Refused(
                 "configuration.conflict", f"{tools.service.address} has no nodes yet; its owner imports a tree"
             )
-        source = source_of(message, index, tools.service)
+        source = source_of(message, index, tools.service, tools.directory)
         consumers = index.publish(source.id, message.topic)
         return Returned(forwards=tuple([Forward(one.service, one.id) for one in consumers]))
 
@@ -38,9 +40,11 @@ class ModelService:
         return Returned(parts=(), properties=(Property(COPIES, str(onward.copies), PropertyType.NUMBER),))
 
 
-def source_of(message: Delivered, index: ModelIndex, model: Service) -> Attachment:
-    """As what, and so from where, the message is published."""
-    sources = index.sources(message.sender_gcid, message.topic)
+def source_of(message: Delivered, index: ModelIndex, model: Service, directory: Directory) -> Attachment:
+    """As what, and so from where, the message is published; those to whom the model was closed publish nothing more."""
+    sender = directory.services.get(message.sender_gcid)
+    is_open = sender is not None and is_open_to(model, sender, directory)
+    sources = index.sources(message.sender_gcid, message.topic) if is_open else []
     node = _named_node(message)
     if node:
         sources = [one for one in sources if (one.node or BESIDE) == node]

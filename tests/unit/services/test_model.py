@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -106,7 +107,9 @@ async def dashboard() -> AsyncIterator[Dashboard]:
         names = ("application", "canvas-1", "canvas-2", *WIDGETS)
         callers = {name: await running.register(f"Acme/{name}") for name in names}
         callers["stranger"] = await running.register("MyBiz/Purchasing")
-        callers["model"] = await running.register("Acme/Regions", visibility=Visibility.PUBLIC, hosted=Hosting.MODEL)
+        callers["model"] = await running.register(
+            "Acme/Regions", visibility=Visibility.PUBLIC, hosted=Hosting.MODEL, open_to=("MyBiz",)
+        )
         operator = await running.enroll("operator@network.example", operator=True)
         playing = Dashboard(running, callers, operator)
         await playing.change(nodes=tuple(Node(tag=tag, under=under, topics=("region",)) for tag, under in TREE))
@@ -205,6 +208,18 @@ async def test_a_model_without_nodes_says_what_is_missing(dashboard: Dashboard) 
     )
     status = await dashboard.refused("application", to="Acme/Empty")
     assert status.code == "configuration.conflict"
+
+
+async def test_a_model_that_is_closed_again_neither_hears_its_guests_nor_tells_them(dashboard: Dashboard) -> None:
+    await dashboard.attach("stranger", Side.CONSUMER, "widget-1")
+    await dashboard.attach("stranger", Side.PRODUCER, "canvas-1")
+    assert await dashboard.copies("application") == "2"
+    model = dashboard.network.directory.services[dashboard.gcid("model")]
+    await dashboard.network.configuration.change("test", [saving(replace(model, open_to=()))])
+    assert (await dashboard.refused("stranger")).code == "permission.denied"
+    await dashboard.attach("canvas-1", Side.PRODUCER, "canvas-1")
+    assert await dashboard.copies("canvas-1") == "2"
+    assert await dashboard.heard("stranger") == []
 
 
 @pytest.mark.req("X7")

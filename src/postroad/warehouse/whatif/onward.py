@@ -105,7 +105,7 @@ def _published(delivered: Delivered, model: Service, directory: Directory) -> li
     index = opened_model(model.gcid, directory)
     if index is None:
         raise Refused("configuration.conflict", f"{model.address} has no nodes")
-    source = source_of(delivered, index, model)
+    source = source_of(delivered, index, model, directory)
     return [Forward(one.service, one.id) for one in index.publish(source.id, delivered.topic)]
 
 

@@ -115,6 +115,10 @@ async def test_pages_of_attachments_go_on_where_the_last_one_ended(asked: Asked)
 async def test_who_receives_says_the_way_and_who_stands_in_it(asked: Asked) -> None:
     await attach(asked, DEVELOPER, "Aster/Private")
     await attach(asked, DEVELOPER, "Aster/Public", node="canvas-1")
+    await attach(asked, DEVELOPER, "Aster/Private", node="widget", id="once more")
+    twice = (await asked.ask(VIEWER, "GET", f"{MODEL}/receivers?topic=region&node=widget")).json()
+    assert (twice["total"], len(twice["items"])) == (1, 2)  # it is attached twice, and gets one copy
+    assert (await asked.ask(DEVELOPER, "DELETE", f"{MODEL}/attachments/once%20more")).status_code == 204
     before = (await asked.ask(VIEWER, "GET", f"{MODEL}/receivers?topic=region&node=application")).json()
     assert [(one["service"], one["path"]) for one in before["items"]] == [
         ("Aster/Public", ["application", "canvas-1"]),
@@ -171,6 +175,8 @@ async def test_a_model_that_is_not_open_is_as_if_it_were_not_there_but_for_what_
     assert model is not None
     await asked.running.network.configuration.change("test", [saving(replace(model, open_to=()))])
     assert code(await attach(asked, GUEST, "Birch/Public")) == "permission.denied"
+    received = (await asked.ask(VIEWER, "GET", f"{MODEL}/receivers?topic=region&node=widget")).json()
+    assert (received["total"], received["items"]) == (0, [])  # attached, and told nothing any more
     assert (await asked.ask(GUEST, "DELETE", theirs.headers["location"])).status_code == 204
     for path in (MODEL, f"{MODEL}/nodes", f"{MODEL}/attachments", f"{MODEL}/receivers?topic=region&node=widget"):
         assert code(await asked.ask(GUEST, "GET", path)) == "not-found"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from postroad.core.admission.openness import is_open_to, is_open_to_organization
 from postroad.core.hierarchy import wording
 from postroad.core.hierarchy.index import USUAL, ModelIndex
+from postroad.core.hierarchy.looking import Reception
 from postroad.core.hierarchy.nouns import Attachment
 from postroad.core.hierarchy.pieces import Piece, WorkedOut, worked_out
 from postroad.core.hierarchy.saved import PLACES_A_CHANGE
@@ -22,6 +23,7 @@ from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Service
 from postroad.core.model.snapshot import Directory
+from postroad.core.routing.forwarding import closed_to
 from postroad.errors import Refused
 from postroad.flow.administration import Administration, denied, not_found, service_for, visible_service
 from postroad.flow.configure import Change
@@ -88,6 +90,13 @@ def shown(caller: Caller, gcid: str, directory: Directory) -> str:
     service = directory.services.get(gcid)
     known = service is not None and (caller.operator or directory.visible(service, caller.organization))
     return service.address if service is not None and known else gcid
+
+
+def heard(reception: Reception, model: Service, directory: Directory) -> Reception:
+    """Without those who are attached and would get nothing, since the model was closed to them."""
+    there = {one.service for one in reception.receivers if one.service in directory.services}
+    hearing = there - closed_to(model.gcid, there, directory)
+    return replace(reception, receivers=[one for one in reception.receivers if one.service in hearing])
 
 
 def _sees_all(caller: Caller, model: Service) -> bool:

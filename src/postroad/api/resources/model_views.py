@@ -145,7 +145,7 @@ class ReceiverPage(Shape):
     topic: str
     node: Annotated[str | None, Field(description="Where the message begins; null: above the root")]
     strategy: TopicShape
-    total: Annotated[int, Field(description="Receivers in all")]
+    total: Annotated[int, Field(description="Services that would get it, each once")]
     shadowed: Annotated[list[Shadow], Field(description="Where it ends, since another produces the topic there")]
     items: list[Receiver]
     next: str | None = None
@@ -199,6 +199,6 @@ def reception_view(caller: Caller, found: Reception, looked: Looked, directory: 
         "topic": found.topic,
         "node": found.node or None,
         "strategy": topic_view(found.strategy),
-        "total": len(found.receivers),
+        "total": len({one.service for one in found.receivers}),
         "shadowed": shadowed,
     }

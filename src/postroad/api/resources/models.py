@@ -145,7 +145,7 @@ async def list_receivers(
             "configuration.conflict", f"{looked.service.address} has no nodes yet; add a root, or import a tree"
         )
     sender = visible_service(caller, directory, query.sender).gcid if query.sender else ""
-    found = _reception(index, query, sender)
+    found = changing.heard(_reception(index, query, sender), looked.service, directory)
     own = set() if looked.all_of_it else changing.own_services(caller, directory)
     seen = [one for one in found.receivers if looked.all_of_it or one.service in own]
     numbered = [(f"{number:09d}", one) for number, one in enumerate(seen)]

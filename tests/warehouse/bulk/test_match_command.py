@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,3 +99,21 @@ def test_rows_that_carry_much_are_written_in_smaller_batches(archive: Path, monk
     batches = list(lane_rows(pieces_of(str(archive)), MatchLane(exchange=EXCHANGE), directory_of(items), Unsaid()))
     assert sum(batch.num_rows for batch in batches) == 21
     assert max(batch.num_rows for batch in batches) == 2
+
+
+def test_processes_for_members_programs_end_with_the_work(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when whoever wants the rows stops in the middle."""
+    monkeypatch.setattr(lane, "BATCH_ROWS", 1)
+    script = Binding(exchange=EXCHANGE, name="all", queue=QUEUES[0], script="def route(message):\n    return True\n")
+    before = engines()
+    pieces = pieces_of(str(archive))
+    with closing(lane_rows(pieces, MatchLane(exchange=EXCHANGE), directory_of([*unbound(), script]), Unsaid())) as rows:
+        assert next(rows).num_rows == 1
+        assert len(engines() - before) == 1
+    assert engines() == before
+
+
+def engines() -> set[int]:
+    """The confined processes that this one has started."""
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+    return {int(pid) for pid in children if b"postroad.adapters" in Path(f"/proc/{pid}/cmdline").read_bytes()}

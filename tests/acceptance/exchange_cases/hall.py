@@ -6,6 +6,7 @@ has sent on, and comes when they are durable: whatever ``send`` has returned for
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -29,6 +30,7 @@ from postroad.services.hosting import hosting
 from postroad.testing.network import MemoryNetwork, memory_network
 
 SOON_S = 30.0
+QUIET_LOOKS = 5
 COPIES = "exchange.copies"
 PUBLISHER = "Publisher"
 TYPES = {bool: PropertyType.BOOLEAN, int: PropertyType.NUMBER, float: PropertyType.NUMBER, str: PropertyType.STRING}
@@ -109,6 +111,19 @@ class Hall:
         [one] = await self.network.poll(caller, PollRequest(max=1, wait_s=SOON_S))
         await self.network.settle(caller, Settlement(tokens=(one.token,)))
         return one
+
+    async def settled(self) -> None:
+        """Wait until nothing is on its way through exchanges any more."""
+        deadline = asyncio.get_running_loop().time() + SOON_S
+        quiet = 0
+        while quiet < QUIET_LOOKS:
+            assert asyncio.get_running_loop().time() < deadline, "they go on and on"
+            before = await self._head()
+            await asyncio.sleep(0.1)
+            quiet = quiet + 1 if await self._head() == before else 0
+
+    async def _head(self) -> int:
+        return (await self.network.journal.head()).seq
 
     async def taken(self, name: str) -> list[str]:
         """The contents of all that waits for it, for good."""

@@ -108,6 +108,7 @@ class Forwarded(Struct, gc=False, frozen=True, array_like=True):
     session: str  # by which its sender knows the message
     through: tuple[str, ...]  # GCIDs of the exchanges and models that it has passed, this one last
     bindings: tuple[str, ...] = ()  # what has chosen each copy: a binding's name, or the id of an attachment
+    origin: str = ""  # session of what was posted, before any exchange forwarded it
 
 
 class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.posted"):

@@ -120,7 +120,7 @@ class Plan:
 
 
 def _pattern(conjunction: Conjunction, questions: Questions, markers: Sequence[Any]) -> _Pattern:
-    literals = sorted(conjunction, key=_order)
+    literals = sorted(conjunction, key=_order) if len(conjunction) > 1 else list(conjunction)
     hashed = list(filter(is_hashed, literals)) or list(filter(is_prefixed, literals))[:1]
     ways = [_asked(literal, questions, markers) for literal in hashed]
     left = [_asked(literal, questions, markers) for literal in literals if literal not in hashed]

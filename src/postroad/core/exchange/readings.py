@@ -38,6 +38,8 @@ ERROR = Values((), True)
 
 
 class Reading(Enum):
+    __hash__ = object.__hash__  # they are hashed far more often than made, and an Enum does that by its name
+
     TEXTS = "texts"
     DOUBLES = "doubles"
     BOOLEANS = "booleans"

@@ -178,9 +178,14 @@ class _Sent(Struct, gc=False, frozen=True):
 
 def _key(sent: _Sent, name: str, parts: tuple[Part, ...]) -> int:
     """Of what goes to another exchange; the way by which it came is no part of it."""
-    apart = len(sent.through) <= APART_MOST
-    content = blake2b(b"".join([part.data for part in parts]), digest_size=16).hexdigest() if apart else ""
-    return relay_key(sent.origin, sent.queued.recipient, name, content)
+    return relay_key(sent.origin, sent.queued.recipient, name, told_apart(sent.through, parts))
+
+
+def told_apart(through: Sequence[str], parts: Sequence[Part]) -> str:
+    """What tells a content from others of the same message, as long as they are told apart."""
+    if len(through) > APART_MOST:
+        return ""
+    return blake2b(b"".join([part.data for part in parts]), digest_size=16).hexdigest()
 
 
 def _is_relayed(group: Sequence[Forward], directory: Directory) -> bool:

@@ -1,12 +1,13 @@
 """What exchanges and models would send on of a logged message, under one directory.
 
 Kept rules: bindings are asked, sources found and copies routed by the functions that do it on a delivery; a circle is cut where
-it closes. A message is decided only where everything that bindings would look at is still there.
+it closes, and what comes to an exchange by several ways is handed on to another one once. A message is decided only where
+everything that bindings would look at is still there.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -24,7 +25,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explanation import ServiceTried
 from postroad.core.routing.forwarding import closed_to, forwarded_copies
 from postroad.errors import Refused
-from postroad.flow.forward import FORM, NOT_OPEN, Forward
+from postroad.flow.forward import FORM, NOT_OPEN, RELAYS, Forward, told_apart
 from postroad.services.callables import Routing
 from postroad.services.matching import content_of
 from postroad.services.model import source_of
@@ -58,6 +59,9 @@ class Onwards:
         default_factory=dict
     )  # where nothing can be done with it, and the code that says why
     reached: set[Path] = field(default_factory=set)
+    handed_on: set[tuple[str, str, str, str]] = field(
+        default_factory=set
+    )  # from whom to which exchange, by what, and what
     looked_into_body: bool = False
 
 
@@ -75,9 +79,9 @@ class Playing:
         """What becomes of it at every exchange and model that these copies of it reach."""
         found = Onwards()
         first = as_delivered(logged, message, directory)
-        waiting = list(arrivals(copies, first, logged.posted.sender, (), logged.posted.form, directory))
+        waiting = deque(arrivals(copies, first, logged.posted.sender, (), logged.posted.form, directory))
         while waiting:
-            arrival = waiting.pop()
+            arrival = waiting.popleft()
             found.reached.add(arrival.path)
             try:
                 forwards = self._chosen(arrival, directory, found, is_whole=logged.is_whole)
@@ -134,8 +138,9 @@ def _without_body(items: Mapping[str, TypedItem], found: Onwards) -> Incoming:
 
 def _sent_on(arrival: Arrival, forwards: Sequence[Forward], directory: Directory, found: Onwards) -> Iterator[Arrival]:
     """Note every copy, and say where it reaches another exchange or model."""
-    for made_by, group in _groups(arrival, forwards, directory).items():
-        delivered, form = _with_content(arrival, group[0][0])
+    for made_by, candidates in _groups(arrival, forwards, directory).items():
+        delivered, form = _with_content(arrival, candidates[0][0])
+        group = [one for one in candidates if _is_new(one[0].receiver, made_by, arrival, delivered, directory, found)]
         receivers = [directory.services[one.receiver] for one, _ in group]
         closed = closed_to(arrival.path[-1], [one.gcid for one in receivers], directory)
         routed = forwarded_copies(
@@ -151,6 +156,18 @@ def _sent_on(arrival: Arrival, forwards: Sequence[Forward], directory: Directory
             onward = Onward(arrival.path, one.receiver, tuple(chosen_by), copy, size, made, routed.tried)
             found.sent[arrival.path, one.receiver, made_by] = onward
         yield from arrivals(copies, delivered, arrival.path[-1], arrival.path, form, directory)
+
+
+def _is_new(
+    receiver: str, made_by: str, arrival: Arrival, delivered: Delivered, directory: Directory, found: Onwards
+) -> bool:
+    """Whether this exchange has not yet handed that on to another one, having got it by another way."""
+    if directory.services[receiver].hosted not in RELAYS:
+        return True
+    way = (arrival.path[-1], receiver, made_by, told_apart(arrival.path, delivered.parts))
+    known = way in found.handed_on
+    found.handed_on.add(way)
+    return not known
 
 
 def _refused(copy: Copy) -> Copy:

@@ -185,6 +185,26 @@ def test_exchanges_bound_to_each_other_hand_a_message_on_once(playing: Playing) 
     assert 1 <= len(told(rows)) <= len(mesh)
 
 
+@pytest.mark.req("X7")
+def test_exchanges_that_are_bound_to_each_other_do_not_multiply_a_message(playing: Playing) -> None:
+    """Each hands it on to each other one once; the queue behind them gets it as often as it came to any."""
+    exchanges = [service(f"00000000000001{number:02x}", f"E{number}", Hosting.EXCHANGE) for number in range(8)]
+    everywhere = [
+        Binding(exchange=one.gcid, name=f"to {other.name}", queue=other.gcid)
+        for one in exchanges
+        for other in exchanges
+        if one is not other
+    ]
+    ends = [Binding(exchange=one.gcid, name="end", queue=NORTH) for one in exchanges]
+    after = directory(*exchanges, *everywhere, *ends)
+    found = logged(order(1, "Acme/E0"), after)
+    sent = playing.onwards(found, found.message, found.posted.copies, after).sent
+    between = [(path[-1], receiver) for path, receiver, _ in sent if receiver != NORTH]
+    assert len(between) == len(set(between))
+    assert {receiver for _, receiver in between} == {one.gcid for one in exchanges[1:]}
+    assert sum(receiver == NORTH for _, receiver, _ in sent) == len(between) + 1
+
+
 def test_a_message_that_no_longer_gets_to_the_exchange_reaches_nobody_through_it(playing: Playing) -> None:
     before, closed = directory(ANY), service(EXCHANGE, "Orders", Hosting.EXCHANGE, suspended="for now")
     after = directory_of([Organization(name="Acme"), *(SERVICES | {EXCHANGE: closed}).values(), ANY])

@@ -16,6 +16,7 @@ import pytest
 
 from postroad.core.codecs.xml import parse
 from postroad.core.exchange.extraction import TEXT_CHARS_MOST
+from postroad.core.exchange.json_documents import read_json
 from postroad.core.exchange.matching import Incoming, Matcher, Matches
 
 GOOD, GOOD_QUERY = "good", "/r/good = 'yes'"
@@ -26,8 +27,9 @@ LONG = 19_000  # near the most that is read of a query
 Made = Callable[[], bytes]
 
 
-def incoming(document: bytes) -> Incoming:
-    return Incoming(headers={}, content=document, root=partial(parse, document))
+def incoming(document: bytes, *, is_json: bool) -> Incoming:
+    json = partial(read_json, document) if is_json else None
+    return Incoming(headers={}, content=document, root=partial(parse, document), json=json)
 
 
 def xor(depth: int) -> str:
@@ -110,10 +112,10 @@ def test_no_query_takes_long_to_bind_or_touches_another_binding(query: str) -> N
     assert matcher.is_empty
 
 
-def matched(matcher: Matcher, document: bytes) -> Matches:
+def matched(matcher: Matcher, document: bytes, *, is_json: bool = False) -> Matches:
     """What a matcher says, in good time."""
     began = time.process_time()
-    matches = matcher.match(incoming(document))
+    matches = matcher.match(incoming(document, is_json=is_json))
     assert time.process_time() - began < MATCH_S
     return matches
 
@@ -203,6 +205,44 @@ def test_no_document_takes_long_to_match_or_keeps_another_binding_from_its_messa
     for number, query in enumerate(queries):
         matcher.bind(number, query)
     assert GOOD in matched(matcher, inside(made())).decided
+
+
+JSON_DOCUMENTS: dict[str, tuple[list[str], str]] = {
+    "every member of every member": (
+        [f"$msg?x{'?*' * n} = 'q'" for n in range(1, 8)],
+        str([[[[7] * 20] * 20] * 20] * 20),
+    ),
+    "many members and many searches": (
+        [f"some $v in $msg?x?* satisfies contains($v, 'n{number}')" for number in range(300)],
+        "[" + '"abcabc",' * 20_000 + '"d"]',
+    ),
+    "a number without end": (["$msg?x > 5"], "9" * 1_000_000),
+    "an exponent without end": (["$msg?x > 5"], "1e" + "9" * 100_000),
+    "one name again and again": (["$msg?x?a = 1"], "{" + '"a":1,' * 50_000 + '"a":2}'),
+    "half a character": (["$msg?x = 'a'", "contains($msg?x, 'a')"], '"\\ud800"'),
+    "as deep as is read": (["$msg?x?a?a?a = 1"], '{"a":' * 150 + "1" + "}" * 150),
+}
+
+
+@pytest.mark.req("X5", "X10", "Z2")
+@pytest.mark.parametrize(("queries", "text"), JSON_DOCUMENTS.values(), ids=JSON_DOCUMENTS.keys())
+def test_no_json_takes_long_to_match_or_keeps_another_binding_from_its_message(queries: list[str], text: str) -> None:
+    matcher = Matcher()
+    matcher.bind(GOOD, "$msg?good = 'yes'")
+    for number, query in enumerate(queries):
+        matcher.bind(number, query)
+    assert GOOD in matched(matcher, f'{{"good":"yes","x":{text}}}'.encode(), is_json=True).decided
+
+
+@pytest.mark.req("X5", "X10", "Z2")
+@pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, "[" * 100_000, "nan", "'x'"])
+def test_json_that_is_not_read_reaches_those_that_do_not_look_inside(text: str) -> None:
+    matcher = Matcher()
+    matcher.bind(GOOD, "$msg?good = 'yes'")
+    matcher.bind("not", "not($msg?good = 'no')")
+    matcher.bind("all")
+    document = f'{{"good":"yes","x":{text}}}'.encode()
+    assert matched(matcher, document, is_json=True) == Matches(decided=frozenset({"all"}))
 
 
 REFUSED = {

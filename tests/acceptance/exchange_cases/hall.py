@@ -7,7 +7,7 @@ has sent on, and comes when they are durable: whatever ``send`` has returned for
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -152,17 +152,16 @@ def as_property(name: str, value: object) -> Property:
 
 
 @asynccontextmanager
-async def open_hall(callables: Callables | None = None, names: Sequence[str] = ()) -> AsyncIterator[Hall]:
+async def open_hall(*, deadline_s: float = SOON_S) -> AsyncIterator[Hall]:
     async with AsyncExitStack() as stack:
         running = await stack.enter_async_context(memory_network())
-        running.network.exchanges.install(names)
-        queries, scripts = SaxonWorkers(), script_workers()
+        queries, scripts = SaxonWorkers(deadline_s=deadline_s), script_workers()
         stack.push_async_callback(queries.close)
         stack.push_async_callback(scripts.close)
         judges: dict[Language, QueryEngine] = {
             Language.QUERY: SaxonQueries(queries),
             Language.SCRIPT: StarlarkScripts(scripts),
-            Language.CALLABLE: callables or Callables({}),
+            Language.CALLABLE: Callables({}),
         }
         await stack.enter_async_context(hosting(running.network, Engines(transformer=queries, judges=judges)))
         yield Hall(running, judges)

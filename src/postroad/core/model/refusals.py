@@ -122,9 +122,9 @@ REFUSALS: dict[str, Refusal] = {
     "validation.suspended": Refusal(422, "The schema is suspended for a while"),
     # exchanges
     "query.invalid": Refusal(422, "The query does not compile"),
+    "script.invalid": Refusal(422, "The script cannot be used"),
     "routing.unknown": Refusal(422, "No routing of this name is installed"),
     "binding.too-many": Refusal(422, "There are too many bindings"),
-    "script.invalid": Refusal(422, "The script cannot be used"),
     # hosted services: the status of what they answer
     "rejected": Refusal(422, "A filter let the message not pass"),
     "lookup.missing": Refusal(422, "The table does not know the value"),

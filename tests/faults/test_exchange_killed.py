@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -18,8 +19,8 @@ from postroad.core.model.asset import Hosting
 from postroad.core.model.message import Delivered, Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.testing.load import Connection
-from postroad.testing.server import ServerProcess
-from tests.faults.aftermath import require_whole
+from postroad.testing.server import COMMAND, ServerProcess
+from tests.faults.aftermath import require_whole, require_whole_in_postgres
 from tests.faults.ledger import Ledger
 from tests.faults.parties import Party, enroll
 from tests.faults.server_load import RECEIVER, SENDER, Load
@@ -27,6 +28,13 @@ from tests.faults.server_load import RECEIVER, SENDER, Load
 KILLS = int(os.environ.get("POSTROAD_TEST_SERVER_KILLS", "1"))  # multiplies the lives
 SEED = int(os.environ.get("POSTROAD_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
 SETTINGS = {"segment_bytes": 4 << 20, "attempts_most": 10_000}
+SHARED = {"acceptance": "shared", "index": "postgres", "secret": "5e" * 32, "attempts_most": 10_000}
+HURRIED = (  # a lease in PostgreSQL outlives the node that has it, and an exchange's are two minutes long
+    sys.executable,
+    "-c",
+    "from postroad.services import attendant; attendant.LEASE_S = 3.0; from postroad.cli.main import main; main()",
+    "serve",
+)
 EXCHANGE, NEXT, SECOND, NOBODY = "Acme/Orders", "Acme/Next", "Acme/Second", "Acme/Nobody"
 LIVES = 2 * KILLS
 SOON_S = 90.0
@@ -106,11 +114,16 @@ async def drained(load: Orders, second: list[Delivered]) -> None:
 
 
 @pytest.mark.req("X1", "X7", "A3", "M6")
-async def test_a_killed_server_forwards_everything_to_everybody_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("acceptance", ["local", "shared"])
+async def test_a_killed_server_forwards_everything_to_everybody_once(
+    tmp_path: Path, acceptance: str, request: pytest.FixtureRequest
+) -> None:
     chance = Random(SEED)
     print(f"seed {SEED}: repeat with POSTROAD_TEST_SEED={SEED}")
-    server = ServerProcess(tmp_path / "data", SETTINGS)
-    load = Orders(port=server.port, keys=await enrolled(server), chance=chance, ledger=Forwards())
+    dsn = request.getfixturevalue("postgres_database") if acceptance == "shared" else ""
+    settings = {**SHARED, "postgres": dsn} if dsn else SETTINGS
+    server = ServerProcess(tmp_path / "data", settings, command=HURRIED if dsn else COMMAND)
+    load = Orders(port=server.port, keys=await enrolled(server), chance=chance, ledger=Forwards(), lease_s=1.0)
     await asyncio.to_thread(server.start)
     await asyncio.to_thread(bind_all, server, load.keys)
     for _ in range(LIVES):
@@ -130,4 +143,4 @@ async def test_a_killed_server_forwards_everything_to_everybody_once(tmp_path: P
     assert set(load.ledger.sessions) <= set(times)
     assert {message.parts[0].data for message in second} == {f"<seen>{handle}</seen>".encode() for handle in times}
     assert nobody == []
-    await require_whole(tmp_path / "data")
+    await (require_whole_in_postgres(dsn) if dsn else require_whole(tmp_path / "data"))

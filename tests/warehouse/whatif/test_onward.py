@@ -174,18 +174,6 @@ def test_what_a_chain_would_no_longer_reach_is_told_at_its_end(playing: Playing)
     assert {way["recipient"]["service"] for row in rows if row["record"] == "forward" for way in row["after"]} == set()
 
 
-def test_exchanges_bound_to_each_other_hand_a_message_on_once(playing: Playing) -> None:
-    """By ways without a circle alone, eight of them would make two thousand copies for the last one's queue."""
-    mesh = [service(f"00000000000001{number:02x}", f"Mesh{number}", Hosting.EXCHANGE) for number in range(7)]
-    gcids = [EXCHANGE, *(one.gcid for one in mesh)]
-    bound = [Binding(exchange=one, name=f"to {other}", queue=other) for one in gcids for other in gcids]
-    end = Binding(exchange=gcids[-1], name="End", queue=SOUTH)
-    rows = compared(playing, order(1), directory(*mesh, *bound), directory(*mesh, *bound, end))
-    assert {tuple(gained) for _, gained, _, _ in told(rows)} == {("Acme/South",)}
-    assert 1 <= len(told(rows)) <= len(mesh)
-
-
-@pytest.mark.req("X7")
 def test_exchanges_that_are_bound_to_each_other_do_not_multiply_a_message(playing: Playing) -> None:
     """Each hands it on to each other one once; the queue behind them gets it as often as it came to any."""
     exchanges = [service(f"00000000000001{number:02x}", f"E{number}", Hosting.EXCHANGE) for number in range(8)]

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from postroad.adapters.saxon.penalties import KILLS_ALLOWED
-from postroad.adapters.saxon.pool import WorkerPool
+from postroad.adapters.confined.penalties import KILLS_ALLOWED
+from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.scripts.content import LARGEST_CONTENT_BYTES, MOST_ELEMENTS, MOST_VALUES
 from postroad.adapters.scripts.scripts import StarlarkScripts
 from postroad.adapters.scripts.workers import script_workers

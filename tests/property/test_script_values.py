@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from postroad.adapters.saxon.frames import Answers, framed
+from postroad.adapters.confined.frames import Answers, framed
 from postroad.adapters.scripts.content import told_content
 from postroad.adapters.scripts.engine import Engine
 from postroad.adapters.scripts.frames import Plain, ScriptBatch, Told, read_asked

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
-from postroad.adapters.saxon.pool import WorkerPool
+from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.adapters.scripts.scripts import StarlarkScripts

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol
 
-from postroad.adapters.saxon.frames import Outcome
+from postroad.adapters.confined.frames import Outcome
 from postroad.adapters.validation.frames import UNKNOWN, FoundFault, Validation, found, write_faults
 from postroad.adapters.validation.json_judge import JsonJudge
 from postroad.adapters.validation.xml_judges import DtdJudge, EngineFailed, XsdJudge

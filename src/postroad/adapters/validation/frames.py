@@ -11,7 +11,7 @@ from hashlib import sha256
 
 import msgspec
 
-from postroad.adapters.saxon.frames import OVERHEAD_BYTES
+from postroad.adapters.confined.frames import OVERHEAD_BYTES
 from postroad.core.model.asset import AssetKind
 
 UNKNOWN = "schema.unknown"  # said by a worker only: send the texts as well

@@ -11,9 +11,9 @@ from decimal import Decimal
 import pytest
 import pytest_asyncio
 
-from postroad.adapters.saxon.asking import AT_ONCE
-from postroad.adapters.saxon.frames import LARGEST_SOURCE_BYTES
-from postroad.adapters.saxon.worker import SOURCE_FOLDER
+from postroad.adapters.confined.asking import AT_ONCE
+from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES
+from postroad.adapters.confined.worker import SOURCE_FOLDER
 from postroad.adapters.scripts.content import LARGEST_CONTENT_BYTES, MOST_ELEMENTS, MOST_VALUES
 from postroad.adapters.scripts.scripts import StarlarkScripts
 from postroad.adapters.scripts.workers import script_workers

@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from postroad.api.pages import PAGES
 from postroad.api.pagination import Cursors
@@ -55,6 +56,8 @@ from postroad.flow.authenticate import Authenticator
 from postroad.flow.network import Network
 from postroad.ports import Passwords, Validator
 
+Pages = Callable[[Administration], ASGIApp]  # what people with a browser see, with the means to change things
+RESOURCES = ("/v1/", "/messages", "/soap")
 REQUESTS_PER_S = 100  # for each organization; messages have a limit of their own
 ROUTERS = (
     accounts.opened, accounts.router, organizations.router, members.router, credentials.router, services.router,
@@ -84,6 +87,7 @@ def application(
     judges: Judges = NO_JUDGES,
     validator: Validator | None = None,
     own_address: OwnAddress | None = None,
+    pages: Pages | None = None,
 ) -> FastAPI:
     """The application for a running network."""
     app = FastAPI(
@@ -102,10 +106,23 @@ def application(
         validator=validator,
     )
     app.router.routes.extend((*ROUTES, *PAGES))
+    if pages is not None:
+        _lead_elsewhere(app, pages(app.state.api.administration))
     _serve_document(app)
     _answer_errors(app)
     app.add_middleware(Finishing)
     return app
+
+
+def _lead_elsewhere(app: FastAPI, pages: ASGIApp) -> None:
+    """Hand what no resource answers to the pages for people; what is asked for as a resource is answered as one."""
+    missing = app.router.default
+
+    async def elsewhere(scope: Scope, receive: Receive, send: Send) -> None:
+        is_resource = scope["type"] != "http" or scope["path"].startswith(RESOURCES)
+        await (missing if is_resource else pages)(scope, receive, send)
+
+    app.router.default = elsewhere
 
 
 def _cursor_key(network: Network, settings: Settings) -> bytes:

@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Callable
 from pathlib import Path
 
-from postroad.api.application import application
+from postroad.api.application import Pages, application
 from postroad.api.as2 import As2Endpoint
 from postroad.api.http.limits import HttpLimits
 from postroad.api.http.proxy import TrustedProxies
@@ -27,7 +27,7 @@ RENEWED_EVERY_S = 10.0
 log = logging.getLogger(__name__)
 
 
-async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) -> None:
+async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pages: Pages | None = None) -> None:
     """Listen as the settings say; ``on_listening`` hears the address. Cancelling ends it in order."""
     settings = running.settings
     endpoints = MessageEndpoints(
@@ -52,6 +52,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
             judges=running.engines.judges,
             validator=running.engines.validator,
             own_address=own_address,
+            pages=pages,
         ),
         endpoints.routes() | as2.routes(),
         HttpLimits(body_bytes=settings.message_bytes),

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import click
@@ -32,15 +33,19 @@ from postroad.cli.references import read_documents
 from postroad.cli.running import address_left_in
 from postroad.cli.trace_view import trace_tree
 from postroad.client import AsyncClient
+from postroad.console import console
+from postroad.console.login_link import login_link
 
 
 async def demonstrated(out: Output, settings: Settings, *, once: bool) -> None:
     begun = time.monotonic()
-    async with listening(_on_a_free_port(settings)) as (url, server):
+    async with listening(_on_a_free_port(settings)) as (url, server, link):
         with address_left_in(settings.data) as leave_address:
             leave_address(url)
             keys = made_keys(settings.data)
             out.say(f"{click.style(f'network on {url}', bold=True)} (data in {settings.data})")
+            if not once:
+                out.say(f"console {click.style(link, bold=True)} (logs you in as operator, once)")
             out.say(await configured(url, settings.data, keys))
             async with AsyncClient(url, _key(keys[SELLER])) as seller:
                 selling = asyncio.get_running_loop().create_task(play.confirm_orders(seller))
@@ -100,16 +105,16 @@ def _told(out: Output, what: str, played: Played) -> None:
 
 
 @asynccontextmanager
-async def listening(settings: Settings) -> AsyncIterator[tuple[str, asyncio.Task[None]]]:
-    """A served network: its address, and the task that ends only when it fails or is cancelled."""
+async def listening(settings: Settings) -> AsyncIterator[tuple[str, asyncio.Task[None], str]]:
+    """A served network: its address, the task that ends only when it fails or is cancelled, and a link into its console."""
     async with open_network(settings) as running:
         address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        server = asyncio.get_running_loop().create_task(serve(running, address.set_result))
+        server = asyncio.get_running_loop().create_task(serve(running, address.set_result, partial(console, running)))
         try:
             await asyncio.wait((server, address), return_when=asyncio.FIRST_COMPLETED)
             if server.done():
                 await server
-            yield address.result(), server
+            yield address.result(), server, await login_link(running)
         finally:
             server.cancel()
             await asyncio.gather(server, return_exceptions=True)

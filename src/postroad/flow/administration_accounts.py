@@ -18,6 +18,8 @@ from postroad.errors import Refused
 from postroad.flow.administration import Administration, denied, not_found, removing
 from postroad.flow.configure import Change, saving
 
+LINK = "login link"
+LINK_US = 15 * 60 * 1_000_000
 LOGIN_US = 12 * 3_600 * 1_000_000
 INVITATION_US = 7 * 24 * 3_600 * 1_000_000
 KEYS_MOST = 50
@@ -70,6 +72,14 @@ async def log_in(administration: Administration, person: Person) -> tuple[str, C
     return key, credential
 
 
+async def make_link(administration: Administration, person: Person) -> str:
+    """A key for a link that logs its bearer in once, in a browser on this machine perhaps; it ends soon by itself."""
+    until_us = administration.network.clock.now_us() + LINK_US
+    key, credential = administration.new_key(LINK, person=person.email, expires_at_us=until_us)
+    await administration.carry_out(person.email, lambda directory: [saving(credential)], "login link made")
+    return key
+
+
 async def revoke(administration: Administration, person: Person, key_id: str, reason: str) -> None:
     """End one of the person's own keys."""
 
@@ -119,7 +129,7 @@ async def make_key(
     administration: Administration, person: Person, label: str, expires_at_us: int
 ) -> tuple[str, Credential]:
     """A personal key that the person names and keeps."""
-    if label.casefold() in (LOGIN, INVITATION):
+    if label.casefold() in (LOGIN, INVITATION, LINK):
         raise Refused("name.taken", f"The label {label!r} is the network's own; choose another", pointer="/label")
     key, credential = administration.new_key(label, person=person.email, expires_at_us=expires_at_us)
 

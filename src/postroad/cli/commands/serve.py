@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from errno import EADDRINUSE
+from functools import partial
 
 import click
 
@@ -35,6 +36,7 @@ async def _run(out: Output, settings: Settings) -> None:
     from postroad.api.serve import serve as serve_http
     from postroad.bootstrap import open_network
     from postroad.bootstrap.open_files import allow_open_files
+    from postroad.console import console
 
     allow_open_files()
     async with open_network(settings) as running:
@@ -45,7 +47,7 @@ async def _run(out: Output, settings: Settings) -> None:
                 _announce(out, settings, url, new=running.operator_key is not None)
 
             try:
-                await serve_http(running, listening)
+                await serve_http(running, listening, partial(console, running))
             except OSError as error:
                 raise _cannot_listen(settings, error) from error
 

@@ -6,6 +6,7 @@ must not recognise the message by other means carries the pseudonym of the deliv
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from hmac import compare_digest
 
 from postroad.core.identity.form_proof import FormProofs
@@ -18,6 +19,10 @@ class Tokens:
         self._key = key
         self.veil = Veil(key)
         self.forms = FormProofs(key)
+
+    def secret_for(self, purpose: str) -> bytes:
+        """A key of its own for another purpose, the same on every node and after every restart."""
+        return blake2b(purpose.encode(), key=self._key[:64], person=b"purpose", digest_size=32).digest()
 
     def token(self, number: int, session: str, recipient: str, *, hidden: bool = False) -> str:
         """The token for a delivery; ``hidden`` from whoever is kept from the wider route."""

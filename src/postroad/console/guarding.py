@@ -1,0 +1,210 @@
+"""What stands before every page: how often somebody may ask, who they are, and that no other site made their browser ask.
+
+Kept rules: a page for members leads whoever is not logged in to the login and back, and only to addresses of this network; a form
+is taken from the visit that it was shown to, and from no other site; what goes wrong is told on a page, with what to do next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, quote
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from postroad.console.context import console_of
+from postroad.core.model.caller import Caller
+from postroad.core.model.refusals import REFUSALS
+from postroad.errors import PostroadError, Refused, Unavailable
+from postroad.flow.authenticate import Proof
+
+FORM = "application/x-www-form-urlencoded"
+FORM_BYTES = 2 << 20  # rules, stylesheets and messages are pasted into forms
+FIELDS_MOST = 500
+CSRF = "csrf"
+SAME = ("same-origin", "none")
+
+Page = Callable[[Request], Awaitable[Response]]
+Form = dict[str, str]
+
+
+def opened(path: str, page: Page, name: str = "") -> Route:
+    """A page for everybody."""
+    return Route(path, _told(_limited(page)), methods=["GET"], name=name or None)
+
+
+def member_page(path: str, page: Page, name: str = "") -> Route:
+    """A page for people who are logged in."""
+    return Route(path, _told(_limited(_for_members(page))), methods=["GET"], name=name or None)
+
+
+def opened_form(path: str, page: Page) -> Route:
+    """A form that everybody may send."""
+    return Route(path, _told(_limited(_from_here(page))), methods=["POST"])
+
+
+def member_form(path: str, page: Page) -> Route:
+    """A form for people who are logged in; what it carries is read by ``form_of``."""
+    return Route(path, _told(_limited(_for_members(_from_here(_of_this_visit(page))))), methods=["POST"])
+
+
+def show(
+    request: Request,
+    template: str,
+    values: Mapping[str, Any] | None = None,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """A page with what the frame around every page needs."""
+    console = console_of(request)
+    caller: Caller | None = getattr(request.state, "caller", None)
+    frame = {
+        "person": caller.person if caller is not None else None,
+        "caller": caller,
+        "path": request.url.path,
+        "csrf": console.visits.csrf(request.state.key) if caller is not None else "",
+        "told": request.query_params.get("done", "")[:200],
+        "now_us": console.now_us,
+    }
+    response = console.rendering.page(template, frame | dict(values or {}), status, headers)
+    if caller is not None and console.visits.is_old(request, console.now_us // 1_000_000):
+        console.visits.begin(request, response, request.state.key, console.now_us // 1_000_000)
+    return response
+
+
+def go(path: str, done: str = "") -> Response:
+    """After a form the browser asks anew, so that loading a page again sends nothing twice; ``done`` is told there."""
+    joint = "&" if "?" in path else "?"
+    return RedirectResponse(f"{path}{joint}done={quote(done)}" if done else path, 303)
+
+
+async def form_of(request: Request) -> Form:
+    """The fields of a form; of several with one name, the last."""
+    found: Form | None = getattr(request.state, "form", None)
+    if found is None:
+        found = request.state.form = await _read_form(request)
+    return found
+
+
+def is_part(request: Request) -> bool:
+    """Whether a script asks for a part of the page."""
+    return request.headers.get("hx-request") == "true"
+
+
+def own_path(text: str) -> str:
+    """An address within this console to go back to; the first page where it could be anything else."""
+    fits = text.startswith("/") and not text.startswith(("//", "/\\")) and text.isprintable() and len(text) <= 1_000
+    return text if fits and "\\" not in text else "/"
+
+
+async def log_in(request: Request, key: str) -> bool:
+    """Whether the key in the cookie is somebody's; then the request is theirs."""
+    console = console_of(request)
+    secure = request.scope.get("scheme") == "https"
+    try:
+        caller = await console.running.authenticator.authenticate(
+            Proof(b"Bearer " + key.encode(), None, secure), peer_of(request)
+        )
+    except Refused as refusal:
+        if refusal.code != "authentication.required":
+            raise
+        return False
+    if caller.person is None:
+        return False
+    request.state.caller, request.state.key = caller, key
+    return True
+
+
+def peer_of(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def _limited(page: Page) -> Page:
+    async def limited(request: Request) -> Response:
+        console = console_of(request)
+        state = console.limiter.take(f"peer {peer_of(request)}", console.network.clock.monotonic())
+        if not state.allowed:
+            raise Refused("rate.exceeded", f"Too many requests; try again in {state.retry_after_s} s")
+        return await page(request)
+
+    return limited
+
+
+def _for_members(page: Page) -> Page:
+    async def entered(request: Request) -> Response:
+        console = console_of(request)
+        key = console.visits.key_in(request, console.now_us // 1_000_000)
+        if key and await log_in(request, key):
+            return await page(request)
+        wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        back = f"?next={quote(wanted)}" if request.method == "GET" and wanted != "/" else ""
+        return RedirectResponse(f"/login{back}", 303)
+
+    return entered
+
+
+def _from_here(page: Page) -> Page:
+    """Refuse what another site makes a browser send; the cookie's own rule is the other lock."""
+
+    async def checked(request: Request) -> Response:
+        site = request.headers.get("sec-fetch-site", "")
+        origin = request.headers.get("origin", "")
+        if site and site not in SAME:
+            raise Refused("permission.denied", "Another site has made your browser send this; nothing was changed")
+        if not site and origin and origin.partition("://")[2] != request.headers.get("host", ""):
+            raise Refused("permission.denied", "Another site has made your browser send this; nothing was changed")
+        return await page(request)
+
+    return checked
+
+
+def _of_this_visit(page: Page) -> Page:
+    async def checked(request: Request) -> Response:
+        proof = (await form_of(request)).pop(CSRF, "") or request.headers.get("x-csrf", "")
+        if not console_of(request).visits.is_own(request.state.key, proof):
+            raise Refused(
+                "permission.denied",
+                "This form was shown in another visit, or not by us; open the page again and send it",
+            )
+        return await page(request)
+
+    return checked
+
+
+def _told(page: Page) -> Page:
+    """The page, or why there is none."""
+
+    async def told(request: Request) -> Response:
+        try:
+            return await page(request)
+        except (Refused, Unavailable) as error:
+            return refusal_page(request, error)
+
+    return told
+
+
+def refusal_page(request: Request, error: PostroadError) -> Response:
+    code = error.code if isinstance(error, Refused) else "unavailable"
+    known = REFUSALS.get(code)
+    title = known.title if known is not None else "Not now"
+    status = known.status if known is not None else 503
+    detail = error.detail if isinstance(error, Refused) else str(error)
+    return show(request, "refused.html", {"title": title, "code": code, "detail": detail}, status)
+
+
+async def _read_form(request: Request) -> Form:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+        raise Refused("wire.unsupported", f"Forms are sent as {FORM}")
+    pieces, size = [], 0
+    async for piece in request.stream():
+        size += len(piece)
+        if size > FORM_BYTES:
+            raise Refused("wire.too-large", f"A form has at most {FORM_BYTES} bytes")
+        pieces.append(piece)
+    try:
+        text = b"".join(pieces).decode("ascii")
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=FIELDS_MOST, errors="strict"))
+    except ValueError:  # not UTF-8, or too many
+        raise Refused("request.malformed", "The form could not be read; open the page again and send it anew") from None

@@ -1,0 +1,33 @@
+"""What the side of every page leads to; a page that is built adds its line here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from postroad.core.model.directory import Person
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    path: str
+    title: str
+
+    def is_at(self, path: str) -> bool:
+        """Whether a page belongs to this item."""
+        return path == self.path or (self.path != "/" and path.startswith(f"{self.path}/"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    title: str
+    items: tuple[Item, ...]  # not a method of dict, and templates read it as an attribute
+
+
+WORK = Group(title="", items=(Item(path="/", title="Overview"),))
+YOURS = Group(title="Yours", items=(Item(path="/account", title="Account"),))
+OPERATORS = Group(title="Network", items=())
+
+
+def navigation(person: Person) -> tuple[Group, ...]:
+    groups = (WORK, YOURS, OPERATORS) if person.operator else (WORK, YOURS)
+    return tuple(group for group in groups if group.items)

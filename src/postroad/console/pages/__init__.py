@@ -1,0 +1,7 @@
+"""The pages, a module for each subject; ``PAGES`` is the list of all of them."""
+
+from starlette.routing import Route
+
+from postroad.console.pages import account, entering, home
+
+PAGES: tuple[Route, ...] = (*home.ROUTES, *entering.ROUTES, *account.ROUTES)

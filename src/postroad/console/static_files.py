@@ -1,0 +1,62 @@
+"""Styles, scripts and pictures that come with the wheel, under names that change with their content.
+
+Kept rules: a file is served under its digest and may be kept for ever; what is not in the folder cannot be asked for. What others
+wrote lies in ``vendor`` with version, licence and hash in ``VENDOR.toml``, and a test compares.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+PREFIX = "/static/"
+FOR_EVER = "public, max-age=31536000, immutable"
+TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".toml": "text/plain; charset=utf-8",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticFile:
+    content: bytes
+    media_type: str
+    url: str
+
+
+def _read(folder: Traversable, prefix: str = "") -> dict[str, StaticFile]:
+    found: dict[str, StaticFile] = {}
+    for item in folder.iterdir():
+        name = f"{prefix}{item.name}"
+        if item.is_dir():
+            found |= _read(item, f"{name}/")
+            continue
+        dot = item.name.rfind(".")
+        content, digest = item.read_bytes(), ""
+        digest = blake2b(content, digest_size=8).hexdigest()
+        stem, ending = name[: len(name) - len(item.name) + dot], item.name[dot:]
+        found[name] = StaticFile(content=content, media_type=TYPES[ending], url=f"{PREFIX}{stem}.{digest}{ending}")
+    return found
+
+
+FILES = _read(files("postroad.console").joinpath("static"))
+_BY_URL = {file.url: file for file in FILES.values()}
+
+
+def static_url(name: str) -> str:
+    """Where a file is served; KeyError, at the first test, where there is none."""
+    return FILES[name].url
+
+
+async def serve_static(request: Request) -> Response:
+    file = _BY_URL.get(request.url.path)
+    if file is None:
+        return Response("There is no such file; load the page again.", 404, media_type="text/plain")
+    return Response(file.content, headers={"Cache-Control": FOR_EVER}, media_type=file.media_type)

@@ -1,0 +1,57 @@
+"""Values as people read them: times, sizes, durations, ids. Templates use these as filters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from postroad.core.codecs.lexical import write_time
+
+SECOND_US = 1_000_000
+UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+
+
+def moment(at_us: int) -> Markup:
+    """A time that machines can read too; nothing where there is none."""
+    if not at_us:
+        return Markup("")
+    text = datetime.fromtimestamp(at_us / SECOND_US, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return Markup('<time datetime="{}">{} UTC</time>').format(write_time(at_us), text)
+
+
+def duration(seconds: float) -> str:
+    """The two largest units: 2 d 4 h, 31 min, 0.8 s."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    left, parts = int(seconds), []
+    for unit, length in UNITS:
+        if left >= length:
+            parts.append(f"{left // length} {unit}")
+            left %= length
+    return " ".join(parts[:2])
+
+
+def size(count: int) -> str:
+    if count < 1_000:
+        return f"{count} B"
+    for unit in ("kB", "MB", "GB"):
+        count_in_unit = count / 1_000
+        if count_in_unit < 1_000:
+            return f"{count_in_unit:.1f} {unit}"
+        count = int(count_in_unit)
+    return f"{count} TB"
+
+
+def short(text: str) -> Markup:
+    """A long id by its beginning; whoever points at it, or copies it, has all of it."""
+    if len(text) <= 12:
+        return escape(text)
+    return Markup('<span class="id" title="{0}">{1}…</span>').format(text, text[:10])
+
+
+FILTERS: dict[str, Callable[[Any], str]] = {"moment": moment, "duration": duration, "size": size, "short": short}

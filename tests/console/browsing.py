@@ -1,0 +1,84 @@
+"""A person with a browser, for tests: a real Chromium that speaks to a real server, and fails when a page misbehaves.
+
+Kept rule: whatever a browser complains of (a script's error, a broken policy, a file that is not there) is a fault of the page,
+and fails the test that opened it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, Response, sync_playwright
+
+QUIET = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+REPORT = """document.addEventListener('securitypolicyviolation',
+  (event) => console.error('CSP: ' + event.violatedDirective + ' ' + event.blockedURI))"""
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.fail("there is no Chromium here; `make browser` gets one")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=list(QUIET))
+        yield browser
+        browser.close()
+
+
+@dataclass(slots=True, kw_only=True)
+class Person:
+    """One browser with its own cookies."""
+
+    url: str
+    page: Page
+    pictures: Path
+    faults: list[str] = field(default_factory=list)
+    refusals_expected: bool = False  # 4xx answers are part of the story
+
+    def watch(self) -> None:
+        self.page.on("console", lambda message: self._heard(message.type, message.text))
+        self.page.on("pageerror", lambda error: self.faults.append(f"script: {error}"))
+        self.page.on(
+            "response", lambda response: self._answered(response)
+        )  # bound methods need a place in their object
+        self.page.add_init_script(REPORT)
+
+    def go(self, path: str) -> None:
+        self.page.goto(f"{self.url}{path}")
+
+    def text(self) -> str:
+        return self.page.inner_text("main")
+
+    def log_in(self, email: str, password: str) -> None:
+        self.go("/login")
+        self.page.fill("#email", email)
+        self.page.fill("#password", password)
+        self.page.click("main button[type=submit]")
+
+    def snap(self, name: str) -> None:
+        """Keep a picture of the whole page, and look at it with the eyes of who cannot see."""
+        self.pictures.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=self.pictures / f"{name}.png", full_page=True)
+        for scheme in ("light", "dark"):
+            self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            found = Axe().run(self.page)
+            assert found.violations_count == 0, f"{name}, {scheme}: {found.generate_report()}"
+        self.page.emulate_media(color_scheme="light")
+
+    def _heard(self, kind: str, text: str) -> None:
+        if kind == "error" and not (self.refusals_expected and "Failed to load resource" in text):
+            self.faults.append(text)
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 500 or (response.status >= 400 and not self.refusals_expected):
+            self.faults.append(f"{response.status} {response.url}")

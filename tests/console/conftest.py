@@ -1,0 +1,69 @@
+"""The demo's network on a real socket, and people who look at it with a browser."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from postroad.testing.ports import free_port
+from tests.acceptance.served_network import PROGRAM, clean_environment
+from tests.console.browsing import Person, chromium
+
+PICTURES = Path(os.environ.get("POSTROAD_PICTURES", "var/pictures"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demo:
+    url: str
+    link: str  # into the console, once
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    data = tmp_path_factory.mktemp("console") / "demo"
+    command = [*PROGRAM, "demo", "--data", str(data), "--port", str(free_port())]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=clean_environment())
+    assert process.stdout is not None
+    url = link = ""
+    for line in process.stdout:
+        if line.startswith("network on "):
+            url = line.split()[2]
+        elif line.startswith("console "):
+            link = line.split()[1]
+        elif line.startswith("The network keeps running"):
+            break
+    try:
+        yield Demo(url=url, link=link)
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture
+def visitor(browser: Browser, demo: Demo) -> Iterator[Callable[..., Person]]:
+    """Opens browsers for people; at the end none of them may have complained."""
+    people: list[Person] = []
+
+    def opened(*, scripts: bool = True, **context: object) -> Person:
+        page = browser.new_context(java_script_enabled=scripts, **context).new_page()  # type: ignore[arg-type]
+        person = Person(url=demo.url, page=page, pictures=PICTURES)
+        person.watch()
+        people.append(person)
+        return person
+
+    yield opened
+    for person in people:
+        person.page.context.close()
+        assert not person.faults, person.faults

@@ -1,0 +1,49 @@
+"""Register, log in and out, and one's own account, as a person does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.console.browsing import Person
+from tests.console.conftest import Demo
+
+PASSWORD = "a long sentence that nobody guesses"
+
+
+@pytest.mark.req("N1", "C1")
+def test_registers_works_and_logs_in_again(visitor: Callable[..., Person]) -> None:
+    person = visitor()
+    person.go("/")
+    assert person.page.url.endswith("/login")
+    person.snap("login")
+    person.page.click("text=Register your organization")
+    person.snap("register")
+    for name, value in {"organization": "Fern & Co", "email": "fern@fern.example", "password": PASSWORD}.items():
+        person.page.fill(f"#{name}", value)
+    person.page.click("main button[type=submit]")
+    assert "Fern & Co" in person.text()
+    person.snap("first-visit")
+    person.page.click("text=Log out")
+    assert "logged out" in person.text()
+    person.log_in("fern@fern.example", PASSWORD)
+    person.go("/account")
+    person.page.fill("#label", "laptop")
+    person.page.click("text=Make a key")
+    assert person.page.inner_text("#new-key").startswith("pr_")
+    person.snap("account")
+    person.page.click("[aria-label='Revoke laptop']")
+    assert "laptop" not in person.text()
+
+
+@pytest.mark.req("N1")
+def test_the_link_that_the_demo_prints_works_once(visitor: Callable[..., Person], demo: Demo) -> None:
+    person = visitor()
+    person.page.goto(demo.link)
+    assert "The network" in person.text()
+    person.snap("overview-operator")
+    other = visitor()
+    other.refusals_expected = True
+    other.page.goto(demo.link)
+    assert "has been used" in other.text()

@@ -1,0 +1,83 @@
+"""What all standards have in common: members, envelopes, faults, and what is done about dirt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+Buffer = bytes | memoryview
+
+
+class Dirt(StrEnum):
+    """What becomes of an interchange with something wrong in it; agreed on with each partner."""
+
+    REFUSE = "refuse"  # nothing of it is taken
+    REPAIR = "repair"  # what can be put right without guessing is; the rest is refused
+    PASS = "pass"  # it is taken as it is, and what is wrong is told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One thing that is wrong with an interchange."""
+
+    code: str  # stable: x12.count, x12.control, edifact.una …
+    text: str
+    at: int = 0  # byte offset
+    fatal: bool = False  # no policy can let it pass: where members begin and end is not certain
+    repaired: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One document of an interchange: a transaction set, a message, a record."""
+
+    data: Buffer  # from its first byte to its last, as it came
+    kind: str  # 850, ORDERS, ADT^A01, 103 …
+    reference: str  # its own control number: ST02, UNH 0062, MSH-10
+    group: int = 0  # place of its group in ``Split.groups``
+    facts: Mapping[str, str] = field(default_factory=dict)  # version and what else routing may want, by lower-case name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A functional group, or all of an interchange where the standard has none."""
+
+    kind: str = ""
+    reference: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """An interchange taken apart."""
+
+    standard: str  # x12, edifact, hl7, swift …
+    reference: str  # its control number: ISA13, UNB 0020, BHS-11
+    sender: str
+    receiver: str
+    members: tuple[Member, ...]
+    groups: tuple[Group, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)  # delimiters, version, date, test indicator, wish for an answer
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Envelope:
+    """What stands around a batch: who, to whom, when, and what the partner wants of it. Times and numbers are given."""
+
+    sender: str
+    receiver: str
+    at_us: int
+    facts: Mapping[str, str] = field(default_factory=dict)  # qualifiers, versions, delimiters, charset, test …
+
+
+class Numbers(Protocol):
+    """Control numbers of one partner, drawn once each; persistent behind this, and never given twice."""
+
+    def next(self, scope: str) -> int:
+        """The next number of a scope: interchange, group, member …"""
+
+
+Assemble = Callable[[Iterable[Buffer], Envelope, Numbers], Iterator[bytes]]

@@ -27,6 +27,8 @@ class Fault:
     at: int = 0  # byte offset
     fatal: bool = False  # no policy can let it pass: where members begin and end is not certain
     repaired: bool = False
+    group: int = -1  # place in ``Split.groups`` of the group that it is about; -1: the interchange itself
+    member: int = -1  # place in ``Split.members`` of the member that it is about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,6 +119,9 @@ REFUSALS: dict[str, Refusal] = {
     "routing.unknown": Refusal(422, "No routing of this name is installed"),
     "binding.too-many": Refusal(422, "There are too many bindings"),
     "script.invalid": Refusal(422, "The script cannot be used"),
+    # interchanges: many documents in one stream
+    "interchange.malformed": Refusal(422, "The interchange cannot be taken apart"),
+    "interchange.unfit": Refusal(422, "Something does not fit into the interchange"),
     # hosted services: the status of what they answer
     "rejected": Refusal(422, "A filter let the message not pass"),
     "lookup.missing": Refusal(422, "The table does not know the value"),

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+import msgspec
+from msgspec import Struct
+
 Buffer = bytes | memoryview
 
 
@@ -15,7 +18,7 @@ class Dirt(StrEnum):
 
     REFUSE = "refuse"  # nothing of it is taken
     REPAIR = "repair"  # what can be put right without guessing is; the rest is refused
-    PASS = "pass"  # it is taken as it is, and what is wrong is told
+    PASS = "pass"  # noqa: S105 - no password: it is taken as it is, and what is wrong is told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,15 +34,16 @@ class Fault:
     member: int = -1  # place in ``Split.members`` of the member that it is about
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
-    """One document of an interchange: a transaction set, a message, a record."""
+class Member(Struct, frozen=True, kw_only=True, gc=False):
+    """One document of an interchange: a transaction set, a message, a record. There may be a million: hence a Struct."""
 
     data: Buffer  # from its first byte to its last, as it came
     kind: str  # 850, ORDERS, ADT^A01, 103 …
     reference: str  # its own control number: ST02, UNH 0062, MSH-10
     group: int = 0  # place of its group in ``Split.groups``
-    facts: Mapping[str, str] = field(default_factory=dict)  # version and what else routing may want, by lower-case name
+    facts: Mapping[str, str] = msgspec.field(
+        default_factory=dict
+    )  # version and what else routing may want, by lower-case name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +65,9 @@ class Split:
     receiver: str
     members: tuple[Member, ...]
     groups: tuple[Group, ...] = ()
-    facts: Mapping[str, str] = field(default_factory=dict)  # delimiters, version, date, test indicator, wish for an answer
+    facts: Mapping[str, str] = field(
+        default_factory=dict
+    )  # delimiters, version, date, test indicator, wish for an answer
     faults: tuple[Fault, ...] = ()
 
 

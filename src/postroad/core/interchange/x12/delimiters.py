@@ -1,0 +1,192 @@
+"""Which characters separate what, found in the ISA segment that begins every interchange.
+
+    ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *261116*1230*^*00501*000000001*0*P*:~
+       │                                                                             │                     ││
+       element                                                      repetition, from 00402 on      component  terminator
+
+Kept rule: the sixteen separators are walked, and the length that ISA should have (106) is not trusted: senders forget to fill
+elements up, or fill them too far. A delimiter of several bytes (UTF-8) is taken whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from postroad.core.codecs.buffers import Buffer, whole_bytes
+from postroad.core.interchange.nouns import Fault
+from postroad.errors import Refused
+
+ISA_WIDTHS = (2, 10, 2, 10, 2, 15, 2, 15, 6, 4, 1, 5, 9, 1, 1, 1)
+BLANKS = b" \t\r\n"
+END_MARKS = BLANKS + b"\x00\x1a"  # what files of old systems end with
+_ISA = re.compile(rb"ISA([^A-Za-z0-9\s])")
+_LOOK = 512  # bytes in which an ISA must end, however badly filled
+_REPEATS_SINCE = "00402"
+_UTF_8_MARK = b"\xef\xbb\xbf"
+_UTF_16_BEGINNINGS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"I\x00": "utf-16-le", b"\x00I": "utf-16-be"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delimiters:
+    """What stands between elements, components, repetitions and segments of one interchange."""
+
+    element: bytes = b"*"
+    component: bytes = b":"
+    terminator: bytes = b"~"
+    repetition: bytes = b""  # none before version 00402
+    line_end: bytes = b""  # what follows each terminator, for people's eyes
+
+    def roles(self) -> tuple[bytes, ...]:
+        """Those that are in use, by role; an interchange without repetitions has three."""
+        found = (self.element, self.component, self.terminator, self.repetition)
+        return found if self.repetition else found[:3]
+
+    def facts(self) -> dict[str, str]:
+        return {
+            "element": text_of(self.element),
+            "component": text_of(self.component),
+            "terminator": text_of(self.terminator),
+            "repetition": text_of(self.repetition),
+            "line_end": text_of(self.line_end),
+            "charset": "utf-8" if all(map(_is_utf_8, self.roles())) else "latin-1",
+        }
+
+
+def delimiters_of(facts: Mapping[str, str]) -> Delimiters:
+    """As ``Delimiters.facts`` told them; the usual ones where nothing is said."""
+    usual = Delimiters(repetition=b"^" if facts.get("version", "") >= _REPEATS_SINCE else b"").facts()
+    charset = facts.get("charset", usual.pop("charset"))
+    return Delimiters(**{name: facts.get(name, default).encode(charset) for name, default in usual.items()})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterchangeHeader:
+    """An ISA segment."""
+
+    elements: tuple[str, ...]  # ISA01 to ISA16, as they stand there
+    delimiters: Delimiters
+    begin: int
+    end: int  # where its terminator begins
+    faults: tuple[Fault, ...] = ()
+
+
+def text_of(raw: bytes) -> str:
+    """UTF-8 where it is, otherwise every byte a character: nothing of an envelope is lost or fails."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def _is_utf_8(raw: bytes) -> bool:
+    return text_of(raw).encode() == raw
+
+
+def readable(data: Buffer) -> tuple[bytes, int, str]:
+    """The bytes in an encoding in which ASCII is ASCII, where they begin after a mark, and which encoding they came in."""
+    raw = whole_bytes(data)
+    encoding = _UTF_16_BEGINNINGS.get(raw[:2])
+    if encoding is None:
+        return (raw, len(_UTF_8_MARK), "utf-8") if raw.startswith(_UTF_8_MARK) else (raw, 0, "")
+    try:
+        return raw.decode(encoding).encode(), 0, "utf-16"
+    except UnicodeError:
+        raise Refused("interchange.malformed", "it begins as UTF-16 and goes on as something else") from None
+
+
+def read_header(data: bytes, at: int) -> InterchangeHeader:
+    """The ISA that begins here, blanks aside."""
+    begin = skipped(data, at, BLANKS)
+    found = _ISA.match(data, begin)
+    if found is None:
+        seen = data[begin : begin + 16]
+        raise Refused(
+            "interchange.malformed", f"byte {begin}: an X12 interchange begins with ISA, and this with {seen!r}"
+        )
+    element = found.group(1)
+    edges = _separators(data, begin, element)
+    component = character_at(data, edges[-1] + 1)
+    end = edges[-1] + 1 + len(component)
+    terminator = character_at(data, end)
+    if not terminator:
+        raise Refused("interchange.malformed", f"byte {end}: the interchange ends in its first segment, ISA")
+    elements = tuple(text_of(data[left + 1 : right]) for left, right in zip(edges, [*edges[1:], end], strict=True))
+    delimiters = Delimiters(
+        element=element,
+        component=component,
+        terminator=terminator,
+        repetition=_repetition(elements),
+        line_end=_line_end(data, end + len(terminator)),
+    )
+    faults = (*_contradictions(delimiters, data[begin:end], begin), *_widths(elements, begin))
+    return InterchangeHeader(elements=elements, delimiters=delimiters, begin=begin, end=end, faults=faults)
+
+
+def skipped(data: bytes, at: int, blanks: bytes) -> int:
+    """The first place from here on that has none of the blanks."""
+    while at < len(data) and data[at] in blanks:
+        at += 1
+    return at
+
+
+def character_at(data: bytes, at: int) -> bytes:
+    """One byte, or the several bytes of one character in UTF-8; nothing at the end."""
+    lead = data[at : at + 1]
+    size = 1 if lead < b"\xc2" else 2 if lead < b"\xe0" else 3 if lead < b"\xf0" else 4
+    whole = data[at : at + size]
+    return whole if size == 1 or _is_character(whole) else lead
+
+
+def _is_character(raw: bytes) -> bool:
+    try:
+        return len(raw.decode()) == 1
+    except UnicodeDecodeError:
+        return False
+
+
+def _separators(data: bytes, begin: int, element: bytes) -> list[int]:
+    limit, at, edges = begin + _LOOK, begin + 2, []
+    for number in range(1, len(ISA_WIDTHS) + 1):
+        at = data.find(element, at + 1, limit)
+        if at < 0:
+            raise Refused(
+                "interchange.malformed", f"byte {begin}: ISA has sixteen elements, and element {number} is not there"
+            )
+        edges.append(at)
+    return edges
+
+
+def _repetition(elements: tuple[str, ...]) -> bytes:
+    """ISA11 said which standard was meant, until it became the repetition separator."""
+    character = elements[10]
+    if elements[11] < _REPEATS_SINCE or len(character) != 1 or character.isalnum() or character.isspace():
+        return b""
+    return character.encode()
+
+
+def _line_end(data: bytes, at: int) -> bytes:
+    return data[at : skipped(data, at, b"\r\n")][:2]
+
+
+def _contradictions(found: Delimiters, isa: bytes, at: int) -> tuple[Fault, ...]:
+    """With any of these nobody can say where a segment ends."""
+    roles = found.roles()
+    text = ""
+    if len(set(roles)) < len(roles):
+        text = "two delimiters are the same character"
+    elif found.terminator.isalnum() or found.terminator == b" " or found.component.isalnum():
+        text = f"{text_of(found.component)!r} and {text_of(found.terminator)!r} end ISA, and cannot be delimiters"
+    elif found.terminator in isa:
+        text = f"the segment terminator {text_of(found.terminator)!r} also stands inside ISA"
+    return (Fault(code="x12.delimiters", text=text, at=at, fatal=True),) if text else ()
+
+
+def _widths(elements: tuple[str, ...], at: int) -> tuple[Fault, ...]:
+    wrong = [
+        f"ISA{n:02d}" for n, (one, width) in enumerate(zip(elements, ISA_WIDTHS, strict=True), 1) if len(one) != width
+    ]
+    if not wrong:
+        return ()
+    return (Fault(code="x12.isa", text=f"not as long as the standard says: {', '.join(wrong)}", at=at),)

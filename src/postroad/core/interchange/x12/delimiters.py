@@ -23,7 +23,7 @@ BLANKS = b" \t\r\n"
 END_MARKS = BLANKS + b"\x00\x1a"  # what files of old systems end with
 _ISA = re.compile(rb"ISA([^A-Za-z0-9\s])")
 _LOOK = 512  # bytes in which an ISA must end, however badly filled
-_REPEATS_SINCE = "00402"
+REPEATS_SINCE = "00402"
 _UTF_8_MARK = b"\xef\xbb\xbf"
 _UTF_16_BEGINNINGS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"I\x00": "utf-16-le", b"\x00I": "utf-16-be"}
 
@@ -56,7 +56,7 @@ class Delimiters:
 
 def delimiters_of(facts: Mapping[str, str]) -> Delimiters:
     """As ``Delimiters.facts`` told them; the usual ones where nothing is said."""
-    usual = Delimiters(repetition=b"^" if facts.get("version", "") >= _REPEATS_SINCE else b"").facts()
+    usual = Delimiters(repetition=b"^" if facts.get("version", "") >= REPEATS_SINCE else b"").facts()
     charset = facts.get("charset", usual.pop("charset"))
     return Delimiters(**{name: facts.get(name, default).encode(charset) for name, default in usual.items()})
 
@@ -161,7 +161,7 @@ def _separators(data: bytes, begin: int, element: bytes) -> list[int]:
 def _repetition(elements: tuple[str, ...]) -> bytes:
     """ISA11 said which standard was meant, until it became the repetition separator."""
     character = elements[10]
-    if elements[11] < _REPEATS_SINCE or len(character) != 1 or character.isalnum() or character.isspace():
+    if elements[11] < REPEATS_SINCE or len(character) != 1 or character.isalnum() or character.isspace():
         return b""
     return character.encode()
 

@@ -7,8 +7,10 @@ has no way to write a delimiter as data, so a set is put into other delimiters o
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
+
+from msgspec import Struct, structs
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.interchange.x12.delimiters import BLANKS, END_MARKS, Delimiters, character_at, skipped, text_of
@@ -25,8 +27,7 @@ from postroad.errors import Refused
 _HEAD = re.compile(rb"ST([^A-Za-z0-9\s])([A-Za-z0-9]{1,6})\1([A-Za-z0-9]{1,9})(?:\1([A-Za-z0-9]{0,35}))?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionSet:
+class TransactionSet(Struct, frozen=True, kw_only=True, gc=False):
     """A set, and where in its bytes what is."""
 
     data: bytes
@@ -68,7 +69,7 @@ def read_set(data: Buffer, marks: Delimiters, *, known: bool = True) -> Transact
     head_end = raw.find(marks.terminator, begin)
     tail, end = _tail(raw, marks)
     binaries = _binaries(raw, head_end, tail, marks)
-    said = raw[tail:end].removesuffix(marks.terminator).strip(END_MARKS).split(marks.element)
+    said = raw[tail:end].removesuffix(marks.terminator).rstrip(b"\r\n").split(marks.element)
     version = found.group(4)
     return TransactionSet(
         data=raw,
@@ -102,17 +103,13 @@ def with_trailer(found: TransactionSet, reference: str) -> tuple[bytes, bytes, b
 def in_delimiters(found: TransactionSet, wanted: Delimiters) -> TransactionSet | None:
     """The set as it reads in these delimiters; nothing when it cannot be said in them."""
     old = found.marks
-    new_roles, old_roles = wanted.roles(), old.roles()
-    body = found.whole()
-    if new_roles == old_roles:
+    if old is wanted or (new_roles := wanted.roles()) == (old_roles := old.roles()):
         return found
+    body = found.whole()
     if old_roles[:3] == new_roles[:3]:
-        # Only one side repeats elements: to the other, its separator must not occur.
-        return (
-            None
-            if any(one in body for one in (old.repetition, wanted.repetition) if one)
-            else replace(found, marks=wanted)
-        )
+        # Only one side repeats elements, or each in its own way: neither separator may occur.
+        occurs = any(one in body for one in (old.repetition, wanted.repetition) if one)
+        return None if occurs else structs.replace(found, marks=wanted)
     if found.binaries:
         return None
     body = _line_ends(old).sub(old.terminator.replace(b"\\", b"\\\\"), body)
@@ -128,7 +125,14 @@ def _seen(raw: bytes, head: re.Match[bytes], assumed: Delimiters) -> Delimiters:
     terminator = character_at(raw, head.end())
     if not terminator or terminator.isalnum() or terminator in (b" ", head.group(1)):
         raise unfit(f"no terminator ends the ST of a set: {raw[head.start() : head.end() + 8]!r}")
-    return replace(assumed, element=head.group(1), terminator=terminator)
+    if terminator == assumed.terminator and head.group(1) == assumed.element:
+        return assumed
+    marks = replace(assumed, element=head.group(1), terminator=terminator)
+    if len(set(marks.roles())) < len(marks.roles()):
+        raise unfit(
+            "its delimiters are not those agreed on, and cannot be told from each other; send a whole interchange"
+        )
+    return marks
 
 
 def _tail(raw: bytes, marks: Delimiters) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from postroad.core.interchange.nouns import Fault, Group, Member, Split
 from postroad.core.interchange.x12.delimiters import (
@@ -119,6 +120,8 @@ class Walk:
         sets = len(self._members) - self._first_member
         if not _same_number(trailer[1], str(sets)):
             self._note("x12.count", f"GE says {trailer[1]!r} sets, and the group has {sets}", at, place)
+            told = self._groups[place]
+            self._groups[place] = replace(told, facts={**told.facts, "included": trailer[1]})
         if not _same_number(trailer[2], header[6]):
             self._note("x12.control", f"GS has the number {header[6]!r}, and GE {trailer[2]!r}", at, place)
         return end
@@ -156,7 +159,7 @@ class Walk:
     def _with_version(self, begin: int, facts: Mapping[str, str]) -> Mapping[str, str]:
         """A set may say itself which version it is, in ST03."""
         _, header = self._segment(begin, 4)
-        return {**facts, "version": header[3]} if header[3] else facts
+        return {**facts, "version": header[3], "implementation": header[3]} if header[3] else facts
 
     def _trailer(self, end: int) -> tuple[re.Match[bytes], Sequence[Binary]]:
         """The SE of the open set, and the binary contents on the way there."""

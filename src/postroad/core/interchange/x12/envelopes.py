@@ -91,7 +91,8 @@ def opening(envelope: Envelope, number: int, marks: Delimiters) -> bytes:
     values += [("version", version_of(envelope)), ("number", f"{checked_number(number):09d}")]
     values += [("acknowledgment", given.get("acknowledgment", "0")), ("usage", given.get("usage", "P"))]
     elements = [
-        _value(name, text, width, marks).ljust(width) for (name, text), width in zip(values, ISA_WIDTHS, strict=False)
+        _value(name, text, width, marks) + b" " * (width - len(text))
+        for (name, text), width in zip(values, ISA_WIDTHS, strict=False)
     ]
     elements[10] = marks.repetition or elements[10]
     return segment(marks, b"ISA", *elements, marks.component)

@@ -24,7 +24,7 @@ from postroad.core.interchange.x12.segments import (
 )
 from postroad.errors import Refused
 
-_HEAD = re.compile(rb"ST([^A-Za-z0-9\s])([A-Za-z0-9]{1,6})\1([A-Za-z0-9]{1,9})(?:\1([A-Za-z0-9]{0,35}))?")
+_HEAD = re.compile(rb"ST([^A-Za-z0-9\s])[A-Za-z0-9]{1,6}\1[A-Za-z0-9]{1,9}(?:\1[A-Za-z0-9]{0,35})?")
 
 
 class TransactionSet(Struct, frozen=True, kw_only=True, gc=False):
@@ -59,27 +59,24 @@ def read_set(data: Buffer, marks: Delimiters, *, known: bool = True) -> Transact
     """The set that is all of these bytes; where delimiters are not known, element and terminator are found in ST."""
     raw = whole_bytes(data)
     begin = skipped(raw, 0, BLANKS)
-    found = _HEAD.match(raw, begin)
-    if found is None or (known and found.group(1) != marks.element):
-        raise unfit(
-            f"a transaction set begins with ST, its kind and its number, and this with {raw[begin : begin + 24]!r}"
-        )
     if not known:
-        marks = _seen(raw, found, marks)
+        marks = _seen(raw, begin, marks)
+    elif not raw.startswith(b"ST" + marks.element, begin):
+        raise _no_set(raw, begin)
     head_end = raw.find(marks.terminator, begin)
     tail, end = _tail(raw, marks)
     binaries = _binaries(raw, head_end, tail, marks)
+    kind, reference, version, *_ = [*map(text_of, raw[begin:head_end].split(marks.element)[1:]), "", "", ""]
     said = raw[tail:end].removesuffix(marks.terminator).rstrip(b"\r\n").split(marks.element)
-    version = found.group(4)
     return TransactionSet(
         data=raw,
         begin=begin,
         body=head_end + len(marks.terminator),
         tail=tail,
         end=end,
-        kind=found.group(2).decode(),
-        reference=found.group(3).decode(),
-        version=version.decode() if version else "",
+        kind=kind,
+        reference=reference,
+        version=version,
         segments=_counted(raw, begin, end, marks, binaries),
         said=(text_of(said[1]), text_of(said[2])) if len(said) > 2 else ("", ""),
         marks=marks,
@@ -121,7 +118,16 @@ def in_delimiters(found: TransactionSet, wanted: Delimiters) -> TransactionSet |
     return read_set(changed, wanted)
 
 
-def _seen(raw: bytes, head: re.Match[bytes], assumed: Delimiters) -> Delimiters:
+def _no_set(raw: bytes, begin: int) -> Refused:
+    return unfit(
+        f"a transaction set begins with ST, its kind and its number, and this with {raw[begin : begin + 24]!r}"
+    )
+
+
+def _seen(raw: bytes, begin: int, assumed: Delimiters) -> Delimiters:
+    head = _HEAD.match(raw, begin)
+    if head is None:
+        raise _no_set(raw, begin)
     terminator = character_at(raw, head.end())
     if not terminator or terminator.isalnum() or terminator in (b" ", head.group(1)):
         raise unfit(f"no terminator ends the ST of a set: {raw[head.start() : head.end() + 8]!r}")

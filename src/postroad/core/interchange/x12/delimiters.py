@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.interchange.nouns import Fault
@@ -44,30 +46,45 @@ class Delimiters:
         return found if self.repetition else found[:3]
 
     def facts(self) -> dict[str, str]:
-        return {
-            "element": text_of(self.element),
-            "component": text_of(self.component),
-            "terminator": text_of(self.terminator),
-            "repetition": text_of(self.repetition),
-            "line_end": text_of(self.line_end),
-            "charset": "utf-8" if all(map(_is_utf_8, self.roles())) else "latin-1",
-        }
+        return dict(_facts(self))
+
+
+@lru_cache(maxsize=256)
+def _facts(marks: Delimiters) -> dict[str, str]:
+    return {
+        "element": text_of(marks.element),
+        "component": text_of(marks.component),
+        "terminator": text_of(marks.terminator),
+        "repetition": text_of(marks.repetition),
+        "line_end": text_of(marks.line_end),
+        "charset": "utf-8" if all(map(_is_utf_8, marks.roles())) else "latin-1",
+    }
 
 
 def delimiters_of(facts: Mapping[str, str]) -> Delimiters:
     """As ``Delimiters.facts`` told them; the usual ones where nothing is said."""
-    usual = Delimiters(repetition=b"^" if facts.get("version", "") >= REPEATS_SINCE else b"").facts()
-    charset = facts.get("charset", usual.pop("charset"))
-    return Delimiters(**{name: facts.get(name, default).encode(charset) for name, default in usual.items()})
+    usual = _USUAL_WITH_REPETITION if facts.get("version", "") >= REPEATS_SINCE else _USUAL
+    charset = facts.get("charset", "utf-8")
+    return _delimiters(*(facts.get(name, default).encode(charset) for name, default in usual.items()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InterchangeHeader:
+@lru_cache(maxsize=256)
+def _delimiters(element: bytes, component: bytes, terminator: bytes, repetition: bytes, line_end: bytes) -> Delimiters:
+    """The same object for the same delimiters: partners do not change theirs."""
+    return Delimiters(
+        element=element, component=component, terminator=terminator, repetition=repetition, line_end=line_end
+    )
+
+
+_USUAL = {"element": "*", "component": ":", "terminator": "~", "repetition": "", "line_end": ""}
+_USUAL_WITH_REPETITION = _USUAL | {"repetition": "^"}
+
+
+class InterchangeHeader(NamedTuple):
     """An ISA segment."""
 
     elements: tuple[str, ...]  # ISA01 to ISA16, as they stand there
     delimiters: Delimiters
-    begin: int
     end: int  # where its terminator begins
     faults: tuple[Fault, ...] = ()
 
@@ -106,22 +123,20 @@ def read_header(data: bytes, at: int) -> InterchangeHeader:
             "interchange.malformed", f"byte {begin}: an X12 interchange begins with ISA, and this with {seen!r}"
         )
     element = found.group(1)
-    edges = _separators(data, begin, element)
-    component = character_at(data, edges[-1] + 1)
-    end = edges[-1] + 1 + len(component)
+    pieces = data[begin : begin + _LOOK].split(element, len(ISA_WIDTHS))
+    if len(pieces) <= len(ISA_WIDTHS):
+        raise Refused(
+            "interchange.malformed", f"byte {begin}: ISA has sixteen elements, and element {len(pieces)} is not there"
+        )
+    component = character_at(pieces[-1], 0)
+    end = begin + sum(map(len, pieces[:-1])) + len(ISA_WIDTHS) + len(component)
     terminator = character_at(data, end)
     if not terminator:
         raise Refused("interchange.malformed", f"byte {end}: the interchange ends in its first segment, ISA")
-    elements = tuple(text_of(data[left + 1 : right]) for left, right in zip(edges, [*edges[1:], end], strict=True))
-    delimiters = Delimiters(
-        element=element,
-        component=component,
-        terminator=terminator,
-        repetition=_repetition(elements),
-        line_end=_line_end(data, end + len(terminator)),
-    )
-    faults = (*_contradictions(delimiters, data[begin:end], begin), *_widths(elements, begin))
-    return InterchangeHeader(elements=elements, delimiters=delimiters, begin=begin, end=end, faults=faults)
+    elements = tuple(map(text_of, (*pieces[1:-1], component)))
+    marks = _delimiters(element, component, terminator, _repetition(elements), _line_end(data, end + len(terminator)))
+    faults = (*_contradictions(marks, data[begin:end], begin), *_widths(elements, begin))
+    return InterchangeHeader(elements=elements, delimiters=marks, end=end, faults=faults)
 
 
 def skipped(data: bytes, at: int, blanks: bytes) -> int:
@@ -144,18 +159,6 @@ def _is_character(raw: bytes) -> bool:
         return len(raw.decode()) == 1
     except UnicodeDecodeError:
         return False
-
-
-def _separators(data: bytes, begin: int, element: bytes) -> list[int]:
-    limit, at, edges = begin + _LOOK, begin + 2, []
-    for number in range(1, len(ISA_WIDTHS) + 1):
-        at = data.find(element, at + 1, limit)
-        if at < 0:
-            raise Refused(
-                "interchange.malformed", f"byte {begin}: ISA has sixteen elements, and element {number} is not there"
-            )
-        edges.append(at)
-    return edges
 
 
 def _repetition(elements: tuple[str, ...]) -> bytes:
@@ -184,9 +187,9 @@ def _contradictions(found: Delimiters, isa: bytes, at: int) -> tuple[Fault, ...]
 
 
 def _widths(elements: tuple[str, ...], at: int) -> tuple[Fault, ...]:
+    if tuple(map(len, elements)) == ISA_WIDTHS:
+        return ()
     wrong = [
         f"ISA{n:02d}" for n, (one, width) in enumerate(zip(elements, ISA_WIDTHS, strict=True), 1) if len(one) != width
     ]
-    if not wrong:
-        return ()
     return (Fault(code="x12.isa", text=f"not as long as the standard says: {', '.join(wrong)}", at=at),)

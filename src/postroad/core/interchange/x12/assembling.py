@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.nouns import Dirt, Envelope, Numbers
-from postroad.core.interchange.x12.delimiters import BLANKS, REPEATS_SINCE, Delimiters, delimiters_of, readable, skipped
+from postroad.core.interchange.x12.delimiters import BLANKS, REPEATS_SINCE, Delimiters, readable, skipped
 from postroad.core.interchange.x12.envelopes import (
     GroupKey,
     checked_number,
@@ -30,7 +30,7 @@ from postroad.core.interchange.x12.envelopes import (
 )
 from postroad.core.interchange.x12.functional_groups import FUNCTIONAL_GROUPS
 from postroad.core.interchange.x12.sets import TransactionSet, in_delimiters, read_set, with_trailer
-from postroad.core.interchange.x12.splitting import split_stream
+from postroad.core.interchange.x12.splitting import examine_with_delimiters, judged
 from postroad.errors import Refused
 
 MOST_SETS = 999_999  # of a group: GE01 has six digits
@@ -114,8 +114,8 @@ class _Assembly:
 
     def _sets_in(self, interchanges: bytes) -> Iterator[tuple[TransactionSet, GroupKey]]:
         dirt = Dirt.REPAIR if self._repairs else Dirt.REFUSE
-        for interchange in split_stream(interchanges, dirt):
-            marks = delimiters_of(interchange.facts)
+        for examined, marks in examine_with_delimiters(interchanges):
+            interchange = judged(examined, dirt)
             for member in interchange.members:
                 group = interchange.groups[member.group]
                 sides = group.facts["sender"], group.facts["receiver"]

@@ -97,6 +97,13 @@ def text_of(raw: bytes) -> str:
         return raw.decode("latin-1")
 
 
+def texts_of(segment: bytes, element: bytes) -> list[str]:
+    """The elements of a segment, its tag first."""
+    if element.isascii():
+        return text_of(segment).split(element.decode())
+    return [text_of(one) for one in segment.split(element)]
+
+
 def _is_utf_8(raw: bytes) -> bool:
     return text_of(raw).encode() == raw
 
@@ -133,7 +140,7 @@ def read_header(data: bytes, at: int) -> InterchangeHeader:
     terminator = character_at(data, end)
     if not terminator:
         raise Refused("interchange.malformed", f"byte {end}: the interchange ends in its first segment, ISA")
-    elements = tuple(map(text_of, (*pieces[1:-1], component)))
+    elements = tuple(texts_of(data[begin:end], element)[1 : len(ISA_WIDTHS) + 1])
     marks = _delimiters(element, component, terminator, _repetition(elements), _line_end(data, end + len(terminator)))
     faults = (*_contradictions(marks, data[begin:end], begin), *_widths(elements, begin))
     return InterchangeHeader(elements=elements, delimiters=marks, end=end, faults=faults)

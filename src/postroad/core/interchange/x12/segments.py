@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from postroad.core.interchange.x12.delimiters import BLANKS, Delimiters, text_of
+from postroad.core.interchange.x12.delimiters import BLANKS, Delimiters, texts_of
 from postroad.errors import Refused
 
 BINARY = (b"BIN", b"BDS")
@@ -42,7 +42,7 @@ def control_pattern(delimiters: Delimiters) -> re.Pattern[bytes]:
 
 
 def elements_of(segment: bytes, delimiters: Delimiters) -> list[str]:
-    return [text_of(element) for element in segment.split(delimiters.element)]
+    return texts_of(segment, delimiters.element)
 
 
 def binary_at(data: bytes, at: int, delimiters: Delimiters) -> Binary:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from msgspec import Struct, structs
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
-from postroad.core.interchange.x12.delimiters import BLANKS, END_MARKS, Delimiters, character_at, skipped, text_of
+from postroad.core.interchange.x12.delimiters import BLANKS, END_MARKS, Delimiters, character_at, skipped, texts_of
 from postroad.core.interchange.x12.segments import (
     BINARY,
     Binary,
@@ -66,8 +66,9 @@ def read_set(data: Buffer, marks: Delimiters, *, known: bool = True) -> Transact
     head_end = raw.find(marks.terminator, begin)
     tail, end = _tail(raw, marks)
     binaries = _binaries(raw, head_end, tail, marks)
-    kind, reference, version, *_ = [*map(text_of, raw[begin:head_end].split(marks.element)[1:]), "", "", ""]
-    said = raw[tail:end].removesuffix(marks.terminator).rstrip(b"\r\n").split(marks.element)
+    _, kind, reference, version, *_ = [*texts_of(raw[begin:head_end], marks.element), "", "", ""]
+    trailer = raw[tail:end].removesuffix(marks.terminator).rstrip(b"\r\n")
+    _, said, closed, *_ = [*texts_of(trailer, marks.element), "", ""]
     return TransactionSet(
         data=raw,
         begin=begin,
@@ -77,8 +78,8 @@ def read_set(data: Buffer, marks: Delimiters, *, known: bool = True) -> Transact
         kind=kind,
         reference=reference,
         version=version,
-        segments=_counted(raw, begin, end, marks, binaries),
-        said=(text_of(said[1]), text_of(said[2])) if len(said) > 2 else ("", ""),
+        segments=_counted(raw, begin, end, marks, binaries, said),
+        said=(said, closed),
         marks=marks,
         binaries=tuple(binaries),
     )
@@ -168,15 +169,10 @@ def _binaries(raw: bytes, head_end: int, tail: int, marks: Delimiters) -> list[B
     return binaries
 
 
-def _counted(raw: bytes, begin: int, end: int, marks: Delimiters, binaries: list[Binary]) -> int:
-    """Segments; when a blank line is among them it counts as none, and SE need not have a terminator."""
+def _counted(raw: bytes, begin: int, end: int, marks: Delimiters, binaries: list[Binary], said: str) -> int:
+    """As many segments as SE says, if they end in as many terminators; else they are counted without blank ones."""
     count = segments_between(raw, begin, end, marks, binaries)
-    blank = marks.terminator + marks.terminator in raw or marks.terminator in BLANKS
-    return filled_segments_between(raw, begin, end, marks, binaries) if blank else count + _is_open(raw, end, marks)
-
-
-def _is_open(raw: bytes, end: int, marks: Delimiters) -> int:
-    return 0 if raw.endswith(marks.terminator, 0, end) else 1
+    return count if said == str(count) else filled_segments_between(raw, begin, end, marks, binaries)
 
 
 @lru_cache(maxsize=64)

@@ -18,7 +18,7 @@ from msgspec import structs
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.nouns import Dirt, Fault, Member, Split
-from postroad.core.interchange.x12.delimiters import delimiters_of, readable
+from postroad.core.interchange.x12.delimiters import Delimiters, delimiters_of, readable
 from postroad.core.interchange.x12.sets import read_set, with_trailer
 from postroad.core.interchange.x12.walking import MOST_MEMBERS, Walk, rest_after
 from postroad.errors import Refused
@@ -39,14 +39,18 @@ def examine(data: Buffer, most_members: int = MOST_MEMBERS) -> Split:
 
 def examine_stream(data: Buffer, most_members: int = MOST_MEMBERS) -> Iterator[Split]:
     """Every interchange in these bytes, one behind the other."""
+    return (found for found, _ in examine_with_delimiters(data, most_members))
+
+
+def examine_with_delimiters(data: Buffer, most_members: int = MOST_MEMBERS) -> Iterator[tuple[Split, Delimiters]]:
     raw, at, encoding = readable(data)
     while True:
         walk = Walk(raw, at, encoding, most_members)
         at = rest_after(raw, walk.end)
         if raw.startswith(b"ISA", at):
-            yield walk.split
+            yield walk.split, walk.marks
             continue
-        yield _with_rest(walk.split, at, len(raw))
+        yield _with_rest(walk.split, at, len(raw)), walk.marks
         return
 
 

@@ -49,7 +49,7 @@ class Walk:
     def __init__(self, data: bytes, at: int, encoding: str = "", most_members: int = MOST_MEMBERS) -> None:
         self._data, self._view, self._most = data, memoryview(data), most_members
         self._header = read_header(data, at)
-        self._marks = self._header.delimiters
+        self.marks = self._marks = self._header.delimiters
         self._search = control_pattern(self._marks).search
         self._faults = list(self._header.faults)
         self._groups: list[Group] = []
@@ -129,7 +129,8 @@ class Walk:
     def _sets(self, header: re.Match[bytes] | None, facts: Mapping[str, str], group: int) -> int:
         """The hot path: sets that follow each other at once; a right one costs two searches and one count."""
         data, view, search, members, seen = self._data, self._view, self._search, self._members, self._set_numbers
-        terminator, end = self._marks.terminator, 0
+        terminator, most, end = self._marks.terminator, self._most, 0
+        size = len(terminator)
         while header is not None and (end == 0 or header.start() == end) and header.group(1) == b"ST":
             begin, head_end = header.start(1), header.end()
             kind, reference = header.group(2, 3)
@@ -137,8 +138,10 @@ class Walk:
             if trailer is None or trailer.group(1) != b"SE":
                 trailer, binaries = self._trailer(head_end)
             said, closed = trailer.group(2, 3)
-            end = self._end_of(trailer.end())
-            stop = end + len(terminator)
+            end = data.find(terminator, trailer.end())
+            if end < 0 or len(members) >= most:
+                raise self._unfinished(begin)
+            stop = end + size
             count = data.count(terminator, begin, stop)
             if said != b"%d" % count or closed != reference or reference in seen:
                 self._check_set(header, trailer, filled_segments_between(data, begin, stop, self._marks, binaries))
@@ -155,14 +158,10 @@ class Walk:
             header = search(data, end)
         return end
 
-    def _end_of(self, at: int) -> int:
-        """Where the segment ends of which this is a part; and members are counted."""
-        end = self._data.find(self._marks.terminator, at)
-        if end < 0:
-            raise _Uncertain("x12.truncated", "it ends inside a segment", len(self._data))
+    def _unfinished(self, at: int) -> Exception:
         if len(self._members) >= self._most:
-            raise Refused("wire.too-complex", f"byte {at}: the interchange has more than {self._most} members")
-        return end
+            return Refused("wire.too-complex", f"byte {at}: the interchange has more than {self._most} members")
+        return _Uncertain("x12.truncated", "it ends inside a segment", len(self._data))
 
     def _with_version(self, begin: int, facts: Mapping[str, str]) -> Mapping[str, str]:
         """A set may say itself which version it is, in ST03."""
@@ -239,7 +238,9 @@ class Walk:
 
     def _segment(self, at: int, size: int) -> tuple[int, list[str]]:
         """Where a segment's terminator begins, and its elements, as many as are asked for at least."""
-        end = self._end_of(at)
+        end = self._data.find(self._marks.terminator, at)
+        if end < 0:
+            raise self._unfinished(at)
         return end, _padded(elements_of(self._data[at:end], self._marks), size)
 
     def _note(self, code: str, text: str, at: int, group: int = -1, member: int = -1) -> None:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import permutations
 from typing import NamedTuple
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
@@ -64,8 +65,12 @@ def _facts(marks: Delimiters) -> dict[str, str]:
 def delimiters_of(facts: Mapping[str, str]) -> Delimiters:
     """As ``Delimiters.facts`` told them; the usual ones where nothing is said."""
     usual = _USUAL_WITH_REPETITION if facts.get("version", "") >= REPEATS_SINCE else _USUAL
-    charset = facts.get("charset", "utf-8")
-    return _delimiters(*(facts.get(name, default).encode(charset) for name, default in usual.items()))
+    charset = "latin-1" if facts.get("charset") == "latin-1" else "utf-8"
+    told = [facts.get(name, default) for name, default in usual.items()]
+    try:
+        return _delimiters(*(one.encode(charset) for one in told))
+    except UnicodeEncodeError:
+        raise Refused("interchange.unfit", f"the delimiters {told} cannot be written in {charset}") from None
 
 
 @lru_cache(maxsize=256)
@@ -184,8 +189,10 @@ def _contradictions(found: Delimiters, isa: bytes, at: int) -> tuple[Fault, ...]
     """With any of these nobody can say where a segment ends."""
     roles = found.roles()
     text = ""
-    if len(set(roles)) < len(roles):
-        text = "two delimiters are the same character"
+    if any(one in other for one, other in permutations(roles, 2)):
+        text = "a delimiter is part of another one"
+    elif max(map(len, roles)) > 1 and not all(map(_is_utf_8, roles)):
+        text = "some delimiters are written in UTF-8 and others are not"
     elif found.terminator.isalnum() or found.terminator == b" " or found.component.isalnum():
         text = f"{text_of(found.component)!r} and {text_of(found.terminator)!r} end ISA, and cannot be delimiters"
     elif found.terminator in isa:

@@ -75,6 +75,8 @@ def without_repetition(marks: Delimiters) -> Delimiters:
 def answering(found: Split, at_us: int, facts: Mapping[str, str] | None = None) -> Envelope:
     """The envelope of what is sent back: the same delimiters and version, and the parties changed round."""
     told = {name: found.facts[name] for name in _KEPT if name in found.facts}
+    if any(fault.code == "x12.delimiters" for fault in found.faults):
+        told = {"version": told["version"], "usage": told["usage"]}  # in those nothing can be said
     told |= {name: found.facts.get(other, "ZZ") for name, other in _SWAPPED.items()}
     for group in found.groups[:1]:
         told |= {"application_sender": group.facts["receiver"], "application_receiver": group.facts["sender"]}

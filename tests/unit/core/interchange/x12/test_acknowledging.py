@@ -108,6 +108,10 @@ def test_what_cannot_be_taken_is_never_said_to_be() -> None:
     assert told(examine(interchange()[:-30]), taken=True) == ["TA1*000000007*261116*1200*R*023"]
 
 
+def test_delimiters_in_which_nothing_can_be_said_are_not_used_for_the_answer() -> None:
+    assert told(examine(interchange(isa=header().replace(b":~", b":X")))) == ["TA1*000000007*261116*1200*R*004"]
+
+
 def test_whoever_remembers_earlier_interchanges_has_its_say() -> None:
     found = split(interchange())
     repeated = replace(found, faults=(Fault(code="x12.repeated", text="came on Monday"),))

@@ -106,6 +106,8 @@ def test_what_has_no_envelope_is_refused(data: bytes, text: str) -> None:
         header().replace(b":~", b"::"),
         header().replace(b":~", b":X"),
         header().replace(b":~", b":Z"),
+        header().replace(b"*", b"\xe2").replace(b":~", ":…".encode()),
+        header().replace(b"*", b"\xa6").replace(b":~", ":…".encode()),
         header().replace(b"*1200*", b"*12\n0*").replace(b":~", b":\n"),
     ],
 )

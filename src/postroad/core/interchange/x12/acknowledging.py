@@ -6,9 +6,9 @@ say; what was not taken is rejected as a whole, with the reasons where they were
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from postroad.core.interchange.nouns import Envelope, Fault, Group, Member, Numbers, Split
+from postroad.core.interchange.nouns import Envelope, Fault, Group, Numbers, Split
 from postroad.core.interchange.x12.answer_codes import GROUP_CODES, INTERCHANGE_CODES, SET_CODES, UNUSABLE_CONTENT
 from postroad.core.interchange.x12.assembling import assemble_with
 from postroad.core.interchange.x12.delimiters import Delimiters
@@ -21,37 +21,23 @@ _WITH_VERSION_SINCE = "005010"
 
 
 def acknowledge(
-    found: Split, envelope: Envelope, numbers: Numbers, *, taken: bool = True, kind: str = ""
+    found: Split,
+    envelope: Envelope,
+    numbers: Numbers,
+    *,
+    taken: bool = True,
+    rejected: Collection[int] = (),
+    kind: str = "",
 ) -> Iterator[bytes]:
     """The interchange to send back; nothing at all where nothing was asked for and nothing is wrong.
 
-    ``kind`` is 997 or 999; without it, 999 answers what follows an implementation guide (005010X222A1), and 997 the rest."""
-    taken = taken and not any(fault.fatal for fault in found.faults)
-    marks = marks_of(envelope)
-    about_all = [_segment(marks, ["TA1", *_about_interchange(found, taken)])] if _needs_ta1(found, taken) else []
-    sets = [
-        _written(found, place, kind or _kind_for(group), marks, taken)
-        for place, group in enumerate(found.groups)
-        if _needs_answer(found, place, taken)
-    ]
+    ``rejected`` are places of members that were not taken though the others were. ``kind`` is 997 or 999; without it, 999
+    answers what follows an implementation guide (005010X222A1), and 997 the rest."""
+    telling = _Telling(found, marks_of(envelope), taken, rejected)
+    about_all = [telling.about_interchange()] if telling.needs_ta1() else []
+    sets = [telling.about_group(place, kind) for place in telling.groups_to_answer()]
     if about_all or sets:
         yield from assemble_with(about_all, sets, _for_answers(envelope), numbers)
-
-
-def _needs_ta1(found: Split, taken: bool) -> bool:
-    if not found.members and "ta1" in found.facts:
-        return False
-    return not taken or found.facts.get("acknowledgment") == "1" or bool(_faults(found))
-
-
-def _needs_answer(found: Split, place: int, taken: bool) -> bool:
-    if found.groups[place].kind == ACKNOWLEDGEMENTS:
-        return False
-    return taken or any(fault.group == place for fault in found.faults)
-
-
-def _kind_for(group: Group) -> str:
-    return "999" if "X" in group.facts.get("version", "")[6:] else "997"
 
 
 def _for_answers(envelope: Envelope) -> Envelope:
@@ -60,36 +46,77 @@ def _for_answers(envelope: Envelope) -> Envelope:
     return Envelope(sender=envelope.sender, receiver=envelope.receiver, at_us=envelope.at_us, facts=facts)
 
 
-def _about_interchange(found: Split, taken: bool) -> list[str]:
-    faults = _faults(found)
-    codes = [INTERCHANGE_CODES[fault.code] for fault in faults if fault.code in INTERCHANGE_CODES]
-    code = codes[0] if codes else "000" if taken else UNUSABLE_CONTENT
-    facts = found.facts
-    return [found.reference, facts["date"], facts["time"], _status(taken, faults), code]
+class _Telling:
+    """An interchange with its faults where they belong, so that a million members cost no more than a million times one."""
+
+    def __init__(self, found: Split, marks: Delimiters, taken: bool, rejected: Collection[int]) -> None:
+        self._found, self._marks = found, marks
+        self._taken = taken and not any(fault.fatal for fault in found.faults)
+        self._rejected = frozenset(rejected)
+        self._faults: dict[tuple[int, int], list[Fault]] = {}
+        for fault in found.faults:
+            self._faults.setdefault((fault.group, fault.member), []).append(fault)
+        self._members: dict[int, list[int]] = {}
+        for number, member in enumerate(found.members):
+            self._members.setdefault(member.group, []).append(number)
+        self._wrong_groups = {fault.group for fault in found.faults}
+
+    def needs_ta1(self) -> bool:
+        found = self._found
+        if not found.members and "ta1" in found.facts:
+            return False
+        return not self._taken or found.facts.get("acknowledgment") == "1" or bool(self._about(-1))
+
+    def groups_to_answer(self) -> list[int]:
+        """All but acknowledgements; of what was refused as a whole, those in which something is wrong."""
+        groups = enumerate(self._found.groups)
+        asked = [place for place, group in groups if group.kind != ACKNOWLEDGEMENTS]
+        return asked if self._taken else [place for place in asked if place in self._wrong_groups]
+
+    def about_interchange(self) -> bytes:
+        faults, facts = self._about(-1), self._found.facts
+        codes = _codes(INTERCHANGE_CODES, faults) or ["000" if self._taken else UNUSABLE_CONTENT]
+        status = _status(self._taken, faults)
+        return _segment(self._marks, ["TA1", self._found.reference, facts["date"], facts["time"], status, codes[0]])
+
+    def about_group(self, place: int, kind: str) -> bytes:
+        """One 997 or 999, as a ready set."""
+        group, members = self._found.groups[place], self._members.get(place, [])
+        kind = kind or _kind_for(group)
+        segments = [["AK1", group.kind, group.reference, *_version_of(group, kind)]]
+        for number in members:
+            if self._taken or self._about(place, number):
+                segments += self._about_set(number, kind)
+        segments.append(["AK9", *self._about_all_of(place, group, members)])
+        return _as_set(kind, segments, self._marks)
+
+    def _about_set(self, number: int, kind: str) -> list[list[str]]:
+        member = self._found.members[number]
+        faults = self._about(member.group, number)
+        implementation = member.facts.get("implementation", "")
+        named = ["AK2", member.kind, member.reference, *([implementation] if implementation and kind == "999" else [])]
+        status = _status(self._taken and number not in self._rejected, faults)
+        return [named, ["IK5" if kind == "999" else "AK5", status, *_codes(SET_CODES, faults)]]
+
+    def _about_all_of(self, place: int, group: Group, members: Sequence[int]) -> list[str]:
+        """Verdict and counts of a group: how many sets it says it has, how many came, how many were accepted."""
+        faults = self._about(place)
+        accepted = sum(1 for one in members if one not in self._rejected) if self._taken else 0
+        wrong = bool(faults) or any(self._about(place, one) for one in members)
+        if 0 < accepted < len(members):
+            status = "P"
+        else:
+            status = _status(self._taken and (accepted > 0 or not members), [wrong] if wrong else [])
+        counts = [group.facts.get("included", str(len(members))), str(len(members)), str(accepted)]
+        return [status, *counts, *_codes(GROUP_CODES, faults)]
+
+    def _about(self, group: int, member: int = -1) -> Sequence[Fault]:
+        """Faults of this group or member itself, and not of what is in it."""
+        return self._faults.get((group, member), ())
 
 
-def _written(found: Split, place: int, kind: str, marks: Delimiters, taken: bool) -> bytes:
-    """One 997 or 999, as a ready set."""
-    group = found.groups[place]
-    members = [(number, member) for number, member in enumerate(found.members) if member.group == place]
-    faults = _faults(found, place)
-    faulty = {fault.member for fault in found.faults if fault.group == place and fault.member >= 0}
-    segments = [["AK1", group.kind, group.reference, *_version_of(group, kind)]]
-    for number, member in members:
-        if taken or number in faulty:
-            segments += _about_set(member, _faults(found, place, number), kind, taken)
-    received = len(members)
-    counts = (group.facts.get("included", str(received)), str(received), str(received if taken else 0))
-    codes = _codes(GROUP_CODES, faults)
-    segments.append(["AK9", _status(taken, [*faults, *faulty]), *counts, *codes])
-    return _as_set(kind, segments, marks)
-
-
-def _about_set(member: Member, faults: Sequence[Fault], kind: str, taken: bool) -> list[list[str]]:
-    implementation = member.facts.get("implementation", "")
-    named = ["AK2", member.kind, member.reference, *([implementation] if implementation and kind == "999" else [])]
-    verdict = "IK5" if kind == "999" else "AK5"
-    return [named, [verdict, _status(taken, faults), *_codes(SET_CODES, faults)]]
+def _kind_for(group: Group) -> str:
+    return "999" if "X" in group.facts.get("version", "")[6:] else "997"
 
 
 def _as_set(kind: str, segments: Sequence[Sequence[str]], marks: Delimiters) -> bytes:
@@ -114,11 +141,6 @@ def _harmless(element: bytes, marks: Delimiters) -> bytes:
 def _version_of(group: Group, kind: str) -> list[str]:
     version = group.facts.get("version", "")
     return [version] if kind == "999" or version >= _WITH_VERSION_SINCE else []
-
-
-def _faults(found: Split, group: int = -1, member: int = -1) -> list[Fault]:
-    """Those about this group or member itself, and not about what is in it."""
-    return [fault for fault in found.faults if fault.group == group and fault.member == member]
 
 
 def _status(taken: bool, wrong: Sequence[object]) -> str:

@@ -160,42 +160,48 @@ def _in_words(codes: Sequence[str], words: dict[str, str]) -> tuple[str, ...]:
 
 def match(answers: Answers, sent: Iterable[Placed]) -> Matching:
     """What became of each set that the answers say something of, directly or through its group or interchange."""
-    groups = {(one.kind, _number(one.number)): one for one in answers.groups}
+    groups = {(one.kind, _number(one.number)): _Group(one) for one in answers.groups}
     interchanges = {(_number(one.number), one.date, one.time): one for one in answers.interchanges}
-    met: set[object] = set()
+    unmatched_groups, unmatched_interchanges = dict(groups), dict(interchanges)
     outcomes = []
     for placed in sent:
-        whole = interchanges.get((str(placed.interchange), placed.date, placed.time))
-        group = groups.get((placed.group_kind, str(placed.group)))
-        met |= {whole, group}
-        outcome = _outcome(placed, whole, group)
+        whole_key = str(placed.interchange), placed.date, placed.time
+        group_key = placed.group_kind, str(placed.group)
+        unmatched_interchanges.pop(whole_key, None)
+        unmatched_groups.pop(group_key, None)
+        outcome = _outcome(placed, interchanges.get(whole_key), groups.get(group_key))
         if outcome is not None:
             outcomes.append(outcome)
-    unmatched = Answers(
-        interchanges=tuple(one for one in answers.interchanges if one not in met),
-        groups=tuple(one for one in answers.groups if one not in met),
-    )
+    left = tuple(one.answer for one in unmatched_groups.values())
+    unmatched = Answers(interchanges=tuple(unmatched_interchanges.values()), groups=left)
     return Matching(outcomes=tuple(outcomes), unmatched=unmatched)
 
 
-def _outcome(placed: Placed, whole: InterchangeAnswer | None, group: GroupAnswer | None) -> Outcome | None:
-    in_group = None if group is None else _outcome_in(group, placed)
+class _Group:
+    """A group's answer, and its sets by name."""
+
+    def __init__(self, answer: GroupAnswer) -> None:
+        self.answer = answer
+        self._sets = {(one.kind, one.reference): one for one in answer.sets}
+
+    def outcome_of(self, placed: Placed) -> Outcome:
+        """What is said of the set, and else of the group."""
+        told, answer = self._sets.get((placed.kind, placed.reference)), self.answer
+        reasons, notes = (told.reasons, told.notes) if told else ((), ())
+        if answer.verdict is Verdict.REJECTED:
+            return Outcome(placed=placed, verdict=Verdict.REJECTED, reasons=reasons or answer.reasons, notes=notes)
+        verdict = told.verdict if told else Verdict.ACCEPTED
+        return Outcome(placed=placed, verdict=verdict, reasons=reasons, notes=notes)
+
+
+def _outcome(placed: Placed, whole: InterchangeAnswer | None, group: _Group | None) -> Outcome | None:
+    in_group = None if group is None else group.outcome_of(placed)
     if whole is not None and whole.verdict is Verdict.REJECTED:
         reasons, notes = (in_group.reasons, in_group.notes) if in_group else ((), ())
         return Outcome(placed=placed, verdict=Verdict.REJECTED, reasons=(whole.reason, *reasons), notes=notes)
     if in_group is not None:
         return in_group
     return None if whole is None else Outcome(placed=placed, verdict=Verdict.RECEIVED)
-
-
-def _outcome_in(group: GroupAnswer, placed: Placed) -> Outcome:
-    told = next((one for one in group.sets if (one.kind, one.reference) == (placed.kind, placed.reference)), None)
-    if told is not None and group.verdict is not Verdict.REJECTED:
-        return Outcome(placed=placed, verdict=told.verdict, reasons=told.reasons, notes=told.notes)
-    if group.verdict is Verdict.REJECTED:
-        reasons, notes = (told.reasons, told.notes) if told else ((), ())
-        return Outcome(placed=placed, verdict=Verdict.REJECTED, reasons=reasons or group.reasons, notes=notes)
-    return Outcome(placed=placed, verdict=Verdict.ACCEPTED)
 
 
 def _number(text: str) -> str:

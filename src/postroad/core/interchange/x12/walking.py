@@ -49,8 +49,8 @@ class Walk:
     def __init__(self, data: bytes, at: int, encoding: str = "", most_members: int = MOST_MEMBERS) -> None:
         self._data, self._view, self._most = data, memoryview(data), most_members
         self._header = read_header(data, at)
-        self.marks = self._marks = self._header.delimiters
-        self._search = control_pattern(self._marks).search
+        self.marks = self._header.delimiters
+        self._search = control_pattern(self.marks).search
         self._faults = list(self._header.faults)
         self._groups: list[Group] = []
         self._members: list[Member] = []
@@ -129,7 +129,7 @@ class Walk:
     def _sets(self, header: re.Match[bytes] | None, facts: Mapping[str, str], group: int) -> int:
         """The hot path: sets that follow each other at once; a right one costs two searches and one count."""
         data, view, search, members, seen = self._data, self._view, self._search, self._members, self._set_numbers
-        terminator, most, end = self._marks.terminator, self._most, 0
+        terminator, most, end = self.marks.terminator, self._most, 0
         size = len(terminator)
         while header is not None and (end == 0 or header.start() == end) and header.group(1) == b"ST":
             begin, head_end = header.start(1), header.end()
@@ -144,7 +144,7 @@ class Walk:
             stop = end + size
             count = data.count(terminator, begin, stop)
             if said != b"%d" % count or closed != reference or reference in seen:
-                self._check_set(header, trailer, filled_segments_between(data, begin, stop, self._marks, binaries))
+                self._check_set(header, trailer, filled_segments_between(data, begin, stop, self.marks, binaries))
             seen.add(reference)
             members.append(
                 Member(
@@ -178,7 +178,7 @@ class Walk:
             if tag not in BINARY:
                 raise self._misplaced(found, "inside a transaction set that has no SE")
             try:
-                binaries.append(binary_at(self._data, found.start(1), self._marks))
+                binaries.append(binary_at(self._data, found.start(1), self.marks))
             except Refused as refused:
                 raise _Uncertain("x12.binary", refused.detail, found.start(1)) from None
             end = binaries[-1].end
@@ -198,18 +198,18 @@ class Walk:
 
     def _close(self, at: int) -> None:
         data, number = self._data, self._header.elements[12]
-        end = data.find(self._marks.terminator, at)
+        end = data.find(self.marks.terminator, at)
         terminated = end >= 0
         if not terminated:
             end = len(data.rstrip(END_MARKS))
-        trailer = _padded(elements_of(data[at:end], self._marks), 3)
+        trailer = _padded(elements_of(data[at:end], self.marks), 3)
         if not _same_number(trailer[1], str(len(self._groups))):
             self._note("x12.count", f"IEA says {trailer[1]!r} groups, and there are {len(self._groups)}", at)
         if trailer[2] != number:
             self._note("x12.control", f"ISA has the number {number!r}, and IEA {trailer[2]!r}", at)
-        if not terminated and self._marks.terminator not in (b"\r", b"\n"):
+        if not terminated and self.marks.terminator not in (b"\r", b"\n"):
             self._note("x12.unterminated", "its last segment has no terminator", end)
-        self.end = end + len(self._marks.terminator) if terminated else len(data)
+        self.end = end + len(self.marks.terminator) if terminated else len(data)
 
     # ---- single segments ---------------------------------------------------------------------------------------------
 
@@ -226,8 +226,8 @@ class Walk:
         return _Uncertain("x12.structure", f"{found.group(1).decode()} stands {where}", found.start(1))
 
     def _between(self, begin: int, end: int, allowed: tuple[str, ...], where: str, group: int) -> None:
-        found = self._data[begin:end].split(self._marks.terminator)
-        segments = [elements_of(one.strip(BLANKS), self._marks) for one in found if one.strip(BLANKS)]
+        found = self._data[begin:end].split(self.marks.terminator)
+        segments = [elements_of(one.strip(BLANKS), self.marks) for one in found if one.strip(BLANKS)]
         if group < 0:
             self._answers += ["*".join(one[1:]) for one in segments if one[0] == "TA1"]
         strays = [one[0][:3] for one in segments if one[0] not in allowed]
@@ -238,10 +238,10 @@ class Walk:
 
     def _segment(self, at: int, size: int) -> tuple[int, list[str]]:
         """Where a segment's terminator begins, and its elements, as many as are asked for at least."""
-        end = self._data.find(self._marks.terminator, at)
+        end = self._data.find(self.marks.terminator, at)
         if end < 0:
             raise self._unfinished(at)
-        return end, _padded(elements_of(self._data[at:end], self._marks), size)
+        return end, _padded(elements_of(self._data[at:end], self.marks), size)
 
     def _note(self, code: str, text: str, at: int, group: int = -1, member: int = -1) -> None:
         self._faults.append(Fault(code=code, text=text, at=at, group=group, member=member))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -36,9 +37,10 @@ from tests.unit.core.interchange.x12.samples import (
 GUIDE = GS.replace(b"004010", b"005010X222A1").replace(b"PO*", b"HC*")
 
 
-def told(found: Split, *, taken: bool = True, kind: str = "") -> list[str]:
+def told(found: Split, *, taken: bool = True, rejected: Sequence[int] = (), kind: str = "") -> list[str]:
     """The segments of the answer but its envelope."""
-    data = b"".join(acknowledge(found, answering(found, NOON), Counting(), taken=taken, kind=kind))
+    answer = acknowledge(found, answering(found, NOON), Counting(), taken=taken, rejected=rejected, kind=kind)
+    data = b"".join(answer)
     if data:
         split(data)  # is right itself
     return [one for one in data.decode().split("~") if one[:3] not in ("", "ISA", "GS*", "ST*", "SE*", "GE*", "IEA")]
@@ -102,6 +104,31 @@ def test_a_999_answers_what_follows_a_guide() -> None:
 def test_faults_are_told_where_they_are(data: bytes, with_errors: Sequence[str], refused: Sequence[str]) -> None:
     assert told(examine(data)) == with_errors
     assert told(examine(data), taken=False) == refused
+
+
+@pytest.mark.req("B10")
+def test_members_may_be_rejected_one_by_one() -> None:
+    found = split(interchange())
+    unsupported = replace(found, faults=(Fault(code="x12.unsupported", text="nobody takes it", group=0, member=1),))
+    assert told(unsupported, rejected=[1]) == [
+        *("AK1*PO*12", "AK2*850*0001", "AK5*A", "AK2*850*0002", "AK5*R*1", "AK9*P*2*2*1"),
+    ]
+    assert told(found, rejected=[0, 1])[-1] == "AK9*R*2*2*0"
+
+
+@pytest.mark.req("B10", "Z2")
+def test_many_members_with_many_faults_cost_no_more_than_each_of_them() -> None:
+    many = [b"ST*850*%04d~SE*9*%04d~" % (number, number) for number in range(1, 20_001)]
+    found = examine(interchange(many))
+    began = time.process_time()
+    answer = b"".join(acknowledge(found, answering(found, NOON), Counting()))
+    places = [
+        Placed(position=n, interchange=1, date="", time="", group_kind="PO", group=12, kind="850", reference=f"{n:04d}")
+        for n in range(1, 20_001)
+    ]
+    matching = match(read_answers(split(answer)), places)
+    assert {one.verdict for one in matching.outcomes} == {Verdict.NOTED}
+    assert time.process_time() - began < 10  # half a second; minutes, if each were looked for among all
 
 
 def test_what_cannot_be_taken_is_never_said_to_be() -> None:

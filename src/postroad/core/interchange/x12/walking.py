@@ -129,11 +129,13 @@ class Walk:
     def _sets(self, header: re.Match[bytes] | None, facts: Mapping[str, str], group: int) -> int:
         """The hot path: sets that follow each other at once; a right one costs two searches and one count."""
         data, view, search, members, seen = self._data, self._view, self._search, self._members, self._set_numbers
-        terminator, most, end = self.marks.terminator, self._most, 0
-        size = len(terminator)
-        while header is not None and (end == 0 or header.start() == end) and header.group(1) == b"ST":
+        terminator, more, most = self.marks.terminator, self.marks.element[0], self._most
+        size, end = len(terminator), 0
+        while header is not None and (end == 0 or header.start() == end):
+            tag, kind, reference = header.group(1, 2, 3)
+            if tag != b"ST":
+                break
             begin, head_end = header.start(1), header.end()
-            kind, reference = header.group(2, 3)
             trailer, binaries = search(data, head_end), _NONE
             if trailer is None or trailer.group(1) != b"SE":
                 trailer, binaries = self._trailer(head_end)
@@ -142,8 +144,7 @@ class Walk:
             if end < 0 or len(members) >= most:
                 raise self._unfinished(begin)
             stop = end + size
-            count = data.count(terminator, begin, stop)
-            if said != b"%d" % count or closed != reference or reference in seen:
+            if said != b"%d" % data.count(terminator, begin, stop) or closed != reference or reference in seen:
                 self._check_set(header, trailer, filled_segments_between(data, begin, stop, self.marks, binaries))
             seen.add(reference)
             members.append(
@@ -152,7 +153,7 @@ class Walk:
                     kind=str(kind, "latin-1"),
                     reference=str(reference or b"", "latin-1"),
                     group=group,
-                    facts=facts if data.startswith(terminator, head_end) else self._with_version(begin, facts),
+                    facts=self._with_version(begin, facts) if data[head_end] == more else facts,
                 )
             )
             header = search(data, end)

@@ -187,17 +187,22 @@ def _line_end(data: bytes, at: int) -> bytes:
 
 def _contradictions(found: Delimiters, isa: bytes, at: int) -> tuple[Fault, ...]:
     """With any of these nobody can say where a segment ends."""
-    roles = found.roles()
-    text = ""
-    if any(one in other for one, other in permutations(roles, 2)):
-        text = "a delimiter is part of another one"
-    elif max(map(len, roles)) > 1 and not all(map(_is_utf_8, roles)):
-        text = "some delimiters are written in UTF-8 and others are not"
-    elif found.terminator.isalnum() or found.terminator == b" " or found.component.isalnum():
-        text = f"{text_of(found.component)!r} and {text_of(found.terminator)!r} end ISA, and cannot be delimiters"
-    elif found.terminator in isa:
+    text = _contradiction(found)
+    if not text and found.terminator in isa:
         text = f"the segment terminator {text_of(found.terminator)!r} also stands inside ISA"
     return (Fault(code="x12.delimiters", text=text, at=at, fatal=True),) if text else ()
+
+
+@lru_cache(maxsize=256)
+def _contradiction(found: Delimiters) -> str:
+    roles = found.roles()
+    if any(one in other for one, other in permutations(roles, 2)):
+        return "a delimiter is part of another one"
+    if max(map(len, roles)) > 1 and not all(map(_is_utf_8, roles)):
+        return "some delimiters are written in UTF-8 and others are not"
+    if found.terminator.isalnum() or found.terminator == b" " or found.component.isalnum():
+        return f"{text_of(found.component)!r} and {text_of(found.terminator)!r} end ISA, and cannot be delimiters"
+    return ""
 
 
 def _widths(elements: tuple[str, ...], at: int) -> tuple[Fault, ...]:

@@ -31,7 +31,8 @@ from postroad.errors import Refused
 
 MOST_MEMBERS = 1_000_000
 _SERVICES = ("TA1", "TA3", "ISB", "ISE")  # may stand between ISA and the first group
-_ASSURANCES = ("S1S", "S1A", "S1E", "SVA", "S2S", "S2A", "S2E", "SVA")  # security, around groups and sets
+_ASSURANCES = ("S1S", "S1A", "S1E", "SVA", "S2S", "S2A", "S2E")  # security, around groups and sets
+_BETWEEN_GROUPS = (*_SERVICES, *_ASSURANCES)
 _NONE: tuple[Binary, ...] = ()
 _MOST_NAMED = 5  # stray segments named in one fault
 
@@ -93,7 +94,7 @@ class Walk:
     # ---- one level each: they begin where the segment before ended, and give back what comes next --------------------
 
     def _interchange_level(self, end: int) -> re.Match[bytes]:
-        found = self._next(end, (*_SERVICES, *_ASSURANCES), "between groups")
+        found = self._next(end, _BETWEEN_GROUPS, "between groups")
         if found.group(1) not in (b"GS", b"IEA"):
             raise self._misplaced(found, "where a group or the end should (GS or IEA)")
         return found

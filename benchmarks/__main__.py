@@ -33,6 +33,7 @@ SMALL = {
     "codecs": "Codecs",
     "indexing": "Index",
     "transforming": "Transforms",
+    "scripting": "Scripts of bindings",
     "routing": "Rules and routes",
     "isolation": "Slow receivers and many recipients",
     "mime": "MIME and DIME",

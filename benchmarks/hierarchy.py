@@ -1,25 +1,32 @@
 """What models cost: publishing by the number of receivers, and changes by the size of the tree, beside a depth-first search.
 
-    python -m benchmarks.hierarchy
+    python -m benchmarks.hierarchy [--publish]
 
 The tree has ten children under every node. Consumers are scattered over it at random, each topic with its own; the producer is at
 the root, so that a search has to look at every node. Each figure of publishing is the least of several interleaved rounds of CPU
 time; each figure of a change is the mean over a thousand leaves, and the least of several rounds of that. A large tree does not
 fit into the processor's caches: what that costs is the difference between leaves that are scattered and leaves side by side.
+--publish rewrites the section of docs/explanation/performance.md.
 """
 
 from __future__ import annotations
 
+import argparse
 import gc
+import io
 import random
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
 
 from benchmarks.codecs import cpu_us
+from benchmarks.machine import description
 from benchmarks.routing import least_us
+from benchmarks.sections import PAGE, publish
 from postroad.core.hierarchy.index import ModelIndex
 from postroad.core.hierarchy.nouns import Attachment, Node, Side, Strategy, Way
 
@@ -269,7 +276,7 @@ def show_memory(bare: int, with_nodes: int, with_attachments: int, index: ModelI
         print(f"{name:40}{count:12,}{taken / 1e6:12.0f}{taken / count:12.0f}")
 
 
-def main() -> None:
+def measure() -> None:
     bare = resident_bytes()
     index = tree(SIZES[-1])
     with_nodes = resident_bytes()
@@ -280,6 +287,21 @@ def main() -> None:
     show_memory(bare, with_nodes, with_attachments, index)
     show_changes(index)
     show_branches(index)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description="What models cost")
+    options.add_argument("--publish", action="store_true", help="rewrite the documentation's tables")
+    given = options.parse_args()
+    shown = io.StringIO()
+    with redirect_stdout(shown):
+        measure()
+    text = shown.getvalue().rstrip()
+    print(text)
+    if given.publish:
+        about = "\n".join(f"- {name}: {value}" for name, value in description(PAGE.parent, with_peer=False).items())
+        head = f"`python -m benchmarks.hierarchy` on {datetime.now(UTC):%Y-%m-%d}."
+        publish("hierarchy", f"{head}\n\n{about}\n\n```text\n{text}\n```")
 
 
 if __name__ == "__main__":

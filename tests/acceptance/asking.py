@@ -12,6 +12,7 @@ import httpx2
 
 from postroad.api.application import application
 from postroad.bootstrap.settings import Settings
+from postroad.flow.administration import NO_JUDGES, Judges
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.acceptance.served import populate
 
@@ -47,11 +48,16 @@ class Asked:
 
 
 @asynccontextmanager
-async def asked_network(*, requests_per_s: int = 0) -> AsyncIterator[Asked]:
+async def asked_network(*, requests_per_s: int = 0, judges: Judges = NO_JUDGES) -> AsyncIterator[Asked]:
     async with memory_network() as running:
         keys = await populate(running)
         app = application(
-            running.network, running.authenticator, running.passwords, Settings(), requests_per_s=requests_per_s
+            running.network,
+            running.authenticator,
+            running.passwords,
+            Settings(),
+            requests_per_s=requests_per_s,
+            judges=judges,
         )
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url="http://network.example") as client:

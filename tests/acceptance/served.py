@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -14,10 +14,19 @@ from postroad.api.http import HttpLimits, HttpServer
 from postroad.api.messages import MessageEndpoints
 from postroad.api.problem import problem_bytes
 from postroad.bootstrap.settings import Settings
+from postroad.core.exchange.bound import Language
+from postroad.core.hierarchy.nouns import Attachment, Node, Side
+from postroad.core.hierarchy.pieces import Piece
+from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Visibility
+from postroad.core.model.exchange import Binding
 from postroad.flow import throttle
+from postroad.flow.administration import Administration
+from postroad.flow.administration_bindings import bind
+from postroad.flow.administration_models import change
 from postroad.flow.as2_partners import Partners
+from postroad.ports import ItemValue, Verdict
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.flow.as2_bench import OneKey, Posts, reception_for
 
@@ -31,6 +40,17 @@ class Served:
 
     def headers(self, who: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.keys[who]}"} if who != "anonymous" else {}
+
+
+class Agreeing:
+    """In the place of those who run queries and scripts: takes everything, and says yes."""
+
+    async def check(self, query: str) -> None: ...
+
+    async def evaluate(
+        self, queries: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]
+    ) -> list[Verdict]:
+        return [Verdict(goes=True) for _ in queries]
 
 
 async def populate(running: MemoryNetwork) -> dict[str, str]:
@@ -51,6 +71,21 @@ async def populate(running: MemoryNetwork) -> dict[str, str]:
     return {who: await running.key_for(caller) for who, caller in callers.items()}
 
 
+async def furnish(running: MemoryNetwork) -> None:
+    """An exchange with a binding, and a model with a tree to which a service is attached."""
+    exchange = await running.register("Aster/Exchange", hosted=Hosting.EXCHANGE)
+    await running.register("Aster/Model", hosted=Hosting.MODEL)
+    administration = Administration(running.network, running.passwords)
+    owner = Caller(person=running.network.directory.people["owner@aster.example"])
+    binding = Binding(exchange=exchange.name, name="orders", queue="Aster/Public", routing_key="order")
+    await bind(administration, owner, binding)
+    piece = Piece(
+        nodes=(Node(tag="world", topics=("news",)), Node(tag="europe", under="world", topics=("news",))),
+        attachments=(Attachment(id="reader", service="Aster/Public", side=Side.CONSUMER, node="europe"),),
+    )
+    await change(administration, owner, "Aster/Model", piece, "for the tests")
+
+
 @contextmanager
 def served_network() -> Iterator[Served]:
     """A server in a thread of its own, populated; it limits no rates and slows nobody down who fails to authenticate."""
@@ -62,7 +97,15 @@ def served_network() -> Iterator[Served]:
     async def run() -> None:
         async with memory_network() as running:
             served.keys = await populate(running)
-            app = application(running.network, running.authenticator, running.passwords, Settings(), requests_per_s=0)
+            await furnish(running)
+            app = application(
+                running.network,
+                running.authenticator,
+                running.passwords,
+                Settings(),
+                requests_per_s=0,
+                judges=dict.fromkeys(Language, Agreeing()),
+            )
             endpoints = MessageEndpoints(
                 running.network, running.authenticator, message_bytes=1 << 20, bulk_bytes=1 << 20
             )

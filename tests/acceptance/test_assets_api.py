@@ -10,16 +10,16 @@ import pytest
 from postroad.api.application import application
 from postroad.bootstrap.settings import Settings
 from postroad.core.configuration.document import Fault
-from postroad.core.model.asset import Asset, Hosting
+from postroad.core.model.asset import AssetDraft, Hosting
 from tests.acceptance.asking import Asked, asked_network
 
 TABLES = "/v1/services/Aster/Zip/assets/table"
 CSV = "zip,zip4\r\n02138,02138-1234\r\n"
 
 
-async def faults_in(asset: Asset) -> Sequence[Fault]:
+async def faults_in(draft: AssetDraft) -> Sequence[Fault]:
     """What a compiler would say."""
-    bad = [number for number, line in enumerate(asset.content.splitlines(), 1) if "?" in line]
+    bad = [number for number, line in enumerate(draft.asset.content.splitlines(), 1) if "?" in line]
     return [Fault(f"line {number}", "a question mark is no value") for number in bad]
 
 

@@ -68,6 +68,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/services/{service}/bindings"): {"name": "fresh", "queue": "{sender}"},
     ("PUT", "/v1/services/{service}/bindings/{name}"): {"queue": "{sender}", "routingKey": "orders"},
     ("POST", "/v1/services/{service}/bindings/try"): {"message": {"from": "{address}"}},
+    ("PATCH", "/v1/services/{service}/model"): {"nodes": [{"tag": "root"}]},
+    ("POST", "/v1/services/{service}/model/attachments"): {"service": "{sender}", "side": "consumer", "id": "fresh"},
     ("PUT", "/v1/services/{service}/cookies/{sender}"): {"content": "customer 4711"},
     ("POST", "/v1/organizations/{organization}/provisionings"): {"provider": "{address}", "service": "Account"},
     ("POST", "/v1/provisionings/{service}/inspection"): {"token": "0123456789abcdef"},

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 import pytest_asyncio
 
-from postroad.adapters.saxon.frames import LARGEST_SOURCE_BYTES, SPARE_OUTPUT_BYTES
+from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, SPARE_OUTPUT_BYTES
 from postroad.adapters.scripts.content import LARGEST_CONTENT_BYTES, MOST_ELEMENTS, MOST_VALUES
 from postroad.adapters.scripts.scripts import StarlarkScripts
 from postroad.adapters.scripts.workers import DEADLINE_S, MEMORY_BYTES, script_workers

@@ -15,9 +15,10 @@ from urllib.request import urlopen
 
 from saxonche import PySaxonApiError
 
+from postroad.adapters.confined.frames import Answers
 from postroad.adapters.saxon.complaints import Printed
 from postroad.adapters.saxon.engine import Engine
-from postroad.adapters.saxon.frames import Answers, Batch, Work
+from postroad.adapters.saxon.frames import Batch, Work
 from postroad.adapters.saxon.settings import SETTINGS
 from tests.faults.query_attacks import query_attacks
 from tests.faults.sandbox_attacks import Attack, Surroundings, attacks, succeeded

@@ -15,9 +15,9 @@ import subprocess
 import sys
 from urllib.request import urlopen
 
-from postroad.adapters.saxon import confinement
-from postroad.adapters.saxon.frames import Answer, Answers, Ready, framed, read_terms
-from postroad.adapters.saxon.worker_main import ServersLine
+from postroad.adapters.confined import confinement
+from postroad.adapters.confined.frames import Answer, Answers, Ready, framed, read_terms
+from postroad.adapters.confined.servers_line import ServersLine
 from postroad.adapters.scripts.frames import ScriptBatch, read_asked
 from tests.faults.sandbox_attacks import Surroundings, succeeded
 from tests.faults.script_attacks import script_attacks

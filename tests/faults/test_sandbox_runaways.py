@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from postroad.adapters.saxon import pool as pool_module
+from postroad.adapters.confined import pool as pool_module
+from postroad.adapters.confined.penalties import KILLS_ALLOWED
 from postroad.adapters.saxon import workers as workers_module
-from postroad.adapters.saxon.penalties import KILLS_ALLOWED
 from postroad.adapters.saxon.settings import SETTINGS
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.errors import Misconfigured, Refused, Unavailable

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from postroad.adapters.saxon import worker as worker_module
-from postroad.adapters.saxon.frames import Terms
-from postroad.adapters.saxon.pool import WorkerPool
+from postroad.adapters.confined import worker as worker_module
+from postroad.adapters.confined.frames import Terms
+from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.scripts.scripts import StarlarkScripts
 from postroad.adapters.scripts.workers import MEMORY_BYTES, script_workers
 from postroad.errors import Refused

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from postroad.adapters.saxon.penalties import KILLS_ALLOWED
-from postroad.adapters.saxon.pool import WorkerPool
+from postroad.adapters.confined.penalties import KILLS_ALLOWED
+from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.scripts.content import LARGEST_CONTENT_BYTES, MOST_ELEMENTS, MOST_VALUES
 from postroad.adapters.scripts.scripts import StarlarkScripts
 from postroad.adapters.scripts.workers import script_workers
@@ -34,6 +34,7 @@ HOARD = "def route(message):\n    return [str(n) for n in range(1 << 30)]\n"
 NUMBER = "def route(message):\n    n = 3\n    for _ in range(60):\n        n = n * n\n    return True\n"
 FLOOD = returning("'x' * (11 << 20)")
 LONG_FAULT = returning("fail('x' * (4 << 20))")
+BLANK_FAULT = returning("fail('\\n ' * (1 << 20))")
 NESTED_LIST = "def route(message):\n    it = []\n    for _ in range(100000):\n        it = [it]\n    return it\n"
 CYCLE = "def route(message):\n    it = []\n    it.append(it)\n    return it\n"
 BRACKETS = "x = " + "[" * 5_000 + "]" * 5_000 + "\n" + YES
@@ -72,12 +73,25 @@ async def verdicts(engine: StarlarkScripts, *scripts: str) -> list[Verdict]:
         (MUTUAL, "call stack overflow"),
         (FLOOD, "more bytes than are allowed"),
         (LONG_FAULT, "xxxx"),
+        (BLANK_FAULT, "line 2: it failed"),
         (NESTED_LIST, "the engine broke down over it"),
         (CYCLE, "Cycle detected"),
         (BRACKETS, "the engine broke down over it"),
         (SIGNS, "the engine broke down over it"),
     ],
-    ids=["doubling", "hoard", "recursion", "mutual", "flood", "long fault", "nested", "cycle", "brackets", "signs"],
+    ids=[
+        "doubling",
+        "hoard",
+        "recursion",
+        "mutual",
+        "flood",
+        "long fault",
+        "blank",
+        "nested",
+        "cycle",
+        "brackets",
+        "signs",
+    ],
 )
 async def test_what_passes_a_limit_is_an_error_and_its_neighbours_are_answered(
     patient: Pool, script: str, fault: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from functools import partial
 from typing import Any
 
@@ -158,6 +160,47 @@ def test_a_matcher_answers_as_each_query_alone(
             assert "T" in outcomes, said
         elif key not in matches.candidates:
             assert outcomes != {"T"}, said
+
+
+WRITTEN = re.compile(r"'[^']*'|(?<![\w.:-])[0-9]+(?:\.[0-9]+)?(?![\w.])")
+
+
+def with_other_constants(query: str, others: list[str]) -> str:
+    """The same query with other texts for its texts, and other numbers for its numbers."""
+    texts, figures = itertools.cycle(others), itertools.cycle(["5", "10", "3", "7.25", "0"])
+    return WRITTEN.sub(lambda found: f"'{next(texts)}'" if found.group()[0] == "'" else next(figures), query)
+
+
+@pytest.mark.req("X5")
+@settings(max_examples=100, deadline=None)
+@given(
+    query=queries,
+    others=st.lists(st.lists(values, min_size=1, max_size=4), min_size=1, max_size=6),
+    document=documents,
+    given_headers=headers,
+    routing_key=st.sampled_from([None, "t"]),
+)
+def test_queries_that_differ_only_in_constants_are_not_taken_for_each_other(
+    query: str, others: list[list[str]], document: bytes, given_headers: dict[str, Any], routing_key: str | None
+) -> None:
+    bound = [query, *(with_other_constants(query, constants) for constants in others), query]
+    matcher = Matcher()
+    for key, one in enumerate(bound):
+        matcher.bind(key, PROLOG + one, routing_key=routing_key)
+    message = incoming(document, {**given_headers, "routing_key": "t"})
+    matches = matcher.match(message)
+    for key, one in enumerate(bound):
+        alone = Matcher()
+        alone.bind(key, f"(: alone :) {PROLOG}{one}", routing_key=routing_key)  # a comment ahead: it is read itself
+        expected = alone.match(message)
+        assert matcher.standing(key) is alone.standing(key)
+        assert (key in matches.decided, key in matches.candidates) == (
+            bool(expected.decided),
+            bool(expected.candidates),
+        )
+    for key in range(len(bound)):
+        matcher.unbind(key)
+    assert matcher.is_empty
 
 
 @pytest.mark.req("X6")

@@ -29,6 +29,7 @@ from postroad.api.resources import (
     explanations,
     members,
     messages,
+    models,
     organizations,
     provisionings,
     releases,
@@ -52,13 +53,14 @@ from postroad.errors import Refused, Unavailable
 from postroad.flow.administration import NO_JUDGES, Administration, AssetCheck, Judges, nothing_to_check
 from postroad.flow.authenticate import Authenticator
 from postroad.flow.network import Network
-from postroad.ports import Passwords
+from postroad.ports import Passwords, Validator
 
 REQUESTS_PER_S = 100  # for each organization; messages have a limit of their own
 ROUTERS = (
     accounts.opened, accounts.router, organizations.router, members.router, credentials.router, services.router,
     releases.router,
     assets.router, assets.contents, rules.router, rules.switching, bindings.router, bindings.bench,
+    models.router, models.pieces,
     cookies.router, provisionings.router,
     explanations.asking, explanations.router, trying.router,
     messages.router, messages.payloads, stops.router, stops.payloads,
@@ -80,6 +82,7 @@ def application(
     asset_faults: AssetCheck = nothing_to_check,
     transform: Transform | None = None,
     judges: Judges = NO_JUDGES,
+    validator: Validator | None = None,
     own_address: OwnAddress | None = None,
 ) -> FastAPI:
     """The application for a running network."""
@@ -96,6 +99,7 @@ def application(
         posts_per_s=settings.posts_per_s,
         message_bytes=settings.message_bytes,
         transform=transform,
+        validator=validator,
     )
     app.router.routes.extend((*ROUTES, *PAGES))
     _serve_document(app)

@@ -26,13 +26,13 @@ SIGNATURE_BYTES = 12
 T = TypeVar("T")
 
 
-def _digits(value: Any) -> Any:
+def digits(value: Any) -> Any:
     if isinstance(value, str) and not (value.isascii() and value.isdigit()):
         raise ValueError("must be a whole number")
     return value
 
 
-Limit = Annotated[int, BeforeValidator(_digits), Field(ge=1, le=LIMIT_MOST)]
+Limit = Annotated[int, BeforeValidator(digits), Field(ge=1, le=LIMIT_MOST)]
 
 
 class PageQuery(Shape):

@@ -50,6 +50,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None]) ->
             asset_faults=running.asset_faults,
             transform=running.engines.transformer.transform,
             judges=running.engines.judges,
+            validator=running.engines.validator,
             own_address=own_address,
         ),
         endpoints.routes() | as2.routes(),

@@ -37,7 +37,7 @@ def token_key(data: Path, secret: str) -> bytes:
 
 async def ensure_operator(network: Network, data: Path) -> str | None:
     """Make the first operator of an empty network; returns its key, which is also kept in a private file."""
-    if any(person.operator for person in network.directory.people.values()):
+    if await _has_operator(network):
         return None
     key = api_key.make(network.randomness.bytes(api_key.RANDOM_BYTES))
     operator = Person(email=OPERATOR, name="Operator", operator=True)
@@ -50,8 +50,29 @@ async def ensure_operator(network: Network, data: Path) -> str | None:
         created_at_us=network.clock.now_us(),
     )
     _write_private(data / OPERATOR_KEY_FILE, key.text)
-    await network.configuration.change("network", [saving(operator), saving(credential)], "first start")
+    try:
+        await network.configuration.change("network", [saving(operator), saving(credential)], "first start")
+    except Refused:  # another node of the network was quicker, and has the key
+        (data / OPERATOR_KEY_FILE).unlink()
+        await _catch_up(network)
+        return None
     return key.text
+
+
+async def _has_operator(network: Network) -> bool:
+    """Whether anybody made one; before it says no, it waits for what another node may have written just now."""
+
+    def known() -> bool:
+        return any(person.operator for person in network.directory.people.values())
+
+    if not known():
+        await _catch_up(network)
+    return known()
+
+
+async def _catch_up(network: Network) -> None:
+    await network.indexed()
+    await network.configuration.load()
 
 
 async def ensure_own_service(network: Network) -> None:
@@ -76,7 +97,7 @@ async def ensure_own_service(network: Network) -> None:
     try:
         await network.configuration.change("network", changes, "first start")
     except Refused:  # another node of the network was quicker
-        await network.configuration.load()
+        await _catch_up(network)
 
 
 def _write_private(path: Path, text: str) -> None:

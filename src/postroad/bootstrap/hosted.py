@@ -1,6 +1,7 @@
 """The network's own services, started with it and stopped before its stores are.
 
-The workers that run stylesheets are started only when there is a stylesheet, so a network without one pays nothing for them.
+Workers are started only when there is something for them, a stylesheet or a service that validates, so a network without pays
+nothing for them.
 """
 
 from __future__ import annotations
@@ -8,16 +9,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 
+from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.adapters.scripts.scripts import StarlarkScripts
 from postroad.adapters.scripts.workers import script_workers
+from postroad.adapters.validation.workers import ValidationWorkers
 from postroad.bootstrap.routings import load_routings
 from postroad.bootstrap.settings import Settings
 from postroad.core.exchange.bound import Language
-from postroad.core.model.asset import AssetKind
+from postroad.core.model.asset import AssetKind, Hosting
 from postroad.core.model.snapshot import Directory
 from postroad.errors import PostroadError
 from postroad.flow.network import Network
@@ -35,35 +39,53 @@ def host_services(settings: Settings, network: Network, stack: AsyncExitStack) -
     """Have the hosted services attended to until the stack is closed; returns those who do their heavy work."""
     callables = Callables(load_routings(settings.routings))
     network.exchanges.install(callables.names)
-    workers = SaxonWorkers(processes=max(1, min(WORKERS_MOST, (os.cpu_count() or 1) // 2)))
+    processes = max(1, min(WORKERS_MOST, (os.cpu_count() or 1) // 2))
+    workers = SaxonWorkers(processes=processes)
     stack.push_async_callback(workers.close)
-    warming = Warming(workers)
-    stack.push_async_callback(warming.end)
-    network.configuration.on_change(warming.follow)
+    _keep_warm(workers, _has_stylesheets, network, stack)
     scripting = script_workers()
     stack.push_async_callback(scripting.close)
+    validation = ValidationWorkers(processes=processes)
+    stack.push_async_callback(validation.close)
+    _keep_warm(validation, _has_catalogues, network, stack)
     judges: dict[Language, QueryEngine] = {
         Language.QUERY: SaxonQueries(workers),
         Language.SCRIPT: StarlarkScripts(scripting),
         Language.CALLABLE: callables,
     }
-    engines = Engines(transformer=workers, judges=judges)
+    engines = Engines(transformer=workers, judges=judges, validator=validation)
     hosted = HostedServices(network, engines)
     stack.push_async_callback(hosted.close)
     hosted.start()
     return engines
 
 
-class Warming:
-    """Starts a worker when the first stylesheet appears, so that the first message does not wait for it."""
+def _has_stylesheets(directory: Directory) -> bool:
+    return any(asset.kind is AssetKind.STYLESHEET for asset in directory.assets.values())
 
-    def __init__(self, workers: SaxonWorkers) -> None:
+
+def _has_catalogues(directory: Directory) -> bool:
+    return any(service.hosted is Hosting.VALIDATE or service.validates for service in directory.services.values())
+
+
+def _keep_warm(
+    workers: WorkerPool, wanted: Callable[[Directory], bool], network: Network, stack: AsyncExitStack
+) -> None:
+    warming = Warming(workers, wanted)
+    stack.push_async_callback(warming.end)
+    network.configuration.on_change(warming.follow)
+
+
+class Warming:
+    """Starts a worker when it is first known to be needed, so that the first message does not wait for it."""
+
+    def __init__(self, workers: WorkerPool, wanted: Callable[[Directory], bool]) -> None:
         self._workers = workers
+        self._wanted = wanted
         self._task: asyncio.Task[None] | None = None
 
     def follow(self, directory: Directory) -> None:
-        wanted = any(asset.kind is AssetKind.STYLESHEET for asset in directory.assets.values())
-        if wanted and self._task is None:
+        if self._task is None and self._wanted(directory):
             self._task = asyncio.get_running_loop().create_task(self._warm())
 
     async def end(self) -> None:
@@ -75,4 +97,4 @@ class Warming:
         try:
             await self._workers.warm()
         except PostroadError as error:
-            log.error("stylesheets cannot be run: %s", error)
+            log.error("no worker can be started: %s", error)

@@ -35,7 +35,7 @@ from postroad.bootstrap.own_address import OwnAddress
 from postroad.bootstrap.pushing import operators_secrets, push_messages
 from postroad.bootstrap.settings import Settings
 from postroad.core.configuration.document import Fault
-from postroad.core.model.asset import Asset
+from postroad.core.model.asset import AssetDraft
 from postroad.core.model.directory import OrganizationLimits
 from postroad.flow.as2_reception import Reception
 from postroad.flow.authenticate import Authenticator
@@ -68,9 +68,9 @@ class RunningNetwork:
     own_address: OwnAddress
     operator_key: str | None  # only at the very first start
 
-    async def asset_faults(self, asset: Asset) -> Sequence[Fault]:
+    async def asset_faults(self, draft: AssetDraft) -> Sequence[Fault]:
         """Everything wrong with an asset that somebody wants to save."""
-        return await asset_faults(asset, self.engines)
+        return await asset_faults(draft, self.engines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,18 +14,38 @@ from postroad.core.codecs.json_form import JSON_FORM
 from postroad.errors import Misconfigured
 
 XSLT = b"http://www.w3.org/1999/XSL/Transform"
+XML_SCHEMA = re.compile(rb"<(?:[\w.-]+:)?schema\b")
+ENDINGS = {".xsd": "schema", ".dtd": "dtd"}
+SCHEMA_WORDS = frozenset({"$schema", "$id", "$ref", "$defs", "type", "properties", "required", "items"})  # of no rule
 LOOK = 4_096
 
 
 def tool_of(file: str) -> dict[str, Any]:
-    """A stylesheet, a rule, or a condition alone."""
+    """A stylesheet, a schema, a rule, or a condition alone."""
     content = content_of(file)
     if XSLT in content[:LOOK]:
         return {"stylesheet": content.decode()}
+    if kind := _kind_of_schema(file, content):
+        return {
+            "schema": {"kind": kind, "name": Path(file).name if file != "-" else "tried", "content": content.decode()}
+        }
     rules = rules_in(content, file)
     if len(rules) != 1:
         raise Misconfigured([f"{file}: try one rule at a time; here are {len(rules)}"])
     return {"rule": rules[0]} if "then" in rules[0] else {"condition": rules[0].get("when", rules[0])}
+
+
+def _kind_of_schema(file: str, content: bytes) -> str:
+    """By the file's ending, and of JSON by what it says; empty when it is none."""
+    if kind := ENDINGS.get(Path(file).suffix.lower()):
+        return kind
+    if content.lstrip()[:1] != b"{":
+        return "schema" if XML_SCHEMA.search(content[:LOOK]) else ""
+    try:
+        members = msgspec.json.decode(content)
+    except msgspec.DecodeError:
+        return ""
+    return "jsonschema" if SCHEMA_WORDS & members.keys() else ""
 
 
 def subject_of(what: str) -> dict[str, Any]:

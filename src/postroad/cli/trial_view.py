@@ -12,6 +12,10 @@ def trial_lines(trial: dict[str, Any]) -> Iterator[str]:
     if "output" in trial:
         yield trial["output"].rstrip("\n")
         return
+    if trial.get("valid") is not None:
+        yield "the document is valid" if trial["valid"] else "the document is not valid"
+        yield from (f"  ! {fault}" for fault in trial["faults"])
+        return
     yield f"as {trial['role']}: {'the condition holds' if trial['held'] else 'the condition does not hold'}"
     for fault in trial["faults"]:
         yield f"  ! {fault}"

@@ -15,6 +15,7 @@ import httpx2
 
 from postroad.client import configuration, contents, plain, requests, responses, routing, trusting
 from postroad.client.access import Access
+from postroad.client.bindings import Bindings
 from postroad.client.chunk_posting import Answer
 from postroad.client.compose import Fields, message
 from postroad.client.consuming import answer_to, consume
@@ -34,6 +35,7 @@ from postroad.client.exchange import (
     Talk,
 )
 from postroad.client.losing import lost
+from postroad.client.models import Models
 from postroad.client.plain import PlainMessage
 from postroad.client.received import Received
 from postroad.client.retrying import Retrying
@@ -228,7 +230,7 @@ class Client:
         return self._run(routing.every(self._talks, routing.service_path(service, "assets"), kind=kind))
 
     def asset(self, service: str, kind: str, name: str) -> str:
-        """The content of an asset; ``kind`` is stylesheet, table, list, map or schema."""
+        """The content of an asset; ``kind`` is stylesheet, table, list, map, query, script, schema, dtd or jsonschema."""
         return self._run(routing.asset(self._talks, service, kind, name))
 
     def save_asset(
@@ -258,8 +260,20 @@ class Client:
         return self._run(self._talks.ask(routing.explanation(session, form), routing.explained))
 
     def try_out(self, **wish: Any) -> Any:
-        """What a rule, condition or stylesheet would do with a message; nothing is stored or sent."""
+        """What a rule, condition, stylesheet or schema would do with a message; nothing is stored or sent."""
         return self._run(self._talks.value(routing.trial(wish)))
+
+    # ---- exchanges
+
+    @property
+    def bindings(self) -> Bindings:
+        """What is bound to exchanges: bind, look, try, unbind."""
+        return Bindings(self._talks, self._run)
+
+    @property
+    def models(self) -> Models:
+        """Trees that messages are routed by: read, change and import them, attach services, ask who would receive."""
+        return Models(self._talks, self._run)
 
     # ---- what failed
 

@@ -16,6 +16,7 @@ import httpx2
 
 from postroad.client import configuration, contents, plain, requests, responses, routing, trusting
 from postroad.client.access import Access
+from postroad.client.bindings import AsyncBindings
 from postroad.client.blocking import NOTHING, TIMEOUT_S, tokens_of
 from postroad.client.chunk_posting import Answer
 from postroad.client.compose import Fields, message
@@ -36,6 +37,7 @@ from postroad.client.exchange import (
     Talk,
 )
 from postroad.client.losing import lost
+from postroad.client.models import AsyncModels
 from postroad.client.plain import PlainMessage
 from postroad.client.received import Received
 from postroad.client.retrying import Retrying
@@ -202,7 +204,7 @@ class AsyncClient:
         return await self._run(routing.every(self._talks, routing.service_path(service, "assets"), kind=kind))
 
     async def asset(self, service: str, kind: str, name: str) -> str:
-        """The content of an asset; ``kind`` is stylesheet, table, list, map or schema."""
+        """The content of an asset; ``kind`` is stylesheet, table, list, map, query, script, schema, dtd or jsonschema."""
         return await self._run(routing.asset(self._talks, service, kind, name))
 
     async def save_asset(
@@ -231,8 +233,20 @@ class AsyncClient:
         return await self._run(self._talks.ask(routing.explanation(session, form), routing.explained))
 
     async def try_out(self, **wish: Any) -> Any:
-        """What a rule, condition or stylesheet would do with a message; nothing is stored or sent."""
+        """What a rule, condition, stylesheet or schema would do with a message; nothing is stored or sent."""
         return await self._run(self._talks.value(routing.trial(wish)))
+
+    # ---- exchanges
+
+    @property
+    def bindings(self) -> AsyncBindings:
+        """What is bound to exchanges: bind, look, try, unbind."""
+        return AsyncBindings(self._talks, self._run)
+
+    @property
+    def models(self) -> AsyncModels:
+        """Trees that messages are routed by: read, change and import them, attach services, ask who would receive."""
+        return AsyncModels(self._talks, self._run)
 
     # ---- what failed
 

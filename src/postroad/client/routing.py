@@ -60,16 +60,16 @@ def every(talks: Conversations, path: str, **query: str) -> Talk[list[Value]]:
 def save_rule(talks: Conversations, service: str, rule: Mapping[str, Any]) -> Talk[Value]:
     """Make the rule, or replace the one of that name; ``place`` moves it."""
     wish = {name: value for name, value in rule.items() if name != "version"}
-    current = yield from _existing(talks, service_path(service, "rules", str(wish.get("name", ""))))
+    current = yield from existing(talks, service_path(service, "rules", str(wish.get("name", ""))))
     if current is None:
-        made: Value = yield from talks.value(_sent("POST", service_path(service, "rules"), wish))
+        made: Value = yield from talks.value(sent("POST", service_path(service, "rules"), wish))
         return made
     place = wish.pop("place", None)
     path = service_path(service, "rules", current["name"])
-    saved: Value = yield from talks.value(_sent("PUT", path, wish, version=current["version"]))
+    saved: Value = yield from talks.value(sent("PUT", path, wish, version=current["version"]))
     if place is None or place == saved["place"]:
         return saved
-    moved: Value = yield from talks.value(_sent("PATCH", path, {"place": place}, version=saved["version"]))
+    moved: Value = yield from talks.value(sent("PATCH", path, {"place": place}, version=saved["version"]))
     return moved
 
 
@@ -77,17 +77,17 @@ def adjust_rule(talks: Conversations, service: str, name: str, **wish: Any) -> T
     """Switch a rule on or off, or move it."""
     path = service_path(service, "rules", name)
     current: Value = yield from talks.value(requests.read(path))
-    changed: Value = yield from talks.value(_sent("PATCH", path, wish, version=current["version"]))
+    changed: Value = yield from talks.value(sent("PATCH", path, wish, version=current["version"]))
     return changed
 
 
 def remove_rule(talks: Conversations, service: str, name: str) -> Talk[None]:
     path = service_path(service, "rules", name)
     current: Value = yield from talks.value(requests.read(path))
-    yield from talks.value(_sent("DELETE", path, None, version=current["version"]))
+    yield from talks.value(sent("DELETE", path, None, version=current["version"]))
 
 
-def _existing(talks: Conversations, path: str) -> Talk[Value | None]:
+def existing(talks: Conversations, path: str) -> Talk[Value | None]:
     """A resource, or None when there is nothing of that name."""
     try:
         found: Value = yield from talks.value(requests.read(path))
@@ -166,5 +166,5 @@ def trial(wish: Mapping[str, Any]) -> Request:
     return requests.change("POST", "/v1/try", wish)
 
 
-def _sent(method: str, path: str, value: Any, *, version: int = 0) -> Request:
+def sent(method: str, path: str, value: Any, *, version: int = 0) -> Request:
     return requests.change(method, path, value, version=f'"{version}"' if version else "")

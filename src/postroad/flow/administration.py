@@ -15,7 +15,7 @@ from postroad.core.configuration.document import Fault
 from postroad.core.exchange.bound import Language
 from postroad.core.identity import api_key
 from postroad.core.model import ids
-from postroad.core.model.asset import Asset
+from postroad.core.model.asset import AssetDraft
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Organization, Role, Service
 from postroad.core.model.snapshot import Directory, object_key
@@ -24,7 +24,7 @@ from postroad.flow.configure import Change
 from postroad.flow.network import Network
 from postroad.ports import Passwords, QueryEngine
 
-AssetCheck = Callable[[Asset], Awaitable[Sequence[Fault]]]  # everything that is wrong with an asset
+AssetCheck = Callable[[AssetDraft], Awaitable[Sequence[Fault]]]  # everything that is wrong with an asset
 Decision = Callable[[Directory], Sequence[Change]]
 Judges = Mapping[Language, QueryEngine]  # who runs what decides about bindings
 NO_JUDGES: Judges = MappingProxyType({})
@@ -33,7 +33,7 @@ STATIONS = "as2-stations"
 NOTHING_HERE = "There is nothing of that name, or nothing that you may see; check the name, and who you are"
 
 
-async def nothing_to_check(asset: Asset) -> Sequence[Fault]:
+async def nothing_to_check(draft: AssetDraft) -> Sequence[Fault]:
     """For networks that run no services themselves."""
     return ()
 

@@ -5,13 +5,16 @@ Kept rule: an asset is compiled before it is saved, so that a message never meet
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from postroad.core.configuration.assets import misplaced
 from postroad.core.configuration.document import Fault
-from postroad.core.model.asset import CONTENT_MOST, Asset, AssetKind
+from postroad.core.model.asset import CONTENT_MOST, Asset, AssetDraft, AssetKind
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
 from postroad.core.model.ids import check_name
 from postroad.core.model.snapshot import Directory
+from postroad.core.schemas.schema import SCHEMA_KINDS
 from postroad.errors import Refused
 from postroad.flow.administration import Administration, Contradictory, not_found, removing, service_for
 from postroad.flow.configure import Change, saving
@@ -38,10 +41,11 @@ async def save(administration: Administration, caller: Caller, asset: Asset, see
     if len(asset.content) > CONTENT_MOST:
         raise Refused("wire.too-large", f"An asset has at most {CONTENT_MOST} characters; split it, or make it smaller")
     _check_place(caller, administration.directory, asset)
-    faults = await administration.asset_faults(asset)
+    faults = await administration.asset_faults(_draft(caller, administration.directory, asset))
     if faults:
         found = [Fault("", located(fault)) for fault in faults]
-        raise Contradictory("value.invalid", f"The {asset.kind.value} cannot be used: {found[0].detail}", found)
+        code = "schema.invalid" if asset.kind in SCHEMA_KINDS else "value.invalid"
+        raise Contradictory(code, f"The {asset.kind.value} cannot be used: {found[0].detail}", found)
 
     def decide(directory: Directory) -> list[Change]:
         _check_place(caller, directory, asset)
@@ -54,9 +58,28 @@ async def save(administration: Administration, caller: Caller, asset: Asset, see
 async def remove(administration: Administration, caller: Caller, asset: Asset, seen_version: int | None) -> None:
     def decide(directory: Directory) -> list[Change]:
         current = asset_named(caller, directory, asset.service, asset.kind, asset.name, Role.DEVELOPER)
+        _check_unused(current, directory)
         return [removing(current, seen_version)]
 
     await administration.carry_out(caller.name, decide, f"{asset.kind.value} removed")
+
+
+def _draft(caller: Caller, directory: Directory, asset: Asset) -> AssetDraft:
+    service = service_for(caller, directory, asset.service, Role.DEVELOPER)
+    return AssetDraft(asset=asset, hosted=service.hosted, beside=beside(asset, directory.assets_of(service.gcid)))
+
+
+def beside(asset: Asset, others: Iterable[Asset]) -> tuple[Asset, ...]:
+    """Those of its kind and of other names."""
+    name = asset.name.casefold()
+    return tuple(one for one in others if one.kind is asset.kind and one.name.casefold() != name)
+
+
+def _check_unused(asset: Asset, directory: Directory) -> None:
+    service = directory.services[asset.service]
+    if asset.kind in SCHEMA_KINDS and service.validates.casefold() == asset.name.casefold():
+        detail = f"{service.address} validates by this; change `validates` in its profile first"
+        raise Refused("configuration.conflict", detail)
 
 
 def _check_place(caller: Caller, directory: Directory, asset: Asset) -> None:

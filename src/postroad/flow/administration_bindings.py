@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from postroad.core.admission.openness import is_open_to, is_open_to_organization
-from postroad.core.configuration.bindings import usual_name
+from postroad.core.configuration.bindings import RESERVED, usual_name
 from postroad.core.exchange.binding_limits import too_many
 from postroad.core.exchange.bound import BoundExchange, Decider, decider_of, is_always_evaluated
 from postroad.core.model.asset import Hosting
@@ -18,7 +18,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Service
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.core.model.ids import check_name
-from postroad.core.model.snapshot import Directory
+from postroad.core.model.snapshot import Directory, object_key
 from postroad.errors import Refused
 from postroad.flow.administration import Administration, Judges, denied, not_found, removing, visible_service
 from postroad.flow.binding_book import BindingBook
@@ -91,12 +91,15 @@ async def bind(administration: Administration, caller: Caller, wish: Binding) ->
     """A new binding; ``wish.exchange`` and ``wish.queue`` name services. Without a name, the same binding is made once."""
     binding = named_fully(caller, administration.network, wish)
     kept = administration.directory.binding(binding.exchange, binding.name)
-    if kept is not None:
-        if not wish.name and replace(kept, description=binding.description, enabled=True) == binding:
-            return kept
+    if kept is None:
+        return await _save(administration, caller, binding, 0, "bound")
+    if kept == binding and not wish.name:
+        return kept
+    if wish.name or replace(kept, description=binding.description, enabled=binding.enabled) != binding:
         detail = "There is a binding of this name at the exchange; choose another, or change that one"
         raise Refused("name.taken", detail, pointer="/name")
-    return await _save(administration, caller, binding, 0, "bound")
+    seen = administration.directory.object_version(*object_key(kept))
+    return await _save(administration, caller, binding, seen, "binding changed")
 
 
 async def bind_otherwise(
@@ -133,6 +136,8 @@ def named_fully(caller: Caller, network: Network, wish: Binding) -> Binding:
     if not wish.name:
         return replace(binding, name=usual_name(binding, queue))
     check_name(wish.name, "The binding's")
+    if wish.name.casefold() == RESERVED:
+        raise Refused("name.invalid", f"{RESERVED} names what is done with bindings; choose another", pointer="/name")
     return binding
 
 
@@ -149,7 +154,7 @@ def check_connected(caller: Caller, exchange: Service, queue: Service, directory
         raise Refused("configuration.conflict", detail)
     if queue.gcid == exchange.gcid:
         raise Refused("value.invalid", "An exchange is not bound to itself; name another service", pointer="/queue")
-    if not caller.operator and not is_open_to(exchange, queue, directory):
+    if not is_open_to(exchange, queue, directory):
         raise denied(f"{exchange.address} is not open to {queue.address}; ask its owner to list it in openTo")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from postroad.core.configuration.assets import PLURALS, AssetEntry
+from postroad.core.configuration.bindings import binding_of
 from postroad.core.configuration.document import (
     CredentialEntry,
     Fault,
@@ -15,17 +15,22 @@ from postroad.core.configuration.document import (
     pointer,
     read_document,
 )
-from postroad.core.configuration.owned_assets import asset_entries
+from postroad.core.configuration.owned_bindings import binding_places
 from postroad.core.configuration.plan import Plan, plan
 from postroad.core.configuration.sections import export
+from postroad.core.exchange.bound import decider_of
 from postroad.core.identity import api_key
-from postroad.core.model.asset import Asset, AssetKind, Hosting
+from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import CredentialKind, Organization, Role
+from postroad.core.model.exchange import Binding
 from postroad.core.model.snapshot import Directory, object_key
 from postroad.errors import Refused
 from postroad.flow.administration import Administration, Contradictory, address_claims, denied, removing
 from postroad.flow.administration_assets import located
+from postroad.flow.administration_bindings import compiled
+from postroad.flow.administration_drafts import asset_drafts
+from postroad.flow.binding_book import BindingBook
 from postroad.flow.configure import Change
 
 PASSWORDS_MOST = 200  # each costs a slow hash
@@ -36,6 +41,7 @@ class WorkedOut(NamedTuple):
 
     secrets: dict[str, str]
     asset_faults: dict[str, list[Fault]]
+    binding_faults: dict[str, list[Fault]]
 
 
 def exported(caller: Caller, directory: Directory) -> dict[str, Any]:
@@ -71,27 +77,28 @@ async def apply(
         carried_out = _plan(administration, caller, document, directory, known, prune=prune)
         if carried_out.version != version:
             raise Refused("version.conflict", "What this plan touches has changed since; plan again, look, and apply")
-        return _changes(carried_out, directory)
+        return _changes(carried_out, administration, directory)
 
     await administration.carry_out(caller.name, decide, "configuration applied")
     return carried_out
 
 
-def _changes(carried_out: Plan, directory: Directory) -> list[Change]:
+def _changes(carried_out: Plan, administration: Administration, directory: Directory) -> list[Change]:
     changes = []
     for step in carried_out.steps:
         changes.append(Change(kind=step.kind, key=step.key, value=step.value, seen_version=step.seen_version))
         if step.kind == "service":
             changes += address_claims(directory.services.get(step.key), step.value)
-    return changes + _forgotten(carried_out, directory)
+    return changes + _forgotten(carried_out, administration.network.bindings, directory)
 
 
-def _forgotten(carried_out: Plan, directory: Directory) -> list[Change]:
-    """Provisionings and cookies that go with a service; in no plan, because some are other organizations' own."""
+def _forgotten(carried_out: Plan, bindings: BindingBook, directory: Directory) -> list[Change]:
+    """Provisionings, cookies, bindings and attachments that go with a service; some are other organizations' own."""
     gone = [step.key for step in carried_out.steps if step.kind == "service" and step.value is None]
-    trust = {object_key(item): item for gcid in gone for item in directory.trust_of(gcid)}
+    going: list[Any] = [item for gcid in gone for item in (*directory.trust_of(gcid), *bindings.concerning(gcid))]
+    going += directory.attachments_to(set(gone)) if gone else []
     planned = {(step.kind, step.key) for step in carried_out.steps}
-    return [removing(item) for key, item in trust.items() if key not in planned]
+    return [removing(item) for key, item in {object_key(item): item for item in going}.items() if key not in planned]
 
 
 def _readable(caller: Caller, directory: Directory, content: dict[str, Any]) -> NetworkDocument:
@@ -138,6 +145,8 @@ def _plan(
         directory,
         secrets=known.secrets,
         asset_faults=known.asset_faults,
+        binding_faults=known.binding_faults,
+        callables=administration.network.exchanges.callables,
         fresh_ids=_fresh_ids(administration),
         now_us=administration.network.clock.now_us(),
         prune=prune,
@@ -154,20 +163,44 @@ def _fresh_ids(administration: Administration) -> Iterator[str]:
 
 
 async def _worked_out(administration: Administration, document: NetworkDocument) -> WorkedOut:
-    return WorkedOut(await _stored_secrets(administration, document), await _asset_faults(administration, document))
+    return WorkedOut(
+        await _stored_secrets(administration, document),
+        await _asset_faults(administration, document),
+        await _binding_faults(administration, document),
+    )
 
 
 async def _asset_faults(administration: Administration, document: NetworkDocument) -> dict[str, list[Fault]]:
     """What is wrong with the document's assets, as far as it takes a compiler to find out; of those that are new."""
     found = {}
-    for place, address, kind, name, entry in _asset_entries(document):
-        service = administration.directory.service(address)
-        saved = administration.directory.asset(service.gcid, kind, name) if service else None
-        if entry.content is not None and (saved is None or saved.content != entry.content):
-            asset = Asset(service=service.gcid if service else "", kind=kind, name=name, content=entry.content)
-            faults = await administration.asset_faults(asset)
-            found[place] = [Fault(f"{place}/content", located(fault)) for fault in faults]
+    for place, draft in asset_drafts(document, administration.directory):
+        faults = await administration.asset_faults(draft)
+        found[place] = [Fault(f"{place}/content", located(fault)) for fault in faults]
     return found
+
+
+async def _binding_faults(administration: Administration, document: NetworkDocument) -> dict[str, list[Fault]]:
+    """What is wrong with queries and scripts that come with bindings, as their engines find; of those that are new."""
+    found: dict[str, list[Fault]] = {}
+    directory, checked = administration.directory, dict[tuple[str, str], list[Fault]]()
+    for place, address, name, entry in binding_places(document):
+        exchange = directory.service(address)
+        saved = directory.binding(exchange.gcid, name) if exchange else None
+        said = (entry.query, entry.script)
+        if not any(said) or (saved is not None and (saved.query, saved.script) == said):
+            continue
+        if said not in checked:
+            checked[said] = await _program_faults(administration, binding_of(entry, "", name, ""))
+        found[place] = [Fault(f"{place}/{'query' if entry.query else 'script'}", one.detail) for one in checked[said]]
+    return found
+
+
+async def _program_faults(administration: Administration, binding: Binding) -> list[Fault]:
+    try:
+        await compiled(binding, decider_of(binding, administration.directory), administration.judges)
+    except Refused as refusal:
+        return [Fault("", refusal.detail)]
+    return []
 
 
 async def _stored_secrets(administration: Administration, document: NetworkDocument) -> dict[str, str]:
@@ -194,14 +227,6 @@ async def _password_hash(administration: Administration, address: str, label: st
         if same_label and await administration.passwords.verify(password, item.secret):
             return item.secret
     return await administration.passwords.hash(password)
-
-
-def _asset_entries(document: NetworkDocument) -> Iterator[tuple[str, str, AssetKind, str, AssetEntry]]:
-    for house, organization in document.organizations.items():
-        for service, wish in organization.services.items():
-            for kind, name, entry in asset_entries(wish):
-                place = pointer("organizations", house, "services", service, PLURALS[kind], name)
-                yield place, f"{house}/{service}", kind, name, entry
 
 
 def _credential_entries(document: NetworkDocument) -> Iterator[tuple[str, str, CredentialEntry]]:

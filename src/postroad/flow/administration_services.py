@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from postroad.core.configuration.as2_names import same_station, taken_by
+from postroad.core.configuration.assets import lacks_schema
 from postroad.core.configuration.profile import ServiceProfile
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, OrganizationLimits, Role, Service, Visibility
@@ -39,6 +40,7 @@ async def create(
             raise _taken(house.name)
         made = profile.service(gcid=gcid, organization=house.name, name=name)
         _check_stations(caller, made, directory)
+        _check_schema(made, directory)
         return [saving(made), *address_claims(None, made)]
 
     directory = await administration.carry_out(caller.name, decide, "service made")
@@ -64,6 +66,7 @@ async def replace_service(
             gcid=service.gcid, organization=service.organization, name=name, suspended=service.suspended
         )
         _check_stations(caller, changed, directory)
+        _check_schema(changed, directory)
         return [saving(changed, seen_version), *address_claims(service, changed)]
 
     gcid = service_for(caller, administration.directory, named, Role.DEVELOPER).gcid
@@ -84,6 +87,7 @@ async def remove(administration: Administration, caller: Caller, named: str, see
             *directory.assets_of(service.gcid),
             *directory.trust_of(service.gcid),
             *administration.network.bindings.concerning(service.gcid),
+            *directory.attachments_to({service.gcid}),
         )
         return [removing(service, seen_version), *map(removing, owned), *address_claims(service, None)]
 
@@ -173,6 +177,11 @@ def _searched(service: Service) -> str:
 
 def _taken(organization: str) -> Refused:
     return Refused("name.taken", f"{organization} has a service of this name; choose another", pointer="/name")
+
+
+def _check_schema(service: Service, directory: Directory) -> None:
+    if why := lacks_schema(service, directory.assets_of(service.gcid)):
+        raise Refused("configuration.conflict", f"{service.address} cannot validate: {why}", pointer="/validates")
 
 
 def _check_stations(caller: Caller, service: Service, directory: Directory) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from postroad.core.exchange.bound import BoundExchange
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory
 from postroad.flow.configure import Configuration
+from postroad.flow.open_exchange import OpenExchange
 
 AT_ONCE = 100  # bindings, before others have their turn
 
@@ -21,8 +21,8 @@ class ExchangeBook:
     def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
         self._callables: frozenset[str] = frozenset()
-        self._open: dict[str, BoundExchange] = {}
-        self._opening: dict[str, asyncio.Task[BoundExchange]] = {}
+        self._open: dict[str, OpenExchange] = {}
+        self._opening: dict[str, asyncio.Task[OpenExchange]] = {}
         configuration.follow(self._follow)
 
     def install(self, callables: Iterable[str]) -> None:
@@ -33,25 +33,23 @@ class ExchangeBook:
     def callables(self) -> frozenset[str]:
         return self._callables
 
-    async def opened(self, gcid: str) -> BoundExchange:
+    async def opened(self, gcid: str) -> OpenExchange:
         """The exchange with every binding that it has now."""
         if gcid in self._open and gcid not in self._opening:
             return self._open[gcid]
         if gcid not in self._opening:
-            self._open[gcid] = BoundExchange(self._callables)
+            self._open[gcid] = OpenExchange(self._callables)
             self._opening[gcid] = asyncio.get_running_loop().create_task(self._bind_all(gcid))
         return await asyncio.shield(self._opening[gcid])
 
-    async def _bind_all(self, gcid: str) -> BoundExchange:
+    async def _bind_all(self, gcid: str) -> OpenExchange:
         exchange = self._open[gcid]
         try:
             for number, binding in enumerate(self._configuration.directory().bindings_of(gcid)):
                 if number % AT_ONCE == AT_ONCE - 1:
                     await asyncio.sleep(0)
                 directory = self._configuration.directory()
-                if (
-                    directory.binding(gcid, binding.name) is binding
-                ):  # what has changed meanwhile was told to ``_follow``
+                if directory.binding(gcid, binding.name) is binding:  # of others ``_follow`` was told meanwhile
                     exchange.save(binding, directory)
         finally:
             del self._opening[gcid]

@@ -2,7 +2,9 @@
 
 Kept rules: the delivery is settled only after everything that it became is durable. Every step has a key of its own, so a
 delivery that comes again after an interruption is forwarded to nobody twice. Whoever has passed the message before is not given
-it again: a circle of exchanges ends where it began.
+it again: a circle of exchanges ends where it began. By however many ways a message comes to an exchange, it is handed on to
+another one once, or exchanges that are bound to each other would multiply it. Nothing goes to another house that the exchange is
+not open to any more.
 """
 
 from __future__ import annotations
@@ -10,25 +12,32 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 
 from msgspec import Struct
 
 from postroad.core.admission.admit import Admitted
 from postroad.core.model import ids
+from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import Came, Forwarded, MessagePosted
 from postroad.core.model.message import Delivered, Message, MessageType, Part
 from postroad.core.model.snapshot import Directory
-from postroad.core.projection.project import forward_key
+from postroad.core.projection.project import forward_key, relay_key
 from postroad.core.routing.explanation import pack
-from postroad.core.routing.forwarding import forwarded_copies
+from postroad.core.routing.forwarding import closed_to, forwarded_copies
 from postroad.flow.commit import stored, submitted
 from postroad.flow.posting import body_of, part_facts, setting_in
 from postroad.ports import Clock, Committed, Desk, Outcome, Randomness, Step
 
 AS_IT_CAME = ""
+NOT_OPEN = (
+    "permission.denied: the exchange or model is not open to this service any more; ask its owner to list it in openTo"
+)
 COPIES_MOST = 10_000  # in one entry; more are parted by the first two digits of their GCIDs, which stay the same
+RELAYS = (Hosting.EXCHANGE, Hosting.MODEL)  # who forwards in turn
+APART_MOST = 3  # exchanges, through which different contents of one message go each for itself; then the first goes on
 FORM = "hosted"  # of what a binding has made, which never was on a wire
 
 
@@ -81,17 +90,24 @@ class ForwardStage:
         """
         directory = self._directory()
         through = (*_passed(queued.message), queued.recipient)
-        wanted = [one for one in forwards if one.receiver not in through and one.receiver in directory.services]
-        onward = Onward(cut=sum(one.receiver in through for one in forwards))
+        there = [one for one in forwards if one.receiver not in through and one.receiver in directory.services]
+        closed = closed_to(queued.recipient, {one.receiver for one in there}, directory)
+        wanted = [one for one in there if one.receiver not in closed]
+        faults = tuple([(one.chosen_by, NOT_OPEN) for one in there if one.receiver in closed])
+        onward = Onward(0, sum(one.receiver in through for one in forwards), faults)
         setting = await self._setting(delivered, queued)
         steps: list[tuple[Step, list[Forward], asyncio.Future[Outcome]]] = []
-        for name, group in _steps(wanted).items():
+        for name, group in _steps(wanted, directory).items():
             sent = _Sent(caller, delivered, queued, through, setting if group[0].part is None else b"")
             step = self._step(sent, name, group, directory)
             steps.append((step, group, submitted(self._desk, step)))
         on_its_way()
         for step, group, future in steps:
-            onward = _and(onward, step, group, await self._committed(step, future))
+            is_new = await self._committed(step, future)
+            if is_new or not _is_relayed(group, directory):
+                onward = _and(onward, step, group, is_new)
+            else:
+                onward = Onward(onward.copies, onward.cut + len(group), onward.faults)
         return onward
 
     async def _setting(self, delivered: Delivered, queued: Queued) -> bytes:
@@ -116,7 +132,7 @@ class ForwardStage:
         copies, tried = forwarded_copies(admitted, delivered.sender_gcid, receivers, directory, form)
         explanation = pack(tried) if tried else b""
         session = ids.session(admitted.at_us, self._randomness.bytes(10))
-        key = forward_key(number, name)
+        key = _key(sent, name, parts) if _is_relayed(group, directory) else forward_key(number, name)
         entry = MessagePosted(
             at_us=admitted.at_us,
             session=session,
@@ -137,7 +153,9 @@ class ForwardStage:
             explained=len(explanation),
             shown_sender=delivered.sender_gcid,
             came=Came(setting=len(sent.setting)) if sent.setting else None,
-            forwarded=Forwarded(number, delivered.session, sent.through, tuple([one.chosen_by for one in group])),
+            forwarded=Forwarded(
+                number, delivered.session, sent.through, tuple([one.chosen_by for one in group]), sent.origin
+            ),
         )
         return Step(entry, body_of(parts, explanation, sent.setting), (key,))
 
@@ -150,6 +168,28 @@ class _Sent(Struct, gc=False, frozen=True):
     queued: Queued
     through: tuple[str, ...]
     setting: bytes
+
+    @property
+    def origin(self) -> str:
+        """The session of what was posted."""
+        before = self.queued.message.forwarded
+        return self.queued.message.session if before is None else before.origin or before.session
+
+
+def _key(sent: _Sent, name: str, parts: tuple[Part, ...]) -> int:
+    """Of what goes to another exchange; the way by which it came is no part of it."""
+    return relay_key(sent.origin, sent.queued.recipient, name, told_apart(sent.through, parts))
+
+
+def told_apart(through: Sequence[str], parts: Sequence[Part]) -> str:
+    """What tells a content from others of the same message, as long as they are told apart."""
+    if len(through) > APART_MOST:
+        return ""
+    return blake2b(b"".join([part.data for part in parts]), digest_size=16).hexdigest()
+
+
+def _is_relayed(group: Sequence[Forward], directory: Directory) -> bool:
+    return directory.services[group[0].receiver].hosted in RELAYS
 
 
 def _admitted(sent: _Sent, parts: tuple[Part, ...], now_us: int) -> Admitted:
@@ -171,16 +211,20 @@ def _passed(message: MessagePosted) -> tuple[str, ...]:
     return message.forwarded.through if message.forwarded is not None else ()
 
 
-def _steps(forwards: Sequence[Forward]) -> dict[str, list[Forward]]:
+def _steps(forwards: Sequence[Forward], directory: Directory) -> dict[str, list[Forward]]:
     """The forwards that one entry can hold, each by a name that is the same when the delivery comes again.
 
-    As it came the message goes to each receiver once, whatever has chosen it; what a binding has made of it goes for itself.
+    As it came the message goes to each receiver once, whatever has chosen it; what a binding has made of it goes for itself,
+    and so does what goes to another exchange.
     """
     steps: dict[str, list[Forward]] = defaultdict(list)
     as_it_came = {one.receiver: one for one in reversed(forwards) if one.part is None}
     parted = len(as_it_came) > COPIES_MOST
     for receiver, one in sorted(as_it_came.items()):
-        steps[receiver[:2] if parted else AS_IT_CAME].append(one)
+        if _is_relayed([one], directory):
+            steps[f">{receiver}"].append(one)
+        else:
+            steps[receiver[:2] if parted else AS_IT_CAME].append(one)
     for one in forwards:
         if one.part is not None:
             steps[f"={one.chosen_by}"].append(one)

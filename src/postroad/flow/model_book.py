@@ -39,6 +39,10 @@ class ModelBook:
             await asyncio.shield(self._opening[gcid])
         return self._open[gcid].model
 
+    def is_current(self, gcid: str, model: ModelIndex | None) -> bool:
+        """Whether this is still the model that ``opened`` would give, at once."""
+        return gcid in self._open and self._open[gcid].model is model
+
     async def _open_anew(self, gcid: str) -> None:
         try:
             for opened in opening(self._configuration.directory(), gcid):
@@ -75,5 +79,5 @@ class ModelBook:
         try:
             follow(model, gcid, touched, directory)
         except Refused as refusal:
-            log.warning("model %s is opened anew: %s", gcid, refusal.code)
+            log.info("model %s is opened anew: %s", gcid, refusal.code)
             del self._open[gcid]

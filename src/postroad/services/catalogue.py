@@ -10,6 +10,7 @@ from postroad.services.lookup import LookupService
 from postroad.services.model import ModelService
 from postroad.services.provisioning import ProvisioningService
 from postroad.services.service import HostedService
+from postroad.services.validation import ValidationService
 from postroad.services.xslt import XsltService
 
 CATALOGUE: dict[Hosting, HostedService] = {
@@ -17,6 +18,7 @@ CATALOGUE: dict[Hosting, HostedService] = {
     Hosting.LOOKUP: LookupService(),
     Hosting.CROSSREFERENCE: CrossReferenceService(),
     Hosting.FILTER: FilterService(),
+    Hosting.VALIDATE: ValidationService(),
     Hosting.EXCHANGE: ExchangeService(),
     Hosting.MODEL: ModelService(),
     Hosting.PROVISIONING: ProvisioningService(),

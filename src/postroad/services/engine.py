@@ -1,4 +1,4 @@
-"""What the services need from whoever runs their stylesheets.
+"""What the services need from whoever runs what members have written: stylesheets, queries, scripts, schemas.
 
 Stylesheets are programs of members, so whoever runs them keeps them away from everything but the document and the parameters,
 and stops them when they take too long. The adapter is chosen in ``bootstrap``.
@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from postroad.core.exchange.bound import Language
-from postroad.ports import QueryEngine
+from postroad.core.schemas.schema import DocumentFault, Schema
+from postroad.errors import Refused
+from postroad.ports import QueryEngine, Validator
 
 
 class Transformer(Protocol):
@@ -32,9 +34,25 @@ class Transformer(Protocol):
         """Stop; calls under way and later ones are ``Unavailable``."""
 
 
+class ValidatesNothing:
+    """For networks in which nothing compiles schemas."""
+
+    async def check(self, schema: Schema) -> None:
+        raise Refused("request.not-implemented", "This network compiles no schemas")
+
+    async def validate(self, schema: Schema, document: bytes) -> tuple[DocumentFault, ...]:
+        raise Refused("request.not-implemented", "This network validates no documents")
+
+    async def close(self) -> None: ...
+
+
+VALIDATES_NOTHING = ValidatesNothing()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engines:
     """Those who do the heavy work of hosted services, and run what members have written."""
 
     transformer: Transformer
     judges: Mapping[Language, QueryEngine]  # who is asked about candidates of exchanges
+    validator: Validator = VALIDATES_NOTHING

@@ -1,7 +1,8 @@
 """Exchange: a message goes to every queue of which a binding says yes.
 
 The content is the first document; header items are variables. Each binding says yes, no, or what to send instead (``matching``).
-An error means no, and is counted at its binding with its text.
+An error means no, and is counted at its binding with its text. What is not valid by the exchange's own schema, or cannot be read
+and therefore met no binding, is refused.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from postroad.core.exchange.bound import BoundExchange
 from postroad.core.exchange.header_items import header_items
 from postroad.core.model.message import Delivered, Property, PropertyType
 from postroad.flow.forward import Forward, Onward
-from postroad.services.matching import ERROR_CHARS, content_of, incoming, matches
+from postroad.services.matching import ERROR_CHARS, content_of, incoming, matches, require_readable
+from postroad.services.off_loop import off_loop
 from postroad.services.service import Returned, Tools
+from postroad.services.validation import require_valid
 
 COPIES = "exchange.copies"
 
@@ -27,7 +30,12 @@ class ExchangeService:
         )
         exchange = await tools.exchanges.opened(tools.service.gcid)
         content = content_of(message.parts)
-        found = await matches(exchange.select(incoming(content, items)), content, items, tools.judges)
+        if tools.service.validates:
+            await require_valid(content, tools.service.validates, tools)
+        looked_at = incoming(content, items)
+        found = await matches(await exchange.selected(looked_at), content, items, tools.judges)
+        if not found and exchange.looks_inside:
+            await off_loop(len(content.data), require_readable, looked_at, content)
         for one in found:
             if one.error:
                 exchange.tally(one.binding).fail(one.error, tools.now_us())

@@ -13,6 +13,7 @@ from functools import cache, partial
 from msgspec import Struct
 
 from postroad.core.codecs.media import media_type_of
+from postroad.core.codecs.parts import is_xml
 from postroad.core.codecs.recent_trees import tree_of
 from postroad.core.exchange.bound import Decider, Language, Selected
 from postroad.core.exchange.header_items import TypedItem
@@ -51,6 +52,14 @@ def incoming(content: Part, items: Items) -> Incoming:
         root=partial(tree_of, content.data),
         json=cache(partial(read_json, content.data)) if is_json else None,
     )
+
+
+def require_readable(looked_at: Incoming, content: Part) -> None:
+    """Refuse what nobody wants because nobody could look into it; said of a document that is XML or JSON by its type."""
+    if looked_at.json is not None:
+        looked_at.json()
+    elif is_xml(content.content_type):
+        looked_at.root()
 
 
 async def matches(selected: Selected, content: Part, items: Items, judges: Judges) -> list[Match]:

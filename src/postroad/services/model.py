@@ -2,11 +2,12 @@
 
 The sender is attached to the model as a producer; the message's topic is what it publishes. It reaches the consumers of that
 topic at the sender's node and below, or whichever way the topic goes. Whoever is no producer of the topic publishes nothing, and
-is told so. Where another exchange or model has sent the message on, it may be the producer in the writer's place.
+is told so. What an exchange or another model sends on is still its writer's.
 """
 
 from __future__ import annotations
 
+from postroad.core.admission.openness import is_open_to
 from postroad.core.hierarchy.index import ModelIndex
 from postroad.core.hierarchy.nouns import Attachment
 from postroad.core.model.directory import Service
@@ -40,8 +41,10 @@ class ModelService:
 
 
 def source_of(message: Delivered, index: ModelIndex, model: Service, directory: Directory) -> Attachment:
-    """As what, and so from where, the message is published."""
-    sources = index.sources(message.sender_gcid, message.topic) or _sent_on(message, index, directory)
+    """As what, and so from where, the message is published; those to whom the model was closed publish nothing more."""
+    sender = directory.services.get(message.sender_gcid)
+    is_open = sender is not None and is_open_to(model, sender, directory)
+    sources = index.sources(message.sender_gcid, message.topic) if is_open else []
     node = _named_node(message)
     if node:
         sources = [one for one in sources if (one.node or BESIDE) == node]
@@ -55,12 +58,6 @@ def source_of(message: Delivered, index: ModelIndex, model: Service, directory: 
             f"({', '.join(nodes[:NAMED_MOST])}); say at which in the property or argument {NODE!r}",
         )
     return sources[0]
-
-
-def _sent_on(message: Delivered, index: ModelIndex, directory: Directory) -> list[Attachment]:
-    """What it is published as when whoever has brought the model in stands for the writer."""
-    invoker = directory.service(message.invoker)
-    return index.sources(invoker.gcid, message.topic) if invoker is not None else []
 
 
 def _named_node(message: Delivered) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from postroad.core.exchange.bound import BoundExchange, Language
+from postroad.core.exchange.bound import Language
 from postroad.core.hierarchy.index import ModelIndex
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import Service
@@ -20,8 +20,9 @@ from postroad.core.model.message import Cookie, Delivered, Part, Property, Statu
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.forward import Forward, Onward
-from postroad.ports import QueryEngine
-from postroad.services.engine import Transformer
+from postroad.flow.open_exchange import OpenExchange
+from postroad.ports import QueryEngine, Validator
+from postroad.services.engine import VALIDATES_NOTHING, Transformer
 from postroad.services.references import References
 
 
@@ -48,7 +49,7 @@ class KeepsTrust(Protocol):
 
 
 class OpensExchanges(Protocol):
-    async def opened(self, gcid: str) -> BoundExchange:
+    async def opened(self, gcid: str) -> OpenExchange:
         """The exchange with every binding that it has now."""
 
 
@@ -70,6 +71,7 @@ class Tools:
     models: OpensModels
     judges: Mapping[Language, QueryEngine]
     now_us: Callable[[], int]
+    validator: Validator = VALIDATES_NOTHING
 
     def asset(self, kind: AssetKind, name: str) -> Asset:
         """The service's asset of that name; where it has only one of the kind, the name may be left out."""

@@ -122,6 +122,7 @@ class Workshop:
             models=self._network.models,
             judges=self._engines.judges,
             now_us=self._network.clock.now_us,
+            validator=self._engines.validator,
         )
 
     async def _answer(self, service: Service, delivered: Delivered, returned: Returned) -> None:

@@ -6,7 +6,8 @@ has sent on, and comes when they are durable: whatever ``send`` has returned for
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -29,6 +30,7 @@ from postroad.services.hosting import hosting
 from postroad.testing.network import MemoryNetwork, memory_network
 
 SOON_S = 30.0
+QUIET_LOOKS = 5
 COPIES = "exchange.copies"
 PUBLISHER = "Publisher"
 TYPES = {bool: PropertyType.BOOLEAN, int: PropertyType.NUMBER, float: PropertyType.NUMBER, str: PropertyType.STRING}
@@ -57,7 +59,9 @@ class Hall:
         assert service is not None
         return service.gcid
 
-    async def bind(self, queue: str, query: str = "", *, exchange: str = "Exchange", name: str = "", **how: Any) -> Binding:
+    async def bind(
+        self, queue: str, query: str = "", *, exchange: str = "Exchange", name: str = "", **how: Any
+    ) -> Binding:
         """As an owner of the queue binds it: what the engine does not take is refused."""
         await self.exchange(exchange)
         for language, text in ((Language.QUERY, query), (Language.SCRIPT, how.get("script", ""))):
@@ -77,10 +81,15 @@ class Hall:
 
     async def send(self, content: str | bytes, *, to: str = "Exchange", topic: str = "", **items: Any) -> int:
         """Ask an exchange to send this on, with header items; returns how many copies it says it has sent."""
+        answer = await self.answer(content, to=to, topic=topic, **items)
+        assert answer.status is None, answer.status
+        return int(next(given.value for given in answer.properties if given.name == COPIES))
+
+    async def answer(self, content: str | bytes, *, to: str = "Exchange", topic: str = "", **items: Any) -> Delivered:
+        """What the exchange answers."""
         await self.exchange(to)
         await self._post(content, to, MessageType.REQUEST, topic, items)
-        answer = await self.next(PUBLISHER)
-        return int(next(given.value for given in answer.properties if given.name == COPIES))
+        return await self.next(PUBLISHER)
 
     async def tell(self, content: str | bytes, *, to: str = "Exchange", topic: str = "", **items: Any) -> str:
         """Like ``send``, without waiting for an answer."""
@@ -102,6 +111,19 @@ class Hall:
         [one] = await self.network.poll(caller, PollRequest(max=1, wait_s=SOON_S))
         await self.network.settle(caller, Settlement(tokens=(one.token,)))
         return one
+
+    async def settled(self) -> None:
+        """Wait until nothing is on its way through exchanges any more."""
+        deadline = asyncio.get_running_loop().time() + SOON_S
+        quiet = 0
+        while quiet < QUIET_LOOKS:
+            assert asyncio.get_running_loop().time() < deadline, "they go on and on"
+            before = await self._head()
+            await asyncio.sleep(0.1)
+            quiet = quiet + 1 if await self._head() == before else 0
+
+    async def _head(self) -> int:
+        return (await self.network.journal.head()).seq
 
     async def taken(self, name: str) -> list[str]:
         """The contents of all that waits for it, for good."""
@@ -130,17 +152,16 @@ def as_property(name: str, value: object) -> Property:
 
 
 @asynccontextmanager
-async def open_hall(callables: Callables | None = None, names: Sequence[str] = ()) -> AsyncIterator[Hall]:
+async def open_hall(*, deadline_s: float = SOON_S) -> AsyncIterator[Hall]:
     async with AsyncExitStack() as stack:
         running = await stack.enter_async_context(memory_network())
-        running.network.exchanges.install(names)
-        queries, scripts = SaxonWorkers(), script_workers()
+        queries, scripts = SaxonWorkers(deadline_s=deadline_s), script_workers()
         stack.push_async_callback(queries.close)
         stack.push_async_callback(scripts.close)
         judges: dict[Language, QueryEngine] = {
             Language.QUERY: SaxonQueries(queries),
             Language.SCRIPT: StarlarkScripts(scripts),
-            Language.CALLABLE: callables or Callables({}),
+            Language.CALLABLE: Callables({}),
         }
         await stack.enter_async_context(hosting(running.network, Engines(transformer=queries, judges=judges)))
         yield Hall(running, judges)

@@ -114,8 +114,18 @@ async def test_who_asks_for_header_items_alone_gets_what_is_no_document_at_all(h
     await hall.bind("Heavy", "$weight > 5")
     await hall.bind("Looking", "$weight > 5 and $msg/message")
     assert await hall.send(b"\x00\xff not a document", weight=6) == 1
-    assert await hall.send(b"\x00\xff not a document", weight=5) == 0
     assert await hall.taken("Looking") == []
+
+
+@pytest.mark.req("X8")
+async def test_what_nobody_could_look_into_and_nobody_takes_is_refused_with_its_reason(hall: Hall) -> None:
+    await hall.bind("Heavy", "$weight > 5")
+    assert await hall.send("<a>not closed", weight=5) == 0
+    await hall.bind("Looking", "$msg/message")
+    status = (await hall.answer("<a>not closed", weight=5)).status
+    assert status is not None
+    assert "not well-formed" in status.text, status
+    assert await hall.send("<a/>", weight=5) == 0
 
 
 @pytest.mark.req("X1")

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from postroad.core.model.asset import CONTENT_MOST, AssetKind
+from postroad.core.model.asset import CONTENT_MOST, AssetDraft, AssetKind, Hosting
+from postroad.core.schemas.schema import Schema
+from postroad.errors import Refused
 from postroad.services import assets
 from postroad.services.assets import asset_faults
+from postroad.services.engine import Engines
 from postroad.services.table import FAULTS_MOST
-from tests.unit.services.workbench import UpperCase, asset, engines
+from tests.unit.services.workbench import Strict, UpperCase, asset, engines
+
+XS = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"'
 
 GOOD = {
     AssetKind.STYLESHEET: "<split/>",
@@ -17,13 +24,20 @@ GOOD = {
     AssetKind.MAP: '{"services": ["MyBiz", "TheAcmeCompany/Supply"]}',
     AssetKind.QUERY: "$msg/order",
     AssetKind.SCRIPT: "def route(message): return True",
+    AssetKind.DTD: "<!ELEMENT a EMPTY>",
+    AssetKind.JSONSCHEMA: '{"type": "object"}',
     AssetKind.SCHEMA: '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="a"/></xs:schema>',
 }
 
 
+def draft(kind: AssetKind, name: str, content: str, hosted: Hosting = Hosting.NONE, **beside: str) -> AssetDraft:
+    others = tuple(asset(kind, one, text) for one, text in beside.items())
+    return AssetDraft(asset=asset(kind, name, content), hosted=hosted, beside=others)
+
+
 @pytest.mark.parametrize("kind", AssetKind)
 async def test_a_good_asset_has_no_faults(kind: AssetKind) -> None:
-    assert await asset_faults(asset(kind, "good", GOOD[kind]), engines(UpperCase())) == []
+    assert await asset_faults(draft(kind, "good", GOOD[kind]), engines(UpperCase())) == []
 
 
 @pytest.mark.parametrize(
@@ -45,12 +59,17 @@ async def test_a_good_asset_has_no_faults(kind: AssetKind) -> None:
         (AssetKind.MAP, '{"services": "MyBiz"}', "", "services"),
         (AssetKind.QUERY, "fail", "", "does not compile"),
         (AssetKind.SCRIPT, "fail", "", "does not compile"),
-        (AssetKind.SCHEMA, "<a/>", "", ""),
+        (AssetKind.SCHEMA, "<a/>", "", "xs:schema"),
+        (AssetKind.SCHEMA, f'<xs:schema {XS}>\n<xs:include schemaLocation="b"/></xs:schema>', "", "line 2: xs:include"),
+        (AssetKind.DTD, "<!ELEMENT fail EMPTY>", "", "line 1: fail"),
+        (AssetKind.DTD, '<!ENTITY % b SYSTEM "gone">', "", "line 1: an entity of 'gone'"),
+        (AssetKind.JSONSCHEMA, '{"const": "fail"}', "", "line 1: fail"),
+        (AssetKind.JSONSCHEMA, "{", "", "not JSON"),
         (AssetKind.SCHEMA, "<!DOCTYPE a><a/>", "", ""),
     ],
 )
 async def test_a_bad_asset_is_told_what_is_wrong_where(kind: AssetKind, content: str, place: str, told: str) -> None:
-    faults = await asset_faults(asset(kind, "bad", content), engines(UpperCase()))
+    faults = await asset_faults(draft(kind, "bad", content), engines(UpperCase()))
     assert faults
     assert faults[0].pointer.startswith(place)
     assert told in faults[0].detail
@@ -58,10 +77,45 @@ async def test_a_bad_asset_is_told_what_is_wrong_where(kind: AssetKind, content:
 
 async def test_of_many_faults_the_first_are_told() -> None:
     content = "zip,plus4\n" + "1,2\n" * 100
-    assert len(await asset_faults(asset(AssetKind.TABLE, "bad", content), engines(UpperCase()))) == FAULTS_MOST
+    assert len(await asset_faults(draft(AssetKind.TABLE, "bad", content), engines(UpperCase()))) == FAULTS_MOST
 
 
 async def test_an_asset_has_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     assert CONTENT_MOST > 1_000_000
     monkeypatch.setattr(assets, "CONTENT_MOST", 10)
-    assert await asset_faults(asset(AssetKind.TABLE, "bad", "zip,plus4\n1,2\n"), engines(UpperCase()))
+    assert await asset_faults(draft(AssetKind.TABLE, "bad", "zip,plus4\n1,2\n"), engines(UpperCase()))
+
+
+# ---- schemas that stand beside others
+
+INCLUDING = f'<xs:schema {XS}><xs:include schemaLocation="types.xsd"/></xs:schema>'
+INCLUDED = f"<xs:schema {XS}/>"
+
+
+@pytest.mark.req("S6")
+@pytest.mark.parametrize("hosted", [Hosting.VALIDATE, Hosting.EXCHANGE])
+async def test_a_schema_to_validate_with_may_refer_to_those_beside_it(hosted: Hosting) -> None:
+    alone = draft(AssetKind.SCHEMA, "order", INCLUDING, hosted)
+    [fault] = await asset_faults(alone, engines(UpperCase()))
+    assert "'types.xsd' leads to nothing in the catalogue" in fault.detail
+    together = draft(AssetKind.SCHEMA, "order", INCLUDING, hosted, types=INCLUDED)
+    assert await asset_faults(together, engines(UpperCase())) == []
+
+
+@pytest.mark.req("S6")
+async def test_a_change_that_breaks_another_schema_is_refused() -> None:
+    broken = draft(AssetKind.SCHEMA, "types", f"<xs:schema {XS}><!-- fail --></xs:schema>", Hosting.VALIDATE)
+    assert "line 1: fail" in (await asset_faults(broken, engines(UpperCase())))[0].detail
+
+    class Referring(Strict):
+        """For whom the schema is good by itself, and no longer fits the one that refers to it."""
+
+        async def check(self, schema: Schema) -> None:
+            if schema.name == "order":
+                raise Refused("schema.invalid", "line 7: there is no such type", pointer="line 7")
+
+    judged = Engines(transformer=UpperCase(), judges={}, validator=Referring())
+    changed = draft(AssetKind.SCHEMA, "types", INCLUDED, Hosting.VALIDATE, order=INCLUDING, other=INCLUDED)
+    [fault] = await asset_faults(changed, judged)
+    assert fault.detail == "order, which refers to it, fails with it: line 7: there is no such type"
+    assert await asset_faults(replace(changed, with_referrers=False), judged) == []

@@ -13,9 +13,10 @@ from postroad.core.exchange.bound import Language
 from postroad.core.model.asset import Asset, AssetKind, Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Service, Visibility
-from postroad.core.model.exchange import Binding
+from postroad.core.model.exchange import ANYONE, Binding
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Property, PropertyType, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
+from postroad.core.model.rule import Action, ActionKind, Rule, RuleRole
 from postroad.flow.configure import Change, saving
 from postroad.flow.forward import Forward
 from postroad.ports import ItemValue, Verdict
@@ -23,6 +24,7 @@ from postroad.services.callables import Callables
 from postroad.services.engine import Engines
 from postroad.services.hosting import hosting
 from postroad.testing.network import MemoryNetwork, memory_network
+from tests.unit.core.routing.looking import compare, header
 from tests.unit.services.workbench import UpperCase, document
 
 ORDER = document("<order><total>1200</total><region>north</region></order>")
@@ -139,9 +141,11 @@ async def market() -> AsyncIterator[Market]:
                 "north": await running.register("North/Desk"),
                 "large": await running.register("Large/Desk"),
                 "exchange": await running.register(
-                    "Acme/Orders", visibility=Visibility.PUBLIC, hosted=Hosting.EXCHANGE
+                    "Acme/Orders", visibility=Visibility.PUBLIC, hosted=Hosting.EXCHANGE, open_to=(ANYONE,)
                 ),
-                "next": await running.register("Acme/Next", hosted=Hosting.EXCHANGE),
+                "next": await running.register(
+                    "Acme/Next", visibility=Visibility.PUBLIC, hosted=Hosting.EXCHANGE, open_to=("North",)
+                ),
             }
             yield Market(running, callers)
 
@@ -269,6 +273,61 @@ async def test_an_exchange_in_transit_lets_the_message_go_on_as_it_came(market: 
     await market.network.post(market.callers["publisher"], message)
     assert (await market.got("north")).parts == (ORDER,)
     assert (await market.got("open")).parts == (ORDER,)
+
+
+@pytest.mark.req("X8")
+async def test_what_nobody_could_look_into_is_told_and_kept(market: Market) -> None:
+    await market.bind("north", query="$msg/order/region = 'north'")
+    broken = replace_data(ORDER, b"<order><region>north")
+    await market.publish(broken, type=MessageType.REQUEST)
+    answer = await market.got("publisher")
+    assert answer.status is not None
+    assert answer.status.code == "wire.malformed"
+    await market.bind("large")  # which does not look
+    await market.publish(broken, handle="h2")
+    assert (await market.got("large")).handle == "h2"
+
+
+async def test_large_messages_are_matched_while_bindings_come_and_go(market: Market) -> None:
+    await market.bind("north", query="$msg/order/region = 'north'")
+    large = replace_data(ORDER, b"<order><region>north</region>" + b"<item>1</item>" * 40_000 + b"</order>")
+    for number in range(5):
+        await market.publish(large, handle=str(number))
+        await market.bind("large", f"b{number}", query=f"$msg/order/item = '{number + 1}'")
+    got = [(await market.got("north")).handle for _ in range(5)]
+    assert got == ["0", "1", "2", "3", "4"]
+    exchange = await market.network.exchanges.opened(market.gcid("exchange"))
+    assert len(exchange) == 6
+
+
+async def test_the_rules_of_a_receiver_lead_its_copy_and_see_who_wrote_it(market: Market) -> None:
+    market.callers["gate"] = await market.running.register("North/Gate")
+    passing = Action(kind=ActionKind.ADD_SERVICE_BEFORE, service="North/Gate")
+    written_by = compare("equals", header("from"), "MyBiz/Purchasing")
+    rule = Rule(
+        service=market.gcid("north"), name="gate", place=1, role=RuleRole.RECIPIENT, when=written_by, then=(passing,)
+    )
+    await market.network.configuration.change("test", [saving(rule)])
+    await market.bind("north")
+    await market.bind("large")
+    await market.publish(handle="h1")
+    [at_the_gate] = await market.network.poll(market.callers["gate"], PollRequest(max=1, wait_s=SOON_S))
+    assert (at_the_gate.in_transit, at_the_gate.sender) == (True, "MyBiz/Purchasing")
+    answer = Message(type=MessageType.RESPONSE, reference=at_the_gate.token)
+    await market.network.post(market.callers["gate"], answer)
+    assert (await market.got("north")).handle == "h1"
+    assert (await market.got("large")).handle == "h1"
+
+
+async def test_nothing_goes_to_another_house_once_the_exchange_is_not_open_to_it(market: Market) -> None:
+    north = await market.bind("north")
+    await market.bind("large")
+    await market.network.configuration.change("test", [saving(replace(market.exchange, open_to=("Large",)))])
+    await market.publish()
+    await market.got("large")
+    assert await market.has_nothing("north")
+    tally = (await market.network.exchanges.opened(market.gcid("exchange"))).tally(north)
+    assert tally.last_error.startswith("permission.denied")
 
 
 @pytest.mark.req("A2")

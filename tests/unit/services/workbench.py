@@ -7,13 +7,15 @@ from dataclasses import replace
 
 import msgspec
 
-from postroad.core.exchange.bound import BoundExchange, Language
+from postroad.core.exchange.bound import Language
 from postroad.core.model.asset import Asset, AssetKind, Hosting
 from postroad.core.model.directory import Organization, Service, Visibility
 from postroad.core.model.journal import CrossReferenceRecord, Key, ObjectChange
 from postroad.core.model.message import Argument, Cookie, Delivered, MessageType, Part, Property, Reference, Status
 from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.schemas.schema import DocumentFault, Schema
 from postroad.errors import Refused
+from postroad.flow.open_exchange import OpenExchange
 from postroad.ports import ItemValue, Verdict
 from postroad.services.engine import Engines, Transformer
 from postroad.services.references import Cause, Related
@@ -111,12 +113,36 @@ class Agreeing:
 
 
 def engines(transformer: Transformer) -> Engines:
-    return Engines(transformer=transformer, judges={language: Agreeing() for language in Language})
+    judges = {language: Agreeing() for language in Language}
+    return Engines(transformer=transformer, judges=judges, validator=Strict())
+
+
+class Strict:
+    """A validator for which a schema or a document has a fault where it says ``fail``."""
+
+    def __init__(self) -> None:
+        self.judged_by: list[str] = []
+
+    async def check(self, schema: Schema) -> None:
+        if any("fail" in text for text in schema.texts.values()):
+            raise Refused("schema.invalid", f"The schema {schema.name} cannot be used: line 1: fail", pointer="line 1")
+
+    async def validate(self, schema: Schema, document: bytes) -> tuple[DocumentFault, ...]:
+        self.judged_by.append(schema.name)
+        quoted = "\0" if b"fail\\u0000" in document else ""
+        return (DocumentFault(text=f"it says fail{quoted}", line=1, path="/a"),) if b"fail" in document else ()
+
+    async def close(self) -> None: ...
 
 
 class NoExchanges:
-    async def opened(self, gcid: str) -> BoundExchange:
-        return BoundExchange()
+    async def opened(self, gcid: str) -> OpenExchange:
+        return OpenExchange()
+
+
+class NoModels:
+    async def opened(self, gcid: str) -> None:
+        return None
 
 
 def directory_with(host: Service, *assets: Asset) -> Directory:
@@ -138,8 +164,10 @@ def tools(*assets: Asset, hosted: Hosting = Hosting.XSLT, operations: tuple[str,
         references=RememberedReferences(),
         trust=RememberedTrust(),
         exchanges=NoExchanges(),
+        models=NoModels(),
         judges={},
         now_us=lambda: 0,
+        validator=Strict(),
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from postroad.bootstrap.running import RunningNetwork, open_network
@@ -14,14 +15,22 @@ from postroad.core.model.asset import Asset, AssetKind, Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Organization, Service, Visibility
 from postroad.core.model.exchange import Binding
-from postroad.core.model.message import Message, MessageType, Part, Property, PropertyType, Recipient
+from postroad.core.model.journal import ObjectChange
+from postroad.core.model.message import Delivered, Message, MessageType, Part, Property, PropertyType, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
+from postroad.core.model.snapshot import Directory
 from postroad.flow.configure import saving
 from postroad.services.callables import Routing
 
-EXCHANGE, NEXT, PUBLISHER = "00000000000000e1", "00000000000000e2", "00000000000000a1"
+EXCHANGE, NEXT, STRICT, PUBLISHER = "00000000000000e1", "00000000000000e2", "00000000000000e3", "00000000000000a1"
+CLOSED = "00000000000000c1"  # to which no exchange is open any more
 QUEUES = tuple(f"00000000000000b{number}" for number in range(1, 6))
 ROUTING = "broken=operator:truth"  # which takes one argument, so it always fails
+
+# A date in the place of a region does not meet it, nor does more than one line.
+SCHEMA = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="order"><xs:complexType><xs:sequence>
+<xs:element name="region" type="xs:NCName"/><xs:element name="total" type="xs:int"/><xs:any minOccurs="0" processContents="skip"/>
+</xs:sequence></xs:complexType></xs:element></xs:schema>"""
 
 BINDINGS: dict[str, dict[str, Any]] = {
     "everything": {"queue": QUEUES[0]},
@@ -44,13 +53,15 @@ BINDINGS: dict[str, dict[str, Any]] = {
     "named": {"queue": QUEUES[0], "routing": "South only"},
     "broken": {"queue": QUEUES[2], "routing": "broken", "routing_key": "orders.broken"},
     "off": {"queue": QUEUES[0], "query": "<off/>", "enabled": False},
+    "shut": {"queue": CLOSED, "query": "$msg/order/region = 'south'"},
     "chained": {"queue": NEXT, "query": "$msg/order/region = 'south'"},
 }
 
 
 def bindings() -> list[Binding]:
     named = [Binding(exchange=EXCHANGE, name=name, **how) for name, how in BINDINGS.items()]
-    return [*named, Binding(exchange=NEXT, name="last", queue=QUEUES[3], query="$msg/order and $sender = 'MyBiz/Desk'")]
+    last = Binding(exchange=NEXT, name="last", queue=QUEUES[3], query="$msg/order and $sender = 'MyBiz/Desk'")
+    return [*named, last, Binding(exchange=STRICT, name="valid", queue=QUEUES[4])]
 
 
 def orders(count: int) -> list[Message]:
@@ -83,48 +94,86 @@ def order(number: int) -> Message:
 
 
 def services() -> list[Service]:
-    own = {"organization": "Acme", "visibility": Visibility.PUBLIC, "hosted": Hosting.EXCHANGE}
+    own = {
+        "organization": "Acme", "visibility": Visibility.PUBLIC, "hosted": Hosting.EXCHANGE, "open_to": ("Queues",),
+    }  # fmt: skip
     found = [
         Service(gcid=EXCHANGE, name="Orders", **own),  # type: ignore[arg-type]
         Service(gcid=NEXT, name="Next", **own),  # type: ignore[arg-type]
+        Service(gcid=STRICT, name="Strict", validates="order", **own),  # type: ignore[arg-type]
         Service(gcid=PUBLISHER, organization="MyBiz", name="Desk"),
     ]
+    found.append(Service(gcid=CLOSED, organization="Closed", name="Queue"))
     return found + [Service(gcid=gcid, organization="Queues", name=gcid[-2:]) for gcid in QUEUES]
 
 
 def objects() -> list[Any]:
+    return [*unbound(), *bindings()]
+
+
+def unbound() -> list[Any]:
+    """All that there is before anything is bound."""
     asset = Asset(service=EXCHANGE, kind=AssetKind.QUERY, name="south only", content="$msg/order/region = 'south'")
-    houses = [Organization(name=name) for name in ("Acme", "MyBiz", "Queues")]
-    return [*houses, *services(), asset, *bindings()]
+    schema = Asset(service=STRICT, kind=AssetKind.SCHEMA, name="order", content=SCHEMA)
+    houses = [Organization(name=name) for name in ("Acme", "Closed", "MyBiz", "Queues")]
+    return [*houses, *services(), asset, schema]
 
 
-async def play(data: Path, messages: list[Message]) -> dict[str, Tally]:
-    """Have the server's own exchange forward all messages; returns what each of its bindings has come to."""
+class Played(NamedTuple):
+    journal: str
+    tallies: dict[str, Tally]  # what each binding has come to
+    refused: dict[str, tuple[str, str]]  # by session, why an exchange could do nothing with a message
+
+
+async def play(data: Path, messages: list[Message]) -> Played:
+    """Have the server's own exchanges forward all messages."""
     settings = Settings(data=data, routings=(ROUTING,), segment_bytes=1 << 20, least_free_bytes=0)
     async with open_network(settings) as running:
         await running.network.configuration.change("test", [saving(one) for one in objects()])
-        await _publish(running, messages)
-        last = replace(order(0), to=(Recipient("Acme/Next"),), handle="last")  # behind all that was forwarded there
-        await _publish(running, [last])
+        refused = await _publish(running, messages)
+        for other in ("Acme/Next", "Acme/Strict"):  # behind all that was forwarded there
+            sent = [replace(one, to=(Recipient(other),), handle=f"{other} {one.handle}") for one in messages[:20]]
+            refused |= await _publish(running, sent)
         exchange = await running.network.exchanges.opened(EXCHANGE)
-        return {one.name: exchange.tally(one) for one in bindings() if one.exchange == EXCHANGE}
+        tallies = {one.name: exchange.tally(one) for one in bindings() if one.exchange == EXCHANGE}
+    return Played(str(data / "journal"), tallies, refused)
 
 
-async def _publish(running: RunningNetwork, messages: list[Message]) -> None:
+async def _publish(running: RunningNetwork, messages: list[Message]) -> dict[str, tuple[str, str]]:
     """Post them, and wait until each is answered: then everything that it became is written down."""
     network = running.network
     caller = Caller(service=network.directory.services[PUBLISHER], level=AuthenticationLevel.KEY)
     for message in messages:
         await network.post(caller, message)
     answered = 0
+    refused: dict[str, tuple[str, str]] = {}
     while answered < len(messages):
         found = await network.poll(caller, PollRequest(max=100, wait_s=60))
         assert found, "the exchange does not answer"
         await network.settle(caller, Settlement(tokens=tuple([one.token for one in found])))
         answered += len(found)
+        refused |= {_asked(one): (one.status.code, one.status.text) for one in found if one.status is not None}
+    return refused
+
+
+def _asked(answer: Delivered) -> str:
+    assert answer.reference is not None
+    return answer.reference.session
 
 
 def routings() -> dict[str, Routing]:
     from operator import truth
 
     return {"broken": truth}  # type: ignore[dict-item]
+
+
+def directory_of(items: list[Any]) -> Directory:
+    """The directory that has these objects, as a journal would bring it about."""
+    return Directory().changed(changes_of(items), 1)
+
+
+def changes_of(items: list[Any]) -> list[ObjectChange]:
+    """These objects, saved for the first time."""
+    return [
+        ObjectChange(change.kind, change.key, 1, msgspec.to_builtins(change.value)) for change in map(saving, items)
+    ]

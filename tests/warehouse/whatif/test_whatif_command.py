@@ -84,6 +84,22 @@ def test_a_change_that_cannot_be_applied_is_refused_with_its_faults(network: Pat
     assert (done.exit_code, "/organizations/MyBiz/services/Purchasing/rules/0" in done.stderr) == (1, True)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "nothing would be different"),
+        (("--model", "Acme/Regions"), "write it as MODEL=FILE"),
+        (("--model", "Acme/Supply=changed.yaml"), "Acme/Supply is not a model"),
+    ],
+)
+def test_what_is_no_change_is_refused(
+    network: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(network)
+    done = CliRunner().invoke(postroad, ["whatif", "--data", "data", *arguments])
+    assert (done.exit_code, said in done.stderr) == (1, True), done.stderr
+
+
 def test_a_folder_without_a_journal_is_refused(network: Path) -> None:
     done = CliRunner().invoke(postroad, ["whatif", "--data", str(network), "--config", str(network / "changed.yaml")])
     assert (done.exit_code, "there is no journal" in done.stderr) == (1, True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 
-from postroad.adapters.saxon.frames import Outcome
+from postroad.adapters.confined.frames import Outcome
 
 LONGEST_DETAIL = 1_000
 _PIPE_BYTES = 65_536

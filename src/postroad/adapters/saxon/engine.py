@@ -11,8 +11,9 @@ from typing import Any
 
 from saxonche import PySaxonApiError, PySaxonProcessor  # type: ignore[import-not-found]
 
+from postroad.adapters.confined.frames import Answers, Outcome
 from postroad.adapters.saxon.complaints import Printed, refusal
-from postroad.adapters.saxon.frames import Answers, Batch, Outcome, Setting, Work
+from postroad.adapters.saxon.frames import Batch, Setting, Work
 from postroad.adapters.saxon.query_engine import QueryEngine
 from postroad.errors import Misconfigured
 

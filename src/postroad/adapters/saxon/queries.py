@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from postroad.adapters.saxon.asking import Asking
-from postroad.adapters.saxon.frames import LARGEST_SOURCE_BYTES, Batch, Outcome, Work, output_limit
+from postroad.adapters.confined.asking import Asking
+from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, Outcome, output_limit
+from postroad.adapters.saxon.frames import Batch, Work
 from postroad.adapters.saxon.items import typed_items
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.core.codecs.xml import to_utf8

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 from saxonche import PySaxonApiError  # type: ignore[import-not-found]
 
+from postroad.adapters.confined.frames import UNREADABLE, Answer, Answers, Outcome
 from postroad.adapters.saxon.complaints import LONGEST_DETAIL
-from postroad.adapters.saxon.frames import UNREADABLE, Answer, Answers, Batch, Outcome
+from postroad.adapters.saxon.frames import Batch
 from postroad.adapters.saxon.query_text import Form, QueryText, read_query
 from postroad.adapters.saxon.verdicts import KINDS, MANY, ONE, WITHOUT_TEXT
 

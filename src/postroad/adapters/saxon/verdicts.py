@@ -10,7 +10,7 @@ The function's result is one sequence: the kinds of all answers, one letter each
 
 from __future__ import annotations
 
-from postroad.adapters.saxon.frames import AnswerKind
+from postroad.adapters.confined.frames import AnswerKind
 
 KINDS: dict[str, AnswerKind] = {
     "0": "no", "1": "same", "x": "xml", "p": "entity", "t": "text", "j": "json", "h": "html", "e": "error",

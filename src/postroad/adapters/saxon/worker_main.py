@@ -8,25 +8,14 @@ whose reading end is DESCRIPTOR. The end of input means that the server is gone 
 
 from __future__ import annotations
 
-import os
 import sys
-from typing import BinaryIO
 
-from postroad.adapters.saxon import confinement
+from postroad.adapters.confined import confinement
+from postroad.adapters.confined.frames import EXIT_MISCONFIGURED, Ready, Terms, framed, read_terms
+from postroad.adapters.confined.servers_line import ServersLine
 from postroad.adapters.saxon.complaints import Printed
-from postroad.adapters.saxon.frames import (
-    EXIT_MISCONFIGURED,
-    HEADER_BYTES,
-    Batch,
-    Ready,
-    Terms,
-    framed,
-    read_terms,
-    read_work,
-)
+from postroad.adapters.saxon.frames import Batch, read_work
 from postroad.errors import Misconfigured
-
-STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = 0, 1, 2
 
 
 def main() -> int:
@@ -38,32 +27,6 @@ def main() -> int:
         server.say(framed(Ready(refused.faults)))
         return EXIT_MISCONFIGURED
     return 0
-
-
-class ServersLine:
-    """The two pipes to the server, under descriptors that nobody writes to by accident."""
-
-    def __init__(self, reading: BinaryIO, writing: BinaryIO) -> None:
-        self._reading = reading
-        self._writing = writing
-
-    @classmethod
-    def take_over(cls) -> ServersLine:
-        line = cls(os.fdopen(os.dup(STANDARD_INPUT), "rb"), os.fdopen(os.dup(STANDARD_OUTPUT), "wb"))
-        nothing = os.open(os.devnull, os.O_RDWR)
-        os.dup2(nothing, STANDARD_INPUT)
-        os.dup2(nothing, STANDARD_OUTPUT)
-        os.set_blocking(STANDARD_ERROR, False)  # a full pipe loses what is printed, and holds nobody up
-        return line
-
-    def heard(self) -> bytes:
-        """The next frame; empty when the server is gone."""
-        header = self._reading.read(HEADER_BYTES)
-        return self._reading.read(int.from_bytes(header, "big")) if len(header) == HEADER_BYTES else b""
-
-    def say(self, frame: bytes) -> None:
-        self._writing.write(frame)
-        self._writing.flush()
 
 
 def serve(terms: Terms, server: ServersLine, printed: Printed) -> None:

@@ -7,16 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from postroad.adapters.saxon.frames import (
-    LARGEST_SOURCE_BYTES,
-    Answers,
-    Task,
-    Terms,
-    Work,
-    output_limit,
-)
-from postroad.adapters.saxon.penalties import PenaltyBox
-from postroad.adapters.saxon.pool import WorkerPool
+from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, Answers, Terms, output_limit
+from postroad.adapters.confined.penalties import PenaltyBox
+from postroad.adapters.confined.pool import WorkerPool
+from postroad.adapters.saxon.frames import Task, Work
 from postroad.adapters.saxon.settings import SETTINGS
 from postroad.core.codecs.xml import to_utf8
 from postroad.errors import Refused, Unavailable

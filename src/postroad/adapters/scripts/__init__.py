@@ -4,5 +4,5 @@ Words: a *script* defines a function ``route`` that is given the *message* and r
 message's bytes into text (``content``) and its header into plain values (``headers``), and asks many scripts about it in one
 *batch* (``frames``). In the process, ``worker_main`` lets the *engine* make the message once, of XML as a tree
 (``elements``), and call each script with it; ``language`` has what of Starlark a script gets, and ``complaints`` makes its faults
-readable. Pool, confinement and penalties are those of ``adapters.saxon``.
+readable. Pool, confinement and penalties are those of ``adapters.confined``.
 """

@@ -9,7 +9,7 @@ from postroad.adapters.scripts.language import SCRIPT
 
 LONGEST_DETAIL = 900  # there is something to be said before and after
 
-_FAULT = re.compile(r"^error: (?:fail: )?(.*?)\n\s*--> (\w+):(\d+):(\d+)", re.DOTALL | re.MULTILINE)
+_FAULT = re.compile(r"^error: (?:fail: )?(.*?)\n {0,8}--> (\w+):(\d+):(\d+)", re.DOTALL | re.MULTILINE)
 _CALLED = re.compile(rf"^  \* {SCRIPT}:(\d+), in ", re.MULTILINE)
 
 
@@ -29,7 +29,7 @@ def complaint(fault: str) -> Complaint:
     found = _FAULT.search(fault)
     if found is None:
         return Complaint(" ".join(fault.split())[:LONGEST_DETAIL])
-    detail = " ".join(found[1].split())[:LONGEST_DETAIL]
+    detail = " ".join(found[1].split())[:LONGEST_DETAIL] or "it failed"
     if found[2] == SCRIPT:
         return Complaint(detail, int(found[3]), int(found[4]))
     called = _CALLED.findall(fault, 0, found.start())

@@ -30,10 +30,25 @@ def told_content(content: bytes, media_type: str) -> Told:
         fault = f"it has {len(content)} bytes, and scripts read up to {LARGEST_CONTENT_BYTES}"
         return Told(media_type=media_type, fault=fault)
     shape = _shape(content, media_type)
+    if shape != "xml":
+        return _told(content, media_type, shape)
     try:
-        text = to_utf8(content).decode() if shape == "xml" else _decoded(content, media_type)
-    except (Refused, UnicodeDecodeError, LookupError) as fault:
-        return Told(media_type=media_type, fault=_words(fault))
+        text = to_utf8(content).decode()
+    except (Refused, UnicodeDecodeError) as fault:
+        return _told(content, media_type, "", _words(fault))
+    return _limited(text, media_type, shape)
+
+
+def _told(content: bytes, media_type: str, shape: Shape, why: str = "") -> Told:
+    """As text in the character set that the content type names; ``why`` it is not read as what it says it is."""
+    try:
+        text = _decoded(content, media_type)
+    except (UnicodeDecodeError, LookupError) as fault:
+        return Told(media_type=media_type, fault=why or _words(fault))
+    return Told(text=text, media_type=media_type, fault=why) if why else _limited(text, media_type, shape)
+
+
+def _limited(text: str, media_type: str, shape: Shape) -> Told:
     too_much = _too_much(text, shape)
     return Told(text=text, shape="" if too_much else shape, media_type=media_type, fault=too_much)
 

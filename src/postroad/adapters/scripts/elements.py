@@ -9,8 +9,10 @@ import msgspec
 
 from postroad.core.codecs.xml import Tree, parse
 
+Attributes = dict[str | bytes, str | bytes]  # texts all of them; lxml's types do not say so
+
 # place of the parent, local name, namespace, attributes, own text
-Element = tuple[int, str, str, dict[str, str], str]
+Element = tuple[int, str, str, Attributes, str]
 
 
 def listed(text: str) -> str:
@@ -19,18 +21,17 @@ def listed(text: str) -> str:
 
 
 def _elements(root: Tree) -> list[Element]:
-    places: dict[Tree, int] = {}
+    places: dict[Tree | None, int] = {None: -1}
     elements: list[Element] = []
-    for element in root.iter("{*}*"):
-        parent = element.getparent()
-        places[element] = len(elements)
+    for place, element in enumerate(root.iter("{*}*")):
+        places[element] = place
         namespace, _, name = str(element.tag).rpartition("}")
-        attributes = {str(key): str(value) for key, value in element.attrib.items()}
-        above = -1 if parent is None else places[parent]
-        elements.append((above, name, namespace[1:], attributes, _own_text(element)))
+        above = places[element.getparent()]
+        elements.append((above, name, namespace[1:], dict(element.items()), _own_text(element)))
     return elements
 
 
 def _own_text(element: Tree) -> str:
     """Without that of its children."""
-    return (element.text or "") + "".join(child.tail or "" for child in element)
+    text = element.text or ""
+    return text + "".join([child.tail or "" for child in element]) if len(element) else text

@@ -13,7 +13,7 @@ from collections import OrderedDict
 import starlark
 from starlark import AstModule, FileLoader, FrozenModule, Globals, Module, StarlarkError
 
-from postroad.adapters.saxon.frames import Answer, AnswerKind, Answers, Outcome
+from postroad.adapters.confined.frames import Answer, AnswerKind, Answers, Outcome
 from postroad.adapters.scripts.complaints import LONGEST_DETAIL, Complaint, complaint
 from postroad.adapters.scripts.elements import listed
 from postroad.adapters.scripts.frames import ScriptBatch, ScriptCheck, Shape, Told

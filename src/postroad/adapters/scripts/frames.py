@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from postroad.adapters.saxon.frames import OVERHEAD_BYTES
+from postroad.adapters.confined.frames import OVERHEAD_BYTES
 
 Shape = Literal["json", "xml", ""]  # what the text is to be read as; empty for nothing
 Plain = str | bool | int | float | list[Any] | None  # a header's value as a script sees it; a list is of such values

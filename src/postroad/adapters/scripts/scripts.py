@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from postroad.adapters.saxon.asking import Asking
-from postroad.adapters.saxon.frames import LARGEST_SOURCE_BYTES, Outcome, output_limit
-from postroad.adapters.saxon.pool import WorkerPool
+from postroad.adapters.confined.asking import Asking
+from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, Outcome, output_limit
+from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.scripts.content import told_content
 from postroad.adapters.scripts.frames import ScriptBatch, ScriptCheck
 from postroad.adapters.scripts.headers import plain_headers

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from postroad.adapters.saxon import confinement
-from postroad.adapters.saxon.frames import EXIT_MISCONFIGURED, Answers, Outcome, Ready, Terms, framed, read_terms
-from postroad.adapters.saxon.worker_main import ServersLine
+from postroad.adapters.confined import confinement
+from postroad.adapters.confined.frames import EXIT_MISCONFIGURED, Answers, Outcome, Ready, Terms, framed, read_terms
+from postroad.adapters.confined.servers_line import ServersLine
 from postroad.adapters.scripts.frames import ScriptBatch, ScriptCheck, read_asked
 from postroad.errors import Misconfigured
 

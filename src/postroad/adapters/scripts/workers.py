@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from postroad.adapters.saxon.frames import Terms
-from postroad.adapters.saxon.penalties import PenaltyBox
-from postroad.adapters.saxon.pool import WorkerPool
+from postroad.adapters.confined.frames import Terms
+from postroad.adapters.confined.penalties import PenaltyBox
+from postroad.adapters.confined.pool import WorkerPool
 
 ROOM = "postroad.adapters.scripts.worker_main"
 DEADLINE_S = 5.0

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol
 
-from postroad.adapters.saxon.frames import Outcome
+from postroad.adapters.confined.frames import Outcome
 from postroad.adapters.validation.frames import UNKNOWN, FoundFault, Validation, found, write_faults
 from postroad.adapters.validation.json_judge import JsonJudge
 from postroad.adapters.validation.xml_judges import DtdJudge, EngineFailed, XsdJudge
@@ -62,10 +62,10 @@ class Bench:
                 return Outcome(code=UNKNOWN)
             return Outcome(output=write_faults(_judged(judge, call.document)))
         except Refused as refusal:
-            return Outcome(code=refusal.code, detail=refusal.detail, line=_line(refusal))
+            return Outcome(code="schema.invalid", detail=refusal.detail, line=_line(refusal))
         except EngineFailed as failed:
             return Outcome(code="transform.failed", detail=str(failed))
-        except (MemoryError, RecursionError):
+        except MemoryError:
             return OUT_OF_MEMORY
 
     def _judge(self, call: Validation) -> Judge | None:

@@ -11,7 +11,7 @@ from hashlib import sha256
 
 import msgspec
 
-from postroad.adapters.saxon.frames import OVERHEAD_BYTES
+from postroad.adapters.confined.frames import OVERHEAD_BYTES
 from postroad.core.model.asset import AssetKind
 
 UNKNOWN = "schema.unknown"  # said by a worker only: send the texts as well
@@ -52,6 +52,9 @@ class FoundFault(msgspec.Struct, frozen=True, array_like=True):
     path: str = ""
 
 
+NO_REASON = FoundFault("it is not valid, and the engine does not say why")  # never nothing, which would mean valid
+
+
 read_call: Callable[[bytes], Validation] = msgspec.msgpack.Decoder(Validation).decode
 read_faults: Callable[[bytes], list[FoundFault]] = msgspec.msgpack.Decoder(list[FoundFault]).decode
 write_faults = msgspec.msgpack.Encoder().encode
@@ -60,4 +63,6 @@ write_faults = msgspec.msgpack.Encoder().encode
 def found(text: str, line: int = 0, path: str = "") -> FoundFault:
     """A fault, cut to what may be told of it."""
     told = " ".join(text.split())
-    return FoundFault(told if len(told) <= TEXT_CHARS else told[: TEXT_CHARS - 1] + "…", line, path[:TEXT_CHARS])
+    if len(told) > TEXT_CHARS:  # a long value stands somewhere in the middle; what is wrong with it, at either end
+        told = f"{told[: TEXT_CHARS // 2]}…{told[1 - TEXT_CHARS // 2 :]}"
+    return FoundFault(told, line, path[:TEXT_CHARS])

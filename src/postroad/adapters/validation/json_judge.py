@@ -11,7 +11,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from postroad.adapters.validation.frames import FAULTS_MOST, FoundFault, found
+from postroad.adapters.validation.frames import FAULTS_MOST, NO_REASON, FoundFault, found
 from postroad.core.model.asset import AssetKind
 from postroad.core.schemas.reading import Reference, json_identity
 from postroad.core.schemas.shelf import Shelf
@@ -26,7 +26,7 @@ _PATTERNS = jsonschema_rs.RegexOptions()
 class JsonJudge:
     def __init__(self, name: str, texts: dict[str, str]) -> None:
         self._shelf = Shelf(AssetKind.JSONSCHEMA, texts)
-        self._schemas = {one: json.loads(text) for one, text in texts.items()}
+        self._schemas = {one: _schema(text) for one, text in texts.items()}
         schema = self._schemas[name]
         base = None if json_identity(schema) else f"{SCHEME}{name.encode().hex()}"
         try:
@@ -46,7 +46,7 @@ class JsonJudge:
             return [found(f"this is not JSON in UTF-8: {fault}", getattr(fault, "lineno", 0))]
         if self._validator.is_valid(value):
             return []
-        return self._listed(value) if len(document) <= LISTED_BYTES else self._first(value)
+        return (self._listed(value) if len(document) <= LISTED_BYTES else self._first(value)) or [NO_REASON]
 
     def _listed(self, value: Any) -> list[FoundFault]:
         return [_fault(error) for error, _ in zip(self._validator.iter_errors(value), range(FAULTS_MOST), strict=False)]
@@ -63,6 +63,13 @@ class JsonJudge:
         if not name:
             raise LookupError(f"{uri} is not in the catalogue")
         return self._schemas[name]
+
+
+def _schema(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as fault:
+        raise Refused("schema.invalid", f"this is not JSON, or nested too deep: {fault}") from None
 
 
 def _fault(error: jsonschema_rs.ValidationError) -> FoundFault:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from postroad.adapters.saxon import confinement
-from postroad.adapters.saxon.frames import EXIT_MISCONFIGURED, Ready, Terms, framed, read_terms
-from postroad.adapters.saxon.worker_main import ServersLine
+from postroad.adapters.confined import confinement
+from postroad.adapters.confined.frames import EXIT_MISCONFIGURED, Ready, Terms, framed, read_terms
+from postroad.adapters.confined.servers_line import ServersLine
 from postroad.adapters.validation.frames import read_call
 from postroad.errors import Misconfigured
 

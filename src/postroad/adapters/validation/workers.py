@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from postroad.adapters.saxon.frames import Answers, Outcome, Terms
-from postroad.adapters.saxon.penalties import PenaltyBox
-from postroad.adapters.saxon.pool import WorkerPool
+from postroad.adapters.confined.frames import Answers, Outcome, Terms
+from postroad.adapters.confined.penalties import PenaltyBox
+from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.validation.frames import UNKNOWN, Validation, read_faults
 from postroad.core.schemas.schema import DocumentFault, Schema
 from postroad.errors import Refused, Unavailable

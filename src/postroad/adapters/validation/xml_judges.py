@@ -7,12 +7,13 @@ entities, and a limit of everything that can be counted.
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any
 
 from lxml import etree
 
-from postroad.adapters.validation.frames import FAULTS_MOST, FoundFault, found
+from postroad.adapters.validation.frames import FAULTS_MOST, NO_REASON, FoundFault, found
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.xml import check_well_formed, to_utf8
 from postroad.core.model.asset import AssetKind
@@ -27,6 +28,7 @@ FEW = (
     200  # faults whose lines are looked up; finding the place of each takes libxml2 time in proportion to the document
 )
 
+_ID = re.compile(r"\bID\b")
 _parser = partial(etree.XMLParser, resolve_entities=False, no_network=True, huge_tree=False, collect_ids=False)
 
 
@@ -53,6 +55,7 @@ class XsdJudge:
         others = {_key(one): _linked(shelf, one, None) for one in texts if one != name}
         resolver = _FromCatalogue({key: etree.tostring(root) for key, root in others.items()})
         root = _linked(shelf, name, resolver)
+        self._knows_ids = any(_ID.search(text) for text in texts.values())
         try:
             self._schema = etree.XMLSchema(root)
         except etree.XMLSchemaParseError as fault:
@@ -60,20 +63,22 @@ class XsdJudge:
 
     def faults(self, document: bytes) -> list[FoundFault]:
         utf8 = _admitted(document)
+        seen = self._seen_while_parsing(utf8)
+        if len(seen) > FEW:
+            return seen[:FAULTS_MOST]
+        if (seen or self._knows_ids) and not self._valid(_tree(utf8, _parser())):
+            return _told(self._schema.error_log)
+        return seen[:FAULTS_MOST]
+
+    def _seen_while_parsing(self, utf8: bytes) -> list[FoundFault]:
+        """The faults that show at once: without lines, and without ids that come twice, which need the whole document."""
         parser = _parser(schema=self._schema)
         try:
             etree.fromstring(utf8, parser)
-        except etree.XMLSyntaxError:
-            return self._found(utf8, list(parser.error_log))
+        except etree.XMLSyntaxError as fault:
+            logged = [found(entry.message, entry.line) for entry in list(parser.error_log)[: FEW + 1]]
+            return logged or [found(fault.msg or "it cannot be parsed", fault.lineno or 0)]
         return []
-
-    def _found(self, utf8: bytes, first_look: list[Any]) -> list[FoundFault]:
-        """With their lines, which the look while parsing does not know, unless there are very many."""
-        if len(first_look) <= FEW:
-            tree = etree.fromstring(utf8, _parser())
-            if not self._valid(tree):
-                return _told(self._schema.error_log)
-        return _told(first_look)
 
     def _valid(self, tree: etree._Element) -> bool:
         try:
@@ -91,13 +96,15 @@ class DtdJudge:
             carrier = etree.fromstring(f'<!DOCTYPE r SYSTEM "{SCHEME}{_key(name)}"><r/>'.encode(), parser)
         except etree.XMLSyntaxError as fault:
             raise Refused("schema.invalid", fault.msg or "", pointer=f"line {fault.lineno}") from None
+        except LookupError as missing:
+            raise Refused("schema.invalid", str(missing.args[0])) from None
         dtd: Any = carrier.getroottree().docinfo.externalDTD
         if dtd is None or next(iter(dtd.iterelements()), None) is None:
             raise Refused("schema.invalid", "the DTD declares no element")
         self._dtd = dtd
 
     def faults(self, document: bytes) -> list[FoundFault]:
-        tree = etree.fromstring(_admitted(document), _parser())
+        tree = _tree(_admitted(document), _parser())
         return [] if self._dtd.validate(tree) else _told(self._dtd.error_log)
 
 
@@ -120,7 +127,7 @@ def _linked(shelf: Shelf, name: str, resolver: etree.Resolver | None) -> etree._
         parser.resolvers.add(resolver)
     utf8 = shelf.texts[name].encode()
     check_well_formed(to_utf8(utf8), LIMITS)
-    root = etree.fromstring(utf8, parser, base_url=SCHEME + _key(name))
+    root = _tree(utf8, parser, base_url=SCHEME + _key(name))
     for node in references_in(root):
         wanted = Reference(location=node.get("schemaLocation", ""), namespace=node.get("namespace", ""))
         target = shelf.target(wanted)
@@ -140,6 +147,13 @@ def _admitted(document: bytes) -> bytes:
     return utf8
 
 
+def _tree(utf8: bytes, parser: etree.XMLParser, base_url: str = SCHEME) -> etree._Element:
+    try:
+        return etree.fromstring(utf8, parser, base_url=base_url)
+    except etree.XMLSyntaxError as fault:  # libxml2 has limits of its own, such as the length of a text
+        raise Refused("wire.malformed", fault.msg or "it cannot be parsed", pointer=f"line {fault.lineno}") from None
+
+
 def _not_compiled(log: Any, otherwise: str) -> Refused:
     faults = [entry for entry in log if entry.level >= etree.ErrorLevels.ERROR]
     if not faults:
@@ -148,4 +162,6 @@ def _not_compiled(log: Any, otherwise: str) -> Refused:
 
 
 def _told(log: Any) -> list[FoundFault]:
-    return [found(entry.message, entry.line, entry.path or "") for entry in list(log)[:FAULTS_MOST]]
+    """The faults of what is known to have some."""
+    told = [found(entry.message, entry.line, entry.path or "") for entry in list(log)[:FAULTS_MOST]]
+    return told or [NO_REASON]

@@ -10,7 +10,7 @@ from pydantic import Field
 from postroad.api.pagination import PageQuery
 from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of, version_to_replace
 from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged
-from postroad.api.resources.guarded import ASSET_TYPES, JSON, AssetRoute, GuardedRoute
+from postroad.api.resources.guarded import ASSET_TYPES, AssetRoute, GuardedRoute
 from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.queries import Paging
 from postroad.api.resources.versions import VersionPage, version_answer
@@ -38,7 +38,7 @@ MEDIA_TYPES = {
     AssetKind.DTD: "application/xml-dtd",
     AssetKind.JSONSCHEMA: "application/schema+json",
 }
-FILE: dict[str, Any] = {kind: {"schema": {} if kind == JSON else {"type": "string"}} for kind in ASSET_TYPES}
+FILE: dict[str, Any] = {kind: {"schema": {} if kind.endswith("json") else {"type": "string"}} for kind in ASSET_TYPES}
 IfNoneMatch = Annotated[
     str | None, Header(alias="If-None-Match", max_length=200, description="* saves only what is not there yet")
 ]

@@ -14,10 +14,11 @@ from pydantic import Field, model_validator
 from postroad.api.resources.binding_views import explained
 from postroad.api.resources.context import ApiContext
 from postroad.api.resources.explanations import LIMITS
+from postroad.core.admission.openness import is_open_to
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.configuration.bindings import BindingEntry, binding_of
 from postroad.core.configuration.shapes import Line, Shape, Word
-from postroad.core.exchange.bound import BoundExchange, Selected
+from postroad.core.exchange.bound import Selected
 from postroad.core.exchange.header_items import header_items
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Service
@@ -27,6 +28,8 @@ from postroad.errors import Refused
 from postroad.flow import administration_bindings as bindings
 from postroad.flow.administration import denied
 from postroad.flow.administration_trying import stored_message
+from postroad.flow.forward import NOT_OPEN
+from postroad.flow.open_exchange import OpenExchange
 from postroad.services.matching import Match, content_of, incoming, matches
 
 CONTENT_CHARS = 100_000
@@ -72,12 +75,15 @@ async def tried(api: ApiContext, caller: Caller, exchange: Service, wish: Bindin
     message = await _message(api, caller, wish)
     if wish.binding is not None:
         binding = await _checked(api, caller, exchange, wish.binding)
-        opened, seen = BoundExchange(api.network.exchanges.callables), [binding]
+        opened, seen = OpenExchange(api.network.exchanges.callables), [binding]
         opened.save(binding, api.network.directory)
     else:
-        opened = await api.network.exchanges.opened(exchange.gcid)
         seen = bindings.bindings_seen(caller, api.network, exchange)
+        if not seen:
+            return {"tried": 0, "items": []}
+        opened = await api.network.exchanges.opened(exchange.gcid)
     found = await _matches(api, caller, opened, message, {binding.name for binding in seen})
+    found = [_unless_closed(api, exchange, one) for one in found]
     items = [_view(api, caller, opened, one) for one in sorted(found, key=lambda one: one.binding.name.casefold())]
     return {"tried": len(seen), "items": items}
 
@@ -98,7 +104,7 @@ async def _checked(api: ApiContext, caller: Caller, exchange: Service, wish: Tri
 
 
 async def _matches(
-    api: ApiContext, caller: Caller, opened: BoundExchange, message: Message, names: set[str]
+    api: ApiContext, caller: Caller, opened: OpenExchange, message: Message, names: set[str]
 ) -> list[Match]:
     items = header_items(
         message.properties,
@@ -108,13 +114,21 @@ async def _matches(
         handle=message.handle,
     )
     content = content_of(message.parts)
-    found = opened.select(incoming(content, items))
+    found = await opened.selected(incoming(content, items))
     asked = [(binding, decider) for binding, decider in found.asked if binding.name in names]
     lacking = {decider.language for _, decider in asked} - set(api.administration.judges)
     if lacking:
         raise Refused("request.not-implemented", f"This network cannot run what is bound by {min(lacking).value}")
     selected = Selected([binding for binding in found.decided if binding.name in names], asked)
     return await matches(selected, content, items, api.administration.judges)
+
+
+def _unless_closed(api: ApiContext, exchange: Service, one: Match) -> Match:
+    """What is bound to an exchange that has been closed to it since does not go there."""
+    queue = api.network.directory.services.get(one.binding.queue)
+    if queue is not None and is_open_to(exchange, queue, api.network.directory):
+        return one
+    return Match(one.binding, error=NOT_OPEN)
 
 
 def _sender(api: ApiContext, caller: Caller, message: Message) -> str:
@@ -127,7 +141,7 @@ def _sender(api: ApiContext, caller: Caller, message: Message) -> str:
     return service.address if service is not None and known else message.sender
 
 
-def _view(api: ApiContext, caller: Caller, opened: BoundExchange, one: Match) -> dict[str, Any]:
+def _view(api: ApiContext, caller: Caller, opened: OpenExchange, one: Match) -> dict[str, Any]:
     binding, part = one.binding, one.part
     return {
         "name": binding.name,

@@ -38,7 +38,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["bindings"])
 bench = APIRouter(route_class=BenchRoute, tags=["bindings"])
 
 BINDINGS = SERVICE + "/bindings"
-BINDING = BINDINGS + "/{name}"
+BINDING = BINDINGS + "/{name:binding}"
 
 
 class BindingQuery(PageQuery):
@@ -61,6 +61,8 @@ async def list_bindings(
         queue = visible_service(caller, api.network.directory, query.queue).gcid
         found = [binding for binding in found if binding.queue == queue]
     page = paged(request, api, caller, query, found, lambda binding: binding.name.casefold())
+    if not page.items:
+        return page_answer(request, page)
     opened = await api.network.exchanges.opened(exchange.gcid)
     items = [binding_view(api, caller, one) | {"state": state_view(opened, one)} for one in page.items]
     return page_answer(request, page._replace(items=items))

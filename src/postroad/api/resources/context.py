@@ -17,6 +17,7 @@ from postroad.core.model.caller import Caller
 from postroad.flow.administration import Administration
 from postroad.flow.authenticate import Authenticator
 from postroad.flow.network import Network
+from postroad.ports import Validator
 
 Transform = Callable[[str, bytes, Mapping[str, str]], Awaitable[bytes]]
 
@@ -32,6 +33,7 @@ class ApiContext:
     posts_per_s: int = 0  # what an organization may post, where nothing else was agreed; 0 = no limit
     message_bytes: int = 0  # of the largest message
     transform: Transform | None = None  # runs a stylesheet on a document with these parameters
+    validator: Validator | None = None
 
 
 def _context(request: Request) -> ApiContext:

@@ -14,6 +14,7 @@ from postroad.api.pagination import Page, asked_by
 from postroad.api.resources import dead_letter_shapes as shapes
 from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer
 from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.paths import LETTER, LETTERS
 from postroad.core.model.caller import Caller
 from postroad.flow import administration_dead_letters as reading
 from postroad.flow import administration_resending as dealing
@@ -21,7 +22,6 @@ from postroad.flow.administration_dead_letters import NUMBER_MOST, Wish
 
 router = APIRouter(route_class=GuardedRoute, tags=["dead letters"])
 
-LETTERS = "/v1/dead-letters"
 Delivery = Annotated[int, Path(ge=1, le=NUMBER_MOST, description="Number of the delivery, as the list tells")]
 Many = shapes.ResendMany | shapes.DropMany
 
@@ -45,7 +45,7 @@ async def group_dead_letters(api: Api, caller: Asking, query: Annotated[shapes.G
     return answer({"items": [shapes.group_view(group) for group in groups], "complete": complete})
 
 
-@router.get(LETTERS + "/{delivery}", response_model=shapes.LetterDetails)
+@router.get(LETTER, response_model=shapes.LetterDetails)
 async def read_dead_letter(api: Api, caller: Asking, delivery: Delivery) -> Response:
     """One dead letter: what happened to it where it failed, and which parts it has."""
     found = await reading.inspect(api.network, caller, delivery)
@@ -73,14 +73,14 @@ async def drop_dead_letters(request: Request, api: Api, caller: Asking, wish: sh
     return _dealt(api, asked, await dealing.drop_many(api.network, caller, meant, wish.reason))
 
 
-@router.post(LETTERS + "/{delivery}/resend", response_model=shapes.ResentView)
+@router.post(LETTER + "/resend", response_model=shapes.ResentView)
 async def resend_dead_letter(api: Api, caller: Asking, delivery: Delivery, wish: shapes.ResendWish) -> Response:
     """Have a dead letter delivered once more, where it failed."""
     dealt = await dealing.resend(api.network, caller, delivery, wish.reason, wish.expires_in_s)
     return answer({"delivery": dealt.delivery})
 
 
-@router.post(LETTERS + "/{delivery}/drop", status_code=204, response_class=Response)
+@router.post(LETTER + "/drop", status_code=204, response_class=Response)
 async def drop_dead_letter(api: Api, caller: Asking, delivery: Delivery, wish: shapes.DropWish) -> Response:
     """Put a dead letter aside; it stays failed."""
     await dealing.drop(api.network, caller, delivery, wish.reason)

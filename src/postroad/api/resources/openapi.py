@@ -64,13 +64,15 @@ def _complete(operation: dict[str, Any], method: str, route: APIRoute) -> None:
         statuses |= {409, *WITH_BODY}
     names = {parameter["name"] for parameter in operation.get("parameters", ())}
     if names:
-        statuses |= {422}
+        statuses |= {414, 422}
     if "If-Match" in names:
         statuses |= {412, 428}
     if route.path.endswith(("/login", "/password")):
         statuses |= {401}
     if route.path.endswith("/resend"):
         statuses |= {410}
+    if "models" in route.tags:  # of a service that is none, or has no nodes yet
+        statuses |= {409}
     if route.path.endswith("/apply"):
         statuses |= {412}
     if method == "get" and isinstance(route, GuardedRoute):

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from postroad.api.resources.openapi_problems import ALWAYS, WITH_BODY, XML, problems, spoken_problems
+from postroad.api.resources.openapi_problems import ALWAYS, PACKED, WITH_BODY, XML, problems, spoken_problems
 from postroad.core.codecs.json_shapes import (
     JsonDeliveries,
     JsonPoll,
@@ -61,11 +61,13 @@ SECONDS = {
 AS2_HEADERS = {
     "AS2-From": "The partner's AS2 name",
     "AS2-To": "How the partner calls us",
-    "Message-ID": "The partner's own name for the message; one that comes again is not delivered again",
+    "Message-ID": "A message's own name, which each has; one that comes again is not delivered again",
     "Disposition-Notification-To": "Anything, where a receipt is wanted",
     "Disposition-Notification-Options": "How the receipt is to be signed",
     "Receipt-Delivery-Option": "Where to post the receipt later; in the answer otherwise",
 }
+SPEAK_JSON = ("post_messages", "receive_as2")  # about what went wrong, whatever they are sent
+AS2_REQUIRED = ("AS2-From", "AS2-To")  # of messages and receipts
 SECURITY: list[dict[str, list[str]]] = [{"key": []}, {"password": []}, {"certificate": []}]
 
 
@@ -84,7 +86,7 @@ def add_messages(document: dict[str, Any]) -> None:
 def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
     json_post = {"application/json": {"schema": shapes["JsonPost"]}}
     result = {"application/json": {"schema": shapes["JsonResult"]}}
-    envelopes = {"application/vnd.postroad.envelopes+msgpack": {"schema": {"type": "string", "format": "binary"}}}
+    others = XML | PACKED  # the answer's form is the question's
     lines = {"application/x-ndjson": {"schema": {"type": "string"}}, "multipart/mixed": {"schema": {"type": "string"}}}
     each = {"application/json": {"schema": {"type": "array", "items": {"type": "object"}}}}
     key = {
@@ -93,25 +95,26 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
         "description": "The same key with the same body gives the first answer again",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255},
     }
-    post = _operation("post_message", "Post a message in any form or format; answered once it is durable.",
-                      json_post | XML | ANY, 202, result, [key, *_fields()])  # fmt: skip
+    post = _operation("post_message",
+                      "Post a message as JSON, SOAP or an envelope, or in a plain format; answered once it is durable.",
+                      json_post | ANY, 202, result | PACKED, [key, *_fields()])  # fmt: skip
     post["responses"]["200"] = {"description": "The same, to whoever posts SOAP", "content": XML}
     poll = _operation("poll_messages", "Lease what waits in your mailbox, waiting for the first if asked to.",
-                      {"application/json": {"schema": shapes["JsonPoll"]}}, 200,
-                      {"application/json": {"schema": shapes["JsonDeliveries"]}, "multipart/mixed": {}})  # fmt: skip
+                      {"application/json": {"schema": shapes["JsonPoll"]}} | PACKED, 200,
+                      {"application/json": {"schema": shapes["JsonDeliveries"]}, "multipart/mixed": {}} | others)  # fmt: skip
     poll["responses"]["204"] = {"description": "Nothing waits, for a service that has a plain format"}
     return {
         "/v1/messages": {"post": post},
         "/v1/messages/next": {"get": _next()},
         "/v1/messages/bulk": {
             "post": _operation("post_messages", "Post many messages in one call; each gets its own answer.",
-                               envelopes | lines, 200, envelopes | lines | each)
+                               PACKED | lines, 200, PACKED | lines | each)
         },
         "/v1/poll": {"post": poll},
         "/v1/ack": {
             "post": _operation("settle_deliveries", "Acknowledge deliveries, or give them back.",
-                               {"application/json": {"schema": shapes["JsonSettlement"]}}, 200,
-                               {"application/json": {"schema": shapes["JsonSettlementResult"]}})
+                               {"application/json": {"schema": shapes["JsonSettlement"]}} | PACKED, 200,
+                               {"application/json": {"schema": shapes["JsonSettlementResult"]}} | others)
         },
         "/soap/messages.xsd": {"get": _published("read_message_schema", "The XML Schema of messages.")},
         "/soap": {
@@ -125,7 +128,11 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
 def _as2() -> dict[str, Any]:
     """Who sends is proven by the message itself, so no credentials are asked for."""
     text = "Take a message or a receipt from an AS2 partner; answered with the receipt (MDN) that it asks for."
-    return _operation("receive_as2", text, ANY, 200, ANY, _headers(AS2_HEADERS)) | {"security": []}
+    headers = _headers(AS2_HEADERS)
+    for header in headers:
+        if header["name"] in AS2_REQUIRED:
+            header |= {"required": True, "schema": {"type": "string", "minLength": 1}}
+    return _operation("receive_as2", text, ANY, 200, ANY, headers) | {"security": []}
 
 
 def _headers(described: dict[str, str]) -> list[dict[str, Any]]:
@@ -181,7 +188,7 @@ def _operation(
     parameters: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     statuses = {*ALWAYS, *WITH_BODY, 401, 403, 404, 409}
-    failures = spoken_problems(statuses) if "text/xml" in body else problems(statuses)
+    failures = problems(statuses) if name in SPEAK_JSON else spoken_problems(statuses)
     return {
         "operationId": name,
         "summary": text.rstrip("."),

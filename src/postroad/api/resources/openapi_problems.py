@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from postroad.api.problem import CONTENT_TYPE
+from postroad.core.codecs.envelope import ENVELOPES
 from postroad.core.model.refusals import REFUSALS
 
 XML = {"text/xml": {"schema": {"type": "string"}}, "application/soap+xml": {"schema": {"type": "string"}}}
+PACKED = {ENVELOPES: {"schema": {"type": "string", "format": "binary"}}}
 ALWAYS = (400, 406, 429, 500, 503)
 WITH_BODY = (413, 415, 422, 507)
 
@@ -55,8 +57,8 @@ def problem_responses() -> dict[str, Any]:
 
 
 def spoken_problems(statuses: set[int]) -> dict[str, Any]:
-    """Problems of endpoints that answer in the caller's own form: SOAP faults for SOAP."""
-    content = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}} | XML
+    """Problems of endpoints that answer in the caller's own form: SOAP faults for SOAP, packed ones for envelopes."""
+    content = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}} | XML | PACKED
     return {str(status): {"description": "; ".join(_titles(status)), "content": content} for status in sorted(statuses)}
 
 

@@ -1,4 +1,4 @@
-"""How services and messages are named in paths, so that no path can be understood in two ways.
+"""How services, messages and what belongs to them are named in paths, so that no path can be understood in two ways.
 
 A service is named by GCID, or by its address with the slash as it is; a service whose name is one of the words that follow a
 service in a path is named by its GCID.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from starlette.convertors import Convertor, register_url_convertor
 
+FOLLOWING = "versions|suspension|credentials|rules|assets|cookies|inspection|bindings|release|model"
+
 
 class ServiceName(Convertor[str]):
-    regex = "[^/]+/(?!(?:versions|suspension|credentials|rules|assets|cookies|inspection|bindings|release)(?:/|$))[^/]+|[^/]+"
+    regex = rf"[^/]+/(?!(?:{FOLLOWING})(?:/|$))[^/]+|[^/]+"
 
     def convert(self, value: str) -> str:
         return value
@@ -23,8 +25,20 @@ class SessionName(ServiceName):
     regex = "(?!bulk$)[^/]+"
 
 
+class BindingName(ServiceName):
+    regex = "(?!try$)[^/]+"
+
+
+class DeliveryName(ServiceName):
+    regex = "(?!(?:groups|resend|drop)$)[^/]+"
+
+
 register_url_convertor("service", ServiceName())
+register_url_convertor("binding", BindingName())
+register_url_convertor("delivery", DeliveryName())
 register_url_convertor("session", SessionName())
 
 SERVICE = "/v1/services/{service:service}"
 SESSION = "/v1/messages/{session:session}"
+LETTERS = "/v1/dead-letters"
+LETTER = LETTERS + "/{delivery:delivery}"

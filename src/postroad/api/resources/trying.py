@@ -1,4 +1,4 @@
-"""The bench: what a rule, a condition or a stylesheet would do with a message, before it is switched on."""
+"""The bench: what a rule, a condition, a stylesheet or a schema would do with a message, before it is switched on."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from postroad.api.resources.context import Api, ApiContext, Asking, answer
 from postroad.api.resources.explanation_views import ExplanationView, ToldView, explanation_view, told_view
 from postroad.api.resources.explanations import LIMITS
 from postroad.api.resources.guarded import BenchRoute
+from postroad.api.resources.schema_trials import SchemaToTry, schema_faults
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.configuration.assets import Content
 from postroad.core.configuration.rule_shapes import ConditionEntry
@@ -38,12 +39,13 @@ class SavedStylesheet(Shape):
 
 
 class TryWish(Shape):
-    """Exactly one of rule, condition and stylesheet; on exactly one of message, session and document."""
+    """Exactly one of rule, condition, stylesheet and schema; on exactly one of message, session and document."""
 
     service: Annotated[Word | None, Field(description="Whose rule or condition; by GCID or address")] = None
     rule: RuleEntry | None = None
     condition: ConditionEntry | None = None
     stylesheet: Annotated[Content | SavedStylesheet | None, Field(description="Its text, or where it is saved")] = None
+    schema_: Annotated[SchemaToTry | None, Field(alias="schema", description="What the document is judged by")] = None
     message: Annotated[dict[str, Any] | None, Field(description="A message as it is posted in JSON")] = None
     session: Annotated[Word | None, Field(description="A message that was posted")] = None
     document: Annotated[StrictStr | None, Field(description="A document alone")] = None
@@ -51,29 +53,36 @@ class TryWish(Shape):
 
     @model_validator(mode="after")
     def is_one_thing_on_another(self) -> Self:
-        if sum(what is not None for what in (self.rule, self.condition, self.stylesheet)) != 1:
-            raise ValueError("try exactly one of rule, condition and stylesheet")
+        if sum(what is not None for what in (self.rule, self.condition, self.stylesheet, self.schema_)) != 1:
+            raise ValueError("try exactly one of rule, condition, stylesheet and schema")
         if sum(what is not None for what in (self.message, self.session, self.document)) != 1:
             raise ValueError("try it on exactly one of message, session and document")
         return self
 
 
 class TrialView(Shape):
-    """What came of it: of a rule or condition whether it held and what it saw, of a stylesheet its output."""
+    """What came of it: of a rule or condition whether it held and what it saw, a stylesheet's output, or a schema's verdict."""
 
     role: RuleRole | None = None
     held: bool | None = None
     condition: ToldView | None = None
-    faults: Annotated[list[str], Field(default_factory=list, description="Documents that could not be read")]
+    faults: Annotated[
+        list[str],
+        Field(default_factory=list, description="Documents that could not be read; by a schema, what is wrong"),
+    ]
+    valid: bool | None = None
     explanation: ExplanationView | None = None
     output: str | None = None
 
 
 @router.post("/v1/try", response_model=TrialView)
 async def try_out(api: Api, caller: Asking, wish: TryWish) -> Response:
-    """What a rule, a condition or a stylesheet would do with a message; nothing is stored, sent or switched on."""
+    """What a rule, a condition, a stylesheet or a schema would do with a message; nothing is stored, sent or switched on."""
     if wish.stylesheet is not None:
         return answer({"output": await _transformed(api, caller, wish)})
+    if wish.schema_ is not None:
+        faults = await schema_faults(api, caller, wish.schema_, (await _message(api, caller, wish)).parts)
+        return answer({"valid": not faults, "faults": faults})
     owner = bench.own_service(caller, api.network.directory, wish.service or "")
     message = await _message(api, caller, wish)
     if wish.rule is not None:

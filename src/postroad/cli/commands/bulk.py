@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from postroad.bootstrap.routings import load_routings
 from postroad.cli.command import command
+from postroad.cli.configuring import settings_from
 from postroad.cli.directory_files import directory_in_files, directory_in_journal, journal_in
 from postroad.cli.job_bars import job_bar
 from postroad.cli.on_spark import Cluster, on_spark
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from postroad.core.model.snapshot import Directory
     from postroad.warehouse.bulk.lane import Lane
 
+SHOWN_MOST = 20  # bindings
 FORMS = ("lines", "messages", "envelopes", "journal")
 TARGETS = [format.value for format in PLAIN if format is not Format.AS2]  # which takes keys
 
@@ -87,6 +90,33 @@ def translate(out: Output, ndjson: bool, cluster: Cluster, format: str, whole_on
     _report(out, counts, where["folder"], f"are {format} now")
 
 
+@command
+@over_an_archive
+@click.option("--exchange", required=True, metavar="SERVICE", help="The exchange whose bindings are asked.")
+@click.option("--sent-to-it", is_flag=True, help="Only messages that name the exchange as recipient, or on their way.")
+def match(out: Output, ndjson: bool, cluster: Cluster, exchange: str, sent_to_it: bool, **where: Any) -> None:
+    """Match every message of an archive with all bindings of an exchange.
+
+    Each message is taken as if it had been sent to the exchange. It gives a row for each binding that says yes, with what the
+    binding makes of it, and for each that fails. Queries and scripts run as confined as in the server.
+    """
+    from postroad.warehouse.bulk.matching import MatchLane, exchange_named
+    from postroad.warehouse.bulk.matching_counts import by_binding
+
+    routings = load_routings(settings_from(None, where["data"], ()).routings)
+    lane = MatchLane(exchange=exchange, sent_to_it=sent_to_it, routings=routings)
+    network = Where(**where)
+    counts = _done(
+        out, cluster, lane, "matching", ndjson, network, check=lambda directory: exchange_named(exchange, directory)
+    )
+    bindings = by_binding(cluster.session("postroad bulk match"), network.folder)
+    rows = [[one["binding"], one["queue"] or "", str(one["matches"]), str(one["errors"])] for one in bindings]
+    out.table(["BINDING", "QUEUE", "MATCHES", "ERRORS"], rows[:SHOWN_MOST])
+    if len(rows) > SHOWN_MOST:
+        out.say(f"… and more; --json has up to {len(rows)} of them, the folder all")
+    _report(out, counts | {"bindings": bindings}, network.folder, "are matches")
+
+
 class Where(NamedTuple):
     """The archive, the network, and what is taken for granted about the messages."""
 
@@ -100,8 +130,9 @@ class Where(NamedTuple):
 
 
 def _done(
-    out: Output, cluster: Cluster, lane: Lane, doing: str, ndjson: bool, where: Where, *, needs_network: bool = True
-) -> dict[str, Any]:
+    out: Output, cluster: Cluster, lane: Lane, doing: str, ndjson: bool, where: Where, *,
+    needs_network: bool = True, check: Callable[[Directory], object] | None = None,
+) -> dict[str, Any]:  # fmt: skip
     from postroad.core.model.snapshot import Directory
     from postroad.warehouse.bulk.archive import Form, pieces_of
     from postroad.warehouse.bulk.job import LaneRun
@@ -113,6 +144,8 @@ def _done(
     form = pieces[0].form if pieces else Form.JOURNAL
     is_named = bool(where.files or where.data or form is Form.JOURNAL)
     network = _directory(where, form) if needs_network or is_named else Directory()
+    if check is not None:
+        check(network)
     spark = cluster.session(f"postroad bulk {lane.name}")
     rows = spark.sparkContext.accumulator(0)
     unsaid = Unsaid(sender=where.sender, at_us=_at_us(where.at))
@@ -144,3 +177,4 @@ def _report(out: Output, counts: dict[str, Any], folder: str, what: str) -> None
 
 bulk.add_command(route)
 bulk.add_command(translate)
+bulk.add_command(match)

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from postroad.bootstrap.routings import load_routings
 from postroad.cli.command import command
+from postroad.cli.configuring import settings_from
 from postroad.cli.directory_files import document_in, journal_in
 from postroad.cli.job_bars import job_bar
+from postroad.cli.model_files import tree_in
 from postroad.cli.on_spark import Cluster, on_spark
 from postroad.cli.output import Output
 from postroad.cli.whatif_view import show_report
+from postroad.errors import Misconfigured
 
 if TYPE_CHECKING:
-    from postroad.warehouse.whatif.traffic import Question
+    from postroad.core.model.snapshot import Directory
+    from postroad.warehouse.whatif.traffic import Question, Window
 
 
 @command
+@click.option("--config", "files", multiple=True, metavar="FILE", help="The change, in YAML; repeatable.")
 @click.option(
-    "--config", "files", multiple=True, required=True, metavar="FILE", help="The change, in YAML; repeatable."
+    "--model", "trees", multiple=True, metavar="MODEL=FILE", help="A model, and the tree it would have; repeatable."
 )
 @click.option("--from", "begin", type=click.DateTime(), help="First moment of the traffic (UTC); else the journal's.")
 @click.option("--to", "end", type=click.DateTime(), help="Moment before which it was posted (UTC); else now.")
@@ -40,23 +46,26 @@ if TYPE_CHECKING:
 @click.option("--rows", default="", metavar="FOLDER", help="Keep what is said of each message, as Parquet.")
 @on_spark
 def whatif(
-    out: Output, files: tuple[str, ...], begin: datetime | None, end: datetime | None, data: str, prune: bool,
-    baseline: str, html: Path | None, rows: str, cluster: Cluster,
+    out: Output, files: tuple[str, ...], trees: tuple[str, ...], begin: datetime | None, end: datetime | None,
+    data: str, prune: bool, baseline: str, html: Path | None, rows: str, cluster: Cluster,
 ) -> None:  # fmt: skip
     """Say what a change of configuration would have done to logged traffic.
 
-    The files are taken as `postroad apply` would take them. Every message of the journal that was posted in the time named is
-    routed as it is and as it would be: the report has the messages that would take another way and why, the services that gain
-    or lose, and every party's bill before and after. Nothing is changed.
+    The files are taken as `postroad apply` would take them, trees as `postroad model import --prune`. Every message of the
+    journal that was posted in the time named is routed as it is and as it would be, and sent on by exchanges and models likewise:
+    the report has the messages that would take another way and why, the services that gain or lose, and every party's bill before
+    and after. Nothing is changed.
     """
     from postroad.warehouse.bulk.archive import pieces_of
     from postroad.warehouse.bulk.output import require_new
     from postroad.warehouse.whatif.job import WhatIfRun, compared_rows, kept, report_of
     from postroad.warehouse.whatif.page import page
     from postroad.warehouse.whatif.report import as_json
+    from postroad.warehouse.whatif.traffic import Window
 
     journal = journal_in(data)
-    question = _question(journal, files, _us(begin), _us(end), baseline, prune=prune)
+    window = Window(from_us=_us(begin), to_us=_us(end))
+    question = _question(journal, data, Change(files, trees, prune), window, baseline)
     if rows:
         require_new(rows)
     spark = cluster.session("postroad whatif")
@@ -71,20 +80,43 @@ def whatif(
         out.say(f"Written to {html}")
 
 
-def _question(
-    journal: str, files: tuple[str, ...], from_us: int, to_us: int, baseline: str, *, prune: bool
-) -> Question:
-    from postroad.warehouse.bulk.configuration import changed_directory, directories_in
-    from postroad.warehouse.whatif.traffic import Question, Window
+class Change(NamedTuple):
+    """What would be different, as said on the command line."""
 
-    content = document_in(files)
-    today = directories_in(journal).latest()
+    files: tuple[str, ...]
+    trees: tuple[str, ...]
+    prune: bool
+
+
+def _question(journal: str, data: str, change: Change, window: Window, baseline: str) -> Question:
+    from postroad.warehouse.bulk.configuration import directories_in
+    from postroad.warehouse.whatif.traffic import Question
+
+    history = directories_in(journal)
+    today = history.latest()
     return Question(
         before=today,
-        after=changed_directory(content, today, prune=prune),
-        window=Window(from_us=from_us, to_us=to_us),
+        after=_changed(today, change),
+        window=window,
         as_it_was=baseline == "then",
+        history=history,
+        routings=load_routings(settings_from(None, data, ()).routings),
     )
+
+
+def _changed(today: Directory, change: Change) -> Directory:
+    from postroad.warehouse.bulk.changed_models import with_model
+    from postroad.warehouse.bulk.configuration import changed_directory
+
+    if not change.files and not change.trees:
+        raise Misconfigured(["nothing would be different; name a change with --config, or a model's tree with --model"])
+    after = changed_directory(document_in(change.files), today, prune=change.prune) if change.files else today
+    for given in change.trees:
+        model, equals, file = given.partition("=")
+        if not equals:
+            raise Misconfigured([f"--model {given}: write it as MODEL=FILE"])
+        after = with_model(after, model, tree_in(file))
+    return after
 
 
 def _us(moment: datetime | None) -> int:

@@ -1,7 +1,7 @@
 """Documents parsed a moment ago: whoever looks at the same one next need not parse it again.
 
-The rules that route a message and the bindings of the exchange it is sent to look at it within milliseconds of each other, so that
-one parse serves both. Kept rules: trees are only looked at, never changed; what is large is not kept.
+The rules that route a message and the bindings of the exchange it is sent to look at it within milliseconds of each other, so
+that one parse serves both. Kept rules: trees are only looked at, never changed; what is large is not kept.
 """
 
 from __future__ import annotations

@@ -4,12 +4,18 @@ Kept rules: no DTD, so no entities and nothing external; only encodings we know,
 depth, elements and attributes are limited, and proved by counting bytes where that suffices. ``parse`` builds a tree
 for whoever must look inside a document; ``new_scanner`` gives the expat parser with which the SOAP codec reads an
 envelope and learns where in the bytes things stand.
+
+A usual document is read once, by libxml2, which refuses by itself what is not well-formed or too deep. One that begins
+unusually, of which libxml2 complains, or whose counts prove nothing, is scanned by expat too.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
+from typing import Any
 from xml.parsers import expat
 
 from lxml import etree
@@ -40,6 +46,14 @@ _USUAL_URI = re.compile(
     r"(?:[A-Za-z0-9._~/!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*(?:\?[A-Za-z0-9._~/?!$&'()*+,;=:@-]*)?(?:#[A-Za-z0-9._~/?!$&'()*+,;=:@-]*)?"
     r"|[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*"
 )
+
+_BEGINNING = re.compile(
+    rb"""(?:<\?xml\ version=["']1\.0["'](?:\ encoding=["'](?:UTF|utf)-8["'])?(?:\ standalone=["'](?:yes|no)["'])?\ ?\?>)?"""
+    rb"""\s*<[A-Za-z_]""",
+    re.VERBOSE,
+)  # of a document whose root comes first: no document type can follow
+_LIBXML2_DEPTH = 256  # which it refuses to pass by itself
+_FEW_NAMESPACES = 16
 
 Tree = etree._Element
 Scanner = expat.XMLParserType
@@ -215,19 +229,71 @@ def is_embeddable(data: bytes) -> bool:
     return True
 
 
+_AT_REST: list[etree.XMLParser] = []  # one that is used again costs less; nobody else has it meanwhile
+
+
+def _parser() -> etree.XMLParser:
+    try:
+        return _AT_REST.pop()
+    except IndexError:
+        return etree.XMLParser(
+            encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False,
+            attribute_defaults=False, huge_tree=False, remove_comments=True, remove_pis=True, collect_ids=False,
+        )  # fmt: skip
+
+
 def parse(body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Tree:
     """The root element of a document of unknown origin, comments and processing instructions left out."""
     check_size(body, limits)
     utf8 = to_utf8(body)
-    check_well_formed(utf8, limits)
-    parser = etree.XMLParser(
-        encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False,
-        attribute_defaults=False, huge_tree=False, remove_comments=True, remove_pis=True, collect_ids=False,
-    )  # fmt: skip
+    scanned = not _is_usual(utf8, limits)
+    if scanned:
+        check_well_formed(utf8, limits)
+    parser = _parser()
     try:
-        return etree.fromstring(utf8, parser)
+        root = etree.fromstring(utf8, parser)
     except etree.XMLSyntaxError as fault:
+        check_well_formed(utf8, limits)
         raise malformed(f"the XML is not well-formed: {fault.msg}", f"line {fault.lineno}") from None
+    # lxml takes a document with an undeclared prefix for well-formed if something harmless is complained of after that.
+    if not scanned and (len(parser.error_log) or not _is_narrow(root, utf8, limits)):
+        check_well_formed(utf8, limits)
+    _AT_REST.append(parser)
+    return root
+
+
+def _is_usual(utf8: bytes, limits: WireLimits) -> bool:
+    """Whether libxml2 alone refuses all that is to be refused, wide elements aside."""
+    if _BEGINNING.match(utf8) is None or b"\x00" in utf8:
+        return False
+    enough = limits.xml_elements if limits.xml_depth >= _LIBXML2_DEPTH else min(limits.xml_elements, limits.xml_depth)
+    return len(utf8) < 4 * enough or utf8.count(b"<") <= enough  # an element has 4 bytes
+
+
+def _is_narrow(root: Tree, utf8: bytes, limits: WireLimits) -> bool:
+    """Whether it is proved that no element has too many attributes, namespace declarations included."""
+    most = limits.xml_attributes
+    if _tags_come_often(utf8, 3 * most) or utf8.count(b"=") <= most:
+        return True
+    return most > _FEW_NAMESPACES >= utf8.count(b"xmlns") and not _wider_than(most - _FEW_NAMESPACES)(root)
+
+
+def _tags_come_often(utf8: bytes, stretch: int) -> bool:
+    """Whether each stretch has a <, so that no tag is longer than two: an attribute, a="" and a space, has 6 bytes."""
+    for at in range(0, len(utf8) - stretch, stretch):  # noqa: SIM110  # all() costs a generator for every message
+        if utf8.find(b"<", at, at + stretch) < 0:
+            return False
+    return True
+
+
+@lru_cache(maxsize=8)
+def _wider_than(attributes: int) -> etree.XPath:
+    return etree.XPath(f"boolean(//@*[{attributes + 1}])")
+
+
+def finder(path: str) -> Callable[[Tree], Any]:
+    """Finds elements, or the values of attributes, at an XPath that is ours and starts from the element it is given."""
+    return etree.XPath(path, smart_strings=False)
 
 
 def serialize(root: Tree) -> bytes:

@@ -6,6 +6,7 @@ speaks of an asset by digest and size, since nobody reads a stylesheet in a list
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Annotated, Any, Self
 
@@ -14,6 +15,7 @@ from pydantic import Field, StrictStr, StringConstraints, model_validator
 from postroad.core.configuration.shapes import LINE, Name, Prose, Shape
 from postroad.core.model.asset import CONTENT_MOST, NEEDS, Asset, AssetKind
 from postroad.core.model.directory import Service
+from postroad.core.schemas.schema import SCHEMA_KINDS
 
 # How each kind is called where there are several of it, in documents and in addresses.
 PLURALS: dict[AssetKind, str] = {
@@ -86,6 +88,17 @@ def asset_summary(asset: Asset) -> dict[str, Any]:
 
 def exported_asset(asset: Asset) -> dict[str, str]:
     return {"content": asset.content} | ({"description": asset.description} if asset.description else {})
+
+
+def lacks_schema(service: Service, assets: Iterable[Asset]) -> str:
+    """Why a service cannot validate by the schema that its profile names, having these assets; empty when it can."""
+    wanted = service.validates.casefold()
+    found = [asset.kind.value for asset in assets if asset.kind in SCHEMA_KINDS and asset.name.casefold() == wanted]
+    if not wanted or len(found) == 1:
+        return ""
+    if found:
+        return f"it has a {' and a '.join(found)} of the name {service.validates!r}; give them different names"
+    return f"it has no schema {service.validates!r}; save that first, or both in one document"
 
 
 def misplaced(kind: AssetKind, service: Service) -> str:

@@ -17,8 +17,11 @@ from postroad.core.model.exchange import Binding
 
 TEXT_MOST = 64 << 10  # bytes of a query or script
 NAMED_MOST = 50  # characters of the queue's name in a name that nobody chose
-DIGEST_BYTES = 4
+DIGEST_BYTES = 6  # so that ten thousand bindings of a queue have different names
 TOPIC_MOST = 4_096  # as long as the topic of a message may be
+
+
+RESERVED = "try"  # where messages are tried, in addresses
 
 
 def check_text(text: str) -> str:

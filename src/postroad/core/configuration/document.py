@@ -14,6 +14,7 @@ from pydantic import Field, StrictBool, ValidationError, model_validator
 
 from postroad.core.configuration.assets import AssetSections
 from postroad.core.configuration.billing_records import BillingEntry
+from postroad.core.configuration.bindings import BindingEntry
 from postroad.core.configuration.cookies import CookieEntry
 from postroad.core.configuration.profile import ServiceProfile
 from postroad.core.configuration.rules import RuleEntry
@@ -83,6 +84,9 @@ class ServiceEntry(ServiceProfile, AssetSections):
     rules: Annotated[tuple[RuleEntry, ...] | None, Field(max_length=1_000, description="In their order")] = None
     cookies: Annotated[
         tuple[CookieEntry, ...] | None, Field(max_length=10_000, description="What it is told with a sender's messages")
+    ] = None
+    bindings: Annotated[
+        dict[Name, BindingEntry] | None, Field(max_length=100_000, description="Of an exchange: which queue wants what")
     ] = None
 
 

@@ -8,7 +8,7 @@ versions of what it touches, so applying it is refused once any of that has move
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Any
@@ -19,7 +19,15 @@ from pydantic.alias_generators import to_camel
 from postroad.core.configuration.as2_names import station_faults
 from postroad.core.configuration.assets import PLURALS, asset_summary
 from postroad.core.configuration.billing import billing_name, prunable_billing, wanted_billing
+from postroad.core.configuration.bindings import binding_entry
 from postroad.core.configuration.document import Fault, NetworkDocument, OrganizationEntry, pointer
+from postroad.core.configuration.owned_bindings import (
+    binding_places,
+    number_faults,
+    prunable_bindings,
+    queue_named,
+    wanted_bindings,
+)
 from postroad.core.configuration.owned_rules import new_faults, same_rule_names
 from postroad.core.configuration.planning import Planning, Wanted
 from postroad.core.configuration.profile import profile_of
@@ -29,6 +37,7 @@ from postroad.core.configuration.tariffs import tariff_entry
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.billing import Tariff
 from postroad.core.model.directory import Credential, Organization, OrganizationLimits, Person, Role, Service
+from postroad.core.model.exchange import Binding
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.rule import Rule
 from postroad.core.model.snapshot import Directory, object_key
@@ -86,12 +95,14 @@ def plan(
     prune: bool = False,
     may_choose_ids: bool = False,
     asset_faults: Mapping[str, Sequence[Fault]] | None = None,
+    binding_faults: Mapping[str, Sequence[Fault]] | None = None,
+    callables: frozenset[str] = frozenset(),
 ) -> Plan:
     """The way from the directory to the document.
 
     ``secrets`` gives what is stored for each secret in the document (a hash, a fingerprint), by the entry's pointer; where
     a secret is the one already stored, that is the stored value itself, so that it shows no change. ``asset_faults`` says what is
-    wrong with assets that had to be compiled to find out, by the asset's pointer.
+    wrong with assets that had to be compiled to find out, by the asset's pointer; ``binding_faults`` likewise.
     """
     planning = Planning(
         directory=directory,
@@ -100,6 +111,8 @@ def plan(
         now_us=now_us,
         may_choose_ids=may_choose_ids,
         asset_faults=asset_faults or {},
+        binding_faults=binding_faults or {},
+        callables=callables,
     )
     steps: list[PlannedStep] = []
     rules: list[Wanted] = []
@@ -125,6 +138,7 @@ def plan(
             removals = _removals(wanted.name, entry, directory, kept)
             planning.faults += [] if may_choose_ids else _suspended(removals, place, directory)
             steps += removals
+    steps += _binding_steps(document, steps, planning, prune=prune)
     steps += _billing_steps(document, steps, planning, prune=prune)
     planning.faults += _twice(document) + _ownerless(document, directory, steps) + _wrong(rules, directory, steps)
     if partners and steps:
@@ -144,6 +158,37 @@ def _limits(entry: OrganizationEntry, existing: Organization | None) -> Organiza
     if entry.limits is not None:
         return entry.limits.limits()
     return existing.limits if existing else OrganizationLimits()
+
+
+def _binding_steps(
+    document: NetworkDocument, before: list[PlannedStep], planning: Planning, *, prune: bool
+) -> list[PlannedStep]:
+    """The steps for bindings, whose queues any organization in the document may bring."""
+    directory = planning.directory
+    if not prune and not any(binding_places(document)):
+        return []
+    after = directory_after(directory, before)
+    wanted = wanted_bindings(document, after, planning)
+    steps = [_with_queues(step, after, planning) for item in wanted if (step := _step(item, directory)) is not None]
+    kept = {object_key(item.value) for item in wanted}
+    gone = prunable_bindings(document, directory) if prune else ()
+    steps += _removed(gone, directory, kept)
+    if steps:
+        planning.faults += number_faults(wanted, directory, directory_after(after, steps), planning)
+    return steps
+
+
+def _with_queues(step: PlannedStep, after: Directory, planning: Planning) -> PlannedStep:
+    """The step with its queues as people know them."""
+    exchange = after.services[step.key.partition("/")[0]]
+
+    def named(change: FieldChange) -> FieldChange:
+        if change.field != "queue":
+            return change
+        before, new = (queue_named(gcid or "", exchange, after, planning) for gcid in (change.before, change.after))
+        return FieldChange(field=change.field, before=before, after=new)
+
+    return replace(step, fields=tuple(map(named, step.fields)))
 
 
 def _billing_steps(
@@ -234,6 +279,9 @@ def _differences(before: Any | None, after: Any) -> tuple[FieldChange, ...]:
 
 IDENTITY = frozenset({"gcid", "id", "createdAtUs", "startsAtUs", "expiresAtUs", "service", "person", "organization"})
 USUAL_RULE = {"role": "any", "enabled": True, "description": ""}
+USUAL_BINDING = {
+    "queue": "", "query": "", "script": "", "routing": "", "routingKey": "", "description": "", "enabled": True
+}  # fmt: skip
 UNITS = {"postsPerS": "postsPerSecond"}
 
 
@@ -247,6 +295,8 @@ def written(value: Any) -> dict[str, Any]:
         return asset_summary(value)
     if isinstance(value, RegisteredCookie):
         return {"contentType": value.content_type, "secret": value.content}
+    if isinstance(value, Binding):
+        return USUAL_BINDING | binding_entry(value, value.queue)
     if isinstance(value, Tariff):
         return {"name": value.name, **tariff_entry(value)}
     camel = {to_camel(name): field for name, field in msgspec.to_builtins(value).items()}
@@ -261,6 +311,8 @@ def _usual(value: Any) -> dict[str, Any]:
         return {"name": value.name, **USUAL}
     if isinstance(value, Rule):
         return {"place": value.place} | USUAL_RULE
+    if isinstance(value, Binding):
+        return USUAL_BINDING
     return {name: field for name, field in written(value).items() if field in ("", 0, False, {})}
 
 
@@ -286,6 +338,8 @@ def name_of(item: Any, directory: Directory) -> str:
             return f"{directory.services[item.service].address}: {item.kind.value} {item.name}"
         case RegisteredCookie():  # by its GCID: whoever is private to others stays so
             return f"{directory.services[item.service].address}: cookie for {item.sender}"
+        case Binding():
+            return f"{directory.services[item.exchange].address}: {item.name}"
         case Tariff():
             return billing_name(item)
     raise TypeError(f"{type(item).__name__} is not a configuration object")
@@ -299,6 +353,7 @@ def _twice(document: NetworkDocument) -> list[Fault]:
         faults += _same_names(entry.services, "organizations", name, "services")
         for service, wish in entry.services.items():
             faults += same_rule_names(wish, pointer("organizations", name, "services", service))
+            faults += _same_names(wish.bindings or {}, "organizations", name, "services", service, "bindings")
             for kind in AssetKind:
                 place = ("organizations", name, "services", service, PLURALS[kind])
                 faults += _same_names(wish.assets(kind) or {}, *place)

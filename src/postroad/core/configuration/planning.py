@@ -28,6 +28,8 @@ class Planning:
     now_us: int
     may_choose_ids: bool
     asset_faults: Mapping[str, Sequence[Fault]] = field(default_factory=dict)  # by the place of the asset
+    binding_faults: Mapping[str, Sequence[Fault]] = field(default_factory=dict)  # by the place of the binding
+    callables: frozenset[str] = frozenset()  # routings that the operator has registered
     faults: list[Fault] = field(default_factory=list)
 
     def fault(self, place: str, detail: str) -> None:

@@ -15,6 +15,7 @@ from postroad.core.configuration.billing import exported_billing
 from postroad.core.configuration.credentials import wanted_credentials
 from postroad.core.configuration.document import OrganizationEntry, ServiceEntry, pointer
 from postroad.core.configuration.owned_assets import exported_assets, prunable_assets, wanted_assets
+from postroad.core.configuration.owned_bindings import exported_bindings
 from postroad.core.configuration.owned_cookies import exported_cookies, prunable_cookies, wanted_cookies
 from postroad.core.configuration.owned_rules import exported_rules, prunable_rules, wanted_rules
 from postroad.core.configuration.planning import Planning, Wanted
@@ -130,6 +131,7 @@ def _exported_service(service: Service, directory: Directory, for_members: bool)
     credentials = sorted(directory.credentials_of(service=service.gcid), key=lambda item: (item.label, item.id))
     kept = [{"label": item.label or item.id, "kind": item.kind.value, "kept": True} for item in credentials]
     owned = exported_assets(service, directory) | exported_rules(service, directory)
+    owned |= exported_bindings(service, directory, for_members)
     owned |= exported_cookies(service, directory) if for_members else {}
     return {"gcid": service.gcid, **profile, "credentials": kept, **owned}
 

@@ -1,17 +1,21 @@
 """All paths of an exchange as one automaton, whose states are made when a document first leads there.
 
 A place is a point on a path. A state is the set of places an element is at, and holds what is to be collected there and where
-each tag leads. Kept rule: a tag that leads nowhere is None, and nothing below it is looked at.
+each tag leads. Kept rules: a tag that leads nowhere is None, and nothing below it is looked at. What documents have led to is
+forgotten when it becomes much: their names are whatever their senders like.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
-from postroad.core.exchange.query.syntax import Kind, Name
+from postroad.core.exchange.query.syntax import ANY_NAME, Kind, Name
 from postroad.core.exchange.slots import SlotStep
 
 FEW = 3
+STATES_MOST = 2_000
+TAGS_MOST = 2_000  # that a state remembers
 
 
 class Place:
@@ -45,20 +49,27 @@ class Place:
 
 class State:
     __slots__ = (
-        "attributes", "collects", "goes_on", "next", "only_attributes", "places", "tags", "texts", "values", "wild_attributes",
+        "attributes", "collects", "collects_rarely", "goes_on", "next", "only_attributes", "only_value", "places", "tags",
+        "texts", "values", "wild_attributes",
     )  # fmt: skip
 
     def __init__(self, places: frozenset[Place]) -> None:
         self.places = places
         named = [(name, slot) for place in places for name, slot in place.attributes]
         self.attributes = tuple((_written(name), slot) for name, slot in named if _is_full(name))
-        self.wild_attributes = tuple((name, slot) for name, slot in named if not _is_full(name))
+        self.wild_attributes: dict[Name, list[int]] = defaultdict(list)
+        for name, slot in named:
+            if not _is_full(name):
+                self.wild_attributes[name].append(slot)
         self.texts = tuple(slot for place in places for slot in place.texts)
         self.values = tuple(slot for place in places for slot in place.values)
         self.goes_on = any(place.children or place.is_anywhere for place in places)
         self.next: dict[object, State | None] = {}
         more = bool(self.wild_attributes or self.texts or self.values)
         self.collects = bool(self.attributes) or more
+        self.collects_rarely = bool(self.wild_attributes or self.texts)
+        alone = len(self.values) == 1 and not (self.attributes or self.collects_rarely or self.goes_on)
+        self.only_value = self.values[0] if alone else None
         self.only_attributes = bool(self.attributes) and not more and not self.goes_on
         self.tags = _few_tags(places)
 
@@ -84,14 +95,17 @@ class Automaton:
     def step(self, state: State, tag: object) -> State | None:
         """Where a tag leads that no element had here before."""
         found = self._below(state, tag) if isinstance(tag, str) else None  # comments and instructions have no tag
+        if len(state.next) >= TAGS_MOST:
+            state.next.clear()
         state.next[tag] = found
         return found
 
     def _below(self, state: State, tag: str) -> State | None:
         namespace, _, local = tag[1:].rpartition("}") if tag.startswith("{") else ("", "", tag)
+        fitting = fitting_names(namespace, local)
         places = [place for place in state.places if place.is_anywhere]
         for place in state.places:
-            places += [child for name, child in place.children.items() if name.fits(namespace, local)]
+            places += [place.children[name] for name in fitting if name in place.children]
         found = self._state(places) if places else None
         return found if found is not None and (found.collects or found.goes_on) else None
 
@@ -101,8 +115,21 @@ class Automaton:
         key = frozenset(closed)
         state = self._states.get(key)
         if state is None:
+            if len(self._states) >= STATES_MOST:
+                self._forget()
             state = self._states[key] = State(key)
         return state
+
+    def _forget(self) -> None:
+        """Whoever is on their way through a document has their states still; the next one begins anew."""
+        self._states = {self.start.places: self.start}
+        self.start.next.clear()
+
+
+def fitting_names(namespace: str, local: str) -> tuple[Name, ...]:
+    """All names, wildcards among them, that fit an element or attribute: as few, however many are asked for."""
+    wild = Name(namespace=None, local=local), Name(namespace=namespace, local=None), ANY_NAME
+    return (Name(namespace=namespace, local=local), *wild)
 
 
 def _is_full(name: Name) -> bool:

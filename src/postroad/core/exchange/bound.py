@@ -104,9 +104,15 @@ class BoundExchange:
         return len(self._bindings)
 
     def save(self, binding: Binding, directory: Directory) -> None:
-        """Bind it, in the place of what was bound under its name."""
+        """Bind it, in the place of what was bound under its name; what that has come to is not this one's doing."""
         key = binding_key(binding.exchange, binding.name)
-        self.remove(key)
+        if self._bindings.get(key, binding) != binding:
+            self._tallies.pop(key, None)
+        self._save(binding, directory)
+
+    def _save(self, binding: Binding, directory: Directory) -> None:
+        key = binding_key(binding.exchange, binding.name)
+        self._remove(key)
         decider = decider_of(binding, directory, self._callables)
         self._bindings[key], self._deciders[key] = binding, decider
         if binding.routing:
@@ -114,7 +120,7 @@ class BoundExchange:
         if (wanted := wanted_of(binding, decider)) is not None:
             self._matcher.bind(key, wanted.query, routing_key=wanted.routing_key, always=wanted.always)
 
-    def remove(self, key: str) -> None:
+    def _remove(self, key: str) -> None:
         """Unbind what is bound under this key, if anything is."""
         binding = self._bindings.pop(key, None)
         if binding is None:
@@ -127,13 +133,13 @@ class BoundExchange:
 
     def forget(self, key: str) -> None:
         """Remove it and what it has come to."""
-        self.remove(key)
+        self._remove(key)
         self._tallies.pop(key, None)
 
     def reroute(self, routing: str, directory: Directory) -> None:
         """Bind again those that chose a routing by this name, which has changed."""
         for key in tuple(self._by_routing.get(routing.casefold(), ())):
-            self.save(self._bindings[key], directory)
+            self._save(self._bindings[key], directory)
 
     def select(self, incoming: Incoming) -> Selected:
         matches = self._matcher.match(incoming)
@@ -141,6 +147,11 @@ class BoundExchange:
         candidates = sorted(map(str, matches.candidates))
         asked = [(self._bindings[key], decider) for key in candidates if (decider := self._deciders[key]) is not None]
         return Selected(decided, asked)
+
+    @property
+    def looks_inside(self) -> bool:
+        """Whether any binding looks into messages."""
+        return self._matcher.looks_inside
 
     def tally(self, binding: Binding) -> Tally:
         return self._tallies.setdefault(binding_key(binding.exchange, binding.name), Tally())

@@ -19,6 +19,8 @@ Constant = str | bool | int | Decimal | float | None
 
 
 class Test(Enum):
+    __hash__ = object.__hash__  # they are hashed far more often than made, and an Enum does that by its name
+
     EQ = "="
     NE = "!="
     LT = "<"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from postroad.core.exchange.conditions import Literal, Test
+from postroad.core.exchange.conditions import TRUE, All, Condition, Literal, Test
 from postroad.core.exchange.judging import ALWAYS, NEVER, both, choice, judge, weakened
 from postroad.core.exchange.nodes import UNSURE, Judged, Nodes
 from postroad.core.exchange.normal import Normal, normal_form
@@ -53,9 +53,14 @@ class Standing(Enum):
 class Decision:
     standing: Standing
     normal: Normal
-    necessary: str  # the condition, in words
+    condition: Condition  # as it was judged
     reason: str = ""  # why it is not shared
     position: int | None = None  # the character of the query where that shows, from 0
+
+    @property
+    def necessary(self) -> str:
+        """What must hold, in words."""
+        return str(self.condition) if self.normal.exact else _written(self.normal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,24 +90,22 @@ def behind(decision: Decision, routing_key: str) -> Decision:
     normal = Normal(
         conjunctions=tuple(one | {wanted} for one in decision.normal.conjunctions), exact=decision.normal.exact
     )
-    asks_nothing_else = decision.normal.conjunctions == _ALWAYS.conjunctions
-    necessary = str(wanted) if asks_nothing_else else f"({wanted} and {decision.necessary})"
+    condition = wanted if decision.condition == TRUE else All(parts=(wanted, decision.condition))
     standing = Standing.PREFILTERED if decision.standing is Standing.ALWAYS else decision.standing
-    return replace(decision, standing=standing, normal=normal, necessary=necessary)
+    return replace(decision, standing=standing, normal=normal, condition=condition)
 
 
 def _decision(outcome: _Outcome, position: int | None) -> Decision:
     normal = normal_form(outcome.judged.condition)
-    necessary = str(outcome.judged.condition) if normal.exact else _written(normal)
+    condition = outcome.judged.condition
     if outcome.judged.exact and outcome.passes_on and normal.exact:
-        return Decision(standing=Standing.SHARED, normal=normal, necessary=necessary)
+        return Decision(standing=Standing.SHARED, normal=normal, condition=condition)
     reason = outcome.reason or ("the condition is too wide to be written out" if not normal.exact else _NOT_EXACT)
     standing = Standing.ALWAYS if frozenset() in normal.conjunctions else Standing.PREFILTERED
-    return Decision(standing=standing, normal=normal, necessary=necessary, reason=reason, position=position)
+    return Decision(standing=standing, normal=normal, condition=condition, reason=reason, position=position)
 
 
-_ALWAYS = normal_form(ALWAYS.condition)
-EVERYTHING = Decision(standing=Standing.SHARED, normal=_ALWAYS, necessary=str(ALWAYS.condition))
+EVERYTHING = Decision(standing=Standing.SHARED, normal=normal_form(ALWAYS.condition), condition=ALWAYS.condition)
 _NOT_EXACT = "part of the condition is the engine's"
 
 

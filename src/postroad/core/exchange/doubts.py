@@ -39,28 +39,25 @@ def doubt_in(content: bytes, *, is_json: bool) -> Doubt | None:
 class Doubtful:
     """The bindings over which there may be a doubt, by what it is and by their routing key."""
 
-    __slots__ = ("_keys",)
+    __slots__ = ("keys",)
 
     def __init__(self) -> None:
-        self._keys: dict[tuple[Doubt, str | None], set[Key]] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._keys)
+        self.keys: dict[tuple[Doubt, str | None], set[Key]] = {}
 
     def add(self, doubts: frozenset[Doubt], routing_key: str | None, key: Key) -> None:
         for doubt in doubts:
-            self._keys.setdefault((doubt, routing_key), set()).add(key)
+            self.keys.setdefault((doubt, routing_key), set()).add(key)
 
     def discard(self, doubts: frozenset[Doubt], routing_key: str | None, key: Key) -> None:
         for doubt in doubts:
             place = (doubt, routing_key)
-            self._keys[place].discard(key)
-            if not self._keys[place]:
-                del self._keys[place]
+            self.keys[place].discard(key)
+            if not self.keys[place]:
+                del self.keys[place]
 
     def among(self, doubt: Doubt | None, topic: object) -> frozenset[Key]:
         """Those that the doubt concerns and that ask for this topic or for none."""
         if doubt is None:
             return _NONE
-        fitting = self._keys.get((doubt, topic), _NONE) if isinstance(topic, str) else _NONE
-        return _NONE.union(fitting, self._keys.get((doubt, None), _NONE))
+        fitting = self.keys.get((doubt, topic), _NONE) if isinstance(topic, str) else _NONE
+        return _NONE.union(fitting, self.keys.get((doubt, None), _NONE))

@@ -1,33 +1,50 @@
 """One look at a document: the values of all slots that any binding asks for, by one walk and one search.
 
-Paths that begin with ``//name`` and go straight down from there are found by the parser's own search for names, all others by
-walking the automaton. Kept rule: each node is met once for each slot, so that counting is right; the order of values is
-nobody's.
+Paths that begin with ``//name`` and go straight down from there are found by the parser's own search for names, a few with a
+wildcard on their way by its own paths, all others by walking the automaton. Kept rule: each node is met once for each slot, so
+that counting is right; the order of values is nobody's.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import repeat
 
-from postroad.core.codecs.xml import Tree
-from postroad.core.exchange.automaton import Automaton, State
-from postroad.core.exchange.query.syntax import Kind
+from postroad.core.codecs.faults import too_complex
+from postroad.core.codecs.xml import Tree, finder
+from postroad.core.exchange.automaton import Automaton, State, fitting_names
+from postroad.core.exchange.query.syntax import ANY_NAME, Kind
 from postroad.core.exchange.slots import DocumentSlot, Raw, SlotStep
 
 Found = defaultdict[int, Raw]  # lists, filled as nodes are met
 SEARCHES_MOST = 6  # one after the other; with more, one search for all is cheaper
+WILDCARDS_MOST = 3  # that cost less one by one than walking through all that they may lead to
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+TEXT_CHARS_MOST = (
+    64_000_000  # put together from elements in elements for one message, where each has the text of all below it
+)
+_WHOLE_TEXT = finder("string()")
 MANY_CHILDREN = 8  # among which it is cheaper to have the parser look for names
 
 
 class Extraction:
     """A plan for looking at documents, made anew when the slots in use change."""
 
-    __slots__ = ("_anywhere", "_attributes", "_from_root", "_tags", "_whole")
+    __slots__ = ("_anywhere", "_attributes", "_from_root", "_tags", "_whole", "_wildcards")
 
     def __init__(self, slots: Mapping[int, DocumentSlot]) -> None:
         searched = {number: slot for number, slot in slots.items() if _is_searched(slot)}
-        walked = {number: slot for number, slot in slots.items() if slot.steps and number not in searched}
+        wildcards = {number: path for number, slot in slots.items() if (path := _with_wildcard(slot))}
+        if len(wildcards) > WILDCARDS_MOST:
+            wildcards = {}
+        walked = {
+            number: slot
+            for number, slot in slots.items()
+            if slot.steps and number not in searched and number not in wildcards
+        }
+        self._wildcards = [(number, finder(path)) for number, path in wildcards.items()]
         self._whole = [number for number, slot in slots.items() if not slot.steps]
         self._from_root = Automaton((slot.steps, number) for number, slot in walked.items())
         self._anywhere = Automaton((_from_name(slot.steps), number) for number, slot in searched.items())
@@ -39,14 +56,19 @@ class Extraction:
 
     def look(self, root: Tree) -> Found:
         found: Found = defaultdict(list)
+        texts = _Texts()
         for number in self._whole:
-            found[number] = [_text(root)]
-        _visit(self._from_root, self._from_root.start, (root,), found)
+            found[number] = [texts.of(root)]
+        _visit(self._from_root, self._from_root.start, (root,), found, texts)
+        for number, find in self._wildcards:
+            if there := find(root):
+                found[number] = [one if isinstance(one, str) else texts.of(one) for one in there]
         for tag, attributes in self._attributes:
             for name, slot in attributes:
-                found[slot] = [value for element in root.iter(tag) if (value := element.get(name)) is not None]
+                values = map(Tree.get, root.iter(tag), repeat(name))
+                found[slot] = [value for value in values if value is not None]
         if self._tags:
-            _visit(self._anywhere, self._anywhere.start, root.iter(*self._tags), found)
+            _visit(self._anywhere, self._anywhere.start, root.iter(*self._tags), found, texts)
         return found
 
 
@@ -58,6 +80,26 @@ def _is_searched(slot: DocumentSlot) -> bool:
     return first.kind is Kind.ELEMENT and first.descends and full
 
 
+def _with_wildcard(slot: DocumentSlot) -> str:
+    """The slot as an XPath from the root element, if it has a wildcard on its way and nothing out of the ordinary."""
+    upper = slot.steps[:-1]
+    if ANY_NAME not in [step.name for step in upper] or upper[0].name == ANY_NAME:
+        return ""
+    written = [_in_xpath(step) for step in slot.steps]
+    return "self::" + "/".join(written) if all(written) else ""
+
+
+def _in_xpath(step: SlotStep) -> str:
+    """The step as XPath has it, or nothing if that is not certain."""
+    if step.descends or step.kind not in (Kind.ELEMENT, Kind.ATTRIBUTE):
+        return ""
+    mark = "@" if step.kind is Kind.ATTRIBUTE else ""
+    if step.name == ANY_NAME:
+        return f"{mark}*"
+    named = step.name.namespace == "" and _PLAIN_NAME.fullmatch(step.name.local or "")
+    return f"{mark}{step.name.local}" if named else ""
+
+
 def _from_name(steps: tuple[SlotStep, ...]) -> tuple[SlotStep, ...]:
     return (SlotStep(kind=steps[0].kind, name=steps[0].name), *steps[1:])
 
@@ -66,11 +108,25 @@ def _tag(step: SlotStep) -> str:
     return f"{{{step.name.namespace}}}{step.name.local}" if step.name.namespace else str(step.name.local)
 
 
-def _text(element: Tree) -> str:
-    return "".join(map(str, element.itertext()))
+class _Texts:
+    """The texts of elements, and how much more of them may be put together."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = TEXT_CHARS_MOST
+
+    def of(self, element: Tree) -> str:
+        if not len(element):
+            return element.text or ""
+        text: str = _WHOLE_TEXT(element)
+        self._left -= len(text)
+        if self._left < 0:
+            raise too_complex("elements in elements repeat too much text; look for them at fewer places, or send less")
+        return text
 
 
-def _visit(automaton: Automaton, state: State, elements: Iterable[Tree], found: Found) -> None:
+def _visit(automaton: Automaton, state: State, elements: Iterable[Tree], found: Found, texts: _Texts) -> None:
     """Collect from these elements and from all below them that the state leads to."""
     following = state.next
     for element in elements:
@@ -78,26 +134,30 @@ def _visit(automaton: Automaton, state: State, elements: Iterable[Tree], found: 
         here = following[tag] if tag in following else automaton.step(state, tag)
         if here is None:
             continue
+        if here.only_value is not None:
+            found[here.only_value].append(texts.of(element) if len(element) else element.text or "")
+            continue
         for name, slot in here.attributes:
             value = element.get(name)
             if value is not None:
                 found[slot].append(value)
         for slot in here.values:
-            found[slot].append(_text(element) if len(element) else element.text or "")
-        if here.texts or here.wild_attributes:
+            found[slot].append(texts.of(element))
+        if here.collects_rarely:
             _collect_rarely(element, here, found)
         if here.goes_on and (children := len(element)):
             narrow = children > MANY_CHILDREN and here.tags
-            _visit(automaton, here, element.iterchildren(*here.tags) if narrow else element, found)
+            _visit(automaton, here, element.iterchildren(*here.tags) if narrow else element, found, texts)
 
 
 def _collect_rarely(element: Tree, here: State, found: Found) -> None:
     for slot in here.texts:
         texts = [element.text, *(child.tail for child in element)]
         found[slot].extend(text for text in texts if text)
-    for name, slot in here.wild_attributes:
-        for attribute, value in element.attrib.items():
-            written = str(attribute)
-            namespace, _, local = written[1:].rpartition("}") if written.startswith("{") else ("", "", written)
-            if name.fits(namespace, local):
+    wild = here.wild_attributes
+    for attribute, value in element.attrib.items() if wild else ():
+        written = str(attribute)
+        namespace, _, local = written[1:].rpartition("}") if written.startswith("{") else ("", "", written)
+        for name in fitting_names(namespace, local):
+            for slot in wild.get(name, ()):
                 found[slot].append(str(value))

@@ -8,8 +8,10 @@ from decimal import Decimal
 from postroad.core.exchange.items import untyped
 from postroad.core.exchange.questions import Probe, Questions, View
 from postroad.core.exchange.readings import ERROR, Values, as_double
-from postroad.core.exchange.slots import HeaderValue, Raw
+from postroad.core.exchange.slots import HeaderSlot, HeaderValue, Raw
 from postroad.core.exchange.trying import Tried
+
+_LISTS = (list, tuple)
 
 
 class Facts:
@@ -29,12 +31,16 @@ class Facts:
         self._tried: dict[Probe, Tried] = {}
         for number, slot in questions.headers.items():
             item = headers.get(slot.name)
-            if slot.declared and not slot.takes(item):
-                self._broken.add(number)
-            elif slot.promotes and isinstance(item, int | Decimal):
-                self.found[number] = (as_double(item),)
-            elif item is not None:
-                self.found[number] = (untyped(item) if isinstance(item, list | tuple) else item,)
+            if slot.declared:
+                item = self._as_declared(number, slot, item)
+            if item is not None:
+                found[number] = (untyped(item) if isinstance(item, _LISTS) else item,)
+
+    def _as_declared(self, number: int, slot: HeaderSlot, item: HeaderValue | None) -> HeaderValue | None:
+        if not slot.takes(item):
+            self._broken.add(number)
+            return None
+        return as_double(item) if slot.promotes and isinstance(item, int | Decimal) else item
 
     def values(self, view: View) -> Values:
         if view in self._values:

@@ -155,8 +155,11 @@ class SortedGroup:
         if not keys or not self._later:
             out += keys
             return
+        if len(self._later) == 1:
+            out += compress(keys, _answers(self._later[0], self._rest[0][passing], facts))
+            return
         answers = [_answers(part, column[passing], facts) for part, column in zip(self._later, self._rest, strict=True)]
-        out += compress(keys, answers[0] if len(answers) == 1 else map(all, zip(*answers, strict=True)))
+        out += compress(keys, map(all, zip(*answers, strict=True)))
 
     def _passing(self, facts: Facts) -> slice | None:
         """Which of the first constants pass; None: none does."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,10 +18,10 @@ from postroad.core.exchange.doubts import Doubtful, doubt_in
 from postroad.core.exchange.facts import Facts
 from postroad.core.exchange.groups import Key
 from postroad.core.exchange.json_documents import JsonDocument
-from postroad.core.exchange.plans import Plan, Wanted
+from postroad.core.exchange.plans import Plan, Plans, Wanted
 from postroad.core.exchange.questions import Questions
 from postroad.core.exchange.slots import ROUTING_KEY, HeaderValue, Raw
-from postroad.core.exchange.tree import Node, put, take_away
+from postroad.core.exchange.tree import Node, Placement, put, take_away
 from postroad.errors import Refused
 
 
@@ -40,7 +41,7 @@ class Binding(msgspec.Struct, frozen=True, kw_only=True):
     standing: Standing
 
 
-class Matches(msgspec.Struct, frozen=True, kw_only=True):
+class Matches(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     decided: frozenset[Key] = frozenset()  # yes: the message goes there as it came
     candidates: frozenset[Key] = frozenset()  # the engine says whether, and with what
 
@@ -63,27 +64,38 @@ class Explanation:
         return f"prefiltered by {self.condition}: {self.reason}{where}"
 
 
+class _Bound(NamedTuple):
+    plan: Plan
+    placements: tuple[Placement, ...]
+    wanted: Wanted
+
+
 class Matcher:
-    __slots__ = ("_doubtful", "_evaluated", "_plan_of", "_plans", "_questions", "_tree")
+    __slots__ = ("_bound", "_doubtful", "_evaluated", "_plans", "_questions", "_tree")
 
     def __init__(self) -> None:
-        self._plan_of: dict[Key, Plan] = {}
-        self._plans: dict[Wanted, Plan] = {}
+        self._bound: dict[Key, _Bound] = {}
         self._evaluated: set[Key] = set()  # by the engine
         self._doubtful = Doubtful()
         self._questions = Questions()
+        self._plans = Plans(self._questions)
         self._tree = Node(is_root=True)
 
     def __len__(self) -> int:
-        return len(self._plan_of)
+        return len(self._bound)
 
     def __contains__(self, key: Key) -> bool:
-        return key in self._plan_of
+        return key in self._bound
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is left of any binding."""
-        return not (self._plan_of or self._plans or self._doubtful or self._tree or self._questions.in_use)
+        return not (self._bound or self._plans or self._doubtful.keys or self._tree or self._questions.in_use)
+
+    @property
+    def looks_inside(self) -> bool:
+        """Whether the tree has to look into messages, beyond their headers."""
+        return bool(self._questions.documents or self._questions.lookups)
 
     def bind(self, key: Key, query: str = "", *, routing_key: str | None = None, always: bool = False) -> Binding:
         """Bind a query that the engine has compiled, a routing key, or both; with neither, every message is met.
@@ -91,42 +103,36 @@ class Matcher:
         With ``always``, something else than a query decides: whatever has the routing key is a candidate. A key that is bound
         already is a mistake of the caller.
         """
-        if key in self._plan_of:
+        if key in self._bound:
             raise ValueError(f"{key!r} is bound already; unbind it first")
         if always and query:
             raise ValueError("a query decides or something else does, not both; leave one out")
-        plan = self._plan_of[key] = self._plan(Wanted(query, routing_key, always))
-        plan.keys += 1
-        for place in plan.placements:
+        wanted = Wanted(query, routing_key, always)
+        plan, constants = self._plans.plan(wanted)
+        placements = plan.place(constants)
+        self._bound[key] = _Bound(plan, placements, wanted)
+        for place in placements:
             put(self._tree, place, key)
-        if not plan.is_shared:
+        if plan.standing is not Standing.SHARED:
             self._evaluated.add(key)
         self._doubtful.add(plan.doubts, routing_key, key)
         return Binding(key=key, query=query, routing_key=routing_key, standing=plan.standing)
 
-    def _plan(self, wanted: Wanted) -> Plan:
-        plan = self._plans.get(wanted)
-        if plan is None:
-            plan = self._plans[wanted] = Plan(wanted, self._questions)
-        return plan
-
     def unbind(self, key: Key) -> None:
-        plan = self._plan_of.pop(key)
-        for place in plan.placements:
+        plan, placements, wanted = self._bound.pop(key)
+        for place in placements:
             take_away(self._tree, place, key)
+            place.forget()
         self._evaluated.discard(key)
-        self._doubtful.discard(plan.doubts, plan.wanted.routing_key, key)
-        plan.keys -= 1
-        if not plan.keys:
-            plan.let_go(self._questions)
-            del self._plans[plan.wanted]
+        self._doubtful.discard(plan.doubts, wanted.routing_key, key)
+        self._plans.let_go(plan)
 
     def match(self, message: Incoming) -> Matches:
         out: list[Key] = []
         self._tree.collect(self._facts(message), out)
         met = frozenset(out)
         candidates = met & self._evaluated if self._evaluated else _NONE
-        if self._doubtful:
+        if self._doubtful.keys:
             doubt = doubt_in(message.content, is_json=message.json is not None)
             candidates |= self._doubtful.among(doubt, message.headers.get(ROUTING_KEY))
         return Matches(decided=met - candidates if candidates else met, candidates=candidates)
@@ -149,10 +155,10 @@ class Matcher:
         return Facts(found, unread, message.headers, questions)
 
     def standing(self, key: Key) -> Standing:
-        return self._plan_of[key].standing
+        return self._bound[key].plan.standing
 
     def explain(self, key: Key) -> Explanation:
-        decision = self._plan_of[key].wanted.decision()
+        decision = self._bound[key].wanted.decision()
         return Explanation(
             standing=decision.standing, condition=decision.necessary, reason=decision.reason, position=decision.position
         )

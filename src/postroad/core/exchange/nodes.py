@@ -19,6 +19,8 @@ _EXISTENTIAL = (
     Reading.TEXTS, Reading.DOUBLES, Reading.BOOLEANS,
     Reading.LOOKED_UP, Reading.LOOKED_UP_TEXTS, Reading.LOOKED_UP_DOUBLES, Reading.LOOKED_UP_BOOLEANS,
 )  # fmt: skip
+STEPS_MOST = 256  # no document is deeper
+WILDCARDS_MOST = 3  # behind a //; a path with more is the engine's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,8 @@ class Nodes:
         if not self._leads_on(step):
             return None
         steps = (*self.steps, SlotStep(kind=step.kind, descends=step.descends, name=step.name))
+        if len(steps) > STEPS_MOST or _wildcards_in_search(steps) > WILDCARDS_MOST:
+            return None
         return replace(self, steps=steps, single=self.single and self._keeps_single(step), exact_if_any=self.exact)
 
     def _leads_on(self, step: Step) -> bool:
@@ -101,6 +105,13 @@ class Nodes:
             there = Literal(slot=self.slot, reading=reading, test=Test.EXISTS)
             condition = all_of((condition, there))
         return Judged(condition=condition, exact=self.exact_if_any)
+
+
+def _wildcards_in_search(steps: tuple[SlotStep, ...]) -> int:
+    """How many steps behind ``//`` any element takes: with each, twice as many places may have to be kept in mind."""
+    searched = next((number for number, step in enumerate(steps) if step.descends), len(steps))
+    elements = [step.name for step in steps[searched:] if step.kind is Kind.ELEMENT]
+    return sum(name.local is None or name.namespace is None for name in elements)
 
 
 def implies_any(condition: Condition, steps: tuple[SlotStep, ...]) -> bool:

@@ -1,19 +1,21 @@
 """Conditions as a choice of conjunctions, which is the form in which the tree keeps them.
 
-Kept rule: what cannot be written in few conjunctions is weakened, never cut: a weakened form holds wherever the condition
-does, and says that it is no longer the same.
+Kept rules: what cannot be written in few conjunctions, or with little work, is weakened, never cut: a weakened form holds
+wherever the condition does, and says that it is no longer the same. Nobody's query makes others wait: the work is counted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from postroad.core.exchange.conditions import TRUE, All, Condition, Literal
+from postroad.core.exchange.conditions import TRUE, All, Condition, Literal, literals_of
 
 CONJUNCTIONS_MOST = 64
 ALTERNATIVES_MOST = 500  # of one literal each: a list of values is long but costs little
+PAIRS_MOST = 500_000  # of conjunctions that are put together or compared, for one condition: some 50 ms
 Conjunction = frozenset[Literal]
-_NEUTRAL: tuple[Conjunction, ...] = (frozenset(),)
+_Bits = int  # a conjunction while it is worked on: two bits a literal, one for it and the next for its negation
+_NEUTRAL: tuple[_Bits, ...] = (0,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,60 +25,101 @@ class Normal:
 
 
 def normal_form(condition: Condition) -> Normal:
-    whole = _conjunctions(condition)
-    if whole is not None:
-        return Normal(conjunctions=whole, exact=True)
-    parts = condition.parts if isinstance(condition, All) else ()
-    return Normal(conjunctions=_as_many_as_fit(parts), exact=False)
-
-
-def _conjunctions(condition: Condition) -> tuple[Conjunction, ...] | None:
-    """All of them, or None if there are too many."""
     if isinstance(condition, Literal):
-        return (frozenset((condition,)),)
-    if isinstance(condition, All):
-        product: tuple[Conjunction, ...] | None = _NEUTRAL
+        return Normal(conjunctions=(frozenset((condition,)),), exact=True)
+    if isinstance(condition, All) and not any(map(_is_joined_or_negated, condition.parts)):
+        return Normal(conjunctions=(frozenset(condition.parts),), exact=True)  # type: ignore[arg-type]  # all are literals
+    writing = _Writing(condition)
+    whole = writing.conjunctions(condition)
+    if whole is not None:
+        return Normal(conjunctions=writing.written(whole), exact=True)
+    parts = condition.parts if isinstance(condition, All) else ()
+    return Normal(conjunctions=writing.written(writing.as_many_as_fit(parts)), exact=False)
+
+
+def _is_joined_or_negated(part: Condition) -> bool:
+    return not isinstance(part, Literal) or part.negated
+
+
+class _Writing:
+    """Writes one condition out."""
+
+    __slots__ = ("_bits", "_literals", "_pairs_left", "_plain")
+
+    def __init__(self, condition: Condition) -> None:
+        self._bits: dict[Literal, _Bits] = {}
+        self._literals: list[Literal] = []
+        for literal in literals_of(condition):
+            if literal not in self._bits:
+                self._number(replace(literal, negated=False))
+        self._plain = (4 ** (len(self._literals) // 2) - 1) // 3  # the bits of those that are not negated
+        self._pairs_left = PAIRS_MOST
+
+    def _number(self, literal: Literal) -> None:
+        for one in (literal, replace(literal, negated=True)):
+            self._bits[one] = 1 << len(self._literals)
+            self._literals.append(one)
+
+    def conjunctions(self, condition: Condition) -> tuple[_Bits, ...] | None:
+        """All of them, or None if there are too many."""
+        if isinstance(condition, Literal):
+            return (self._bits[condition],)
+        if isinstance(condition, All):
+            product: tuple[_Bits, ...] | None = _NEUTRAL
+            for part in condition.parts:
+                product = self._product(product, self.conjunctions(part))
+                if product is None:
+                    return None
+            return product
+        united: list[_Bits] = []
         for part in condition.parts:
-            product = _product(product, _conjunctions(part))
-        return product
-    united: list[Conjunction] = []
-    for part in condition.parts:
-        found = _conjunctions(part)
-        if found is None:
+            found = self.conjunctions(part)
+            if found is None:
+                return None
+            united.extend(found)
+        return self._within_bounds(united)
+
+    def as_many_as_fit(self, parts: tuple[Condition, ...]) -> tuple[_Bits, ...]:
+        """Of what must hold together, as much as can be written out, beginning with what is said most shortly."""
+        found = [one for one in map(self.conjunctions, parts) if one is not None]
+        kept = _NEUTRAL
+        for one in sorted(found, key=len):
+            longer = self._product(kept, one)
+            if longer is None:
+                break
+            kept = longer
+        return kept
+
+    def written(self, conjunctions: tuple[_Bits, ...]) -> tuple[Conjunction, ...]:
+        return tuple(map(self._conjunction, conjunctions))
+
+    def _conjunction(self, bits: _Bits) -> Conjunction:
+        found = []
+        while bits:
+            lowest = bits & -bits
+            found.append(self._literals[lowest.bit_length() - 1])
+            bits ^= lowest
+        return frozenset(found)
+
+    def _product(self, left: tuple[_Bits, ...] | None, right: tuple[_Bits, ...] | None) -> tuple[_Bits, ...] | None:
+        if left is None or right is None or not self._may_work(len(left) * len(right)):
             return None
-        united.extend(found)
-    return _within_bounds(united)
+        return self._within_bounds([one | other for one in left for other in right])
 
+    def _within_bounds(self, found: list[_Bits]) -> tuple[_Bits, ...] | None:
+        possible = tuple(dict.fromkeys(one for one in found if not one & one >> 1 & self._plain))
+        if len(possible) > ALTERNATIVES_MOST:
+            return None
+        if all(one.bit_count() == 1 for one in possible):
+            return possible
+        if not self._may_work(len(possible) ** 2):
+            return None
+        smallest = tuple(one for one in possible if not any(other & one == other != one for other in possible))
+        return smallest if len(smallest) <= CONJUNCTIONS_MOST else None
 
-def _product(
-    left: tuple[Conjunction, ...] | None, right: tuple[Conjunction, ...] | None
-) -> tuple[Conjunction, ...] | None:
-    if left is None or right is None or len(left) * len(right) > ALTERNATIVES_MOST * CONJUNCTIONS_MOST:
-        return None
-    return _within_bounds([one | other for one in left for other in right])
-
-
-def _within_bounds(found: list[Conjunction]) -> tuple[Conjunction, ...] | None:
-    possible = tuple(dict.fromkeys(conjunction for conjunction in found if not _contradicts_itself(conjunction)))
-    if all(len(one) == 1 for one in possible):
-        return possible if len(possible) <= ALTERNATIVES_MOST else None
-    if len(possible) > ALTERNATIVES_MOST:
-        return None
-    smallest = tuple(one for one in possible if not any(other < one for other in possible))
-    return smallest if len(smallest) <= CONJUNCTIONS_MOST else None
-
-
-def _contradicts_itself(conjunction: Conjunction) -> bool:
-    return any(literal.negated and replace(literal, negated=False) in conjunction for literal in conjunction)
-
-
-def _as_many_as_fit(parts: tuple[Condition, ...]) -> tuple[Conjunction, ...]:
-    """Of what must hold together, as much as can be written out."""
-    kept: tuple[Conjunction, ...] = _NEUTRAL
-    for part in parts:
-        longer = _product(kept, _conjunctions(part))
-        kept = kept if longer is None else longer
-    return kept
+    def _may_work(self, pairs: int) -> bool:
+        self._pairs_left -= pairs
+        return self._pairs_left >= 0
 
 
 ALWAYS = normal_form(TRUE)

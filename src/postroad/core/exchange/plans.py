@@ -1,17 +1,24 @@
-"""Plans: what is decided about a query once, for all keys that are bound with it.
+"""Plans: what is decided about a query once, for all bindings that ask the same, or the same but for the constants.
 
-Kept rule: bindings with the same query behind the same routing key have one plan, so that the hundredth costs a place in the
-tree and nothing else.
+Kept rules: a binding after the first costs its place in the tree and nothing else. A plan holds the questions that it asks for
+as long as anything is bound by it.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
+from postroad.core.exchange.conditions import Literal, Test
 from postroad.core.exchange.decision import EVERYTHING, Decision, Standing, behind, decide, unread
 from postroad.core.exchange.doubts import doubts_about
-from postroad.core.exchange.questions import Questions
-from postroad.core.exchange.tree import Placement, placement
+from postroad.core.exchange.groups import is_sorted
+from postroad.core.exchange.normal import Conjunction
+from postroad.core.exchange.questions import Probe, Questions
+from postroad.core.exchange.skeletons import ROUTING_KEY_MARKER, Skeleton, taken_apart
+from postroad.core.exchange.tree import Layout, Placement, is_hashed, is_prefixed
+
+_UNFIT_MOST = 1_000
 
 
 class Wanted(NamedTuple):
@@ -31,21 +38,158 @@ class Wanted(NamedTuple):
         return decide(self.query) if self.query else EVERYTHING
 
 
+class _Asked(NamedTuple):
+    """A literal: its probe, and its constant or where that stands among those of a binding."""
+
+    probe: Probe
+    negated: bool
+    constant: Any
+    nth: int | None
+    as_double: bool
+
+    def value(self, constants: Sequence[Any]) -> Any:
+        if self.nth is None:
+            return self.constant
+        value = constants[self.nth]
+        return float(value) if self.as_double else value
+
+
+class _Pattern:
+    """A conjunction whose constants may still be open: the equalities by which it goes down, and what is left."""
+
+    __slots__ = ("_layouts", "_left", "_shape", "_ways")
+
+    def __init__(self, ways: Iterable[_Asked], left: Iterable[_Asked]) -> None:
+        self._ways = tuple(ways)
+        self._left = tuple(left)
+        self._shape = tuple((asked.probe, asked.negated) for asked in self._left)
+        self._layouts: tuple[Layout, ...] = ()  # one for each order of the ways that has come up
+
+    @property
+    def probes(self) -> list[Probe]:
+        return [asked.probe for asked in self._ways + self._left]
+
+    def place(self, constants: Sequence[Any]) -> Placement:
+        """Where it is to stand: by the equality with most different constants first."""
+        pairs = [(asked.probe, asked.value(constants)) for asked in self._ways]
+        for probe, constant in pairs:
+            probe.meet(constant)
+        if len(pairs) > 1:
+            pairs.sort(key=_fewest_constants)
+        values = [constant for _, constant in pairs] + [asked.value(constants) for asked in self._left]
+        return Placement(self._layout(tuple([probe for probe, _ in pairs])), tuple(values))
+
+    def _layout(self, ways: tuple[Probe, ...]) -> Layout:
+        for layout in self._layouts:
+            if layout.ways == ways:
+                return layout
+        layout = Layout(ways, self._shape)
+        self._layouts += (layout,)
+        return layout
+
+
+def _fewest_constants(way: tuple[Probe, Any]) -> int:
+    return -len(way[0].view.constants)
+
+
 class Plan:
-    __slots__ = ("doubts", "is_shared", "keys", "placements", "standing", "wanted")
+    __slots__ = ("_patterns", "doubts", "keys", "name", "standing")
 
-    def __init__(self, wanted: Wanted, questions: Questions) -> None:
-        decision = wanted.decision()
-        self.wanted = wanted
+    def __init__(
+        self, name: Skeleton | Wanted, decision: Decision, questions: Questions, markers: Sequence[Any] = ()
+    ) -> None:
+        self.name = name
         self.standing = decision.standing
-        self.is_shared = decision.standing is Standing.SHARED
         self.doubts = doubts_about(literal for one in decision.normal.conjunctions for literal in one)
-        self.placements: tuple[Placement, ...] = tuple(
-            placement(one, questions) for one in decision.normal.conjunctions
-        )
-        self.keys = 0  # that are bound with it
+        self.keys = 0  # that are bound by it
+        self._patterns = tuple(_pattern(one, questions, markers) for one in decision.normal.conjunctions)
 
-    def let_go(self, questions: Questions) -> None:
-        for place in self.placements:
-            for probe, constant in place.probes():
-                questions.let_go(probe, constant)
+    def place(self, constants: Sequence[Any]) -> tuple[Placement, ...]:
+        found: dict[Placement, None] = {}
+        for pattern in self._patterns:
+            place = pattern.place(constants)
+            if place in found:  # some of the constants are the same
+                place.forget()
+            found[place] = None
+        return tuple(found)
+
+    def end(self, questions: Questions) -> None:
+        for pattern in self._patterns:
+            for probe in pattern.probes:
+                questions.release(probe)
+
+
+def _pattern(conjunction: Conjunction, questions: Questions, markers: Sequence[Any]) -> _Pattern:
+    literals = sorted(conjunction, key=_order) if len(conjunction) > 1 else list(conjunction)
+    hashed = list(filter(is_hashed, literals)) or list(filter(is_prefixed, literals))[:1]
+    ways = [_asked(literal, questions, markers) for literal in hashed]
+    left = [_asked(literal, questions, markers) for literal in literals if literal not in hashed]
+    left.sort(key=lambda asked: not is_sorted((asked.probe, asked.negated)))
+    return _Pattern(ways, left)
+
+
+def _asked(literal: Literal, questions: Questions, markers: Sequence[Any]) -> _Asked:
+    constant = literal.constant
+    nth = markers.index(constant) if constant in markers else None
+    as_double = nth is not None and type(constant) is not type(markers[nth])
+    return _Asked(questions.hold(literal), literal.negated, constant if nth is None else None, nth, as_double)
+
+
+def _order(literal: Literal) -> tuple[str, str, str, bool, str]:
+    """The same for all conjunctions that differ only in constants."""
+    return str(literal.slot), literal.reading.value, literal.test.value, literal.negated, str(literal.constant)
+
+
+class Plans:
+    """The plans in use, by skeleton or, where a query has none, by the query itself."""
+
+    __slots__ = ("_plans", "_questions", "_unfit")
+
+    def __init__(self, questions: Questions) -> None:
+        self._questions = questions
+        self._plans: dict[Skeleton | Wanted, Plan] = {}
+        self._unfit: set[Skeleton] = set()  # of which it is known that other constants may be read otherwise
+
+    def __bool__(self) -> bool:
+        return bool(self._plans)
+
+    def plan(self, wanted: Wanted) -> tuple[Plan, Sequence[Any]]:
+        """The plan for it, and the constants to be placed by that; it is in use until it is let go."""
+        apart = None if wanted.always else taken_apart(wanted.query, wanted.routing_key)
+        plan, constants = (None, ()) if apart is None else (self._by_skeleton(apart[0]), apart[1])
+        if plan is None:
+            plan, constants = self._by_text(wanted), ()
+        plan.keys += 1
+        return plan, constants
+
+    def let_go(self, plan: Plan) -> None:
+        plan.keys -= 1
+        if not plan.keys:
+            plan.end(self._questions)
+            del self._plans[plan.name]
+
+    def _by_text(self, wanted: Wanted) -> Plan:
+        if wanted not in self._plans:
+            self._plans[wanted] = Plan(wanted, wanted.decision(), self._questions)
+        return self._plans[wanted]
+
+    def _by_skeleton(self, skeleton: Skeleton) -> Plan | None:
+        if skeleton in self._plans or skeleton in self._unfit:
+            return self._plans.get(skeleton)
+        text, markers = skeleton.filled()
+        if skeleton.has_routing_key:
+            markers.append(ROUTING_KEY_MARKER)
+        decision = Wanted(text, ROUTING_KEY_MARKER if skeleton.has_routing_key else None, False).decision()
+        if not _fits_any_constants(decision, markers):
+            self._unfit = {*self._unfit, skeleton} if len(self._unfit) < _UNFIT_MOST else {skeleton}
+            return None
+        plan = self._plans[skeleton] = Plan(skeleton, decision, self._questions, markers)
+        return plan
+
+
+def _fits_any_constants(decision: Decision, markers: Sequence[Any]) -> bool:
+    """Whether all markers are constants of literals, and nothing was decided by what they are."""
+    literals = [literal for one in decision.normal.conjunctions for literal in one]
+    constants = {literal.constant for literal in literals}
+    patterns = any(literal.test is Test.MATCHES for literal in literals)
+    return decision.standing is Standing.SHARED and constants.issuperset(markers) and not patterns

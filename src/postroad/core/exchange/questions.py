@@ -7,7 +7,6 @@ and probes are compared by identity, since every message looks them up many time
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import count
 from typing import Any
 
@@ -30,6 +29,20 @@ class Probe:
         self.test = test
         self.make = maker_of(test, typed_numbers=view.reading in (Reading.ITEM_NUMBER, Reading.ITEM_AS_NUMBER))
 
+    def meet(self, constant: object) -> None:
+        """Something is to be equal to the constant."""
+        if self.test is Test.EQ:
+            self.view.constants[constant] = self.view.constants.get(constant, 0) + 1
+
+    def part(self, constant: object) -> None:
+        """It no longer is."""
+        if self.test is not Test.EQ:
+            return
+        if self.view.constants[constant] == 1:
+            del self.view.constants[constant]
+        else:
+            self.view.constants[constant] -= 1
+
 
 class View:
     __slots__ = ("by_raw_text", "constants", "number", "probes", "read", "reading", "slot", "uses")
@@ -42,7 +55,7 @@ class View:
         self.read = _READ[reading]
         self.uses = 0
         self.probes: dict[Test, Probe] = {}
-        self.constants: Counter[object] = Counter()  # that something is to be equal to
+        self.constants: dict[object, int] = {}  # that something is to be equal to, and how often
 
     def probe(self, test: Test) -> Probe:
         if test not in self.probes:
@@ -83,8 +96,8 @@ class Questions:
             self._looking_up = Lookups(self.lookups)
         return self._looking_up
 
-    def use(self, literal: Literal) -> Probe:
-        """The probe of a literal, which stays in use until it is let go as often."""
+    def hold(self, literal: Literal) -> Probe:
+        """The probe of a literal, which stays in use until it is released as often."""
         if literal.slot not in self._slots:
             self._begin(literal.slot)
         number, views = self._slots[literal.slot]
@@ -92,18 +105,12 @@ class Questions:
             views[literal.reading] = View(literal.slot, number, literal.reading)
         view = views[literal.reading]
         view.uses += 1
-        if literal.test is Test.EQ:
-            view.constants[literal.constant] += 1
         return view.probe(literal.test)
 
-    def let_go(self, probe: Probe, constant: object) -> None:
+    def release(self, probe: Probe) -> None:
         view = probe.view
         number, views = self._slots[view.slot]
         view.uses -= 1
-        if probe.test is Test.EQ:
-            view.constants[constant] -= 1
-            if not view.constants[constant]:
-                del view.constants[constant]
         if not view.uses:
             del views[view.reading]
         if not views:

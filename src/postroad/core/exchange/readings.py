@@ -23,11 +23,12 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _SPECIAL = {"INF": float("inf"), "+INF": float("inf"), "-INF": float("-inf"), "NaN": float("nan")}
 _SPACE = " \t\r\n"
+_PLAIN = "0123456789."
 _DIGITS_MOST = 1_000  # more make no number that anyone means, and cost
 NAN = float("nan")
 
 
-class Values(msgspec.Struct, frozen=True):
+class Values(msgspec.Struct, frozen=True, gc=False):
     values: Any  # a list or tuple of comparable values of one kind
     bad: bool
 
@@ -37,6 +38,8 @@ ERROR = Values((), True)
 
 
 class Reading(Enum):
+    __hash__ = object.__hash__  # they are hashed far more often than made, and an Enum does that by its name
+
     TEXTS = "texts"
     DOUBLES = "doubles"
     BOOLEANS = "booleans"
@@ -70,9 +73,12 @@ class Reading(Enum):
 
 
 def to_double(text: str) -> float | None:
-    if _DOUBLE(text):
+    if text.strip(_PLAIN) and not _DOUBLE(text):
+        return _SPECIAL.get(text.strip(_SPACE))
+    try:
         return float(text)
-    return _SPECIAL.get(text.strip(_SPACE))
+    except ValueError:  # several points, or nothing
+        return None
 
 
 def to_boolean(text: str) -> bool | None:
@@ -100,11 +106,10 @@ def _one(convert: Callable[[str], object]) -> Callable[[Raw], Values]:
 
 
 def _each(convert: Callable[[str], object]) -> Callable[[Raw], Values]:
-    one = _one(convert)
-
     def read(raw: Any) -> Values:
-        if len(raw) < 2:
-            return one(raw)
+        if len(raw) == 1:
+            value = convert(raw[0])
+            return ERROR if value is None else Values((value,), False)
         values = [convert(text) for text in raw]
         if None in values:
             return Values([value for value in values if value is not None], True)

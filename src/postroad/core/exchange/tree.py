@@ -22,10 +22,8 @@ from postroad.core.exchange.groups import (
     TableGroup,
     anchor_of,
     grown,
-    is_sorted,
 )
-from postroad.core.exchange.normal import Conjunction
-from postroad.core.exchange.questions import Probe, Questions, View
+from postroad.core.exchange.questions import Probe, View
 from postroad.core.exchange.readings import Reading
 
 _HASHED = frozenset(Reading) - {
@@ -44,24 +42,36 @@ _PREFIXED = (
 _NOTHING = object()
 _SEVERAL = frozenset({list, dict})
 MANY_KEYS = 32
+FEW_VALUES = 3  # with more, those that are wanted are found together
 Keys = dict[Key, None]
 
 Way = tuple[Probe, Any]  # with its constant: an equality, or the beginning of a text
 
 
+class Layout:
+    """How conjunctions that differ only in constants stand: the way down, and the group there."""
+
+    __slots__ = ("shape", "ways")
+
+    def __init__(self, ways: tuple[Probe, ...], shape: Shape) -> None:
+        self.ways = ways
+        self.shape = shape
+
+
 class Placement(NamedTuple):
-    """Where a conjunction stands: the way down, and its place in a group there."""
+    """Where a conjunction stands."""
 
-    ways: tuple[Way, ...]
-    shape: Shape
-    constants: Constants
+    layout: Layout
+    constants: Constants  # of the ways, then of the group
 
-    def probes(self) -> list[Way]:
-        """All that it asks, with the constants."""
-        return [
-            *self.ways,
-            *((probe, constant) for (probe, _), constant in zip(self.shape, self.constants, strict=True)),
-        ]
+    @property
+    def rest(self) -> Constants:
+        return self.constants[len(self.layout.ways) :]
+
+    def forget(self) -> None:
+        """The constants are no longer met."""
+        for probe, constant in zip(self.layout.ways, self.constants, strict=False):
+            probe.part(constant)
 
 
 class Node:
@@ -162,59 +172,40 @@ def _drop_if_empty(tables: Any, where: Any) -> None:
 Child = Any
 
 
-def placement(conjunction: Conjunction, questions: Questions) -> Placement:
-    """Takes the conjunction's literals into use and says where it is to stand."""
-    seen = [(literal, questions.use(literal)) for literal in sorted(conjunction, key=_order)]
-    hashed = [pair for pair in seen if _is_hashed(pair[0])]
-    hashed.sort(key=lambda pair: -len(pair[1].view.constants))
-    left = [pair for pair in seen if not _is_hashed(pair[0])]
-    if not hashed:
-        hashed = [pair for pair in left if _is_prefixed(pair[0])][:1]
-        left = [pair for pair in left if pair not in hashed]
-    left.sort(key=lambda pair: not is_sorted((pair[1], pair[0].negated)))
-    return Placement(
-        ways=tuple((probe, literal.constant) for literal, probe in hashed),
-        shape=tuple((probe, literal.negated) for literal, probe in left),
-        constants=tuple(literal.constant for literal, _ in left),
-    )
-
-
-def _order(literal: Literal) -> tuple[str, str, str, bool, str]:
-    """The same for all conjunctions that differ only in constants."""
-    return str(literal.slot), literal.reading.value, literal.test.value, literal.negated, str(literal.constant)
-
-
-def _is_hashed(literal: Literal) -> bool:
+def is_hashed(literal: Literal) -> bool:
     return literal.test is Test.EQ and not literal.negated and literal.reading in _HASHED
 
 
-def _is_prefixed(literal: Literal) -> bool:
+def is_prefixed(literal: Literal) -> bool:
     return literal.test is Test.STARTS and not literal.negated and literal.reading in _PREFIXED
 
 
 def put(node: Node, place: Placement, key: Key) -> None:
-    last = len(place.ways) - 1
-    for depth, way in enumerate(place.ways):
-        table = node.table(way)
-        child = table.get(way[1], _NOTHING)
+    ways = place.layout.ways
+    last = len(ways) - 1
+    for depth, probe in enumerate(ways):
+        constant = place.constants[depth]
+        table = node.table((probe, constant))
+        child = table.get(constant, _NOTHING)
         if type(child) is not Node and depth == last:
             joined = _joined(child, place, key)
             if joined is not _NOTHING:
-                table[way[1]] = joined
+                table[constant] = joined
                 return
         if type(child) is not Node:
-            child = table[way[1]] = _as_node(child)
+            child = table[constant] = _as_node(child)
         node = child
-    node.add(place.shape, place.constants, key)
+    node.add(place.layout.shape, place.rest, key)
 
 
 def _joined(child: Child, place: Placement, key: Key) -> Child:
     """The child with the key in it; nothing if that takes a node."""
-    if place.shape:
-        if child is not _NOTHING and not (isinstance(child, Group) and child.shape == place.shape):
+    shape = place.layout.shape
+    if shape:
+        if child is not _NOTHING and not (isinstance(child, Group) and child.shape == shape):
             return _NOTHING
-        group = child if isinstance(child, Group) else TableGroup(place.shape)
-        group.add(place.constants, key)
+        group = child if isinstance(child, Group) else TableGroup(shape)
+        group.add(place.rest, key)
         return grown(group)
     if isinstance(child, Group):
         return _NOTHING
@@ -237,26 +228,22 @@ def _as_node(child: Child) -> Node:
 
 
 def take_away(node: Node, place: Placement, key: Key, depth: int = 0) -> None:
-    if depth < len(place.ways):
-        way = place.ways[depth]
-        table = node.table(way)
-        child = table[way[1]]
-        if type(child) is Node:
-            take_away(child, place, key, depth + 1)
-            gone = not child
-        elif isinstance(child, Group):
-            child.remove(place.constants, key)
-            gone = not child
-        elif type(child) in _SEVERAL:
-            child.remove(key) if type(child) is list else child.pop(key)
-            gone = not child
-        else:
-            gone = True
-        if gone:
-            del table[way[1]]
-            node.prune(way)
-    else:
-        node.remove(place.shape, place.constants, key)
+    if depth == len(place.layout.ways):
+        node.remove(place.layout.shape, place.rest, key)
+        return
+    constant = place.constants[depth]
+    way = (place.layout.ways[depth], constant)
+    table = node.table(way)
+    child = table[constant]
+    if type(child) is Node:
+        take_away(child, place, key, depth + 1)
+    elif isinstance(child, Group):
+        child.remove(place.rest, key)
+    elif type(child) in _SEVERAL:
+        child.remove(key) if type(child) is list else child.pop(key)
+    if type(child) not in _HOLDING or not child:
+        del table[constant]
+        node.prune(way)
 
 
 def _collect_anchored(anchored: dict[int, dict[Shape, Group]], facts: Facts, out: list[Key]) -> None:
@@ -280,8 +267,8 @@ def _collect_raw(raw: dict[int, dict[str, Child]], facts: Facts, out: list[Key])
     found: Any = facts.found
     for slot in raw if len(raw) < len(found) else found:
         if slot in found and slot in raw:
-            by_value = raw[slot]
-            for value in found[slot]:
+            by_value, values = raw[slot], found[slot]
+            for value in by_value.keys() & values if len(values) > FEW_VALUES else values:
                 if value in by_value:
                     child = by_value[value]
                     kind = type(child)
@@ -303,3 +290,4 @@ def _descend(child: Child, facts: Facts, out: list[Key]) -> None:
 
 
 _COLLECTING = frozenset({Node, TableGroup, SortedGroup})
+_HOLDING = _COLLECTING | _SEVERAL

@@ -15,6 +15,7 @@ from postroad.core.exchange.patterns import is_found
 from postroad.core.exchange.readings import as_double
 
 Tried = Callable[[Any], bool]  # of a constant
+FEW = 8  # values, through which it is cheaper to go than to make a set of them
 
 
 def _matches(value: str, constant: str) -> bool:
@@ -32,6 +33,7 @@ _COMPARE: dict[Test, Callable[[Any, Any], bool]] = {
     Test.NOT_LE: _not(operator.le), Test.NOT_GT: _not(operator.gt), Test.NOT_GE: _not(operator.ge),
     Test.CONTAINS: str.__contains__, Test.STARTS: str.startswith, Test.ENDS: str.endswith, Test.MATCHES: _matches,
 }  # fmt: skip
+_SEARCHED = {Test.CONTAINS: ("", ""), Test.STARTS: ("\0", ""), Test.ENDS: ("", "\0")}  # what stands around the constant
 _ORDERED = {Test.LT: "__lt__", Test.LE: "__le__", Test.GT: "__gt__", Test.GE: "__ge__"}
 
 
@@ -47,10 +49,14 @@ def maker_of(test: Test, *, typed_numbers: bool) -> Maker:
     """How a test is made ready: from values, whether any of them passes, as a function of the constant."""
     if test is Test.EXISTS:
         return _existing
-    if test is Test.EQ:
+    if test in (Test.EQ, Test.NOT_NE):
         make: Maker = _equal
+    elif test in (Test.NE, Test.NOT_EQ):
+        make = _unequal
     elif test in _ORDERED:
         make = _ordered_maker(test)
+    elif test in _SEARCHED:
+        make = _search_maker(test)
     else:
         make = _any_maker(_COMPARE[test])
     return _for_numbers(make) if typed_numbers else make
@@ -62,7 +68,15 @@ def _existing(values: Sequence[Any]) -> Tried:
 
 
 def _equal(values: Sequence[Any]) -> Tried:
-    return values.__contains__
+    return frozenset(values).__contains__ if len(values) > FEW else values.__contains__
+
+
+def _unequal(values: Sequence[Any]) -> Tried:
+    """Where two differ, one of them is unlike any constant."""
+    different = list(dict.fromkeys(values))
+    if len(different) > 1:
+        return _always
+    return partial(operator.ne, different[0]) if different else _never
 
 
 def _ordered_maker(test: Test) -> Maker:
@@ -71,12 +85,12 @@ def _ordered_maker(test: Test) -> Maker:
     extreme_of = min if test in (Test.LT, Test.LE) else max
 
     def make(values: Sequence[Any]) -> Tried:
-        most = extreme(values, extreme_of)
-        if most is None:
-            return _never
+        most = values[0] if len(values) == 1 else extreme(values, extreme_of)
         if type(most) is float:
             ready: Tried = getattr(most, of_float)  # all its constants are floats too
             return ready
+        if most is None:
+            return _never
         return lambda constant: bool(compare(most, constant))
 
     return make
@@ -87,6 +101,10 @@ def extreme(values: Sequence[Any], extreme_of: Callable[..., Any]) -> Any:
     if len(values) == 1:
         return values[0] if values[0] == values[0] else None
     return extreme_of((value for value in values if value == value), default=None)
+
+
+def _always(_constant: Any) -> bool:
+    return True
 
 
 def _never(_constant: Any) -> bool:
@@ -105,6 +123,20 @@ def _any_maker(compare: Callable[[Any, Any], bool]) -> Maker:
             return False
 
         return tried
+
+    return make
+
+
+def _search_maker(test: Test) -> Maker:
+    """One search through all values at once, between which stands what no document and no query can have: a NUL."""
+    begin, end = _SEARCHED[test]
+    one_by_one = _any_maker(_COMPARE[test])
+
+    def make(values: Sequence[Any]) -> Tried:
+        text = "\0".join(("", *values, "")) if len(values) > 1 else ""
+        if text.count("\0") != len(values) + 1:  # there is one, none, or JSON with a NUL in it
+            return one_by_one(values)
+        return lambda constant: f"{begin}{constant}{end}" in text
 
     return make
 

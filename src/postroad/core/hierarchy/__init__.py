@@ -9,5 +9,12 @@ of that topic at its node and below, but never those under a nearer producer of 
 into **regions**, one for each node that produces it, and a region in depth-first order *is* the row of the routing table:
 ``topic_table.py`` keeps them, ``lane.py`` is the sequence they are kept in, ``keys.py`` the order.
 
+A model lives in the configuration, every node and attachment an object of its own:
+
+    Piece (a change) ──worked_out──▶ WorkedOut ──objects_of──▶ saved ──opening / follow──▶ ModelIndex
+          pieces.py                       saving.py                        saved.py
+
+``looking.py`` shows it page by page, and says who would receive what, and why others would not.
+
 Kept rules: publishing looks at nobody but those who receive; a change touches what it changes, however large the tree is.
 """

@@ -34,6 +34,7 @@ class ModelIndex:
         self._beside: dict[str, Attachment] = {}  # attachments beside the tree, by id
         self._arrivals = 0
         self._sources: dict[str, dict[str, None]] = {}  # service → ids under which it produces
+        self._by_service: dict[str, dict[str, None]] | None = None  # all ids; kept once somebody asks for it
 
     @classmethod
     def of(cls, model: Model) -> ModelIndex:
@@ -68,6 +69,11 @@ class ModelIndex:
         return tag in self._tree
 
     @property
+    def attached(self) -> int:
+        """The number of attachments."""
+        return len(self._places) + len(self._beside)
+
+    @property
     def tree(self) -> Tree:
         """To look at; it is changed here alone."""
         return self._tree
@@ -90,6 +96,26 @@ class ModelIndex:
     def attachments_beneath(self, tag: str) -> list[Attachment]:
         """Those at the node and at all below it."""
         return self._attached.between(keys.beneath(self._tree.find(tag).key))
+
+    def attachments_of(self, service: str) -> list[Attachment]:
+        """Those of one service; sorted by service when somebody first asks, and kept so from then on."""
+        if self._by_service is None:
+            self._by_service = {}
+            for one in self.attachments():
+                self._by_service.setdefault(one.service, {})[one.id] = None
+        return [self.attachment(id) for id in self._by_service.get(service, ())]
+
+    def place_of(self, id: str) -> bytes:
+        """Where an attachment at a node stands among all of them; empty for one beside the tree."""
+        return self._places.get(id, b"")
+
+    def attached_onwards(self, place: bytes) -> Iterator[Attachment]:
+        """Those at nodes from this place on, depth first, whether or not anything still stands there."""
+        return self._attached.hopping((place, keys.END), lambda key: None)
+
+    def beside(self, after: str = "") -> list[Attachment]:
+        """Those beside the tree, by id, behind this one."""
+        return [self._beside[id] for id in sorted(self._beside) if id > after]
 
     def is_attached(self, id: str) -> bool:
         return id in self._places or id in self._beside
@@ -203,6 +229,8 @@ class ModelIndex:
             self._tables.setdefault(attachment.topics[0], TopicTable()).add_beside(attachment)
         if attachment.side is Side.PRODUCER:
             self._sources.setdefault(attachment.service, {})[attachment.id] = None
+        if self._by_service is not None:
+            self._by_service.setdefault(attachment.service, {})[attachment.id] = None
 
     def _attach_at(self, node: TreeNode, attachment: Attachment) -> None:
         for topic in attachment.topics:
@@ -242,13 +270,19 @@ class ModelIndex:
         """What is known by its id and its service; it is in no table any more."""
         del (self._places if attachment.node else self._beside)[attachment.id]
         if attachment.side is Side.PRODUCER:
-            produced = self._sources[attachment.service]
-            del produced[attachment.id]
-            if not produced:
-                del self._sources[attachment.service]
+            _drop(self._sources, attachment)
+        if self._by_service is not None:
+            _drop(self._by_service, attachment)
 
     def _topics_of(self, attachment: Attachment) -> tuple[str, ...]:
         return attachment.topics or self._tree.find(attachment.node).topics
+
+
+def _drop(by_service: dict[str, dict[str, None]], attachment: Attachment) -> None:
+    ids = by_service[attachment.service]
+    del ids[attachment.id]
+    if not ids:
+        del by_service[attachment.service]
 
 
 def _described(node: TreeNode) -> Node:

@@ -72,6 +72,10 @@ def tag_taken(tag: str) -> Refused:
     return Refused("name.taken", f"the model has a node {tag!r} already; a tag names one node, so choose another")
 
 
+def goes_and_comes(tag: str) -> Refused:
+    return Refused("configuration.conflict", f"node {tag!r} is removed in the same piece; add it in the next one")
+
+
 def two_roots(tag: str, root: str) -> Refused:
     return Refused(
         "configuration.conflict", f"node {tag[:80]!r} stands under no other, but {root!r} is the root already"

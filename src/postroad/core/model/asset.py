@@ -57,6 +57,16 @@ class Asset:
     description: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssetDraft:
+    """An asset as somebody wants to save it, with what it will stand beside."""
+
+    asset: Asset
+    hosted: Hosting  # what runs its service
+    beside: tuple[Asset, ...] = ()  # the service's other assets of the kind
+    with_referrers: bool = True  # whether those beside it that refer to it are to be checked as well
+
+
 def asset_key(service: str, kind: AssetKind, name: str) -> str:
     """The key under which an asset is saved."""
     return f"{service}/{kind.value}/{name.casefold()}"

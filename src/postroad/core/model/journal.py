@@ -108,6 +108,7 @@ class Forwarded(Struct, gc=False, frozen=True, array_like=True):
     session: str  # by which its sender knows the message
     through: tuple[str, ...]  # GCIDs of the exchanges and models that it has passed, this one last
     bindings: tuple[str, ...] = ()  # what has chosen each copy: a binding's name, or the id of an attachment
+    origin: str = ""  # session of what was posted, before any exchange forwarded it
 
 
 class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.posted"):
@@ -138,9 +139,7 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     shown_sender: str = ""  # GCID that the receiver sees as sender: the service that redirected the request
     routing: str = ""  # static or dynamic, where the sender chose it for every service on the way
     came: Came | None = None  # how it came, where that was not in one of the network's own forms
-    forwarded: Forwarded | None = (
-        None  # by an exchange or a model, which is the sender; ``shown_sender`` is who wrote it
-    )
+    forwarded: Forwarded | None = None  # by its sender, an exchange or a model; ``shown_sender`` wrote it
 
 
 class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.refused"):

@@ -42,6 +42,11 @@ class Owned(Mapping[str, Any]):
         by_owner = self._by_owner.insert(owner, left) if left else self._by_owner.remove(owner)
         return Owned(by_owner, self._count - 1)
 
+    def without(self, owner: str) -> Owned:
+        """Without anything of one service."""
+        mine = self._by_owner.get(owner, _NONE)
+        return Owned(self._by_owner.remove(owner), self._count - len(mine)) if mine else self
+
     def __getitem__(self, key: str) -> Any:
         return self._by_owner.get(key.partition("/")[0], _NONE)[key]
 

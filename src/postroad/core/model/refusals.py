@@ -114,11 +114,17 @@ REFUSALS: dict[str, Refusal] = {
     "transform.memory": Refusal(422, "The stylesheet needed too much memory"),
     "transform.output-too-large": Refusal(422, "The stylesheet made too much output"),
     "transform.suspended": Refusal(422, "The stylesheet is suspended for a while"),
+    # validation
+    "document.invalid": Refusal(422, "The document is not valid by its schema"),
+    "validation.failed": Refusal(422, "The document could not be judged by its schema"),
+    "validation.timeout": Refusal(422, "Validation took too long"),
+    "validation.memory": Refusal(422, "Validation needed too much memory"),
+    "validation.suspended": Refusal(422, "The schema is suspended for a while"),
     # exchanges
     "query.invalid": Refusal(422, "The query does not compile"),
+    "script.invalid": Refusal(422, "The script cannot be used"),
     "routing.unknown": Refusal(422, "No routing of this name is installed"),
     "binding.too-many": Refusal(422, "There are too many bindings"),
-    "script.invalid": Refusal(422, "The script cannot be used"),
     # interchanges: many documents in one stream
     "interchange.malformed": Refusal(422, "The interchange cannot be taken apart"),
     "interchange.unfit": Refusal(422, "Something does not fit into the interchange"),

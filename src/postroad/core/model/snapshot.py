@@ -6,14 +6,14 @@ recorded with every message. Names are compared without regard to case; GCIDs an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 from rpds import HashTrieMap
 
-from postroad.core.model.asset import Asset, AssetKind, asset_key
+from postroad.core.model.asset import Asset, AssetKind, Hosting, asset_key
 from postroad.core.model.billing import BOOKS_KEY, Books, Invoice, Payment, Tariff
 from postroad.core.model.directory import Credential, Organization, Person, Service, Visibility
 from postroad.core.model.exchange import Binding, binding_key
@@ -244,16 +244,11 @@ class Directory:
         """The nodes, attachments or topics of a model by key, in no order; there may be a million of them."""
         return self.exchanging.get(kind, _EMPTY).of(service)
 
-    def model_parts(self, service: str) -> tuple[list[ModelNode], list[ModelAttachment], list[ModelTopic]]:
-        """All that a model is made of, nodes and attachments by place."""
-        nodes, attachments, topics = (
-            list(self.exchanging.get(kind, _EMPTY).of(service).values()) for kind in ("node", "attachment", "topic")
-        )
-        return (
-            sorted(nodes, key=lambda node: (node.place, node.tag)),
-            sorted(attachments, key=lambda one: (one.place, one.id)),
-            sorted(topics, key=lambda one: one.topic),
-        )
+    def attachments_to(self, services: Collection[str]) -> list[ModelAttachment]:
+        """Where any of these services is attached, in models of others; every attachment there is, is looked at."""
+        attached = self.exchanging.get("attachment", _EMPTY)
+        models = [one for one, found in self.services.items() if found.hosted is Hosting.MODEL and one not in services]
+        return [one for model in models for one in attached.of(model).values() if one.attached in services]
 
     def _owned(self, name: str, table: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
         """Rules, assets or cookies by the service they belong to; sorted when first asked for; ``changed`` hands some on."""
@@ -279,6 +274,8 @@ class Directory:
                 if change.kind not in tables:
                     tables[change.kind] = dict(self._table(change.kind))
                 _put(tables[change.kind], change)
+            if change.kind == "service" and change.value is None:  # what it owns by the thousand goes with it unsaid
+                exchanging = {kind: table.without(change.key) for kind, table in exchanging.items()}
         if not tables:
             return replace(self, version=version, exchanging=exchanging, versions=versions)
         return self._with(tables, changes, version=version, exchanging=exchanging, versions=versions)

@@ -125,6 +125,11 @@ def forward_key(delivery: int, what: str) -> int:
     return key_hash("forward", f"{delivery:x}", what)
 
 
+def relay_key(origin: str, exchange: str, what: str, content: str) -> int:
+    """An exchange hands what was posted on to another exchange once, however many ways it has come there by."""
+    return key_hash("relay", origin, exchange, what, content)
+
+
 def answer_key(delivery: int) -> int:
     """A delivery is answered once; this key is what the second answer collides with."""
     return key_hash("answer", str(delivery))

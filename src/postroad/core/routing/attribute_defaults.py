@@ -45,9 +45,10 @@ NOTHING_DECLARED = Declared({}, {})
 class AttributeDefaults:
     """The default attributes of one schema, found by the names that lead from a document's root to an element."""
 
-    __slots__ = ("_globals", "_known", "_qualified_attributes", "_qualified_elements", "_target")
+    __slots__ = ("_globals", "_known", "_qualified_attributes", "_qualified_elements", "_target", "elsewhere")
 
     def __init__(self, schema: Tree) -> None:
+        self.elsewhere = _elsewhere(schema)
         self._target = schema.get("targetNamespace", "")
         self._qualified_elements = schema.get("elementFormDefault") == "qualified"
         self._qualified_attributes = schema.get("attributeFormDefault") == "qualified"
@@ -155,6 +156,16 @@ class AttributeDefaults:
         return f"{{{self._target}}}{name}" if self._target else name
 
 
+def _elsewhere(schema: Tree) -> tuple[str, int] | None:
+    """How, and in which line, a schema refers to another file; None when it does not."""
+    for kind in ("include", "import", "redefine", "override"):
+        node = next(schema.iterchildren(XS + kind), None)
+        if node is not None and (kind != "import" or node.get("schemaLocation")):
+            line: int | None = node.sourceline  # type: ignore[assignment]  # the stubs do not know what it is
+            return kind, line or 0
+    return None
+
+
 def _given(node: Tree) -> tuple[str] | None:
     value = node.get("default", node.get("fixed"))
     return None if value is None else (value,)
@@ -169,22 +180,23 @@ def _resolved(near: Tree, name: str) -> str:
 
 @lru_cache(maxsize=SCHEMAS_CACHED)
 def read_schema(xsd: str) -> AttributeDefaults:
-    """The default attributes of a schema, or a refusal when it is none that can be read."""
+    """The default attributes of a schema, or a refusal when it is none that can be read. What it refers to is not followed."""
     try:
         schema = parse(xsd.encode("utf-8", "surrogatepass"))
     except Refused as refusal:
         raise Refused("schema.invalid", refusal.detail, pointer=refusal.pointer) from None
     if schema.tag != XS + "schema":
         raise Refused("schema.invalid", "this is not an XML Schema; its root must be xs:schema")
-    for kind in ("include", "import", "redefine", "override"):
-        node = next(schema.iterchildren(XS + kind), None)
-        if node is not None and (kind != "import" or node.get("schemaLocation")):
-            raise Refused(
-                "schema.invalid",
-                f"xs:{kind} is not followed; put everything into one schema",
-                pointer=f"line {node.sourceline}",
-            )
     return AttributeDefaults(schema)
+
+
+def check_alone(xsd: str) -> None:
+    """Refuse a schema that cannot be read, or that would have to be read with others to know its default attributes."""
+    read = read_schema(xsd)
+    if read.elsewhere:
+        kind, line = read.elsewhere
+        detail = f"xs:{kind} is not followed; put everything into one schema"
+        raise Refused("schema.invalid", detail, pointer=f"line {line}")
 
 
 # ---- the schemas of a service ----------------------------------------------------------------------------------------

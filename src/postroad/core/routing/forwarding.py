@@ -6,11 +6,12 @@ each receiver lead its copy as if the exchange had written to it; one receiver's
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from postroad.core.admission.admit import Admitted
+from postroad.core.admission.openness import is_open_to
 from postroad.core.model.directory import Routing, Service
 from postroad.core.model.journal import Copy, Hop
 from postroad.core.model.rule import RuleRole
@@ -43,12 +44,20 @@ def forwarded_copies(
     return Routed(tuple(copies), tuple(elaboration.tried))
 
 
+def closed_to(host: str, receivers: Iterable[str], directory: Directory) -> set[str]:
+    """Receivers of other houses to which the exchange or model is not open, or not any more; all are given by GCID."""
+    service = directory.services.get(host)
+    if service is None:
+        return set(receivers)
+    return {gcid for gcid in receivers if not is_open_to(service, directory.services[gcid], directory)}
+
+
 def _subject(admitted: Admitted, written_by: str, directory: Directory, form: str) -> Subject:
     subject = posted_subject(admitted, directory, form)
     writer = directory.services.get(written_by)
     if writer is None:
         return subject
-    return Subject(header=replace(subject.header, shown_sender=party_of(writer)), parts=admitted.message.parts)
+    return Subject(header=replace(subject.view.header, shown_sender=party_of(writer)), parts=admitted.message.parts)
 
 
 def _is_straight(receiver: Service, sender: Service, directory: Directory) -> bool:

@@ -54,6 +54,11 @@ class Catalogue:
             raise Refused("value.invalid", detail, pointer="/arguments/schema")
         return self._schema(found[0], self._shelves[found[0]].name_of(name))
 
+    def referrers(self, kind: AssetKind, name: str) -> list[str]:
+        """The schemas that cannot do without the one of that name."""
+        shelf = self._shelves[kind]
+        return [one for one in shelf.texts if one != name and name in shelf.reached(one)]
+
     def concerns(self, part: Part) -> bool:
         """Whether documents such as this one are validated here at all."""
         return bool(self._counted(*_kinds_for(part)))

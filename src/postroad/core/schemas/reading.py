@@ -53,6 +53,10 @@ class Read:
 @lru_cache(maxsize=TEXTS_READ)
 def read_text(kind: AssetKind, text: str) -> Read:
     """Refused with ``schema.invalid`` where the text cannot be read at all."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Refused("schema.invalid", "the text is not Unicode; send it in UTF-8") from None
     return _READERS[kind](text)
 
 
@@ -69,7 +73,7 @@ def _read_xsd(text: str) -> Read:
 
 def _parsed(text: str) -> Tree:
     try:
-        root = parse(text.encode("utf-8", "surrogatepass"), LIMITS)
+        root = parse(text.encode(), LIMITS)
     except Refused as refusal:
         raise Refused("schema.invalid", refusal.detail, pointer=refusal.pointer) from None
     if root.tag != XS + "schema":
@@ -102,7 +106,7 @@ def line_of(node: Tree) -> int:
 def _read_json_schema(text: str) -> Read:
     try:
         schema = msgspec.json.decode(text.encode())
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as fault:
+    except (msgspec.DecodeError, RecursionError) as fault:
         raise Refused("schema.invalid", f"this is not JSON: {str(fault)[:200]}") from None
     if not isinstance(schema, dict | bool):
         raise Refused("schema.invalid", "a JSON Schema is an object, or true or false")

@@ -37,7 +37,7 @@ class DocumentFault:
 def digest_of_texts(kind: AssetKind, name: str, texts: Mapping[str, str]) -> bytes:
     digest = sha256(f"{kind.value}\0{name}".encode())
     for other in sorted(texts):
-        text = texts[other].encode("utf-8", "surrogatepass")
+        text = texts[other].encode()
         digest.update(f"\0{other}\0{len(text)}\0".encode())
         digest.update(text)
     return digest.digest()

@@ -40,8 +40,7 @@ class Shelf:
 
     def schema(self, name: str) -> Schema:
         """The schema of that name with all that it refers to; Refused with ``schema.invalid`` where something is missing."""
-        names = self._reached(name)
-        texts = {one: self.texts[one] for one in names}
+        texts = {one: self.texts[one] for one in self.reached(name, complain=True)}
         if sum(map(len, texts.values())) > TEXTS_BYTES:
             detail = f"with all that it refers to it is larger than {TEXTS_BYTES >> 20} MiB; leave out what is not used"
             raise Refused("schema.invalid", detail)
@@ -50,16 +49,25 @@ class Shelf:
     def read(self, name: str) -> Read:
         return read_text(self.kind, self.texts[name])
 
-    def _reached(self, name: str) -> list[str]:
+    def reached(self, name: str, *, complain: bool = False) -> list[str]:
+        """The names of all that a schema needs, its own first; Refused where something is missing, if that matters."""
         reached = [name]
         for one in reached:
-            for reference in self._read_of(one, first=name).references:
+            for reference in self._references(one, name, complain):
                 target = self.target(reference)
-                if not target:
+                if not target and complain:
                     self._check_missing(reference, one, name)
-                elif target not in reached:
+                elif target and target not in reached:
                     reached.append(target)
         return reached
+
+    def _references(self, name: str, first: str, complain: bool) -> tuple[Reference, ...]:
+        try:
+            return self._read_of(name, first).references
+        except Refused:
+            if complain:
+                raise
+            return ()
 
     def _read_of(self, name: str, first: str) -> Read:
         try:

@@ -6,15 +6,19 @@ becomes of messages, so they are left out before anything is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
+
+import msgspec
 
 from postroad.core.configuration.document import Fault, read_document
 from postroad.core.configuration.plan import directory_after, plan
 from postroad.core.model.journal import ConfigurationChanged, ObjectChange, decode
-from postroad.core.model.snapshot import Directory
+from postroad.core.model.snapshot import KINDS, Directory
 from postroad.errors import Misconfigured
+from postroad.warehouse.bulk.directory_text import KEPT_AT_HOME
 from postroad.warehouse.bulk.journals import opened, records
 
 CHANGED = b"configuration.changed"
@@ -23,26 +27,46 @@ CHANGED = b"configuration.changed"
 class Directories:
     """All directories that a network has had, by the number of the journal entry that made each."""
 
-    def __init__(self, changes: Iterator[tuple[int, ConfigurationChanged]]) -> None:
+    def __init__(self, changes: Iterable[tuple[int, Sequence[ObjectChange]]]) -> None:
         self._entries = list(changes)
+        self._numbers = [number for number, _ in self._entries]
+        self._made = 0  # entries that are in the last directory that was asked for
+        self._last = Directory()
 
     def latest(self) -> Directory:
         return self.at(self._entries[-1][0]) if self._entries else Directory()
 
     def at(self, version: int) -> Directory:
-        """The directory of that version; entries after it do not count."""
-        objects: dict[tuple[str, str], ObjectChange] = {}
-        made = 0
-        for seq, entry in self._entries:
-            if seq > version:
-                break
-            made = seq
-            objects.update({(change.kind, change.key): change for change in entry.objects})
-        return Directory().changed(objects.values(), made)
+        """The directory of that version; entries after it do not count.
+
+        Asked for in the order of versions, each costs what has changed since the one before.
+        """
+        until = bisect_right(self._numbers, version)
+        if until < self._made:
+            self._made, self._last = 0, Directory()
+        if until > self._made:
+            objects: dict[tuple[str, str], ObjectChange] = {}
+            for _, changes in self._entries[self._made : until]:
+                objects.update({(change.kind, change.key): change for change in changes})
+            self._last = self._last.changed(objects.values(), self._numbers[until - 1])
+            self._made = until
+        return self._last
+
+    def text(self) -> bytes:
+        """All of it for processes that have no journal, without what stays at home."""
+        return msgspec.json.encode([(number, without_secrets(changes)) for number, changes in self._entries])
+
+    @classmethod
+    def from_text(cls, text: bytes) -> Directories:
+        return cls(msgspec.json.decode(text, type=list[tuple[int, list[ObjectChange]]]))
+
+
+def without_secrets(changes: Iterable[ObjectChange]) -> list[ObjectChange]:
+    return [change for change in changes if change.kind in KINDS and change.kind not in KEPT_AT_HOME]
 
 
 def directories_in(journal: str) -> Directories:
-    return Directories(_configuration_entries(journal))
+    return Directories((seq, entry.objects) for seq, entry in _configuration_entries(journal))
 
 
 def _configuration_entries(journal: str) -> Iterator[tuple[int, ConfigurationChanged]]:

@@ -6,7 +6,7 @@ text; what a worker needs is in this package alone, so ``--py-files`` is enough 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -90,8 +90,10 @@ def lane_work(spark: SparkSession, run: LaneRun) -> Callable[[Iterator[Piece]], 
     return work_on
 
 
-def lane_rows(pieces: Iterable[Piece], lane: Lane, directory: Directory, unsaid: Unsaid) -> Batches:
-    """The same without Spark: what one process makes of these pieces."""
+def lane_rows(
+    pieces: Iterable[Piece], lane: Lane, directory: Directory, unsaid: Unsaid
+) -> Generator[pa.RecordBatch, None, None]:
+    """The same without Spark: what one process makes of these pieces. Closing it ends what the lane has started."""
     items: Iterator[Archived | Unreadable] = (item for piece in pieces for item in read(piece, unsaid))
     with prepared(lane, directory) as work:
         yield from handled(items, lane, work)

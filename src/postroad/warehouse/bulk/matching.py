@@ -13,20 +13,22 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from postroad.core.exchange.bound import BoundExchange
+from postroad.core.admission.openness import is_open_to
 from postroad.core.exchange.header_items import TypedItem, header_items
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Service
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured
+from postroad.flow.forward import NOT_OPEN
 from postroad.services.callables import Routing
-from postroad.services.matching import Match, content_of, incoming
+from postroad.services.matching import Match, content_of
 from postroad.warehouse.bulk.archived import Archived
 from postroad.warehouse.bulk.lane import Done, Work
-from postroad.warehouse.bulk.matching_judges import TaskJudges
+from postroad.warehouse.bulk.matching_judges import Exchange, TaskJudges
 from postroad.warehouse.bulk.opened_exchanges import opened_exchange
 
 FAILED = "binding.failed"
+CLOSED_CODE, _, CLOSED_DETAIL = NOT_OPEN.partition(": ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,40 +49,41 @@ class MatchLane:
 
     def prepare(self, directory: Directory) -> Work:
         service = exchange_named(self.exchange, directory)
-        exchange = opened_exchange(service.gcid, directory, frozenset(self.routings))
-        return Matching(self, service, exchange, directory)
+        bound = opened_exchange(service.gcid, directory, frozenset(self.routings))
+        return Matching(self, Exchange(service, directory, bound))
 
 
 class Matching:
     """The lane's work under one directory; its engines are started when they are first needed."""
 
-    def __init__(self, lane: MatchLane, service: Service, exchange: BoundExchange, directory: Directory) -> None:
+    def __init__(self, lane: MatchLane, exchange: Exchange) -> None:
         self._sent_to_it = lane.sent_to_it
-        self._service = service
         self._exchange = exchange
-        self._directory = directory
+        self._directory = exchange.directory
         self._judges = TaskJudges(lane.routings)
 
     def __call__(self, archived: Archived) -> list[Done]:
         if (self._sent_to_it or archived.forwarded) and not self._is_sent_here(archived):
             return []
         content, items = content_of(archived.message.parts), items_of(archived, self._directory)
-        selected = self._exchange.select(incoming(content, items))
-        return [self._done(match) for match in self._judges.matches(selected, content, items)]
+        return [self._done(match) for match in self._judges.matches(self._exchange, content, items)]
 
     def end(self) -> None:
         self._judges.end()
 
     def _is_sent_here(self, archived: Archived) -> bool:
         named = (*archived.message.to, *archived.message.route)
-        return any(self._directory.service(one.service) is self._service for one in named)
+        return any(self._directory.service(one.service) is self._exchange.service for one in named)
 
     def _done(self, match: Match) -> Done:
         binding, part = match.binding, match.part
         queue = self._directory.services.get(binding.queue)
         made = (part.content_type, part.data) if part is not None else (None, None)
         values = (binding.name, binding.queue, queue.address if queue is not None else None, *made)
-        return Done(values, FAILED if match.error else "", match.error)
+        if match.error:
+            return Done(values, FAILED, match.error)
+        is_open = queue is not None and is_open_to(self._exchange.service, queue, self._directory)
+        return Done(values) if is_open else Done(values, CLOSED_CODE, CLOSED_DETAIL)
 
 
 def exchange_named(name: str, directory: Directory) -> Service:

@@ -39,7 +39,7 @@ def require_new(folder: str) -> None:
 
 def write(spark: SparkSession, run: LaneRun, folder: str, *, ndjson: bool = False) -> dict[str, Any]:
     """Do the run and keep its rows; says how many there are of each code, the empty one being those that were handled."""
-    where = folder if "://" in folder else str(Path(folder).absolute())
+    where = location(folder)
     work = _written(lane_work(spark, run), schema_of(run.lane), where)
     counts: Counter[str] = Counter()
     files: set[str] = set()
@@ -51,6 +51,11 @@ def write(spark: SparkSession, run: LaneRun, folder: str, *, ndjson: bool = Fals
         spark.read.parquet(f"{where}/{PARQUET}").write.option("ignoreNullFields", "false").json(f"{where}/{NDJSON}")
     handled = counts.pop("", 0)
     return {"rows": handled + counts.total(), "handled": handled, "faults": dict(sorted(counts.items()))}
+
+
+def location(folder: str) -> str:
+    """The folder by a name that means the same to Arrow, to Spark, and from every working directory."""
+    return folder if "://" in folder else str(Path(folder).absolute())
 
 
 def _written(

@@ -14,15 +14,17 @@ from hashlib import sha256
 from typing import Any, ClassVar
 
 import pyarrow as pa
+from msgspec.structs import replace
 
-from postroad.core.admission.admit import ADDRESSED, admit
+from postroad.core.admission.admit import ADDRESSED, Admitted, admit
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Service
 from postroad.core.model.journal import Context, Copy, Hop
 from postroad.core.model.message import Argument
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explanation import pack
-from postroad.core.routing.itinerary import itineraries
+from postroad.core.routing.forwarding import forwarded_copies
+from postroad.core.routing.itinerary import Routed, itineraries
 from postroad.errors import Refused
 from postroad.flow.posting import body_of
 from postroad.warehouse.bulk.archived import Archived
@@ -102,14 +104,40 @@ def _routed(archived: Archived, caller: Caller, directory: Directory) -> list[Do
         raise Refused(
             "value.invalid", f"A {message.type.value} follows the way of what it answers; it has no own route"
         )
-    admitted = admit(message, caller, directory, archived.at_us)
-    copies, tried = itineraries(admitted, directory, archived.form)
+    if archived.forwarded:
+        copies, tried = _sent_on(archived, caller, directory)
+    else:
+        admitted = admit(message, caller, directory, archived.at_us)
+        copies, tried = itineraries(admitted, directory, archived.form)
     body = body_of(message.parts, pack(tried) if tried else b"")
     digest = sha256(body).digest() if body is not None else None
     return [
         Done((at, copy.named, _addresses(copy, directory), *_written(copy), digest), copy.code, copy.detail)
         for at, copy in enumerate(copies)
     ]
+
+
+def _sent_on(archived: Archived, caller: Caller, directory: Directory) -> Routed:
+    """What an exchange or a model has sent on asks nobody's leave, and goes by its receivers' own rules."""
+    named = archived.message.to
+    known = [directory.service(recipient.service) for recipient in named]
+    receivers = [service for service in known if service is not None]
+    message = replace(archived.message, sender="", to=(), route=(), expires_at_us=0)
+    admitted = Admitted(message, _sender_of(caller), caller, archived.at_us, archived.message.expires_at_us)
+    routed = forwarded_copies(admitted, archived.shown_sender, receivers, directory, archived.form)
+    found = iter(routed.copies)
+    gone = "There is no such service any more"
+    copies = [
+        next(found) if service is not None else Copy(recipient.service, (), "recipient.unknown", gone)
+        for recipient, service in zip(named, known, strict=True)
+    ]
+    return Routed(tuple(copies), routed.tried)
+
+
+def _sender_of(caller: Caller) -> Service:
+    if caller.service is None:
+        raise TypeError("messages are sent by a service")
+    return caller.service
 
 
 def _addresses(copy: Copy, directory: Directory) -> list[str]:

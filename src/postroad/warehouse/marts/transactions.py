@@ -3,6 +3,7 @@
 Grain: one row per ``transaction``. ``day`` is the day on which it began. ``status`` is one word for the whole: ``under way``
 while a copy is, else the worst of what became of its copies (failed, expired, rejected, cancelled), else ``error`` if a response
 reports one, else ``answered`` for a request and ``delivered`` for a notification; ``refused`` when no copy was accepted.
+What exchanges and models send on of a message belongs to its transaction, but the transaction is over without it.
 Durations are in microseconds by the clocks of the nodes concerned; where these disagree, nothing took less than no time.
 """
 
@@ -45,7 +46,7 @@ def transactions(message_histories: DataFrame) -> DataFrame:
 
 def _openings(histories: DataFrame) -> DataFrame:
     """The message that began the transaction, over its copies."""
-    rows = histories.where(fn.col("answers_session").isNull())
+    rows = histories.where(fn.col("answers_session").isNull() & (fn.col("session") == fn.col("transaction")))
     stops = fn.col("stops")
     attempts = fn.aggregate(stops, fn.lit(0).cast("bigint"), lambda sum_, stop: sum_ + stop["attempts"])
     last = fn.element_at(stops, -1)

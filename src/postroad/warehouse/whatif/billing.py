@@ -3,7 +3,7 @@
 Kept rules: uses are priced by the marts that write invoices. What happened is charged as it happened: an in-transit service that
 returned is charged where it is still on the way. One that the message did not pass in fact is taken to return at once what it was
 given; one that has not returned is charged on neither side. Responses, and messages that cannot be decided, count on both sides
-as they were.
+as they were. What exchanges and models send on is played again on both sides, and in-transit services on those ways with it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _copies(rows: DataFrame, side: str) -> DataFrame:
     """The accepted copies of this side."""
     from pyspark.sql import functions as f
 
-    posted = rows.where("record in ('message', 'response')")
+    posted = rows.where("record in ('message', 'response', 'forward')")
     each = posted.select("seq", "at_us", "session", "type", "size", "sender", "passed", f.explode(side).alias("way"))
     return each.select("*", "way.*").drop("way")
 

@@ -40,6 +40,9 @@ class Difference(StrEnum):
     CIRCUMSTANCES = "circumstances"  # the same services, with other arguments, topics, payers …
     REFUSED = "refused"
     ACCEPTED = "accepted"
+    FORWARDED = "forwarded"  # an exchange or a model sends it to somebody who did not get it
+    NOT_FORWARDED = "not forwarded"
+    CONTENT = "content"  # an exchange makes something else of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +75,11 @@ class CopyChange:
 
     @property
     def gained(self) -> tuple[Hop, ...]:
-        return beyond(self.after, self.before)
+        return beyond(self.after.hops, self.before.hops)
 
     @property
     def lost(self) -> tuple[Hop, ...]:
-        return beyond(self.before, self.after)
+        return beyond(self.before.hops, self.after.hops)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,24 +141,24 @@ def _admitted(logged: Logged, message: Message, sender: Service, directory: Dire
 
 def _change(place: int, named: str, before: Side, after: Side) -> CopyChange | None:
     one, other = before.copy(place, named), after.copy(place, named)
-    difference = _difference(one, other)
+    difference = difference_of(one, other)
     if difference is None:
         return None
     return CopyChange(copy=place, named=named, difference=difference, before=one, after=other)
 
 
-def _difference(before: Copy, after: Copy) -> Difference | None:
+def difference_of(before: Copy, after: Copy) -> Difference | None:
     if before.code and after.code:
         return None  # refused for another reason is refused
     if before.code or after.code:
         return Difference.REFUSED if after.code else Difference.ACCEPTED
-    if _services(before) != _services(after):
+    if _services(before.hops) != _services(after.hops):
         return Difference.ROUTE
     return Difference.CIRCUMSTANCES if _told(before) != _told(after) else None
 
 
-def _services(copy: Copy) -> list[str]:
-    return [hop.service for hop in copy.hops]
+def _services(hops: tuple[Hop, ...]) -> list[str]:
+    return [hop.service for hop in hops]
 
 
 def _told(copy: Copy) -> list[Hop]:
@@ -169,11 +172,11 @@ def _without_rule(hop: Hop) -> Hop:
     return replace(hop, context=replace(hop.context, rule=""))
 
 
-def beyond(copy: Copy, other: Copy) -> tuple[Hop, ...]:
-    """The stops at which a copy goes beyond another: of services that the other does not pass as often."""
+def beyond(hops: tuple[Hop, ...], other: tuple[Hop, ...]) -> tuple[Hop, ...]:
+    """The stops at which a way goes beyond another: of services that the other does not pass as often."""
     left = _services(other)
     found = []
-    for hop in copy.hops:
+    for hop in hops:
         if hop.service in left:
             left.remove(hop.service)
         else:

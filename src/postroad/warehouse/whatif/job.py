@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from postroad.core.codecs.lexical import write_time
+from postroad.services.callables import Routing
 from postroad.warehouse.bulk.archive import Piece
+from postroad.warehouse.bulk.configuration import Directories
 from postroad.warehouse.bulk.directory_text import DirectoryText, directory_from, text_of
 from postroad.warehouse.bulk.job import SHARES_PER_CORE, Batches, counted, over_shares, shares_of
 from postroad.warehouse.whatif import tables
@@ -34,20 +36,40 @@ class WhatIfRun:
 def compared_rows(spark: SparkSession, run: WhatIfRun) -> DataFrame:
     """The one pass: a row for every entry that counts."""
     question = run.question
-    texts = spark.sparkContext.broadcast((text_of(question.before), text_of(question.after)))
+    history = question.history.text() if question.history is not None and question.as_it_was else b""
+    told = spark.sparkContext.broadcast(Told(text_of(question.before), text_of(question.after), history))
+    asked = Asked(question.window, question.as_it_was, question.routings)
     shares = shares_of(run.pieces, SHARES_PER_CORE * spark.sparkContext.defaultParallelism)
-    return over_shares(spark, shares, _pass(texts, question.window, question.as_it_was, run.rows), SCHEMA)
+    return over_shares(spark, shares, _pass(told, asked, run.rows), SCHEMA)
 
 
-def _pass(
-    texts: Broadcast[tuple[DirectoryText, DirectoryText]],
-    window: Window,
-    as_it_was: bool,
-    rows: Accumulator[int] | None,
-) -> Callable[[Iterator[Piece]], Batches]:
+class Told(NamedTuple):
+    """Configurations as they are sent to workers."""
+
+    before: DirectoryText
+    after: DirectoryText
+    history: bytes  # empty where it is not asked for
+
+
+class Asked(NamedTuple):
+    """The rest of the question."""
+
+    window: Window
+    as_it_was: bool
+    routings: Mapping[str, Routing]
+
+
+def _pass(told: Broadcast[Told], asked: Asked, rows: Accumulator[int] | None) -> Callable[[Iterator[Piece]], Batches]:
     def work_on(pieces: Iterator[Piece]) -> Batches:
-        before, after = map(directory_from, texts.value)
-        question = Question(before=before, after=after, window=window, as_it_was=as_it_was)
+        history = told.value.history
+        question = Question(
+            before=directory_from(told.value.before),
+            after=directory_from(told.value.after),
+            window=asked.window,
+            as_it_was=asked.as_it_was,
+            history=Directories.from_text(history) if history else None,
+            routings=asked.routings,
+        )
         return counted(batches(rows_of(pieces, question)), rows)
 
     return work_on

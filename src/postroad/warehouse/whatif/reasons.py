@@ -20,7 +20,7 @@ _Held = dict[str, RuleTried]  # by the rules' keys
 
 def reasons_for(change: CopyChange, compared: Compared, before: Directory, after: Directory) -> tuple[str, ...]:
     """The reasons in words, of rules first; one at least."""
-    found = [*_rules(compared, before, after)]
+    found = rules_that_differ(compared.before.tried, compared.after.tried, before, after)
     if change.difference is Difference.REFUSED:
         found.append(f"refused: {change.after.code}")
     elif change.difference is Difference.ACCEPTED:
@@ -55,8 +55,11 @@ CIRCUMSTANCES: dict[str, Callable[[Hop], object]] = {
 }
 
 
-def _rules(compared: Compared, before: Directory, after: Directory) -> list[str]:
-    was, is_now = _held(compared.before.tried), _held(compared.after.tried)
+def rules_that_differ(
+    tried_before: Iterable[ServiceTried], tried_after: Iterable[ServiceTried], before: Directory, after: Directory
+) -> list[str]:
+    """Rules that hold on one side only, or do something else there."""
+    was, is_now = _held(tried_before), _held(tried_after)
     found = []
     for key, tried in is_now.items():
         known = was.get(key)

@@ -1,7 +1,8 @@
 """What is told of each entry in what-if's one pass over the journal, as Arrow.
 
 Grain: one row per entry that counts, ``record`` says which: a ``message`` that was accepted and is compared, a ``response`` whose
-way is not compared, a ``return`` of an in-transit service, a post that was ``refused`` and is not kept.
+way is not compared, a ``return`` of an in-transit service, a post that was ``refused`` and is not kept. What exchanges and
+models send on of a message makes further rows, ``forward`` (``onward_rows``).
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def message_row(logged: Logged, compared: Compared, before: Directory, after: Di
     decided = compared.verdict is not Verdict.UNDECIDABLE
     recorded = Side(copies=posted.copies)
     changes = [_change(change, compared, before, after) for change in compared.changes]
-    return _posted_row("message", logged.seq, posted) | {
+    return posted_row("message", logged.seq, posted) | {
         "sender_address": address_of(posted.sender, before, after),
         "verdict": compared.verdict.value,
         "changes": changes,
@@ -102,7 +103,7 @@ def message_row(logged: Logged, compared: Compared, before: Directory, after: Di
 
 def response_row(seq: int, posted: MessagePosted) -> dict[str, Any]:
     ways = _ways(Side(copies=posted.copies), posted)
-    return _posted_row("response", seq, posted) | {"before": ways, "after": ways, "passed": _passed(posted)}
+    return posted_row("response", seq, posted) | {"before": ways, "after": ways, "passed": _passed(posted)}
 
 
 def return_row(seq: int, returned: InvocationReturned) -> dict[str, Any]:
@@ -119,7 +120,7 @@ def refused_row(seq: int, refused: MessageRefused) -> dict[str, Any]:
     return {"record": "refused", "seq": seq, "at_us": refused.at_us, "day": _day(refused.at_us)}
 
 
-def _posted_row(record: str, seq: int, posted: MessagePosted) -> dict[str, Any]:
+def posted_row(record: str, seq: int, posted: MessagePosted) -> dict[str, Any]:
     return {
         "record": record, "seq": seq, "at_us": posted.at_us, "day": _day(posted.at_us), "session": posted.session,
         "sender": posted.sender, "type": posted.type.value, "topic": posted.topic, "size": posted.size,
@@ -137,26 +138,32 @@ def _change(change: CopyChange, compared: Compared, before: Directory, after: Di
         "difference": change.difference.value,
         "before": addresses_of(change.before.hops, before, after),
         "after": addresses_of(change.after.hops, after, before),
-        "gained": _stops(change.gained, change.after, before, after),
-        "lost": _stops(change.lost, change.before, before, after),
+        "gained": stops(change.gained, _last(change.after), before, after),
+        "lost": stops(change.lost, _last(change.before), before, after),
         "reasons": list(reasons_for(change, compared, before, after)),
         "detail": change.after.detail or change.before.detail,
     }
 
 
-def _stops(hops: tuple[Hop, ...], copy: Copy, *directories: Directory) -> list[dict[str, str]]:
+def _last(copy: Copy) -> Hop | None:
+    return copy.hops[-1] if copy.hops else None
+
+
+def stops(hops: tuple[Hop, ...], last: Hop | None, *directories: Directory) -> list[dict[str, str]]:
+    """The services of these hops, with the part that each has; ``last`` is the recipient's."""
     return [
-        {"service": address_of(hop.service, *directories), "role": RECIPIENT if hop is copy.hops[-1] else IN_TRANSIT}
+        {"service": address_of(hop.service, *directories), "role": RECIPIENT if hop is last else IN_TRANSIT}
         for hop in hops
     ]
 
 
 def _ways(side: Side, posted: MessagePosted) -> list[dict[str, Any]]:
-    return [_way(place, copy, posted.copies[place]) for place, copy in enumerate(side.copies) if not copy.code]
+    return [way(place, copy, posted.copies[place].hops) for place, copy in enumerate(side.copies) if not copy.code]
 
 
-def _way(place: int, copy: Copy, recorded: Copy) -> dict[str, Any]:
-    extra = [hop for hop in beyond(copy, recorded) if hop is not copy.hops[-1]]
+def way(place: int, copy: Copy, passed: tuple[Hop, ...]) -> dict[str, Any]:
+    """Who takes part in an accepted copy; ``passed`` is the way that it went in fact."""
+    extra = [hop for hop in beyond(copy.hops, passed) if hop is not copy.hops[-1]]
     return {
         "copy": place,
         "transit": [_party(hop) for hop in copy.hops[:-1]],

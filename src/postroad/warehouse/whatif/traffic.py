@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from postroad.core.admission.admit import ADDRESSED
@@ -11,11 +12,17 @@ from postroad.core.billing.uses import BY_NETWORK
 from postroad.core.model.journal import Entry, InvocationReturned, MessagePosted, MessageRefused, decode
 from postroad.core.model.snapshot import Directory
 from postroad.ports import Record
+from postroad.services.callables import Routing
 from postroad.warehouse.bulk.archive import Piece
+from postroad.warehouse.bulk.configuration import Directories
 from postroad.warehouse.bulk.journals import JournalReader, opened, records
 from postroad.warehouse.bulk.logged import Logged
-from postroad.warehouse.whatif.comparing import as_recorded, as_routed, compare
+from postroad.warehouse.whatif.comparing import Verdict, as_recorded, as_routed, compare
+from postroad.warehouse.whatif.onward import Playing
+from postroad.warehouse.whatif.onward_rows import forward_rows, onward_change_rows
 from postroad.warehouse.whatif.rows import message_row, refused_row, response_row, return_row
+
+Rows = Iterator[dict[str, Any]]
 
 COUNTING = (b"message.posted", b"message.refused", b"invocation.returned")
 
@@ -39,38 +46,58 @@ class Question:
     after: Directory
     window: Window
     as_it_was: bool = False
+    history: Directories | None = None  # by which bindings and models are known as they were
+    routings: Mapping[str, Routing] = field(default_factory=dict)  # the operator's, by name
+
+    def at_its_time(self, logged: Logged) -> Directory:
+        """The directory whose bindings and models the message is to meet on the side of before."""
+        if not self.as_it_was or self.history is None:
+            return self.before
+        return self.history.at(logged.posted.directory)
 
 
-def rows_of(pieces: Iterable[Piece], question: Question) -> Iterator[dict[str, Any]]:
-    for piece in pieces:
-        with opened(piece.file) as reader:
-            for record in records(reader, piece.start, piece.end, COUNTING):
-                row = _row(reader, record, question)
-                if row is not None:
-                    yield row
+def rows_of(pieces: Iterable[Piece], question: Question) -> Rows:
+    with closing(Playing(question.routings)) as playing:
+        for piece in pieces:
+            with opened(piece.file) as reader:
+                for record in records(reader, piece.start, piece.end, COUNTING):
+                    yield from _rows(reader, record, question, playing)
 
 
-def _row(reader: JournalReader, record: Record, question: Question) -> dict[str, Any] | None:
+def _rows(reader: JournalReader, record: Record, question: Question, playing: Playing) -> Rows:
     entry: Entry = decode(record.facts)
     if isinstance(entry, InvocationReturned):
         # It belongs to a post of the window, which is found later; only what came before that cannot.
-        return (
-            return_row(record.seq, entry) if entry.status is None and entry.at_us >= question.window.from_us else None
-        )
+        if entry.status is None and entry.at_us >= question.window.from_us:
+            yield return_row(record.seq, entry)
+        return
     if not isinstance(entry, MessagePosted | MessageRefused) or not question.window.has(entry.at_us):
-        return None
+        return
     if isinstance(entry, MessageRefused):
-        return refused_row(record.seq, entry)
-    if entry.form == BY_NETWORK:
-        return None
-    if entry.type not in ADDRESSED:
-        return response_row(record.seq, entry)
-    body = reader.body_sync(record.body) if record.body is not None else None
-    return compared_row(Logged(record.seq, entry, body), question)
+        yield refused_row(record.seq, entry)
+    elif entry.form == BY_NETWORK or entry.forwarded is not None:  # what was sent on is played again with its message
+        return
+    elif entry.type not in ADDRESSED:
+        yield response_row(record.seq, entry)
+    else:
+        body = reader.body_sync(record.body) if record.body is not None else None
+        yield from compared_rows(Logged(record.seq, entry, body), question, playing)
 
 
-def compared_row(logged: Logged, question: Question) -> dict[str, Any]:
-    message = logged.message
+def compared_rows(logged: Logged, question: Question, playing: Playing) -> Rows:
+    """The message's own row, and those of what exchanges and models send on of it."""
+    message, directory = logged.message, question.at_its_time(logged)
     before = as_recorded(logged) if question.as_it_was else as_routed(logged, question.before, message)
     after = as_routed(logged, question.after, message)
-    return message_row(logged, compare(logged, before, after), question.before, question.after)
+    was = playing.onwards(logged, message, before.copies, directory)
+    is_now = playing.onwards(logged, message, after.copies, question.after)
+    compared = compare(logged, before, after)
+    if not logged.is_whole and (was.looked_into_body or is_now.looked_into_body):
+        compared = replace(compared, verdict=Verdict.UNDECIDABLE, changes=())
+    row = message_row(logged, compared, question.before, question.after)
+    if compared.verdict is not Verdict.UNDECIDABLE:
+        changes = onward_change_rows(was, is_now, directory, question.after)
+        if changes:
+            row |= {"verdict": Verdict.CHANGED.value, "changes": [*row["changes"], *changes]}
+        yield from forward_rows(logged, was, is_now)
+    yield row

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
+from postroad.adapters.confined.frames import Outcome
 from postroad.adapters.saxon.complaints import LONGEST_DETAIL, Printed, refusal
-from postroad.adapters.saxon.frames import Outcome
 
 AT_RUN_TIME = (
     "Error at char 27 in expression in xsl:value-of/@select on line 12 column 56 of file:///:\n"

@@ -9,8 +9,8 @@ from decimal import Decimal
 import pytest
 import pytest_asyncio
 
-from postroad.adapters.saxon.asking import AT_ONCE
-from postroad.adapters.saxon.frames import LARGEST_SOURCE_BYTES
+from postroad.adapters.confined.asking import AT_ONCE
+from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.errors import Refused

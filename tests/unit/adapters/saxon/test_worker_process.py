@@ -9,10 +9,11 @@ import time
 
 import pytest
 
-from postroad.adapters.saxon import worker as worker_module
-from postroad.adapters.saxon.frames import Ready, Terms, Work, framed
+from postroad.adapters.confined import worker as worker_module
+from postroad.adapters.confined.frames import Ready, Terms, framed
+from postroad.adapters.confined.worker import BOOT, SOURCE_FOLDER, Death, Worker, WorkerDied
+from postroad.adapters.saxon.frames import Work
 from postroad.adapters.saxon.settings import SETTINGS
-from postroad.adapters.saxon.worker import BOOT, SOURCE_FOLDER, Death, Worker, WorkerDied
 from postroad.adapters.saxon.workers import ROOM
 from postroad.errors import Unavailable
 

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 import uvloop
 
-from postroad.adapters.saxon.frames import LARGEST_SOURCE_BYTES, SPARE_OUTPUT_BYTES
+from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, SPARE_OUTPUT_BYTES
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.errors import Refused
 from postroad.services.engine import Transformer

@@ -11,9 +11,9 @@ from decimal import Decimal
 import pytest
 import pytest_asyncio
 
-from postroad.adapters.saxon.asking import AT_ONCE
-from postroad.adapters.saxon.frames import LARGEST_SOURCE_BYTES
-from postroad.adapters.saxon.worker import SOURCE_FOLDER
+from postroad.adapters.confined.asking import AT_ONCE
+from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES
+from postroad.adapters.confined.worker import SOURCE_FOLDER
 from postroad.adapters.scripts.content import LARGEST_CONTENT_BYTES, MOST_ELEMENTS, MOST_VALUES
 from postroad.adapters.scripts.scripts import StarlarkScripts
 from postroad.adapters.scripts.workers import script_workers
@@ -196,6 +196,8 @@ async def test_json_is_values(engine: QueryEngine, expression: str, value: str) 
         ("é".encode("latin-1"), "text/csv; charset=ISO-8859-1", '["é"]'),
         ("\ufeffé".encode(), "text/plain", '["é"]'),
         (b"", "text/plain", '[""]'),
+        ("<é".encode("latin-1"), "text/plain; charset=iso-8859-1", '["<é"]'),
+        ("<a>é</a>".encode("latin-1"), "text/xml; charset=iso-8859-1", '["<a>é</a>"]'),
         (b"\xff\x00", "application/octet-stream", "[null]"),
         (b"a", "text/plain; charset=x-unknown", "[null]"),
     ],

@@ -7,7 +7,7 @@ import pytest
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import Service
 from postroad.core.model.rule import RuleRole
-from postroad.core.routing.attribute_defaults import default_attributes_of, read_schema
+from postroad.core.routing.attribute_defaults import check_alone, default_attributes_of, read_schema
 from postroad.core.routing.subject import Subject
 from postroad.errors import Refused
 from tests.unit.core.routing.looking import HEADER, body, combine, compare, directory, holds, subject, xml
@@ -151,7 +151,7 @@ def test_two_schemas_that_declare_the_root_leave_it_open_unless_one_is_named() -
 )
 def test_a_schema_that_cannot_be_read_is_refused(content: str, said: str) -> None:
     with pytest.raises(Refused) as refused:
-        read_schema(content)
+        check_alone(content)
     assert refused.value.code == "schema.invalid"
     assert said in refused.value.detail
 

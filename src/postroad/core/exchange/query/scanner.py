@@ -73,6 +73,8 @@ class Scanner:
 
     def word(self, word: str) -> bool:
         """Whether this word comes next, whole."""
+        if not self.text.startswith(word, self.at):
+            return False
         found = NAME.match(self.text, self.at)
         if found is None or found.group() != word:
             return False

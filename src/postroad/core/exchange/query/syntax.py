@@ -14,6 +14,8 @@ Constant = str | bool | int | Decimal | float
 
 
 class Kind(Enum):
+    __hash__ = object.__hash__  # they are hashed far more often than made, and an Enum does that by its name
+
     ELEMENT = "element"
     ATTRIBUTE = "attribute"
     TEXT = "text"

@@ -17,8 +17,7 @@ from pathlib import Path
 import msgspec
 
 import postroad
-from postroad.adapters.saxon.complaints import Printed
-from postroad.adapters.saxon.frames import (
+from postroad.adapters.confined.frames import (
     HEADER_BYTES,
     OVERHEAD_BYTES,
     Answers,
@@ -29,6 +28,7 @@ from postroad.adapters.saxon.frames import (
     read_outcome,
     read_ready,
 )
+from postroad.adapters.saxon.complaints import Printed
 from postroad.errors import Misconfigured, Unavailable
 
 START_TIMEOUT_S = 60.0  # the engine is a file of 100 MB; on a cold and busy disk that takes its time

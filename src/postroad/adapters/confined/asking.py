@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from postroad.adapters.saxon.frames import UNREADABLE, Answer, AnswerKind, Answers, Call, Outcome
-from postroad.adapters.saxon.pool import WorkerPool
+from postroad.adapters.confined.frames import UNREADABLE, Answer, AnswerKind, Answers, Call, Outcome
+from postroad.adapters.confined.pool import WorkerPool
 from postroad.errors import Refused
 from postroad.ports import Verdict
 

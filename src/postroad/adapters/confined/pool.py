@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from postroad.adapters.saxon.frames import Answers, Call, Outcome, Terms
-from postroad.adapters.saxon.penalties import PenaltyBox
-from postroad.adapters.saxon.worker import Death, Worker, WorkerDied
+from postroad.adapters.confined.frames import Answers, Call, Outcome, Terms
+from postroad.adapters.confined.penalties import PenaltyBox
+from postroad.adapters.confined.worker import Death, Worker, WorkerDied
 from postroad.errors import Unavailable
 
 TRIES = 2

@@ -1,0 +1,11 @@
+"""Programs of members run in processes that can open nothing, take no more than they may, and are killed when they take too long.
+
+    WorkerPool     calls, one at a time in each worker (``worker``); a worker lost costs its own call alone
+    Asking         many queries or scripts about one message in one round trip, and which one of a batch is to blame
+    PenaltyBox     who has cost workers their lives waits before being asked again
+    confinement    what a worker does to itself before it reads anything
+    ServersLine    the pipes to the server, as the worker has them
+
+Which engine runs in the processes is their users' business: ``saxon``, ``scripts`` and ``validation`` each bring a
+``worker_main``, which reads *calls*, lets the engine do them, and writes *outcomes*.
+"""

@@ -1,0 +1,59 @@
+"""Schemas on the bench: what is wrong with a document by a schema that is saved, or by one that is not yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from postroad.api.resources.context import ApiContext
+from postroad.core.configuration.assets import Content
+from postroad.core.configuration.shapes import Name, Shape, Word
+from postroad.core.model.asset import Asset, AssetKind
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Role
+from postroad.core.model.message import Part
+from postroad.core.schemas.catalogue import Catalogue
+from postroad.core.schemas.schema import SCHEMA_KINDS
+from postroad.errors import Refused
+from postroad.flow.administration import denied
+from postroad.flow.administration_assets import beside, owned_assets
+
+
+class SchemaToTry(Shape):
+    """A saved schema by service and name, or a text; a text with a service stands beside that service's other schemas."""
+
+    kind: Annotated[AssetKind, Field(description="schema, dtd or jsonschema")] = AssetKind.SCHEMA
+    name: Name = "tried"
+    service: Annotated[Word | None, Field(description="Whose catalogue; by GCID or address")] = None
+    content: Annotated[Content | None, Field(description="Its text; left out: the one that is saved")] = None
+
+    @model_validator(mode="after")
+    def is_somewhere(self) -> Self:
+        if self.kind not in SCHEMA_KINDS:
+            raise ValueError("a schema's kind is schema, dtd or jsonschema")
+        if self.content is None and self.service is None:
+            raise ValueError("needs the schema's content, or the service where it is saved")
+        return self
+
+
+async def schema_faults(api: ApiContext, caller: Caller, wish: SchemaToTry, parts: Iterable[Part]) -> list[str]:
+    """What is wrong with the first document; nothing when it is valid."""
+    if not caller.has_role(caller.organization, Role.DEVELOPER):
+        raise denied("Only a person with the role developer may try schemas")
+    if api.validator is None:
+        raise Refused("request.not-implemented", "This network validates no documents")
+    document = next((part for part in parts if not part.attachment), None)
+    if document is None:
+        raise Refused("message.incomplete", "The message has no document to validate")
+    schema = _catalogue(api, caller, wish).named(wish.name, wish.kind)
+    return [str(fault) for fault in await api.validator.validate(schema, document.data)]
+
+
+def _catalogue(api: ApiContext, caller: Caller, wish: SchemaToTry) -> Catalogue:
+    saved = owned_assets(caller, api.network.directory, wish.service, wish.kind) if wish.service else []
+    if wish.content is not None:
+        tried = Asset(service="", kind=wish.kind, name=wish.name, content=wish.content)
+        saved = [*beside(tried, saved), tried]
+    return Catalogue(wish.service or "This schema", saved)

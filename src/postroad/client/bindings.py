@@ -1,0 +1,156 @@
+"""Bindings, seen from the client: bind a queue to an exchange, look at what is bound and how, try a message, unbind.
+
+    with Client(…) as network:
+        network.bindings.bind("Acme/Orders", "North/Desk", query="$msg/order/region = 'north'", name="north")
+        for binding in network.bindings.listed("Acme/Orders"):
+            print(binding["name"], binding["state"]["matched"], binding["state"]["errors"])
+
+Kept rule: the conversations are written once, and the two shells only run them. What is replaced was read before, in the same
+conversation.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict, Unpack
+
+import msgspec
+
+from postroad.client import requests
+from postroad.client.conversations import Conversations
+from postroad.client.dead_letters import AsyncRun, Run
+from postroad.client.exchange import Request, Talk
+from postroad.client.routing import every, existing, sent, service_path
+from postroad.core.codecs.json_form import JSON_FORM
+from postroad.core.model.message import Message
+
+Value = dict[str, Any]
+WRITTEN = {"routing_key": "routingKey"}
+
+
+class Wanted(TypedDict, total=False):
+    """What a queue wants: by routing key (the topic), and by at most one of query, script and routing; nothing: all."""
+
+    query: str
+    script: str
+    routing: str
+    routing_key: str
+    description: str
+    enabled: bool
+
+
+class BindingTalks:
+    """What is said, in which order."""
+
+    def __init__(self, talks: Conversations) -> None:
+        self._talks = talks
+
+    def listed(self, exchange: str, queue: str) -> Talk[list[Value]]:
+        return every(self._talks, service_path(exchange, "bindings"), queue=queue)
+
+    def read(self, exchange: str, *steps: str) -> Talk[Value]:
+        found: Value = yield from self._talks.value(requests.read(service_path(exchange, "bindings", *steps)))
+        return found
+
+    def bind(self, exchange: str, queue: str, name: str, wanted: Wanted) -> Talk[Value]:
+        """Make the binding, or replace the one of that name; without a name, the same binding is made once."""
+        wish = {"queue": queue} | _written(wanted)
+        current = (yield from existing(self._talks, service_path(exchange, "bindings", name))) if name else None
+        if current is None:
+            named = {"name": name} if name else {}
+            request = sent("POST", service_path(exchange, "bindings"), wish | named)
+        else:
+            path = service_path(exchange, "bindings", current["name"])
+            request = sent("PUT", path, wish, version=current["version"])
+        bound: Value = yield from self._talks.value(request)
+        return bound
+
+    def switch(self, exchange: str, name: str, enabled: bool) -> Talk[Value]:
+        current = yield from self.read(exchange, name)
+        wish = {field: value for field, value in current.items() if field not in ("name", "version")}
+        path = service_path(exchange, "bindings", current["name"])
+        request = sent("PUT", path, wish | {"enabled": enabled}, version=current["version"])
+        switched: Value = yield from self._talks.value(request)
+        return switched
+
+    def unbind(self, exchange: str, name: str) -> Talk[None]:
+        current = yield from self.read(exchange, name)
+        path = service_path(exchange, "bindings", current["name"])
+        yield from self._talks.value(sent("DELETE", path, None, version=current["version"]))
+
+    def try_out(self, exchange: str, on: Message | str, wanted: Wanted) -> Talk[Value]:
+        found: Value = yield from self._talks.value(trial(exchange, on, wanted))
+        return found
+
+
+def trial(exchange: str, on: Message | str, wanted: Wanted) -> Request:
+    """``on`` is a message, or the session of one that was posted."""
+    subject = {"session": on} if isinstance(on, str) else {"message": msgspec.json.decode(JSON_FORM.encode_post(on))}
+    wish = subject | ({"binding": _written(wanted)} if wanted else {})
+    return requests.change("POST", service_path(exchange, "bindings", "try"), wish)
+
+
+def _written(wanted: Wanted) -> Value:
+    return {WRITTEN.get(name, name): value for name, value in wanted.items() if value != ""}
+
+
+class Bindings:
+    """The bindings of exchanges, as far as the caller may see them; ``client.bindings``."""
+
+    def __init__(self, talks: Conversations, run: Run) -> None:
+        self._say = BindingTalks(talks)
+        self._run = run
+
+    def listed(self, exchange: str, *, queue: str = "") -> list[Value]:
+        """Each with how it is decided and what it has come to, under ``state``."""
+        return self._run(self._say.listed(exchange, queue))
+
+    def binding(self, exchange: str, name: str) -> Value:
+        return self._run(self._say.read(exchange, name))
+
+    def bind(self, exchange: str, queue: str, *, name: str = "", **wanted: Unpack[Wanted]) -> Value:
+        """Make the binding, or replace the one of its name; without a name, the network makes one of what is wanted."""
+        return self._run(self._say.bind(exchange, queue, name, wanted))
+
+    def switch(self, exchange: str, name: str, *, enabled: bool) -> Value:
+        """Switch a binding on or off; it stays as it is otherwise."""
+        return self._run(self._say.switch(exchange, name, enabled))
+
+    def unbind(self, exchange: str, name: str) -> None:
+        self._run(self._say.unbind(exchange, name))
+
+    def explain(self, exchange: str, name: str) -> Value:
+        """How a binding is decided: shared, prefiltered by what, or always evaluated."""
+        return self._run(self._say.read(exchange, name, "explanation"))
+
+    def try_out(self, exchange: str, on: Message | str, **wanted: Unpack[Wanted]) -> Value:
+        """Which bindings a message (or one that was posted, by session) would meet, or the one that is wanted here."""
+        return self._run(self._say.try_out(exchange, on, wanted))
+
+
+class AsyncBindings:
+    """The same with asyncio."""
+
+    def __init__(self, talks: Conversations, run: AsyncRun) -> None:
+        self._say = BindingTalks(talks)
+        self._run = run
+
+    async def listed(self, exchange: str, *, queue: str = "") -> list[Value]:
+        return await self._run(self._say.listed(exchange, queue))
+
+    async def binding(self, exchange: str, name: str) -> Value:
+        return await self._run(self._say.read(exchange, name))
+
+    async def bind(self, exchange: str, queue: str, *, name: str = "", **wanted: Unpack[Wanted]) -> Value:
+        return await self._run(self._say.bind(exchange, queue, name, wanted))
+
+    async def switch(self, exchange: str, name: str, *, enabled: bool) -> Value:
+        return await self._run(self._say.switch(exchange, name, enabled))
+
+    async def unbind(self, exchange: str, name: str) -> None:
+        await self._run(self._say.unbind(exchange, name))
+
+    async def explain(self, exchange: str, name: str) -> Value:
+        return await self._run(self._say.read(exchange, name, "explanation"))
+
+    async def try_out(self, exchange: str, on: Message | str, **wanted: Unpack[Wanted]) -> Value:
+        return await self._run(self._say.try_out(exchange, on, wanted))

@@ -21,6 +21,16 @@ class Dirt(StrEnum):
     PASS = "pass"  # noqa: S105 - no password: it is taken as it is, and what is wrong is told
 
 
+class Verdict(StrEnum):
+    """What a partner says of something that we sent."""
+
+    RECEIVED = "received"  # it came; of what is in it nothing is said yet
+    ACCEPTED = "accepted"
+    NOTED = "accepted with errors"
+    PARTLY = "partly accepted"
+    REJECTED = "rejected"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
     """One thing that is wrong with an interchange."""

@@ -10,8 +10,9 @@
 
 from __future__ import annotations
 
+from postroad.core.interchange.nouns import Verdict
 from postroad.core.interchange.x12.acknowledging import acknowledge
-from postroad.core.interchange.x12.answers import Answers, Matching, Outcome, Verdict, match, read_answers
+from postroad.core.interchange.x12.answers import Answers, Matching, Outcome, match, read_answers
 from postroad.core.interchange.x12.assembling import Placed, assemble
 from postroad.core.interchange.x12.delimiters import Delimiters
 from postroad.core.interchange.x12.envelopes import answering

@@ -8,23 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 
-from postroad.core.interchange.nouns import Member, Split
+from postroad.core.interchange.nouns import Member, Split, Verdict
 from postroad.core.interchange.x12.answer_codes import GROUP_WORDS, INTERCHANGE_WORDS, SET_WORDS
 from postroad.core.interchange.x12.assembling import Placed
 from postroad.core.interchange.x12.delimiters import BLANKS, delimiters_of
 from postroad.core.interchange.x12.segments import elements_of
 from postroad.errors import Refused
-
-
-class Verdict(StrEnum):
-    RECEIVED = "received"  # the envelope is good; of the sets nothing is said yet
-    ACCEPTED = "accepted"
-    NOTED = "accepted with errors"
-    PARTLY = "partly accepted"
-    REJECTED = "rejected"
-
 
 _VERDICTS = {"A": Verdict.ACCEPTED, "E": Verdict.NOTED, "P": Verdict.PARTLY, "R": Verdict.REJECTED}
 _VERDICTS |= dict.fromkeys(("M", "W", "X"), Verdict.REJECTED)  # authentication, assurance, decryption failed

@@ -17,15 +17,14 @@ from itertools import islice
 from msgspec import structs
 
 from postroad.core.codecs.buffers import Buffer
+from postroad.core.interchange.faults import judgement, refusal
 from postroad.core.interchange.nouns import Dirt, Fault, Member, Split
 from postroad.core.interchange.x12.delimiters import Delimiters, delimiters_of, readable
 from postroad.core.interchange.x12.sets import read_set, with_trailer
 from postroad.core.interchange.x12.walking import MOST_MEMBERS, Walk, rest_after
-from postroad.errors import Refused
 
 _HARMLESS = ("x12.isa", "x12.unterminated")  # nothing has to be changed, and nothing guessed
 _PROVABLE = ("x12.count", "x12.control")  # each by the other
-_MOST_TOLD = 10
 
 
 def examine(data: Buffer, most_members: int = MOST_MEMBERS) -> Split:
@@ -73,22 +72,7 @@ def _with_rest(found: Split, at: int, end: int) -> Split:
 
 def judged(found: Split, dirt: Dirt) -> Split:
     """What becomes of an interchange that was examined: as it is, repaired, or refused."""
-    faults = found.faults
-    if not faults:
-        return found
-    if any(fault.fatal for fault in faults) or dirt is Dirt.REFUSE:
-        raise refusal(found)
-    if dirt is Dirt.PASS:
-        return found
-    return _repaired(found)
-
-
-def refusal(found: Split) -> Refused:
-    """Every fault by name and place, as far as a person reads."""
-    told = [f"byte {one.at}: {one.text} ({one.code})" for one in found.faults[:_MOST_TOLD]]
-    left = len(found.faults) - len(told)
-    more = [f"and {left} faults more"] if left else []
-    return Refused("interchange.malformed", f"interchange {found.reference}: {'; '.join(told + more)}")
+    return judgement(found, dirt, _repaired)
 
 
 def _repaired(found: Split) -> Split:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from postroad.core.interchange.faults import same_number
 from postroad.core.interchange.nouns import Fault, Group, Member, Split
 from postroad.core.interchange.x12.delimiters import (
     BLANKS,
@@ -119,11 +120,11 @@ class Walk:
     def _close_group(self, at: int, header: list[str], place: int) -> int:
         end, trailer = self._segment(at, 3)
         sets = len(self._members) - self._first_member
-        if not _same_number(trailer[1], str(sets)):
+        if not same_number(trailer[1], str(sets)):
             self._note("x12.count", f"GE says {trailer[1]!r} sets, and the group has {sets}", at, place)
             told = self._groups[place]
             self._groups[place] = replace(told, facts={**told.facts, "included": trailer[1]})
-        if not _same_number(trailer[2], header[6]):
+        if not same_number(trailer[2], header[6]):
             self._note("x12.control", f"GS has the number {header[6]!r}, and GE {trailer[2]!r}", at, place)
         return end
 
@@ -190,7 +191,7 @@ class Walk:
         group, member = len(self._groups) - 1, len(self._members)
         said, closed = (text_of(one or b"") for one in trailer.group(2, 3))
         opened, at = text_of(header.group(3) or b""), trailer.start(1)
-        if not _same_number(said, str(count)):
+        if not same_number(said, str(count)):
             self._note("x12.count", f"SE says {said!r} segments, and the set has {count}", at, group, member)
         if closed != opened or not opened:
             self._note("x12.control", f"ST has the number {opened!r}, and SE {closed!r}", at, group, member)
@@ -205,7 +206,7 @@ class Walk:
         if not terminated:
             end = len(data.rstrip(END_MARKS))
         trailer = _padded(elements_of(data[at:end], self.marks), 3)
-        if not _same_number(trailer[1], str(len(self._groups))):
+        if not same_number(trailer[1], str(len(self._groups))):
             self._note("x12.count", f"IEA says {trailer[1]!r} groups, and there are {len(self._groups)}", at)
         if trailer[2] != number:
             self._note("x12.control", f"ISA has the number {number!r}, and IEA {trailer[2]!r}", at)
@@ -256,13 +257,6 @@ def rest_after(data: bytes, at: int) -> int:
 
 def _padded(elements: list[str], size: int) -> list[str]:
     return elements + [""] * (size - len(elements)) if len(elements) < size else elements
-
-
-def _same_number(one: str, other: str) -> bool:
-    """Numbers are the same with and without leading zeros; anything else must be the same text."""
-    if one == other:
-        return True
-    return one.isdecimal() and other.isdecimal() and one.lstrip("0") == other.lstrip("0")
 
 
 def _facts(header: InterchangeHeader, encoding: str) -> dict[str, str]:

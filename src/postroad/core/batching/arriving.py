@@ -31,7 +31,7 @@ class Arrival(Struct, frozen=True, kw_only=True, gc=False):
     """What a policy wants to know of a message."""
 
     member: BatchMember
-    key: tuple[str, ...] = ()  # of the batch that it belongs to
+    key: tuple[str, ...] = ()  # of the batch that it belongs to; none when it goes by itself
     taken: bool = True  # False: it goes by itself
     last: bool = False  # the policy's condition holds
     controlled: bool = False  # it names a batch of the application's
@@ -52,10 +52,11 @@ def arrival_of(policy: Policy, subject: Subject, member: BatchMember) -> Arrival
     marked = _marked(policy.controlled, subject, member) if policy.controlled is not None else None
     if marked is not None:
         return marked
+    if not _takes(policy, subject, member):
+        return Arrival(member=member, taken=False)
     return Arrival(
         member=member,
         key=_key(policy, subject, member),
-        taken=_takes(policy, subject, member),
         last=policy.last is not None and compiled(policy.last)(subject),
     )
 
@@ -110,7 +111,7 @@ def _completed(policy: Policy, port: Port, arrival: Arrival, batch: Batch, now_u
 def _marked(controlled: Controlled, subject: Subject, member: BatchMember) -> Arrival | None:
     """The message in the batch that it names, if it names one."""
     named = subject.found(lookup_of(_property(controlled.id_property))).texts
-    if not named:
+    if not named or not named[0]:
         return None
     return Arrival(
         member=member,

@@ -32,7 +32,7 @@ MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 LAST_DAY = 32  # stands for L
 LONGEST_FEBRUARY = 29
-YEARS_AHEAD = 9  # from one 29 February to the next, where a century has none
+YEARS_AHEAD = 41  # from one Sunday that is a 29 February to the next, where a century has none
 EXPRESSION_CHARS = 200
 
 

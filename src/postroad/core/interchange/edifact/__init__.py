@@ -6,7 +6,7 @@
     read_answers, match            CONTRL that came, for what we sent
 
 ``delimiters.py`` draws UNA, ``envelopes.py`` lists what an envelope may say, ``answer_codes.py`` what codes mean. Not read:
-interactive interchanges (UIB), and packages of binary objects (UNO), whose length only their contents' standard knows.
+interactive interchanges (UIB), and packages of binary objects (UNO); both are refused.
 """
 
 from __future__ import annotations

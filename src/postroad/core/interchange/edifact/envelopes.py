@@ -2,7 +2,7 @@
 
 What an envelope's facts may say, each with what is taken where they do not:
 
-    syntax (UNOC) and version (3) of UNB · una: 1 always, 0 never (where the delimiters are not the standard's own)
+    syntax (UNOC) and version (3) of UNB · una: 1 always (where the delimiters are not the standard's own)
     sender_qualifier, receiver_qualifier, sender_internal, receiver_internal, application, priority, agreement, test,
     acknowledgment of UNB (empty) · groups: 1 puts messages into groups by kind and version (0)
     component, element, decimal, release, repetition, terminator, line_end (: + . ? none, or * in version 4, ' and nothing)
@@ -14,6 +14,7 @@ Kept rule: a value that is too long or not in the charset is refused, never cut;
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from postroad.core.interchange.edifact.charsets import CHARSETS, charset_of
@@ -108,10 +109,8 @@ def unfit_value(name: str, detail: str) -> Refused:
 
 
 def _needs_una(envelope: Envelope, marks: Delimiters) -> bool:
-    wish = envelope.facts.get("una", "")
-    usual = marks.special().replace(marks.repetition or b" ", b"") == USUAL.special()
-    usual = usual and marks.decimal == USUAL.decimal and marks.repetition in (b"", b"*")
-    return not usual or wish == "1"
+    usual = replace(USUAL, line_end=marks.line_end, repetition=b"*" if version_of(envelope) == "4" else b"")
+    return marks != usual or envelope.facts.get("una") == "1"
 
 
 def _value(name: str, envelope: Envelope) -> str:

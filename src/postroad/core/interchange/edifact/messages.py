@@ -12,7 +12,7 @@ from dataclasses import replace
 from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
-from postroad.core.interchange.edifact.delimiters import END_MARKS, Delimiters, contradicts, skipped
+from postroad.core.interchange.edifact.delimiters import END_MARKS, USUAL, Delimiters, contradicts, skipped
 from postroad.core.interchange.edifact.headers import message_facts
 from postroad.core.interchange.edifact.segments import (
     component,
@@ -145,7 +145,10 @@ def _seen(raw: bytes, begin: int, end: int, assumed: Delimiters) -> Delimiters:
     head = _HEAD.match(raw, begin)
     if head is None:
         raise _no_message(raw, begin)
-    marks = replace(assumed, element=head.group(1), component=head.group(2), terminator=raw[end - 1 : end])
+    found = (*head.groups(), raw[end - 1 : end])
+    if found == (USUAL.element, USUAL.component, USUAL.terminator):
+        return USUAL
+    marks = replace(assumed, element=found[0], component=found[1], terminator=found[2])
     if contradicts(marks):
         raise unfit("its delimiters cannot be told from each other; send a whole interchange with UNA")
     return marks

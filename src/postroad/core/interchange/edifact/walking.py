@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from postroad.core.interchange.edifact.charsets import ESCAPE, ESCAPES, is_in
 from postroad.core.interchange.edifact.delimiters import BLANKS, read_delimiters
@@ -78,6 +79,8 @@ class Walk:
             if end < 0:
                 raise _Uncertain("edifact.truncated", "it ends inside its first segment", len(self._data))
             self._header, wrong = read_header(self._data[self._begin : end], self.marks)
+            if not self._with_una and self._header.facts["version"] == "4":
+                self.marks = replace(self.marks, repetition=b"*")  # the standard's own, since version 4
             self._faults += [Fault(code="edifact.unb", text=text, at=self._begin) for text in wrong]
             self._close(self._interchange(end))
         except _Uncertain as uncertain:

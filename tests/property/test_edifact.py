@@ -66,7 +66,7 @@ def meaning(data: bytes, facts: dict[str, str]) -> list[list[list[str]]]:
 
 @pytest.mark.req("B6", "B10")
 @given(members=st.lists(MESSAGES, max_size=8))
-@example(members=[b"UNH+1+ORDERS:D:96A:UN'FTX+???'UNT+2+1?'UNT+3+1'"])
+@example(members=[b"UNH+1+ORDERS:D:96A:UN'FTX+???'UNT+2+1??'UNT+3+1'"])
 @settings(max_examples=120)
 def test_what_is_put_together_is_found_again(members: list[bytes]) -> None:
     data = b"".join(assemble(members, envelope({"syntax": "UNOY"}), Counting()))

@@ -25,7 +25,7 @@ from postroad.core.interchange.edifact.segments import (
 )
 from postroad.errors import Refused
 
-_HEAD = re.compile(rb"UNH([^A-Za-z0-9\s])[^\s]{0,40}?\1[A-Z0-9]{1,6}([^A-Za-z0-9\s])[A-Z0-9]")
+_HEAD = re.compile(rb"UNH([^A-Za-z0-9\s])[^\s]{0,40}?\1[A-Z0-9]{1,6}(?!\1)([^A-Za-z0-9\s])[A-Z0-9]")
 
 
 class Message(Struct, frozen=True, kw_only=True, gc=False):
@@ -140,12 +140,12 @@ def _no_message(raw: bytes, begin: int) -> Refused:
 
 
 def _seen(raw: bytes, begin: int, end: int, assumed: Delimiters) -> Delimiters:
-    if raw.startswith(b"UNH" + assumed.element, begin) and raw[end - 1 : end] == assumed.terminator:
-        return assumed
     head = _HEAD.match(raw, begin)
     if head is None:
-        raise _no_message(raw, begin)
+        return assumed  # it names no version, so nothing can be seen
     found = (*head.groups(), raw[end - 1 : end])
+    if found == (assumed.element, assumed.component, assumed.terminator):
+        return assumed
     if found == (USUAL.element, USUAL.component, USUAL.terminator):
         return USUAL
     marks = replace(assumed, element=found[0], component=found[1], terminator=found[2])

@@ -49,11 +49,11 @@ def readings(policy: Policy, port: Port, batch: Batch) -> tuple[Due, ...]:
 
 
 def elapsed(policy: Policy, port: Port, batch: Batch, now_us: int) -> Batch:
-    """The batch, closed as of the time at which it was due if that has come."""
+    """The batch, closed as of the time at which it was due if that has come; for a batch, time never runs back."""
     if batch.state is not BatchState.OPEN:
         return batch
     nearest = _nearest(policy, port, batch)
-    if nearest.when_us is None or nearest.criterion is None or nearest.when_us > now_us:
+    if nearest.when_us is None or nearest.criterion is None or nearest.when_us > max(now_us, batch.changed_at_us):
         return batch
     if nearest.criterion is Criterion.UNFINISHED:
         return unfinished(policy, batch, nearest.why, nearest.when_us)

@@ -192,3 +192,9 @@ def test_a_clock_that_is_set_back_closes_nothing_early_and_makes_nothing_younger
     batcher.take_all([100, 0, 159, 219])
     assert batcher.gone == [([1, 2, 3], "idle")]
     assert batcher.done[0].closed_at_us == at(219)
+
+
+def test_a_batch_is_full_when_it_is_full_whatever_the_clock_says() -> None:
+    batcher = Batcher(Policy(count=2))
+    batcher.take_all([100, 0, 0])
+    assert batcher.gone == [([1, 2], "count")]

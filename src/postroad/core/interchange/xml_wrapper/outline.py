@@ -146,7 +146,7 @@ class _Scan:
             return
         if self._inside:
             self._inside = 0
-            self.members.append(Element(self._begin, self._tag_end(), name, self._lacking))
+            self.members.append(Element(self._begin, self._member_end(), name, self._lacking))
             self._path.pop()
             return
         if self._text and len(self.texts) < _MOST_TEXTS:
@@ -155,10 +155,12 @@ class _Scan:
         self._path.pop()
         self._spaces.pop()
 
-    def _tag_end(self) -> int:
-        """Where the tag that ends an element ends: its end tag, or its only tag."""
-        found = _TAG.match(self._utf8, self._scanner.CurrentByteIndex)
-        return found.end() if found else len(self._utf8)  # it always matches: expat read a tag here
+    def _member_end(self) -> int:
+        """Behind its end tag, which the scanner is at; or behind its only tag, which the scanner has passed already."""
+        only = _TAG.match(self._utf8, self._begin)
+        if only is not None and only.group().endswith(b"/>"):
+            return only.end()
+        return self._utf8.index(b">", self._scanner.CurrentByteIndex) + 1
 
     def _characters(self, text: str) -> None:
         if not self._inside and len(self._text) < _MOST_TEXT:

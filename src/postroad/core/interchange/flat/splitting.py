@@ -22,6 +22,7 @@ _HARMLESS = ("flat.unterminated", "flat.blank", "flat.bom")
 _BOM = b"\xef\xbb\xbf"
 _END_OF_FILE = b"\x1a"  # of DOS, behind the last record
 _MOST_FAULTS = 1000
+_LONGEST = 200  # bytes of a value in header or trailer
 _SIDES = ("number", "sender", "receiver")  # which a split has places for
 _NOTHING: Mapping[str, str] = {}
 
@@ -159,12 +160,12 @@ class _Walk:
             self._note(f"flat.{what}", f"the {what} is not as was agreed on", at)
             return
         try:
-            told = {name: decoded(value, layout.charset).strip() for name, value in said.items()}
+            told = {name: decoded(value[:_LONGEST], layout.charset).strip() for name, value in said.items()}
         except UnicodeError:
             self._note(f"flat.{what}", f"the {what} is not in {layout.charset}", at)
             return
         self._check_number(told, at)
-        self._said |= told
+        self._said = told | self._said  # what the header says comes first
 
     def _check_number(self, told: Mapping[str, str], at: int) -> None:
         before = self._said.get("number")

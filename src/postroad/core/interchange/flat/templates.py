@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from postroad.core.interchange.flat.charsets import encoded
 from postroad.core.interchange.judging import unfit_value
@@ -40,7 +41,8 @@ class Template:
         self._parts.append(self._raw(text[at:]))
         self._check(text)
         self.tag = self._parts[0] if isinstance(self._parts[0], bytes) else b""
-        self._reader = re.compile(b"".join(map(_pattern, self._parts)), re.DOTALL)
+        following = [*self._parts[1:], None]
+        self._reader = re.compile(b"".join(map(_pattern, self._parts, following)), re.DOTALL)
 
     def _check(self, text: str) -> None:
         names = [part.name for part in self._parts if isinstance(part, _Field)]
@@ -48,6 +50,9 @@ class Template:
             raise unfit_value(self._what, f"{unknown[0]!r} is no value; there are {', '.join(sorted(NAMES))}")
         if len(set(names)) < len(names) or not text or text.startswith("{"):
             raise unfit_value(self._what, "it must begin with text by which it is known, and have each value once")
+        for field, behind in pairwise(self._parts[:-1]):
+            if isinstance(field, _Field) and not field.width and not behind:
+                raise unfit_value(self._what, f"{field.name!r} needs a width, or text between it and the next value")
 
     def write(self, values: Mapping[str, str]) -> bytes:
         return b"".join(
@@ -79,7 +84,10 @@ class Template:
             raise unfit_value(self._what, f"{text!r} cannot be said in {self._codec}") from None
 
 
-def _pattern(part: bytes | _Field) -> bytes:
+def _pattern(part: bytes | _Field, following: bytes | _Field | None) -> bytes:
+    """A value without a width ends at the first byte of the text behind it: no record can be read in two ways, or slowly."""
     if isinstance(part, bytes):
         return re.escape(part)
-    return b"(?P<%b>%b)" % (part.name.encode(), b".{%d}" % part.width if part.width else b".*?")
+    end = following[:1] if isinstance(following, bytes) else b""
+    anything = b"[^%b]*+" % re.escape(end) if end else b".*+"
+    return b"(?P<%b>%b)" % (part.name.encode(), b".{%d}" % part.width if part.width else anything)

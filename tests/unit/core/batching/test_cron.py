@@ -108,3 +108,12 @@ def test_clocks_that_are_set_neither_swallow_nor_repeat_a_batch(cron: str, after
 def test_a_day_that_samoa_left_out_goes_off_when_it_was_left_out() -> None:
     """30 December 2011 did not exist there: what was due on it goes off as the 31st begins."""
     assert following("0 9 30 12 *", "2011-12-29T00:00", 1, "Pacific/Apia") == ["2011-12-30T10:00"]
+
+
+def test_a_clock_that_is_set_back_across_midnight_goes_through_both() -> None:
+    """On 7 November 2010, a minute after midnight (02:31 UTC), the clocks of St. John's went back to 23:01 of the 6th."""
+    zone, after = "America/St_Johns", "2010-11-07T01:45"
+    assert following("*/30 * * * *", after, 5, zone) == [
+        "2010-11-07T02:00", "2010-11-07T02:30", "2010-11-07T03:00", "2010-11-07T03:30", "2010-11-07T04:00",
+    ]  # fmt: skip
+    assert following("0 0 * * *", after, 2, zone) == ["2010-11-07T02:30", "2010-11-08T03:30"]

@@ -42,7 +42,7 @@ def messages(bodies: list[list[bytes]]) -> list[bytes]:
 
 @pytest.mark.req("B6", "B10")
 @given(bodies=BODIES, as_file=st.sampled_from("01"), end=st.sampled_from([b"\r", b"\n", b"\r\n"]))
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_what_is_put_together_is_found_again(bodies: list[list[bytes]], as_file: str, end: bytes) -> None:
     members = messages(bodies)
     given_ones = [one.replace(b"\r", end) for one in members]
@@ -52,7 +52,7 @@ def test_what_is_put_together_is_found_again(bodies: list[list[bytes]], as_file:
 
 @pytest.mark.req("B6")
 @given(bodies=BODIES, facts=MARKS)
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_into_other_separators_and_back_is_the_same(bodies: list[list[bytes]], facts: dict[str, str]) -> None:
     there = b"".join(assemble(messages(bodies), envelope(facts), Counting()))
     back = split(b"".join(assemble([there], envelope(), Counting())))
@@ -61,7 +61,7 @@ def test_into_other_separators_and_back_is_the_same(bodies: list[list[bytes]], f
 
 @pytest.mark.req("B10")
 @given(bodies=BODIES.filter(bool), facts=MARKS)
-@settings(max_examples=60)
+@settings(max_examples=50)
 def test_every_message_that_was_sent_is_answered_once(bodies: list[list[bytes]], facts: dict[str, str]) -> None:
     places: list[Placed] = []
     found = split(b"".join(assemble(messages(bodies), envelope(facts), Counting(), places.append)))
@@ -107,7 +107,7 @@ PIECES = st.sampled_from(CONTROLS + MARKED)
 
 @pytest.mark.req("B10", "Z2")
 @given(data=st.binary(max_size=200) | st.lists(PIECES, max_size=25).map(b"".join))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_random_bytes_are_refused(data: bytes) -> None:
     only_refused(data)
     only_refused(b"MSH|" + data)
@@ -117,7 +117,7 @@ def test_random_bytes_are_refused(data: bytes) -> None:
 
 @pytest.mark.req("B10", "Z2")
 @given(data=st.data())
-@settings(max_examples=120)
+@settings(max_examples=80)
 def test_changed_batches_are_refused_or_whole(data: st.DataObject) -> None:
     members = messages(data.draw(BODIES))
     whole = b"".join(assemble(members, envelope(data.draw(MARKS)), Counting()))
@@ -128,7 +128,7 @@ def test_changed_batches_are_refused_or_whole(data: st.DataObject) -> None:
 
 @pytest.mark.req("B10")
 @given(bodies=BODIES)
-@settings(max_examples=10)
+@settings(max_examples=5)
 def test_a_cut_file_is_never_a_shorter_one(bodies: list[list[bytes]]) -> None:
     """Of its last segment the count may be cut, which may be left out anyway: then every message is there already."""
     whole = b"".join(assemble(messages(bodies), envelope(), Counting()))

@@ -17,7 +17,7 @@ from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.errors import Refused
 
 LINE_ENDS = b"\r\n"
-_AROUND = b" \t\r\n\x00\x1a\x0b\x1c"  # blanks, what old systems end files with, and the frame of MLLP
+_AROUND = b"\r\n\x00\x1a\x0b\x1c"  # line ends, what old systems end files with, and the frame of MLLP
 _UTF_8_MARK = b"\xef\xbb\xbf"
 NAMES = ("field", "component", "repetition", "escape", "subcomponent")
 _LETTERS = b"FSRET"  # by which escape sequences name them
@@ -55,7 +55,7 @@ def readable(data: Buffer) -> tuple[bytes, int, int]:
     """The bytes, and where in them what is not the frame of the transport begins and ends."""
     raw = whole_bytes(data)
     begin, end = len(_UTF_8_MARK) if raw.startswith(_UTF_8_MARK) else 0, len(raw)
-    while begin < end and raw[begin] in _AROUND:
+    while begin < end and raw[begin] in _AROUND + b" \t":
         begin += 1
     while end > begin and raw[end - 1] in _AROUND:
         end -= 1

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from postroad.core.batching.due import elapsed, unfinished
+from postroad.core.batching.due import elapsed, is_full, unfinished
 from postroad.core.batching.moves import closed, joined, opened
 from postroad.core.model.batch import Batch, BatchMember, BatchState, Criterion
 from postroad.core.model.batch_policy import Controlled, Policy, Port, Types
@@ -105,7 +105,8 @@ def _completed(policy: Policy, port: Port, arrival: Arrival, batch: Batch, now_u
         return closed(batch, Criterion.END, "its application ended it", now_us)
     if arrival.last:
         return closed(batch, Criterion.CONDITION, "a message came of which its condition holds", now_us)
-    return elapsed(policy, port, batch, now_us)
+    # What was due by its time was closed before the message, and no message brings a time nearer.
+    return elapsed(policy, port, batch, now_us) if is_full(policy, batch) else batch
 
 
 def _marked(controlled: Controlled, subject: Subject, member: BatchMember) -> Arrival | None:

@@ -60,6 +60,11 @@ def elapsed(policy: Policy, port: Port, batch: Batch, now_us: int) -> Batch:
     return closed(batch, nearest.criterion, nearest.why, nearest.when_us)
 
 
+def is_full(policy: Policy, batch: Batch) -> bool:
+    """Whether its members alone close it."""
+    return 0 < policy.count <= batch.count or 0 < policy.bytes <= batch.bytes
+
+
 def unfinished(policy: Policy, batch: Batch, why: str, at_us: int) -> Batch:
     """What becomes of a batch that its application did not end."""
     controlled = policy.controlled or Controlled()

@@ -26,7 +26,7 @@ from postroad.core.interchange.nouns import Dirt, Fault, Group, Member, Split
 from postroad.errors import Refused
 
 MOST_MEMBERS = 1_000_000
-_CONTROL = re.compile(rb"(?:\A|(?<=[\r\n]))(MSH|FHS|BHS|BTS|FTS)(?![A-Za-z0-9])")
+_CONTROL = re.compile(rb"[\r\n](MSH|[FB](?:HS|TS))(?![A-Za-z0-9])")
 _HEADERS = (b"FHS", b"BHS")
 _FACTS = ("sender_facility", "receiver", "receiver_facility", "date")
 

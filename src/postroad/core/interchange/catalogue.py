@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange import edifact, flat, json_lines, swift, x12
+from postroad.core.interchange import edifact, flat, hl7, json_lines, swift, x12
 from postroad.core.interchange.nouns import Assemble, Dirt, Envelope, Numbers, Split
 from postroad.core.interchange.xml_wrapper import gs1, iso20022, plain
 from postroad.errors import Refused
@@ -121,6 +121,14 @@ BUILT_IN = Catalogue(
             split=_by_stream(edifact.split_stream),
             assemble=edifact.assemble,
             acknowledge=edifact.acknowledge,
+            reads_answers=True,
+        ),
+        Standard(
+            name="hl7",
+            title="HL7 version 2, alone, in batches and files",
+            split=_by_stream(hl7.split_stream),
+            assemble=hl7.assemble,
+            acknowledge=hl7.acknowledge,
             reads_answers=True,
         ),
         Standard(

@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.buffers import Buffer, whole_bytes
+from postroad.core.codecs.xml import first_elements, to_utf8
 from postroad.core.interchange.judging import MOST_MEMBERS, judged, no_interchange, unfit_member, unfit_value
 from postroad.core.interchange.nouns import Dirt, Envelope, Fault, Numbers, Split
 from postroad.core.interchange.xml_wrapper.outline import Outline, Path, local, namespace, outline, root_of
@@ -97,16 +98,22 @@ class _Document(NamedTuple):
 def _documents(members: Iterable[Buffer]) -> Iterator[tuple[int, _Document]]:
     for position, member in enumerate(members):
         try:
-            found = outline(member, _is_member)
-            if any(path.startswith(_SBDH) for path in found.texts):
-                message = "" if local(found.root) == _SBD else found.root
-                documents = [_Document(found.document(one), one.name, message) for one in found.members]
-            else:
-                documents = [_Document(*root_of(member), "")]
+            documents = _documents_in(to_utf8(whole_bytes(member)))
         except Refused as refused:
             raise unfit_member(position, f"it is no XML document: {refused.detail}") from None
         for document in documents:
             yield position, document
+
+
+def _documents_in(utf8: bytes) -> list[_Document]:
+    """Of a message those after its header; a document without one is looked into no further than its name."""
+    if _SBDH.encode() in utf8:
+        found = outline(utf8, _is_member)
+        if any(path.startswith(_SBDH) for path in found.texts):
+            message = "" if local(found.root) == _SBD else found.root
+            return [_Document(found.document(one), one.name, message) for one in found.members]
+    root = root_of(utf8)
+    return [_Document(root, first_elements(bytes(root), 1)[0], "")]
 
 
 def _opening(envelope: Envelope, form: str, first: _Document, numbers: Numbers) -> tuple[str, bytes]:

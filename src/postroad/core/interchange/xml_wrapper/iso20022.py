@@ -66,9 +66,9 @@ def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) ->
 def _file(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
     said, count = envelope.facts.get("members", ""), 0
     yield DECLARATION + f'<bf:Xchg xmlns:bf="{FILE}">\n{_description(envelope, numbers)}\n'.encode()
-    for _, root, _ in roots(members):
+    for root in roots(members):
         count += 1
-        yield b"<bf:Pyld>%b</bf:Pyld>\n" % bytes(root)
+        yield b"<bf:Pyld>%b</bf:Pyld>\n" % root
     if said and said != str(count):
         raise unfit_value("members", f"the header says {said} documents, and {count} came")
     yield b"</bf:Xchg>\n"
@@ -76,11 +76,11 @@ def _file(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> It
 
 def _envelope(members: Iterable[Buffer]) -> Iterator[bytes]:
     position = -1
-    for position, root, _ in roots(members):
+    for position, root in enumerate(roots(members)):
         if position:
             raise unfit_member(position, "an envelope (nvlp.001) holds one document; send a file (xchg), or one by one")
         yield DECLARATION + f'<env:BizMsgEnvlp xmlns:env="{ENVELOPE}">\n'.encode()
-        yield b"<env:Doc>%b</env:Doc>\n" % bytes(root)
+        yield b"<env:Doc>%b</env:Doc>\n" % root
     if position < 0:
         raise Refused("interchange.unfit", "an envelope (nvlp.001) must hold a document; nothing was given")
     yield b"</env:BizMsgEnvlp>\n"

@@ -13,11 +13,13 @@ from typing import NamedTuple
 from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.codecs.limits import DEFAULT_LIMITS
 from postroad.core.codecs.soap.escape import attribute_value
-from postroad.core.codecs.xml import SEPARATOR, complexity, new_scanner, run_scanner, to_utf8
+from postroad.core.codecs.xml import SEPARATOR, check_well_formed, complexity, new_scanner, run_scanner, to_utf8
 from postroad.core.interchange.judging import MOST_MEMBERS, too_many
 
 _TAG = re.compile(rb"""<(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
 _TAG_NAME = re.compile(rb"<[^\s/>]+")
+_BEGINNING = re.compile(rb"(?:<\?xml\s[^>]*\?>)?\s*<([A-Za-z_][^\s/>]*)")  # of documents whose root comes first
+_ENDING = re.compile(rb"</([^\s<>]+)>\s*\Z")
 _MOST_TEXT = 500  # characters of one value of the wrapper
 _MOST_TEXTS = 200  # values that are kept
 
@@ -73,15 +75,21 @@ def outline(data: Buffer, is_member: IsMember, most_members: int = MOST_MEMBERS)
     return Outline(utf8, scan.root, scan.attributes, scan.members, scan.texts)
 
 
-def root_of(data: Buffer) -> tuple[Buffer, str]:
-    """A document's root element, without what stands before and after it, and its name."""
-    found = outline(data, lambda path: len(path) == 1)
-    [root] = found.members
-    return memoryview(found.utf8)[root.begin : root.end], root.name
+def root_of(data: Buffer) -> Buffer:
+    """A document's root element, without what stands before and after it; refuses as ``outline`` does."""
+    utf8 = to_utf8(whole_bytes(data))
+    begin, end = _BEGINNING.match(utf8), _ENDING.match(utf8, max(utf8.rfind(b"</"), 0))
+    if begin is None or end is None or begin.group(1) != end.group(1):
+        found = outline(utf8, lambda path: len(path) == 1)
+        return memoryview(utf8)[found.members[0].begin : found.members[0].end]
+    check_well_formed(utf8)  # then the last end tag is the root's: a comment or an instruction behind it ends otherwise
+    return memoryview(utf8)[begin.start(1) - 1 : end.end(1) + 1]
 
 
 class _Scan:
-    """One run of the scanner; inside a member only its end is waited for."""
+    """One run of the scanner; inside a member only its end is waited for.
+
+    Levels and attributes are limited; elements are as many as members bring along, each of which was limited when it came."""
 
     def __init__(self, utf8: bytes, is_member: IsMember, most_members: int) -> None:
         self._utf8, self._is_member, self._most = utf8, is_member, most_members
@@ -91,6 +99,7 @@ class _Scan:
         self._declared: dict[str, str] = {}  # by the element about to begin
         self._inside = 0  # depth in the open member
         self._begin = 0
+        self._deepest, self._widest = DEFAULT_LIMITS.xml_depth, DEFAULT_LIMITS.xml_attributes
         self._lacking: dict[str, str] = {}
         self._text: list[str] = []
         self.root = ""
@@ -113,8 +122,11 @@ class _Scan:
             raise complexity(DEFAULT_LIMITS)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        declared, self._declared = self._declared, {}
-        self._check_limits(len(attributes) + len(declared))
+        declared = self._declared
+        if len(self._path) + self._inside >= self._deepest or len(attributes) + len(declared) > self._widest:
+            raise complexity(DEFAULT_LIMITS)
+        if declared:
+            self._declared = {}
         if self._inside:
             self._inside += 1
             return
@@ -127,14 +139,9 @@ class _Scan:
             self._spaces.append(self._spaces[-1] | declared if declared else self._spaces[-1])
             self._text = []
 
-    def _check_limits(self, width: int) -> None:
-        """On levels and attributes; elements are as many as members bring along, each of which was limited when it came."""
-        limits = DEFAULT_LIMITS
-        if len(self._path) + self._inside >= limits.xml_depth or width > limits.xml_attributes:
-            raise complexity(limits)
-
     def _open(self, declared: dict[str, str]) -> None:
         self._begin, self._inside = self._scanner.CurrentByteIndex, 1
+        self._scanner.CharacterDataHandler = None  # its texts are nobody's business here
         if len(self.members) >= self._most:
             raise too_many(self._begin, self._most)
         inherited = self._spaces[-1].items()
@@ -146,6 +153,7 @@ class _Scan:
             return
         if self._inside:
             self._inside = 0
+            self._scanner.CharacterDataHandler = self._characters
             self.members.append(Element(self._begin, self._member_end(), name, self._lacking))
             self._path.pop()
             return
@@ -163,7 +171,7 @@ class _Scan:
         return self._utf8.index(b">", self._scanner.CurrentByteIndex) + 1
 
     def _characters(self, text: str) -> None:
-        if not self._inside and len(self._text) < _MOST_TEXT:
+        if len(self._text) < _MOST_TEXT:
             self._text.append(text)
 
 

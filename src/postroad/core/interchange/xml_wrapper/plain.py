@@ -44,8 +44,8 @@ def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) ->
     """The pieces of the stream; members stay in their order, each on lines of its own."""
     name, opening = _opening(envelope, numbers)
     yield DECLARATION + f"<{opening}>\n".encode()
-    for _, root, _ in roots(members):
-        yield bytes(root) + b"\n"
+    for root in roots(members):
+        yield root + b"\n"
     yield f"</{name}>\n".encode()
 
 

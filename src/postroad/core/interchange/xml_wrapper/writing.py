@@ -22,14 +22,13 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*")
 
 
-def roots(members: Iterable[Buffer]) -> Iterator[tuple[int, Buffer, str]]:
-    """Position, root element and name of each member."""
+def roots(members: Iterable[Buffer]) -> Iterator[bytes]:
+    """The root element of each member."""
     for position, member in enumerate(members):
         try:
-            raw, name = root_of(member)
+            yield bytes(root_of(member))
         except Refused as refused:
             raise unfit_member(position, f"it is no XML document: {refused.detail}") from None
-        yield position, raw, name
 
 
 def element(name: str, text: str, *, of: str = "") -> str:

@@ -61,6 +61,8 @@ def test_only_the_root_is_spliced_in_and_in_utf_8() -> None:
     latin = '<?xml version="1.0" encoding="ISO-8859-1"?><!-- a --><?b c?><o>ä</o><!-- d -->'.encode("latin-1")
     wide = '<?xml version="1.0" encoding="UTF-16"?><o>€</o>'.encode("utf-16")
     assert parts(plain, put_together(plain, latin, wide)) == ["<o>ä</o>".encode(), "<o>€</o>".encode()]
+    after = [b"<o>1</o>\n", b"<o><o/></o><!--</o>-->", b"<o >2</o\n>", b"\n<o/><?x </o>?>"]
+    assert parts(plain, put_together(plain, *after)) == [b"<o>1</o>", b"<o><o/></o>", b"<o >2</o\n>", b"<o/>"]
 
 
 def test_parties_and_time_are_said_and_escaped() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -48,6 +49,33 @@ def test_every_standard_is_called_in_the_same_way(standard: Standard) -> None:
     assert [bytes(one.data) for one in found.members] == members
     if standard.acknowledge is not None:
         assert b"".join(standard.acknowledge(found, envelope, Counting(), taken=False))
+
+
+LARGE = {
+    "xml": b"<a>%b</a>",
+    "iso20022": b"<a>%b</a>",
+    "gs1": b"<a>%b</a>",
+    "json_lines": b'"%b"',
+    "flat": b"%b",
+    "swift": FIN,
+}
+
+
+@pytest.mark.req("B6")
+@pytest.mark.parametrize("name", list(LARGE))
+def test_a_stream_may_be_larger_than_the_memory(name: str) -> None:
+    """Twenty megabytes, of which no more than a few members are held at a time."""
+    standard, member = BUILT_IN.standard(name), LARGE[name] % (b"x" * 100_000)
+    assert standard.assemble is not None
+    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, facts=AGREED.get(name, {}))
+    tracemalloc.start()
+    try:
+        size = sum(map(len, standard.assemble((member[:] for _ in range(200)), envelope, Counting())))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert size > 20_000_000
+    assert peak < 2_000_000
 
 
 def test_every_standard_says_what_it_can_do() -> None:

@@ -3,9 +3,9 @@
     python -m benchmarks.edifact [--quick]
 
 A batch is 1,000 orders (ORDERS, 2 and 4 KB) or 500 results (ORU, 5 KB). Putting together: each comes as a ready message, and
-all of them become one interchange; the other side reads each and writes it into one. Taking apart: members, counts and references are found and
-checked by us; the other side reads all of it. Each figure is the least of several interleaved rounds of CPU time; the other
-side does a part of the batch, and its time is multiplied. Ends with 1 when a target is missed.
+all of them become one interchange; the other side reads each and writes it into one. Taking apart: members, counts and
+references are found and checked by us; the other side reads all of it. Each figure is the least of several interleaved rounds
+of CPU time; the other side does a part of the batch, and its time is multiplied. Ends with 1 when a target is missed.
 """
 
 from __future__ import annotations

@@ -21,7 +21,9 @@ def control_pattern(marks: Delimiters) -> re.Pattern[bytes]:
         re.escape(one) for one in (marks.component, marks.element, marks.release, marks.terminator) if one
     )
     element = re.escape(marks.element) + b"([^" + special + b"]*)"
-    tag = rb"[ \t\r\n]*(UN[BGHTEZOP])"
+    # Without the terminator among the blanks, a long run of line ends is passed once and not once from each of its places.
+    blanks = re.escape(bytes(byte for byte in BLANKS if byte not in marks.terminator))
+    tag = b"[" + blanks + b"]*+(UN[BGHTEZOP])"
     return re.compile(
         re.escape(marks.terminator) + tag + b"(?:" + element + b"(?:" + element + b")?)?(?=[" + special + b"])"
     )

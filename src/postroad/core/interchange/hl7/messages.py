@@ -57,15 +57,20 @@ def read_message(data: Buffer) -> Message:
 def in_segments(raw: bytes, marks: Separators) -> bytes:
     """With CR and nothing else behind each segment."""
     if b"\n" in raw:
-        raw = _breaks(marks).sub(b"\r", raw)
-        raw = raw.replace(b"\n", marks.escape + b"X0A" + marks.escape)
+        text = marks.escape + b"X0A" + marks.escape
+        raw = _breaks(marks).sub(lambda found: b"\r" if _ends_segment(found) else text * len(found.group()), raw)
     return raw.rstrip(LINE_ENDS) + b"\r"
 
 
 @lru_cache(maxsize=256)
 def _breaks(marks: Separators) -> re.Pattern[bytes]:
-    r"""A line break before a segment; one before anything else is text, unless it has a CR (then it is the sender's)."""
-    return re.compile(rb"\r\n*|\n[\r\n]*(?=[A-Z][A-Z0-9]{2}(?:" + re.escape(marks.field) + rb"|[\r\n]|\Z)|\Z)")
+    """A run of line ends, passed once, and whether a segment begins behind it or nothing does."""
+    return re.compile(rb"[\r\n]++((?=[A-Z][A-Z0-9]{2}(?:" + re.escape(marks.field) + rb"|[\r\n]|\Z)|\Z))?")
+
+
+def _ends_segment(found: re.Match[bytes]) -> bool:
+    """CR always does; a lone LF before anything but a segment is text."""
+    return b"\r" in found.group() or found.group(1) is not None
 
 
 def in_separators(found: Message, wanted: Separators) -> Message:

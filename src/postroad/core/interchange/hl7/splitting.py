@@ -27,6 +27,7 @@ from postroad.errors import Refused
 
 MOST_MEMBERS = 1_000_000
 _CONTROL = re.compile(rb"[\r\n](MSH|[FB](?:HS|TS))(?![A-Za-z0-9])")
+_LINE_END = re.compile(rb"[\r\n]")
 _HEADERS = (b"FHS", b"BHS")
 _FACTS = ("sender_facility", "receiver", "receiver_facility", "date")
 
@@ -204,10 +205,8 @@ def _starts(raw: bytes, at: int, end: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _first_line(raw: bytes, begin: int, end: int) -> bytes:
-    line = raw[begin:end]
-    for mark in (b"\r", b"\n"):
-        line = line.split(mark, 1)[0]
-    return line
+    found = _LINE_END.search(raw, begin, end)
+    return raw[begin : found.start() if found else end]
 
 
 def _header_facts(header: list[bytes]) -> dict[str, str]:

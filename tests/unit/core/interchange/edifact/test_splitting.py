@@ -139,3 +139,12 @@ def test_what_has_no_envelope_is_refused(data: bytes) -> None:
     with pytest.raises(Refused) as refused:
         examine(data)
     assert refused.value.code == "interchange.malformed"
+
+
+@pytest.mark.req("Z2")
+@pytest.mark.parametrize("run", [b"\n", b"?", b"'", b"''\n", b"?'", b"'UN", b"+:"])
+def test_a_million_bytes_of_anything_cost_no_more_than_a_million_bytes(run: bytes) -> None:
+    """A time that grows with the square of the run would take hours."""
+    message = ORDER.replace(b"4711", b"x" + run * (1_000_000 // len(run)) + b"y")
+    for data in (interchange([message]), b"UNA:+.? \n" + interchange([message]).replace(b"'", b"\n")):
+        examine(data)

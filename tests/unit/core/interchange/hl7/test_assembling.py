@@ -77,3 +77,10 @@ def test_a_value_that_does_not_fit_is_refused(name: str, text: str) -> None:
 
 def test_a_separator_in_a_name_is_escaped() -> None:
     assert b"|a\\F\\b\\X0D\\|" in b"".join(assemble([], envelope(sender="a|b\r"), Counting()))
+
+
+@pytest.mark.req("Z2")
+def test_a_million_line_ends_cost_no_more_than_a_million_bytes() -> None:
+    """A time that grows with the square of the run would take hours."""
+    found = written(RESULT.replace(b"5 ", b"5" + b"\n" * 1_000_000 + b"x"))
+    assert found.count(b"\\X0A\\") == 1_000_000

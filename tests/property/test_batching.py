@@ -67,7 +67,7 @@ MESSAGES = st.lists(
         NaiveMessage,
         number=st.just(0),
         second=st.integers(0, HORIZON - 400),
-        size=st.integers(1, 60),
+        size=st.sampled_from([10, 20, 30, 60]),  # so that batches are often exactly full
         kind=st.sampled_from(["850", "860"]),
         group=st.sampled_from(["", "EU"]),
         last=st.integers(0, 9).map(lambda number: number == 0),

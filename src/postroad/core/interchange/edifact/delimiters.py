@@ -62,11 +62,15 @@ def delimiters_of(facts: Mapping[str, str]) -> Delimiters:
 
 
 def contradicts(marks: Delimiters) -> bool:
-    """Whether one character has two roles, or a letter or digit has one."""
+    """Whether one character has two roles, or a letter, a digit, a blank or a part of a letter has one."""
     special = marks.special()
     single = all(len(getattr(marks, name)) == 1 for name in ("component", "element", "decimal", "terminator"))
     single = single and len(marks.release) <= 1 and len(marks.repetition) <= 1
-    return not single or len(set(special)) < len(special) or any(chr(one).isalnum() for one in special)
+    return (
+        not single
+        or len(set(special)) < len(special)
+        or any(one > 126 or chr(one).isalnum() or one == 32 for one in special)
+    )
 
 
 def readable(data: Buffer) -> tuple[bytes, int, str]:

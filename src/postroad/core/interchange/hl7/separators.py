@@ -40,8 +40,10 @@ class Separators:
         return {name: str(getattr(self, name), "latin-1") for name in NAMES}
 
     def contradict(self) -> bool:
+        """Whether one character has two roles, or a letter, a digit, a blank or a part of a letter has one."""
         every = self.field + self.encoding()
-        return len(every) != len(NAMES) or len(set(every)) < len(every) or any(chr(one).isalnum() for one in every)
+        unfit = any(one > 126 or one <= 32 or chr(one).isalnum() for one in every)
+        return len(every) != len(NAMES) or len(set(every)) < len(every) or unfit
 
 
 USUAL = Separators()

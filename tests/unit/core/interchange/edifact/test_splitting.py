@@ -98,6 +98,8 @@ def test_groups_are_found_and_counted() -> None:
         (interchange()[:-1], "edifact.truncated", False, False),
         (UNB + ORDER, "edifact.truncated", False, False),
         (b"UNA++.? '" + interchange(), "edifact.delimiters", False, False),
+        (b"UNA:+.?\xfc'" + interchange(), "edifact.delimiters", False, False),
+        (b"UNA:+.?x'" + interchange(), "edifact.delimiters", False, False),
         (interchange(unb=UNB.replace(b"261116:1200", b"261116+1200")), "edifact.unb", True, True),
         (interchange([SECOND]).translate(bytes.maketrans(b":+'", b'="!')), "edifact.una", True, True),
     ],

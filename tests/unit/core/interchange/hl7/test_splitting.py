@@ -57,6 +57,7 @@ def test_a_count_may_be_left_out() -> None:
         (batch(fts=b"NTE|1\rFTS|1\r"), "hl7.stray", True),
         (batch(bts=b"BTS|2\r" + ADMIT.replace(b"M1", b"M3")), "hl7.stray", True),
         (ADMIT.replace(b"^~\\&", b"^~^&"), "hl7.separators", False),
+        (ADMIT.replace(b"^~\\&", b"^~\\\xfc"), "hl7.separators", False),
     ],
 )
 def test_each_fault_has_its_name_and_its_fate(data: bytes, code: str, passed: bool) -> None:

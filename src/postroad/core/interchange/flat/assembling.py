@@ -25,7 +25,7 @@ def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) ->
     """Header, members and trailer, as far as the layout has them."""
     layout = layout_of(envelope.facts)
     body = _Body(layout)
-    values = _values(envelope, numbers, layout)
+    values = _values(envelope, numbers)
     if layout.header is not None:
         if any(f"{{{name}" in envelope.facts["header"] for name in _COUNTS):
             raise unfit_value(
@@ -100,11 +100,12 @@ class _Body:
         )
 
 
-def _values(envelope: Envelope, numbers: Numbers, layout: Layout) -> dict[str, str]:
+def _values(envelope: Envelope, numbers: Numbers) -> dict[str, str]:
     offset = envelope.facts.get("utc_offset_minutes", "0")
     if not offset.removeprefix("-").isdecimal() or len(offset) > 5:
         raise unfit_value("utc_offset_minutes", f"{offset!r} is no number of minutes")
     moment = _EPOCH + timedelta(microseconds=envelope.at_us, minutes=int(offset))
-    number = str(numbers.next("interchange")) if layout.header is not None or layout.trailer is not None else ""
+    around = envelope.facts.get("header", "") + envelope.facts.get("trailer", "")
+    number = str(numbers.next("interchange")) if "{number" in around else ""  # one that nobody sees would leave a gap
     when = {"date": f"{moment:%Y%m%d}", "time": f"{moment:%H%M%S}"}
     return {"sender": envelope.sender, "receiver": envelope.receiver, "number": number} | when

@@ -71,6 +71,7 @@ def test_records_that_only_their_length_ends() -> None:
 def test_without_header_and_trailer_nothing_is_drawn_and_nothing_added() -> None:
     numbers = Counting()
     assert b"".join(assemble([b"a,1", b"b"], envelope(), numbers)) == b"a,1\nb\n"
+    b"".join(assemble([b"a,1"], envelope({"header": "HDR,{date}"}), numbers))
     assert not numbers.drawn
     assert [one.data for one in split(b"a,1\nb\n").members] == [b"a,1", b"b"]
 

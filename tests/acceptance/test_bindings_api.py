@@ -142,7 +142,7 @@ async def test_how_a_binding_is_decided_is_told(asked: Asked) -> None:
     await bind(asked, DEVELOPER, "c", query="<c/>", enabled=False)
     told = {name: (await asked.ask(VIEWER, "GET", f"{BINDINGS}/{name}/explanation")).json() for name in "abc"}
     assert [told[name]["standing"] for name in "abc"] == ["shared", "prefiltered", "none"]
-    assert (told["a"]["condition"], told["a"]["reason"], told["a"]["matched"]) == ("/a = 1.0", "", 0)
+    assert (told["a"]["condition"], told["a"]["reason"], told["a"]["matched"]) == ("/a = 1", "", 0)
     listed = (await asked.ask(VIEWER, "GET", BINDINGS)).json()["items"]
     assert [item["state"]["explanation"] for item in listed] == [told[name]["explanation"] for name in "abc"]
     broken = await bind(asked, DEVELOPER, "d", query="broken")

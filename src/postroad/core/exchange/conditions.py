@@ -125,4 +125,12 @@ def literals_of(condition: Condition) -> list[Literal]:
 
 
 def _shown(constant: Constant) -> str:
-    return f"'{constant}'" if isinstance(constant, str) else str(constant)
+    """As a query would write it."""
+    match constant:
+        case bool():
+            return "true()" if constant else "false()"
+        case float() if constant.is_integer() and abs(constant) < 1e15:
+            return str(int(constant))
+        case str():
+            return f"'{constant}'"
+    return str(constant)

@@ -17,16 +17,25 @@ def load_routings(settings: Sequence[str]) -> dict[str, Routing]:
     found: dict[str, Routing] = {}
     faults: list[str] = []
     for setting in settings:
-        name, _, place = setting.partition("=")
-        module, _, function = place.partition(":")
+        name, _, place = (part.strip() for part in setting.partition("="))
         try:
-            routing = getattr(import_module(module.strip()), function.strip())
-        except (ImportError, AttributeError, ValueError) as error:
+            routing = _function(place)
+        except (ImportError, AttributeError, ValueError, TypeError) as error:
             faults.append(f"routings: {setting}: {error}; write name=package.module:function")
             continue
-        if not callable(routing):
-            faults.append(f"routings: {setting}: that is not a function")
-        found[name.strip()] = routing
+        if not name:
+            faults.append(f"routings: {setting}: it needs a name; write name=package.module:function")
+        elif name in found:
+            faults.append(f"routings: {setting}: {name} is named twice")
+        found[name] = routing
     if faults:
         raise Misconfigured(faults)
     return found
+
+
+def _function(place: str) -> Routing:
+    module, _, name = place.partition(":")
+    routing: Routing = getattr(import_module(module), name)
+    if not callable(routing):
+        raise TypeError("that is not a function")
+    return routing

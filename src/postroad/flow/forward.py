@@ -10,15 +10,12 @@ not open to any more.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 
 from msgspec import Struct
 
 from postroad.core.admission.admit import Admitted
 from postroad.core.model import ids
-from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import Came, Forwarded, MessagePosted
@@ -27,30 +24,16 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.projection.project import forward_key, relay_key
 from postroad.core.routing.explanation import pack
 from postroad.core.routing.forwarding import closed_to, forwarded_copies
+from postroad.core.routing.forwards import NOT_OPEN, Forward, is_relayed, parted, told_apart
 from postroad.flow.commit import stored, submitted
 from postroad.flow.posting import body_of, part_facts, setting_in
 from postroad.ports import Clock, Committed, Desk, Outcome, Randomness, Step
 
-AS_IT_CAME = ""
-NOT_OPEN = (
-    "permission.denied: the exchange or model is not open to this service any more; ask its owner to list it in openTo"
-)
-COPIES_MOST = 10_000  # in one entry; more are parted by the first two digits of their GCIDs, which stay the same
-RELAYS = (Hosting.EXCHANGE, Hosting.MODEL)  # who forwards in turn
-APART_MOST = 3  # exchanges, through which different contents of one message go each for itself; then the first goes on
 FORM = "hosted"  # of what a binding has made, which never was on a wire
 
 
 def nothing() -> None:
     """For those who do not mind the order."""
-
-
-class Forward(Struct, gc=False, frozen=True):
-    """Somebody to forward to, and what chose it; ``part`` is what takes the place of the content, None: as it came."""
-
-    receiver: str  # GCID
-    chosen_by: str
-    part: Part | None = None
 
 
 class Onward(Struct, gc=False, frozen=True):
@@ -97,14 +80,14 @@ class ForwardStage:
         onward = Onward(0, sum(one.receiver in through for one in forwards), faults)
         setting = await self._setting(delivered, queued)
         steps: list[tuple[Step, list[Forward], asyncio.Future[Outcome]]] = []
-        for name, group in _steps(wanted, directory).items():
+        for name, group in parted(wanted, directory).items():
             sent = _Sent(caller, delivered, queued, through, setting if group[0].part is None else b"")
             step = self._step(sent, name, group, directory)
             steps.append((step, group, submitted(self._desk, step)))
         on_its_way()
         for step, group, future in steps:
             is_new = await self._committed(step, future)
-            if is_new or not _is_relayed(group, directory):
+            if is_new or not is_relayed(group[0], directory):
                 onward = _and(onward, step, group, is_new)
             else:
                 onward = Onward(onward.copies, onward.cut + len(group), onward.faults)
@@ -132,7 +115,7 @@ class ForwardStage:
         copies, tried = forwarded_copies(admitted, delivered.sender_gcid, receivers, directory, form)
         explanation = pack(tried) if tried else b""
         session = ids.session(admitted.at_us, self._randomness.bytes(10))
-        key = _key(sent, name, parts) if _is_relayed(group, directory) else forward_key(number, name)
+        key = _key(sent, name, parts) if is_relayed(group[0], directory) else forward_key(number, name)
         entry = MessagePosted(
             at_us=admitted.at_us,
             session=session,
@@ -181,17 +164,6 @@ def _key(sent: _Sent, name: str, parts: tuple[Part, ...]) -> int:
     return relay_key(sent.origin, sent.queued.recipient, name, told_apart(sent.through, parts))
 
 
-def told_apart(through: Sequence[str], parts: Sequence[Part]) -> str:
-    """What tells a content from others of the same message, as long as they are told apart."""
-    if len(through) > APART_MOST:
-        return ""
-    return blake2b(b"".join([part.data for part in parts]), digest_size=16).hexdigest()
-
-
-def _is_relayed(group: Sequence[Forward], directory: Directory) -> bool:
-    return directory.services[group[0].receiver].hosted in RELAYS
-
-
 def _admitted(sent: _Sent, parts: tuple[Part, ...], now_us: int) -> Admitted:
     """The message as rules of receivers look at it."""
     exchange, delivered = sent.caller.service, sent.delivered
@@ -209,26 +181,6 @@ def _admitted(sent: _Sent, parts: tuple[Part, ...], now_us: int) -> Admitted:
 
 def _passed(message: MessagePosted) -> tuple[str, ...]:
     return message.forwarded.through if message.forwarded is not None else ()
-
-
-def _steps(forwards: Sequence[Forward], directory: Directory) -> dict[str, list[Forward]]:
-    """The forwards that one entry can hold, each by a name that is the same when the delivery comes again.
-
-    As it came the message goes to each receiver once, whatever has chosen it; what a binding has made of it goes for itself,
-    and so does what goes to another exchange.
-    """
-    steps: dict[str, list[Forward]] = defaultdict(list)
-    as_it_came = {one.receiver: one for one in reversed(forwards) if one.part is None}
-    parted = len(as_it_came) > COPIES_MOST
-    for receiver, one in sorted(as_it_came.items()):
-        if _is_relayed([one], directory):
-            steps[f">{receiver}"].append(one)
-        else:
-            steps[receiver[:2] if parted else AS_IT_CAME].append(one)
-    for one in forwards:
-        if one.part is not None:
-            steps[f"={one.chosen_by}"].append(one)
-    return steps
 
 
 def _and(onward: Onward, step: Step, group: Sequence[Forward], is_new: bool) -> Onward:

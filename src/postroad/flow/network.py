@@ -25,6 +25,7 @@ from postroad.core.model.message import Delivered, Message, PostResult
 from postroad.core.model.polling import PollRequest, Settlement, SettlementResult
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explanation import Explanation
+from postroad.core.routing.forwards import Forward
 from postroad.errors import Refused, Unavailable
 from postroad.flow.accept import AcceptStage
 from postroad.flow.allow import AllowStage
@@ -39,7 +40,7 @@ from postroad.flow.end import EndStage
 from postroad.flow.exchange_book import ExchangeBook
 from postroad.flow.expire import ExpireStage
 from postroad.flow.explain import ExplainStage
-from postroad.flow.forward import Forward, ForwardStage, Onward, nothing
+from postroad.flow.forward import ForwardStage, Onward, nothing
 from postroad.flow.history import HistoryStage
 from postroad.flow.keep import KeepStage
 from postroad.flow.mediate import Handed, MediateStage

@@ -10,7 +10,8 @@ from __future__ import annotations
 from postroad.core.exchange.bound import BoundExchange
 from postroad.core.exchange.header_items import header_items
 from postroad.core.model.message import Delivered, Property, PropertyType
-from postroad.flow.forward import Forward, Onward
+from postroad.core.routing.forwards import Forward
+from postroad.flow.forward import Onward
 from postroad.services.matching import ERROR_CHARS, content_of, incoming, matches, require_readable
 from postroad.services.off_loop import off_loop
 from postroad.services.service import Returned, Tools

@@ -13,8 +13,9 @@ from postroad.core.hierarchy.nouns import Attachment
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Delivered, Property, PropertyType
 from postroad.core.model.snapshot import Directory
+from postroad.core.routing.forwards import Forward
 from postroad.errors import Refused
-from postroad.flow.forward import Forward, Onward
+from postroad.flow.forward import Onward
 from postroad.services.arguments import Arguments
 from postroad.services.service import Returned, Tools
 

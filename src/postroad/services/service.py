@@ -18,8 +18,9 @@ from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Cookie, Delivered, Part, Property, Status
 from postroad.core.model.snapshot import Directory
+from postroad.core.routing.forwards import Forward
 from postroad.errors import Refused
-from postroad.flow.forward import Forward, Onward
+from postroad.flow.forward import Onward
 from postroad.flow.open_exchange import OpenExchange
 from postroad.ports import QueryEngine, Validator
 from postroad.services.engine import VALIDATES_NOTHING, Transformer

@@ -12,13 +12,13 @@ import traceback
 from collections import defaultdict
 
 from postroad.core.codecs.lexical import NOT_XML
-from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Service
 from postroad.core.model.message import Delivered, Message, MessageType, Status
 from postroad.core.model.polling import Outcome, Settlement
+from postroad.core.routing.forwards import RELAYS, Forward
 from postroad.errors import Refused, Unavailable
-from postroad.flow.forward import Forward
+from postroad.flow.forward import FORM
 from postroad.flow.network import Network
 from postroad.flow.provisioning import Trust
 from postroad.services.catalogue import CATALOGUE
@@ -34,8 +34,6 @@ AGAIN_S = 2.0
 AGAIN_MOST_S = 300.0
 TEXT_CHARS = 1_000
 TOO_LATE = ("reference.", "message.expired")  # how refusals begin that another answer would meet too
-FORWARDING = (Hosting.EXCHANGE, Hosting.MODEL)  # what these cannot do anything with becomes a dead letter of theirs
-FORM = "hosted"  # in the place of a wire form: what these services answer never was on a wire
 
 log = logging.getLogger(__name__)
 
@@ -127,7 +125,9 @@ class Workshop:
 
     async def _answer(self, service: Service, delivered: Delivered, returned: Returned) -> None:
         if not delivered.in_transit and delivered.type is not MessageType.REQUEST:
-            if returned.status is not None and service.hosted in FORWARDING:
+            if (
+                returned.status is not None and service.hosted in RELAYS
+            ):  # what these cannot do anything with becomes a dead letter of theirs
                 await self._network.fail(delivered, f"{returned.status.code}: {returned.status.text}")
                 return
             if returned.status is not None:

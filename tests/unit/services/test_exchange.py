@@ -17,8 +17,8 @@ from postroad.core.model.exchange import ANYONE, Binding
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Property, PropertyType, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.core.model.rule import Action, ActionKind, Rule, RuleRole
+from postroad.core.routing.forwards import Forward
 from postroad.flow.configure import Change, saving
-from postroad.flow.forward import Forward
 from postroad.ports import ItemValue, Verdict
 from postroad.services.callables import Callables
 from postroad.services.engine import Engines

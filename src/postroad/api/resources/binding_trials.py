@@ -24,11 +24,11 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Service
 from postroad.core.model.exchange import Binding
 from postroad.core.model.message import Message
+from postroad.core.routing.forwards import NOT_OPEN
 from postroad.errors import Refused
 from postroad.flow import administration_bindings as bindings
 from postroad.flow.administration import denied
 from postroad.flow.administration_trying import stored_message
-from postroad.flow.forward import NOT_OPEN
 from postroad.flow.open_exchange import OpenExchange
 from postroad.services.matching import Match, content_of, incoming, matches
 

@@ -18,8 +18,8 @@ from postroad.core.exchange.header_items import TypedItem, header_items
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Service
 from postroad.core.model.snapshot import Directory
+from postroad.core.routing.forwards import NOT_OPEN
 from postroad.errors import Misconfigured
-from postroad.flow.forward import NOT_OPEN
 from postroad.services.callables import Routing
 from postroad.services.matching import Match, content_of
 from postroad.warehouse.bulk.archived import Archived

@@ -24,8 +24,9 @@ from postroad.core.model.message import Delivered, Message, MessageType, Part
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explanation import ServiceTried
 from postroad.core.routing.forwarding import closed_to, forwarded_copies
+from postroad.core.routing.forwards import NOT_OPEN, RELAYS, Forward, told_apart
 from postroad.errors import Refused
-from postroad.flow.forward import FORM, NOT_OPEN, RELAYS, Forward, told_apart
+from postroad.flow.forward import FORM
 from postroad.services.callables import Routing
 from postroad.services.matching import content_of
 from postroad.services.model import source_of

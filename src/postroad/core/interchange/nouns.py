@@ -10,15 +10,9 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
+from postroad.core.model.batch_policy import Dirt as Dirt
+
 Buffer = bytes | memoryview
-
-
-class Dirt(StrEnum):
-    """What becomes of an interchange with something wrong in it; agreed on with each partner."""
-
-    REFUSE = "refuse"  # nothing of it is taken
-    REPAIR = "repair"  # what can be put right without guessing is; the rest is refused
-    PASS = "pass"  # noqa: S105 - no password: it is taken as it is, and what is wrong is told
 
 
 class Verdict(StrEnum):
@@ -96,6 +90,18 @@ class Numbers(Protocol):
 
     def next(self, scope: str) -> int:
         """The next number of a scope: interchange, group, member …"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Where a document went, by the names that a partner's answer will use; the same for every standard."""
+
+    position: int  # of the member it came from
+    interchange: str  # control number of the interchange: ISA13, UNB 0020, FHS-11
+    group: str = ""  # of its group: GS06, UNG 0048, BHS-11
+    kind: str = ""  # ST01, UNH 0065, MSH-9 …
+    reference: str = ""  # ST02, UNH 0062, MSH-10 …
+    facts: Mapping[str, str] = field(default_factory=dict)  # what else an answer quotes: date, time, kind of group
 
 
 Assemble = Callable[[Iterable[Buffer], Envelope, Numbers], Iterator[bytes]]

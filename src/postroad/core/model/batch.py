@@ -76,7 +76,7 @@ BATCH_MOVES: dict[BatchState, dict[str, BatchState]] = {
 }
 
 
-class BatchMember(Struct, frozen=True, kw_only=True, gc=False):
+class BatchMember(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
     """One message in a batch: what ordering and counting need of it, read when it came."""
 
     number: int  # of its delivery; they are in the order of arrival
@@ -85,7 +85,9 @@ class BatchMember(Struct, frozen=True, kw_only=True, gc=False):
     sort: tuple[tuple[str, str], ...] = ()  # what stood at the places it is sorted by, under their keys
 
 
-class Batch(Struct, frozen=True, kw_only=True, gc=False):
+class Batch(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
+    """A batch as it is from now on. Fields are only ever added at the end: journals keep them."""
+
     id: str
     key: tuple[str, ...]  # what its members have in common
     state: BatchState = BatchState.OPEN
@@ -101,5 +103,9 @@ class Batch(Struct, frozen=True, kw_only=True, gc=False):
     closed_at_us: int = 0
     closed_by: Criterion | None = None
     why: str = ""  # it was closed or suspended
-    interchange: str = ""  # the stream that was made of it
+    interchange: str = ""  # session of the stream that was made of it
     attempts: int = 0  # at sending it
+    service: str = ""  # GCID of the batcher that it belongs to
+    version: int = 0  # grows with every change that is written down; two that change it at the same time collide
+    delivery: int = 0  # number under which its interchange is on its way
+    resting: bool = False  # the network was stopped in good order while it was open

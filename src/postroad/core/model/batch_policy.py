@@ -1,7 +1,8 @@
-"""Batch policies: which messages to a service are gathered, and when what was gathered goes.
+"""Send ports and their way back: which messages are gathered, when and as what they go, and how what comes is taken apart.
 
-Policies are data, saved whole with the service they belong to. What they mean is decided in ``core.batching``; here they are only
-described. Kept rule: every criterion may be combined with every other, and 0 or nothing means that it is not one.
+Policies are data, saved whole with the service they belong to: a *batcher*, whose mailbox is a send port, or a *splitter*, to
+which partners send. What they mean is decided in ``core.batching`` and ``core.interchange``; here they are only described. Kept
+rule: every criterion may be combined with every other, and 0 or nothing means that it is not one.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from postroad.core.model.directory import Window
 from postroad.core.model.rule import Condition, Place, ValueType
+from postroad.core.model.window import Window
 
 
 class Types(StrEnum):
@@ -41,6 +42,14 @@ class Recovery(StrEnum):
     GO_ON = "goOn"
     PASS = "pass"  # noqa: S105 - no password: it is closed and sent as it is
     FAIL = "fail"  # it is suspended
+
+
+class Dirt(StrEnum):
+    """What becomes of an interchange with something wrong in it; agreed on with each partner."""
+
+    REFUSE = "refuse"  # nothing of it is taken
+    REPAIR = "repair"  # what can be put right without guessing is; the rest is refused
+    PASS = "pass"  # noqa: S105 - no password: it is taken as it is, and what is wrong is told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,3 +99,31 @@ class Port:
 
     time_zone: str = "UTC"
     windows: tuple[Window, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batching:
+    """A send port: what its batcher gathers, and as what it goes to whom."""
+
+    sends_to: str  # address or GCID of the service that gets the interchanges
+    standard: str  # by which they are assembled: x12, edifact …
+    sender: str = ""  # as the envelope names both sides
+    receiver: str = ""
+    envelope: tuple[tuple[str, str], ...] = ()  # what else stands in it: qualifiers, versions, delimiters …
+    policy: Policy
+    ordered: bool = False  # the next batch waits for what becomes of the one before it
+    persist_at: int = 0  # high performance: what joined is written down when it is so many messages; 0: always at once
+    gap_free: bool = False  # an interchange whose number is drawn must be sent: its batch cannot be dropped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Splitting:
+    """What becomes of interchanges that a partner sends: each document goes on by itself."""
+
+    sends_to: str  # address or GCID of the service that gets the documents; an exchange, where they part
+    standard: str = ""  # empty: whatever is recognised
+    dirt: Dirt = Dirt.REFUSE
+    answers_to: str = (
+        ""  # address or GCID of the service by which the partner is told (997, CONTRL, ACK); empty: it is not
+    )
+    facts: tuple[tuple[str, str], ...] = ()  # what was agreed on besides: layout of flat files, 999 instead of 997 …

@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from postroad.core.model.batch import Batch, BatchMember
+from postroad.core.model.interchange import AnsweredMember, Assembled
 from postroad.core.model.message import Argument, MessageType, Property, Status
 
 
@@ -140,6 +142,7 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     routing: str = ""  # static or dynamic, where the sender chose it for every service on the way
     came: Came | None = None  # how it came, where that was not in one of the network's own forms
     forwarded: Forwarded | None = None  # by its sender, an exchange or a model; ``shown_sender`` wrote it
+    assembled: Assembled | None = None  # by its sender, a batcher or splitter: it is an interchange
 
 
 class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.refused"):
@@ -203,6 +206,7 @@ class DeliveriesAcknowledged(
     by: str
     deliveries: tuple[int, ...]
     journeys: tuple[int, ...] = ()  # copies that have thereby come to their end
+    batch: Batch | None = None  # all these were in it, and its interchange has been delivered
 
 
 class DeliveriesReturned(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.returned"):
@@ -251,6 +255,7 @@ class DeliveriesEnded(Struct, gc=False, frozen=True, array_like=True, tag_field=
     reason: str
     deliveries: tuple[int, ...]
     journeys: tuple[int, ...] = ()  # copies that have thereby come to their end, a delivery waiting or not
+    batch: Batch | None = None  # that they were in, as it is without them
 
 
 class DeliveryResent(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.resent"):
@@ -295,6 +300,39 @@ class DeliveriesReleased(Struct, gc=False, frozen=True, array_like=True, tag_fie
     reason: str
     up_to: int  # the newest delivery that goes
     waiting: int  # how many go
+
+
+class BatchesChanged(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="batch.changed"):
+    """Something happened to batches: messages joined, a batch was closed, held back, let go, suspended, resumed …
+
+    What joined goes on waiting, and is handed out to nobody until its batch is sent, or it leaves. Assembling, sending and
+    dropping a batch are told by the entries that do so: ``message.posted``, ``delivery.acknowledged``, ``delivery.ended``.
+    """
+
+    at_us: int
+    by: str
+    service: str  # GCID of the batcher
+    what: str  # joined, closed, held …, as in ``BATCH_MOVES``
+    batches: tuple[Batch, ...]  # as they are from now on
+    batch: str = ""  # id of the one that was joined
+    joined: tuple[BatchMember, ...] = ()
+
+    @property
+    def deliveries(self) -> tuple[int, ...]:
+        return tuple([member.number for member in self.joined])
+
+
+class InterchangeAnswered(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="interchange.answered"):
+    """A partner has told what became of an interchange (TA1, 997, 999, CONTRL, ACK), or of something that nobody here sent."""
+
+    at_us: int
+    by: str  # GCID of the splitter that it came to
+    session: str  # of the message that says so
+    standard: str
+    batch: str  # id; empty where it speaks of nothing that was sent from here
+    verdict: str
+    members: tuple[AnsweredMember, ...] = ()  # only those of which something else is said than of the whole
+    detail: str = ""
 
 
 class Key(Struct, gc=False, frozen=True, array_like=True):
@@ -369,6 +407,8 @@ Entry = (
     | DeliveriesDropped
     | DeliveryTranslated
     | DeliveriesReleased
+    | BatchesChanged
+    | InterchangeAnswered
 )
 
 KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)

@@ -11,12 +11,17 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from postroad.core.delivery.mailbox import IN_A_BATCH_US
+from postroad.core.model.batch import Batch
 from postroad.core.model.delivery import FINAL, Leg, State
 from postroad.core.model.ids import delivery_number, key_hash
+from postroad.core.model.interchange import Assembled, Drawn
 from postroad.core.model.journal import (
     AccessRecorded,
     Answers,
+    BatchesChanged,
     ConfigurationChanged,
     CrossReferenceChanged,
     DeliveriesAcknowledged,
@@ -30,6 +35,7 @@ from postroad.core.model.journal import (
     DeliveryTranslated,
     Ending,
     Entry,
+    InterchangeAnswered,
     InvocationReturned,
     MessagePosted,
     MessageRefused,
@@ -41,7 +47,7 @@ from postroad.core.projection.tables import Changes
 BodyAt = tuple[int, int, int, bytes] | None
 NO_BODY = (0, 0, 0, b"")
 
-pack_pairs = msgspec.msgpack.Encoder().encode
+pack_pairs = pack_facts = msgspec.msgpack.Encoder().encode
 pack_value = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -61,9 +67,11 @@ def unique_keys(entry: Entry) -> list[int]:
     if isinstance(entry, InvocationReturned):
         return list(entry.keys or (answer_key(entry.delivery),))
     if isinstance(entry, DeliveriesAcknowledged):
-        return [journey_key(journey) for journey in entry.journeys]
+        return [*map(journey_key, entry.journeys), *_key_of_batch(entry)]
     if isinstance(entry, DeliveriesEnded):
-        return _keys_of_end(entry) if entry.journeys else []
+        return [*(_keys_of_end(entry) if entry.journeys else ()), *_key_of_batch(entry)]
+    if isinstance(entry, BatchesChanged):
+        return [batch_key(batch) for batch in entry.batches]
     if isinstance(entry, DeliveryResent):
         return [dealt_key(entry.delivery)]
     if isinstance(entry, DeliveriesDropped):
@@ -98,6 +106,10 @@ def _keys_of_post(entry: MessagePosted) -> tuple[int, ...]:
 def _keys_of_end(entry: DeliveriesEnded) -> list[int]:
     """With the journeys end the answers: whoever has taken a delivery of one and answers it later collides here."""
     return [*map(journey_key, entry.journeys), *map(answer_key, entry.deliveries)]
+
+
+def _key_of_batch(entry: DeliveriesAcknowledged | DeliveriesEnded) -> tuple[int, ...]:
+    return () if entry.batch is None else (batch_key(entry.batch),)
 
 
 def settled_by_post(entry: MessagePosted) -> tuple[int, ...]:
@@ -140,6 +152,16 @@ def journey_key(journey: int) -> int:
     return key_hash("journey", str(journey))
 
 
+def batch_key(batch: Batch) -> int:
+    """A batch has each version once; two who change it at the same time collide here."""
+    return key_hash("batch", batch.id, str(batch.version))
+
+
+def number_key(drawn: Drawn) -> int:
+    """A control number is drawn once, whoever draws it."""
+    return key_hash("number", drawn.series, str(drawn.number))
+
+
 def version_key(kind: str, key: str, version: int) -> int:
     """A configuration object has each version once; two nodes changing it at the same time collide here."""
     return key_hash("version", kind, key, str(version))
@@ -163,10 +185,44 @@ def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body
         changes["insert_seen"].append((key, session, seq))
     if entry.ends is not None:  # before what it answers: a delivery that is given up was not delivered
         _end_journey(changes, seq, at_us, entry.ends)
+    if entry.assembled is not None:
+        _assembled(changes, seq, session, entry.assembled)
     if entry.answers is not None:
         _settle(changes, seq, at_us, (entry.answers.delivery,), State.DELIVERED, "answered")
         if entry.ends is None:
             _journey_answered(changes, seq, at_us, entry.answers)
+
+
+def _assembled(changes: Changes, seq: int, session: str, assembled: Assembled) -> None:
+    batch = assembled.batch
+    for drawn in assembled.numbers:
+        row = (drawn.series, drawn.number, session, "" if batch is None else batch.id, seq)
+        changes["insert_control_number"].append(row)
+    if batch is not None:
+        # Under which number it is on its way is in the number of this very entry, which its writer could not know.
+        _save_batch(changes, seq, replace(batch, delivery=delivery_number(seq, 0)))
+
+
+def _save_batch(changes: Changes, seq: int, batch: Batch) -> None:
+    changes["save_batch"].append(
+        (batch.id, batch.service, batch.state.value, batch.opened_at_us, batch.changed_at_us, batch.interchange,
+         pack_facts(batch), seq)
+    )  # fmt: skip
+
+
+def _batches_changed(changes: Changes, seq: int, entry: BatchesChanged, facts: bytes, body: BodyAt) -> None:
+    for key in unique_keys(entry):
+        changes["insert_seen"].append((key, "", seq))
+    for batch in entry.batches:
+        _save_batch(changes, seq, batch)
+    for member in entry.joined:
+        changes["insert_batch_member"].append((member.number, entry.batch, pack_facts(member), seq))
+        reason = f"in batch {entry.batch}"
+        changes["hand_out"].append((0, entry.at_us, IN_A_BATCH_US, reason, seq, member.number))
+
+
+def _interchange_answered(changes: Changes, seq: int, entry: InterchangeAnswered, facts: bytes, body: BodyAt) -> None:
+    changes["insert_batch_answer"].append((seq, entry.at_us, entry.batch, entry.session, entry.verdict, facts))
 
 
 def _journey_answered(changes: Changes, seq: int, at_us: int, answers: Answers) -> None:
@@ -221,16 +277,15 @@ def _translated(changes: Changes, seq: int, entry: DeliveryTranslated, facts: by
 
 
 def _acknowledged(changes: Changes, seq: int, entry: DeliveriesAcknowledged, facts: bytes, body: BodyAt) -> None:
-    _settle(changes, seq, entry.at_us, entry.deliveries, State.DELIVERED, "acknowledged")
-    if entry.journeys:
-        _settle_journeys(changes, seq, entry, State.DELIVERED, "acknowledged")
+    reason = "acknowledged" if entry.batch is None else f"sent in batch {entry.batch.id}"
+    _settle(changes, seq, entry.at_us, entry.deliveries, State.DELIVERED, reason)
+    _settle_journeys(changes, seq, entry, State.DELIVERED, reason)
 
 
 def _ended(changes: Changes, seq: int, entry: DeliveriesEnded, facts: bytes, body: BodyAt) -> None:
     _settle(changes, seq, entry.at_us, entry.deliveries, FINAL[entry.state], entry.reason)
     _keep_failed(changes, seq, entry.at_us, entry.deliveries, FINAL[entry.state], entry.reason)
-    if entry.journeys:
-        _settle_journeys(changes, seq, entry, FINAL[entry.state], entry.reason)
+    _settle_journeys(changes, seq, entry, FINAL[entry.state], entry.reason)
 
 
 def _resent(changes: Changes, seq: int, entry: DeliveryResent, facts: bytes, body: BodyAt) -> None:
@@ -294,8 +349,12 @@ def _cross_reference(changes: Changes, seq: int, entry: CrossReferenceChanged, f
 def _settle_journeys(
     changes: Changes, seq: int, entry: DeliveriesAcknowledged | DeliveriesEnded, state: State, reason: str
 ) -> None:
+    if not entry.journeys and entry.batch is None:
+        return
     for key in unique_keys(entry):
         changes["insert_seen"].append((key, "", seq))
+    if entry.batch is not None:
+        _save_batch(changes, seq, entry.batch)
     for journey in entry.journeys:
         changes["settle_journey"].append((state.value, entry.at_us, reason, seq, journey))
 
@@ -331,4 +390,6 @@ PROJECTORS: dict[type, Callable[[Changes, int, Any, bytes, BodyAt], None]] = {
     DeliveryResent: _resent,
     DeliveriesDropped: _dropped,
     DeliveriesReleased: _released,
+    BatchesChanged: _batches_changed,
+    InterchangeAnswered: _interchange_answered,
 }

@@ -15,6 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from postroad.core.model.batch import Batch, BatchMember
+from postroad.core.model.cross_reference import CrossReferenceRecord, Key
+from postroad.core.model.exchange import Forwarded
 from postroad.core.model.interchange import AnsweredMember, Assembled
 from postroad.core.model.message import Argument, MessageType, Property, Status
 
@@ -101,16 +103,6 @@ class Answers(Struct, gc=False, frozen=True, array_like=True):
     handle: str = ""
     journey: int = 0  # the request's copy whose journey this ends once the requester has it
     shown_requester: str = ""  # GCID that the responder takes for the requester, who is hidden; empty: the real one
-
-
-class Forwarded(Struct, gc=False, frozen=True, array_like=True):
-    """What an exchange or a model does with a delivery of its own: the message goes on in its name to those it is for."""
-
-    delivery: int  # that it forwards
-    session: str  # by which its sender knows the message
-    through: tuple[str, ...]  # GCIDs of the exchanges and models that it has passed, this one last
-    bindings: tuple[str, ...] = ()  # what has chosen each copy: a binding's name, or the id of an attachment
-    origin: str = ""  # session of what was posted, before any exchange forwarded it
 
 
 class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.posted"):
@@ -333,21 +325,6 @@ class InterchangeAnswered(Struct, gc=False, frozen=True, array_like=True, tag_fi
     verdict: str
     members: tuple[AnsweredMember, ...] = ()  # only those of which something else is said than of the whole
     detail: str = ""
-
-
-class Key(Struct, gc=False, frozen=True, array_like=True):
-    """A record in a cross-reference map: whose it is, and the name and value of its key."""
-
-    service: str  # GCID
-    name: str
-    value: str
-
-
-class CrossReferenceRecord(Struct, gc=False, frozen=True, array_like=True):
-    """What one service keeps under a key in a cross-reference map."""
-
-    key: Key
-    pairs: tuple[tuple[str, str], ...] = ()
 
 
 class CrossReferenceChanged(

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from postroad.core.delivery.mailbox import IN_A_BATCH_US
 from postroad.core.model.batch import Batch
 from postroad.core.model.delivery import FINAL, Leg, State
-from postroad.core.model.ids import delivery_number, key_hash
-from postroad.core.model.interchange import Assembled, Drawn
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.interchange import Assembled
 from postroad.core.model.journal import (
     AccessRecorded,
     Answers,
@@ -34,7 +34,6 @@ from postroad.core.model.journal import (
     DeliveryResent,
     DeliveryTranslated,
     Ending,
-    Entry,
     InterchangeAnswered,
     InvocationReturned,
     MessagePosted,
@@ -42,6 +41,7 @@ from postroad.core.model.journal import (
     decode,
 )
 from postroad.core.model.message import MessageType
+from postroad.core.projection.keys import keys_of_post, unique_keys, version_key
 from postroad.core.projection.tables import Changes
 
 BodyAt = tuple[int, int, int, bytes] | None
@@ -60,111 +60,11 @@ def project(records: Iterable[tuple[int, bytes, BodyAt]]) -> Changes:
     return changes
 
 
-def unique_keys(entry: Entry) -> list[int]:
-    """Hashes under which this entry is remembered, so that a second one like it is recognised."""
-    if isinstance(entry, MessagePosted):
-        return list(entry.keys or _keys_of_post(entry))
-    if isinstance(entry, InvocationReturned):
-        return list(entry.keys or (answer_key(entry.delivery),))
-    if isinstance(entry, DeliveriesAcknowledged):
-        return [*map(journey_key, entry.journeys), *_key_of_batch(entry)]
-    if isinstance(entry, DeliveriesEnded):
-        return [*(_keys_of_end(entry) if entry.journeys else ()), *_key_of_batch(entry)]
-    if isinstance(entry, BatchesChanged):
-        return [batch_key(batch) for batch in entry.batches]
-    if isinstance(entry, DeliveryResent):
-        return [dealt_key(entry.delivery)]
-    if isinstance(entry, DeliveriesDropped):
-        return [dealt_key(number) for number in entry.deliveries]
-    if isinstance(entry, ConfigurationChanged):
-        return [version_key(change.kind, change.key, change.version) for change in entry.objects]
-    return []
-
-
-def post_keys(
-    sender: str, handle: str, idempotency: str, answers_delivery: int | None = None, ends_journey: int = 0
-) -> tuple[int, ...]:
-    """The keys of a post, for whoever writes its entry: hashed once there, they need not be hashed by every reader."""
-    keys = []
-    if handle:
-        keys.append(handle_key(sender, handle))
-    if idempotency:
-        keys.append(idempotency_key(sender, idempotency))
-    if answers_delivery is not None:
-        keys.append(answer_key(answers_delivery))
-    if ends_journey:
-        keys.append(journey_key(ends_journey))
-    return tuple(keys)
-
-
-def _keys_of_post(entry: MessagePosted) -> tuple[int, ...]:
-    answered = entry.answers.delivery if entry.answers is not None else None
-    ended = entry.ends.journey if entry.ends is not None else 0
-    return post_keys(entry.sender, entry.handle, entry.idempotency, answered, ended)
-
-
-def _keys_of_end(entry: DeliveriesEnded) -> list[int]:
-    """With the journeys end the answers: whoever has taken a delivery of one and answers it later collides here."""
-    return [*map(journey_key, entry.journeys), *map(answer_key, entry.deliveries)]
-
-
-def _key_of_batch(entry: DeliveriesAcknowledged | DeliveriesEnded) -> tuple[int, ...]:
-    return () if entry.batch is None else (batch_key(entry.batch),)
-
-
 def settled_by_post(entry: MessagePosted) -> tuple[int, ...]:
     """The deliveries that come to their end with this post: one that it answers, one whose journey it ends."""
     answered = (entry.answers.delivery,) if entry.answers is not None else ()
     ended = (entry.ends.delivery,) if entry.ends is not None and entry.ends.delivery else ()
     return answered + ended
-
-
-def dealt_key(delivery: int) -> int:
-    """A dead letter is resent or dropped once."""
-    return key_hash("dealt", f"{delivery:x}")
-
-
-def handle_key(sender: str, handle: str) -> int:
-    return key_hash("handle", sender, handle)
-
-
-def idempotency_key(sender: str, key: str) -> int:
-    return key_hash("idempotency", sender, key)
-
-
-def forward_key(delivery: int, what: str) -> int:
-    """An exchange forwards a delivery once: as it came, and once for each binding that makes something else of it."""
-    return key_hash("forward", f"{delivery:x}", what)
-
-
-def relay_key(origin: str, exchange: str, what: str, content: str) -> int:
-    """An exchange hands what was posted on to another exchange once, however many ways it has come there by."""
-    return key_hash("relay", origin, exchange, what, content)
-
-
-def answer_key(delivery: int) -> int:
-    """A delivery is answered once; this key is what the second answer collides with."""
-    return key_hash("answer", str(delivery))
-
-
-def journey_key(journey: int) -> int:
-    """A journey comes to one end; this key is what any other end collides with."""
-    return key_hash("journey", str(journey))
-
-
-def batch_key(batch: Batch) -> int:
-    """A batch has each version once; two who change it at the same time collide here."""
-    return key_hash("batch", batch.id, str(batch.version))
-
-
-def number_key(drawn: Drawn) -> int:
-    """A control number is drawn once, whoever draws it."""
-    return key_hash("number", drawn.series, str(drawn.number))
-
-
-def version_key(kind: str, key: str, version: int) -> int:
-    """A configuration object has each version once; two nodes changing it at the same time collide here."""
-    return key_hash("version", kind, key, str(version))
 
 
 def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body: BodyAt) -> None:
@@ -181,7 +81,7 @@ def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body
             if (awaited or len(copy.hops) > 1) and entry.answers is None:  # as is_followed has it
                 changes["insert_journey"].append((number, number, entry.expires_at_us))
         number += 1
-    for key in entry.keys or _keys_of_post(entry):
+    for key in entry.keys or keys_of_post(entry):
         changes["insert_seen"].append((key, session, seq))
     if entry.ends is not None:  # before what it answers: a delivery that is given up was not delivered
         _end_journey(changes, seq, at_us, entry.ends)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange import edifact, flat, hl7, json_lines, swift, x12
+from postroad.core.interchange import answers, edifact, flat, hl7, json_lines, placing, swift, x12
+from postroad.core.interchange.answers import Said
 from postroad.core.interchange.nouns import Assemble, Dirt, Envelope, Numbers, Split
 from postroad.core.interchange.xml_wrapper import gs1, iso20022, plain
 from postroad.errors import Refused
@@ -21,6 +22,7 @@ PLUG_INS = "postroad.interchanges"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 Take = Callable[[Buffer, Dirt, Mapping[str, str]], Iterator[Split]]
+Answering = Callable[[Split, int, Mapping[str, str] | None], Envelope]
 
 
 class Acknowledge(Protocol):
@@ -39,7 +41,11 @@ class Standard:
     split: Take | None = None  # every interchange in the bytes, by what is agreed on with the partner (facts)
     assemble: Assemble | None = None
     acknowledge: Acknowledge | None = None
-    reads_answers: bool = False  # whether its room reads partners' answers and matches them to what was sent
+    answering: Answering | None = None  # the envelope in which the partner is told, at a time, with what was agreed on
+    examine: Callable[[Buffer], Iterator[Split]] | None = None  # like split, with nothing judged: partners are told why
+    judged: Callable[[Split, Dirt], Split] | None = None  # what was examined: as it is, repaired, or refused
+    answers: Callable[[Split], tuple[Said, ...]] | None = None  # what an interchange from a partner says of ours
+    content_type: str = "application/octet-stream"
 
     @property
     def abilities(self) -> tuple[str, ...]:
@@ -47,7 +53,7 @@ class Standard:
             "split": self.split,
             "assemble": self.assemble,
             "acknowledge": self.acknowledge,
-            "match": self.reads_answers,
+            "match": self.answers,
         }
         return tuple(name for name, what in able.items() if what)
 
@@ -105,58 +111,90 @@ def _take_flat(data: Buffer, dirt: Dirt, facts: Mapping[str, str]) -> Iterator[S
     yield flat.split(data, dirt, facts)
 
 
+def _examine_hl7(data: Buffer) -> Iterator[Split]:
+    yield hl7.examine(data)
+
+
 BUILT_IN = Catalogue(
     (
         Standard(
             name="x12",
             title="ANSI X12",
             split=_by_stream(x12.split_stream),
-            assemble=x12.assemble,
+            assemble=placing.assemble_x12,
             acknowledge=x12.acknowledge,
-            reads_answers=True,
+            answering=x12.answering,
+            examine=x12.examine_stream,
+            judged=x12.judged,
+            answers=answers.of_x12,
+            content_type="application/edi-x12",
         ),
         Standard(
             name="edifact",
             title="UN/EDIFACT",
             split=_by_stream(edifact.split_stream),
-            assemble=edifact.assemble,
+            assemble=placing.assemble_edifact,
             acknowledge=edifact.acknowledge,
-            reads_answers=True,
+            answering=edifact.answering,
+            examine=edifact.examine_stream,
+            judged=edifact.judged,
+            answers=answers.of_edifact,
+            content_type="application/edifact",
         ),
         Standard(
             name="hl7",
             title="HL7 version 2, alone, in batches and files",
             split=_by_stream(hl7.split_stream),
-            assemble=hl7.assemble,
+            assemble=placing.assemble_hl7,
             acknowledge=hl7.acknowledge,
-            reads_answers=True,
+            answering=hl7.answering,
+            examine=_examine_hl7,
+            judged=hl7.judged,
+            answers=answers.of_hl7,
+            content_type="application/hl7-v2+er7",
         ),
         Standard(
             name="swift",
             title="SWIFT FIN, as RJE or DOS-PCC",
             split=_by_file(swift.split),
-            assemble=swift.assemble,
-            reads_answers=True,
+            assemble=placing.assemble_swift,
+            answers=answers.of_swift,
+            content_type="text/plain",
         ),
         Standard(
             name="iso20022",
             title="ISO 20022 business file or envelope",
             split=_by_file(iso20022.split),
-            assemble=iso20022.assemble,
+            assemble=placing.by_place(iso20022.assemble),
+            content_type="application/xml",
         ),
         Standard(
             name="gs1",
             title="GS1 XML after a Standard Business Document Header",
             split=_by_file(gs1.split),
-            assemble=gs1.assemble,
+            assemble=placing.by_place(gs1.assemble),
+            content_type="application/xml",
         ),
         Standard(
             name="xml",
             title="XML documents in a root of one's own",
             split=_by_file(plain.split),
-            assemble=plain.assemble,
+            assemble=placing.by_place(plain.assemble),
+            content_type="application/xml",
         ),
-        Standard(name="flat", title="Flat files, delimited or positional", split=_take_flat, assemble=flat.assemble),
-        Standard(name="json_lines", title="JSON lines", split=_by_file(json_lines.split), assemble=json_lines.assemble),
+        Standard(
+            name="flat",
+            title="Flat files, delimited or positional",
+            split=_take_flat,
+            assemble=placing.by_place(flat.assemble),
+            content_type="text/plain",
+        ),
+        Standard(
+            name="json_lines",
+            title="JSON lines",
+            split=_by_file(json_lines.split),
+            assemble=placing.by_place(json_lines.assemble),
+            content_type="application/x-ndjson",
+        ),
     )
 )

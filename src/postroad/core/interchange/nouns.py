@@ -104,4 +104,11 @@ class Placed:
     facts: Mapping[str, str] = field(default_factory=dict)  # what else an answer quotes: date, time, kind of group
 
 
-Assemble = Callable[[Iterable[Buffer], Envelope, Numbers], Iterator[bytes]]
+Note = Callable[[Placed], None]
+
+
+class Assemble(Protocol):
+    def __call__(
+        self, members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: Note | None = None
+    ) -> Iterator[bytes]:
+        """The pieces of the stream; ``placed`` is told of every document, when its piece is given or at the end."""

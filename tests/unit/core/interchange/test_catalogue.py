@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from postroad.core.interchange.catalogue import BUILT_IN, Catalogue, Standard
-from postroad.core.interchange.nouns import Buffer, Dirt, Envelope, Numbers
+from postroad.core.interchange.nouns import Buffer, Dirt, Envelope, Numbers, Placed
+from postroad.core.interchange.placing import by_place, filed
 from postroad.errors import Refused
 from tests.unit.core.interchange.x12.samples import NOON, ORDER, SECOND, Counting
 
@@ -32,7 +33,7 @@ def shouted(members: Iterable[Buffer], _envelope: Envelope, _numbers: Numbers) -
     return (bytes(one).upper() for one in members)
 
 
-SHOUTING = Standard(name="shouting", title="All capitals", assemble=shouted)
+SHOUTING = Standard(name="shouting", title="All capitals", assemble=by_place(shouted))
 
 
 @pytest.mark.req("B6", "B9")
@@ -49,6 +50,30 @@ def test_every_standard_is_called_in_the_same_way(standard: Standard) -> None:
     assert [bytes(one.data) for one in found.members] == members
     if standard.acknowledge is not None:
         assert b"".join(standard.acknowledge(found, envelope, Counting(), taken=False))
+
+
+# Interchange, group, kind and reference of the second member, as an answer would name it; most standards know but its place.
+SECOND_PLACED = {
+    "x12": ("1", "1", "850", "0002"),
+    "edifact": ("1", "", "ORDERS", "2"),
+    "hl7": ("1", "1", "ADT^A01", "2"),
+    "swift": ("", "", "103", "B"),
+    "json_lines": ("", "", "", "2"),
+}
+
+
+@pytest.mark.req("B6", "B7")
+@pytest.mark.parametrize("standard", list(BUILT_IN), ids=lambda one: one.name)
+def test_every_standard_tells_where_each_document_went(standard: Standard) -> None:
+    assert standard.assemble is not None
+    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, facts=AGREED.get(standard.name, {}))
+    told: list[Placed] = []
+    whole = b"".join(standard.assemble(TWO_MEMBERS[standard.name], envelope, Counting(), told.append))
+    assert whole == b"".join(standard.assemble(TWO_MEMBERS[standard.name], envelope, Counting()))
+    first, second = (filed(one, 70 + one.position) for one in told)
+    assert (first.delivery, second.delivery) == (70, 71)
+    expected = SECOND_PLACED.get(standard.name, ("1", "", "", "2"))
+    assert (second.interchange, second.group, second.kind, second.reference) == expected
 
 
 LARGE = {

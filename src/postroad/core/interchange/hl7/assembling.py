@@ -36,6 +36,7 @@ class Placed:
     batch: str  # BHS-11
     kind: str  # MSH-9
     reference: str  # MSH-10
+    file: str = ""  # FHS-11, where there is a file around the batch
 
 
 Note = Callable[[Placed], None]
@@ -55,11 +56,15 @@ def assemble(
         fitted = in_separators(message, marks)
         count += 1
         if placed is not None:
-            placed(Placed(position=position, batch=batch, kind=message.kind, reference=message.reference))
+            placed(_place(position, message, batch, around))
         yield fitted.data
     yield marks.field.join((b"BTS", b"%d\r" % count))
     if as_file:
         yield marks.field.join((b"FTS", b"1\r"))
+
+
+def _place(position: int, message: Message, batch: str, file: str) -> Placed:
+    return Placed(position=position, batch=batch, kind=message.kind, reference=message.reference, file=file)
 
 
 def _messages(members: Iterable[Buffer]) -> Iterator[tuple[int, Message]]:

@@ -38,6 +38,7 @@ SMALL = {
     "isolation": "Slow receivers and many recipients",
     "mime": "MIME and DIME",
     "as2": "AS2",
+    "interchange": "Interchanges",
 }  # benchmarks of single parts, each a module of its own
 PROFILE_S = 8
 

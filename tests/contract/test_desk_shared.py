@@ -13,7 +13,7 @@ from postroad.adapters.desk.shared import SharedDesk
 from postroad.adapters.desk.shared_rebuild import rebuild_desk
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.memory.index import MemoryIndex
-from postroad.core.projection.project import unique_keys
+from postroad.core.projection.keys import unique_keys
 from postroad.errors import Unavailable
 from postroad.ports import Clock, Committed, Conflict, Desk, Step
 from postroad.testing.desk_contract import DeskContract

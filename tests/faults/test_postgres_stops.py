@@ -21,7 +21,7 @@ from postroad.core.model.delivery import Queued, State
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import MessagePosted, decode
 from postroad.core.model.selector import EVERYTHING
-from postroad.core.projection.project import unique_keys
+from postroad.core.projection.keys import unique_keys
 from postroad.errors import Unavailable
 from postroad.ports import Committed, Conflict, Step
 from postroad.testing.desk_network import SELLER, Network, VirtualClock, catch_up, numbers

@@ -24,7 +24,7 @@ from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import Entry, MessagePosted
 from postroad.core.model.message import MessageType
 from postroad.core.model.selector import EVERYTHING, Selector
-from postroad.core.projection.project import answer_key, dealt_key, unique_keys
+from postroad.core.projection.keys import answer_key, dealt_key, unique_keys
 from postroad.ports import Committed, Conflict, Desk, Outcome, Step
 from postroad.testing.desk_network import BUYER, CARRIER, SELLER, Network, VirtualClock, catch_up
 from postroad.testing.postgres import PostgresServer

@@ -20,6 +20,7 @@ from postroad.adapters.index.leadership import PostgresLeadership
 from postroad.adapters.index.postgres import PostgresIndex
 from postroad.adapters.index.process import IndexProcess
 from postroad.adapters.index.sqlite import SqliteReader
+from postroad.adapters.interchange_plug_ins import installed_catalogue
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.segments import SegmentJournal, SegmentSettings
 from postroad.adapters.memory.index import MemoryIndex
@@ -105,6 +106,7 @@ async def open_network(
             token_key=token_key(settings.data, settings.secret),
             indexed=_indexed(store),
             limits=OrganizationLimits(stored_bytes=settings.stored_bytes, queued_messages=settings.queued_messages),
+            standards=installed_catalogue(),
         )
         await network.configuration.load()
         await network.allowances.open()

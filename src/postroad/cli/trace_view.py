@@ -14,13 +14,23 @@ from rich.text import Text
 from rich.tree import Tree
 
 from postroad.cli.changes_view import changes, named, shown
-from postroad.core.audit.story import Arrival, CopyHistory, History, MessageHistory, Stop
+from postroad.core.audit.story import (
+    Arrival,
+    Contained,
+    CopyHistory,
+    Drawn,
+    Gathered,
+    History,
+    MessageHistory,
+    Stop,
+)
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.message import Part
 from postroad.core.routing.explanation import OF_ANOTHER
 
 STATES = {"delivered": "green", "queued": "yellow"}
 ENDS = ("rejected", "failed", "expired", "cancelled")
+GOING = ("open", "closed", "assembled", "suspended")  # states of batches in which members still wait
 Contents = Mapping[int, Sequence[Part]]  # of deliveries, by number
 
 
@@ -49,6 +59,8 @@ class _Drawing:
         branch.add(Text(f"session {message.session}", "dim"))
         for words in _arrived(message.came) if message.came is not None else ():
             branch.add(Text(words, "dim"))
+        for words in _made_of(message.contained) if message.contained is not None else ():
+            branch.add(Text(words))
         self._documents(branch, message)
         for copy in message.copies:
             self._copy(branch, copy, alone=len(message.copies) == 1)
@@ -80,6 +92,8 @@ class _Drawing:
         for event in stop.events:
             words = f"{event.what} by {event.by}" + (f": {event.detail}" if event.detail else "")
             branch.add(Text(words).append(self._after(event.at_us), "dim"))
+        for words in _went_with(stop.gathered) if stop.gathered is not None else ():
+            branch.add(Text(words))
         return branch
 
     def _changed(self, branch: Tree, stop: Stop, following: Stop | None) -> None:
@@ -104,6 +118,32 @@ def _arrived(came: Arrival) -> Iterator[str]:
         yield f"by AS2 as {came.message_id}, {layers}" + (f"; MIC {came.mic}" if came.mic else "")
     for note in came.notes:
         yield f"note: {note}"
+
+
+def _went_with(gathered: Gathered) -> Iterator[str]:
+    """What became of a message in its batch, beyond its own events."""
+    if gathered.state in GOING:
+        yield f"batch {gathered.batch} is {gathered.state}"
+    if gathered.reference:
+        document = f" as {gathered.document}" if gathered.document else ""
+        yield f"in interchange {gathered.interchange}, control number {gathered.reference}{document}"
+    if gathered.verdict:
+        reasons = f": {'; '.join(gathered.reasons)}" if gathered.reasons else ""
+        yield f"the partner says: {gathered.verdict}{reasons}"
+
+
+def _made_of(contained: Contained) -> Iterator[str]:
+    numbers = ", ".join(f"{one.scope} {number_text(one)}" for one in contained.numbers)
+    what = f"of batch {contained.batch}, members: {contained.members}" if contained.batch else "an answer to a partner"
+    yield f"{contained.standard} interchange {what}; control numbers: {numbers or 'none'}"
+    for answer in contained.answers:
+        otherwise = f", otherwise of {answer.otherwise} of its members" if answer.otherwise else ""
+        detail = f": {answer.detail}" if answer.detail else ""
+        yield f"the partner says with session {answer.session}: {answer.verdict}{otherwise}{detail}"
+
+
+def number_text(drawn: Drawn) -> str:
+    return str(drawn.first) if drawn.first == drawn.last else f"{drawn.first} to {drawn.last}"
 
 
 def _goes_on(copy: CopyHistory) -> bool:

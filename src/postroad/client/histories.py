@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from postroad.core.audit.story import Arrival, CopyHistory, Event, History, MessageHistory, Stop
+from postroad.core.audit.story import (
+    Arrival,
+    Contained,
+    CopyHistory,
+    Drawn,
+    Event,
+    Gathered,
+    History,
+    MessageHistory,
+    PartnerAnswer,
+    Stop,
+)
 from postroad.core.codecs.lexical import read_time
 
 
@@ -20,6 +31,38 @@ class EventShape(Shape):
     detail: str = ""
 
 
+class GatheredShape(Shape):
+    batch: str
+    state: str
+    interchange: str = ""
+    reference: str = ""
+    document: str = ""
+    verdict: str = ""
+    reasons: tuple[str, ...] = ()
+
+
+class DrawnShape(Shape):
+    scope: str
+    first: int
+    last: int
+
+
+class AnswerShape(Shape):
+    at: str
+    session: str
+    verdict: str
+    detail: str = ""
+    otherwise: int = 0
+
+
+class ContainedShape(Shape):
+    batch: str
+    members: int
+    standard: str
+    numbers: tuple[DrawnShape, ...] = ()
+    answers: tuple[AnswerShape, ...] = ()
+
+
 class StopShape(Shape):
     service: str
     gcid: str
@@ -30,6 +73,7 @@ class StopShape(Shape):
     invoker: str = ""
     rule: str = ""
     events: tuple[EventShape, ...] = ()
+    gathered: GatheredShape | None = None
 
 
 class CopyShape(Shape):
@@ -63,6 +107,7 @@ class MessageShape(Shape):
     forwards: str = ""
     copies: tuple[CopyShape, ...] = ()
     came: ArrivalShape | None = None
+    contained: ContainedShape | None = None
 
 
 class HistoryShape(Shape):
@@ -90,6 +135,7 @@ def _message(shape: MessageShape) -> MessageHistory:
         forwards=shape.forwards,
         copies=[_copy(item) for item in shape.copies],
         came=_arrival(shape.came) if shape.came is not None else None,
+        contained=_contained(shape.contained) if shape.contained is not None else None,
     )
 
 
@@ -120,6 +166,39 @@ def _stop(shape: StopShape) -> Stop:
         invoker=shape.invoker,
         rule=shape.rule,
         events=[_event(item) for item in shape.events],
+        gathered=_gathered(shape.gathered) if shape.gathered is not None else None,
+    )
+
+
+def _gathered(shape: GatheredShape) -> Gathered:
+    return Gathered(
+        batch=shape.batch,
+        state=shape.state,
+        interchange=shape.interchange,
+        reference=shape.reference,
+        document=shape.document,
+        verdict=shape.verdict,
+        reasons=list(shape.reasons),
+    )
+
+
+def _contained(shape: ContainedShape) -> Contained:
+    return Contained(
+        batch=shape.batch,
+        members=shape.members,
+        standard=shape.standard,
+        numbers=[Drawn(scope=one.scope, first=one.first, last=one.last) for one in shape.numbers],
+        answers=[_answer(one) for one in shape.answers],
+    )
+
+
+def _answer(shape: AnswerShape) -> PartnerAnswer:
+    return PartnerAnswer(
+        at_us=read_time(shape.at, "/at"),
+        session=shape.session,
+        verdict=shape.verdict,
+        detail=shape.detail,
+        otherwise=shape.otherwise,
     )
 
 

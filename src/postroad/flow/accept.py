@@ -20,7 +20,7 @@ from postroad.core.model.directory import Service
 from postroad.core.model.journal import MessagePosted, MessageRefused
 from postroad.core.model.message import PostResult
 from postroad.core.model.snapshot import Directory
-from postroad.core.projection.project import handle_key, idempotency_key, post_keys
+from postroad.core.projection.keys import handle_key, idempotency_key, post_keys
 from postroad.core.routing.explanation import pack
 from postroad.core.routing.itinerary import itineraries
 from postroad.errors import Refused, Unavailable

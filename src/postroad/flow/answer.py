@@ -17,7 +17,7 @@ from postroad.core.model.directory import Service
 from postroad.core.model.journal import Answers, MessagePosted
 from postroad.core.model.message import MessageType, PostResult, Status
 from postroad.core.model.snapshot import Directory
-from postroad.core.projection.project import answer_key, post_keys
+from postroad.core.projection.keys import answer_key, post_keys
 from postroad.core.routing.explanation import pack
 from postroad.core.routing.returning import ReturnRoute, return_route
 from postroad.errors import Refused

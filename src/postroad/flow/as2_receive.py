@@ -41,7 +41,7 @@ from postroad.core.model.formats import Format
 from postroad.core.model.journal import Came
 from postroad.core.model.message import Message, Recipient
 from postroad.core.model.refusals import REFUSALS
-from postroad.core.projection.project import idempotency_key
+from postroad.core.projection.keys import idempotency_key
 from postroad.errors import Refused
 from postroad.flow.as2_partners import Partners
 from postroad.flow.network import Network

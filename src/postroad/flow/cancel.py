@@ -13,7 +13,7 @@ from postroad.core.admission.admit import Admitted
 from postroad.core.model.delivery import Found, State
 from postroad.core.model.journal import DeliveriesEnded, MessagePosted, decode
 from postroad.core.model.message import PostResult, RecipientResult
-from postroad.core.projection.project import answer_key, journey_key
+from postroad.core.projection.keys import answer_key, journey_key
 from postroad.core.projection.queries import JOURNEY, MESSAGE
 from postroad.core.routing.life import Event, may
 from postroad.errors import Refused, Unavailable

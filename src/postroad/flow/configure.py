@@ -15,7 +15,7 @@ import msgspec
 
 from postroad.core.model.journal import ConfigurationChanged, ObjectChange
 from postroad.core.model.snapshot import BY_THE_THOUSAND, Directory, object_key
-from postroad.core.projection.project import version_key
+from postroad.core.projection.keys import version_key
 from postroad.core.projection.queries import QUERIES
 from postroad.errors import Refused
 from postroad.flow.commit import committed

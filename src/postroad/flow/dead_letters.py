@@ -15,7 +15,7 @@ from postroad.core.delivery.waiting import COLUMN, found_from_row
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import DeliveriesDropped, DeliveryResent
 from postroad.core.model.snapshot import Directory
-from postroad.core.projection.project import dealt_key
+from postroad.core.projection.keys import dealt_key
 from postroad.core.projection.queries import LETTER, WAITING
 from postroad.core.routing.contexts import Ancestry
 from postroad.errors import Refused

@@ -15,7 +15,7 @@ from postroad.core.model.directory import Service
 from postroad.core.model.journal import Answers, Copy, DeliveriesEnded, Ending, Hop, MessagePosted
 from postroad.core.model.message import MessageType, Status
 from postroad.core.model.snapshot import Directory
-from postroad.core.projection.project import answer_key, journey_key
+from postroad.core.projection.keys import answer_key, journey_key
 from postroad.flow.commit import committed
 from postroad.flow.due import DueTimes
 from postroad.flow.rounds import traveller

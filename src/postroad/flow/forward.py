@@ -18,10 +18,11 @@ from postroad.core.admission.admit import Admitted
 from postroad.core.model import ids
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
-from postroad.core.model.journal import Came, Forwarded, MessagePosted
+from postroad.core.model.exchange import Forwarded
+from postroad.core.model.journal import Came, MessagePosted
 from postroad.core.model.message import Delivered, Message, MessageType, Part
 from postroad.core.model.snapshot import Directory
-from postroad.core.projection.project import forward_key, relay_key
+from postroad.core.projection.keys import forward_key, relay_key
 from postroad.core.routing.explanation import pack
 from postroad.core.routing.forwarding import closed_to, forwarded_copies
 from postroad.core.routing.forwards import NOT_OPEN, Forward, is_relayed, parted, told_apart

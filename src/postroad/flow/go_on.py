@@ -19,7 +19,7 @@ from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import InvocationReturned, Returned
 from postroad.core.model.message import Part, PostResult, RecipientResult, Status
 from postroad.core.model.snapshot import Directory
-from postroad.core.projection.project import answer_key
+from postroad.core.projection.keys import answer_key
 from postroad.core.routing.contexts import Ancestry, augmented
 from postroad.core.routing.elaboration import Elaboration
 from postroad.core.routing.explanation import pack

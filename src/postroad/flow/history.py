@@ -10,6 +10,7 @@ from postroad.core.identity.veil import Veil
 from postroad.core.model.journal import Entry, decode
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import JOURNEY, QUERIES
+from postroad.flow.batch_histories import batches_in, known_batches
 from postroad.ports import IndexReader, Journal
 
 SETTLED_BY = JOURNEY.index("settle_seq")
@@ -39,7 +40,8 @@ class HistoryStage:
         if not rows:
             return None
         entries = await self._entries(rows[0][TRANSACTION])
-        return tell(entries, self._directory(), organization, session, self._veil)
+        batches = await known_batches(self._index, batches_in(entry for _, entry in entries))
+        return tell(entries, self._directory(), organization, session, self._veil, batches)
 
     async def _entries(self, transaction: str) -> list[tuple[int, Entry]]:
         posted = await self._index.query("transaction_messages", transaction)

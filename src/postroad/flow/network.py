@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from postroad.core.audit.story import History
 from postroad.core.delivery.mailbox import EVERY_NUMBER
 from postroad.core.identity.tokens import Tokens
+from postroad.core.interchange.catalogue import BUILT_IN, Catalogue
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import State
 from postroad.core.model.directory import OrganizationLimits
@@ -64,6 +65,7 @@ class Network:
         token_key: bytes,
         indexed: Callable[[], Awaitable[None]],
         limits: OrganizationLimits | None = None,
+        standards: Catalogue = BUILT_IN,
     ) -> None:
         self.desk = desk
         self.journal = journal
@@ -71,6 +73,7 @@ class Network:
         self.clock = clock
         self.randomness = randomness
         self.indexed = indexed
+        self.standards = standards  # of interchanges, with those that plug-ins bring
         self.configuration = Configuration(desk, index, clock)
         directory = self.configuration.directory
         due = DueTimes()

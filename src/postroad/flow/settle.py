@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import DeliveriesAcknowledged
-from postroad.core.projection.project import journey_key
+from postroad.core.projection.keys import journey_key
 from postroad.core.routing.life import Event, is_ended_by
 from postroad.flow.commit import committed
 from postroad.ports import Conflict, Desk, Step

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from postroad.core.model.journal import CrossReferenceRecord, Key
+from postroad.core.model.cross_reference import CrossReferenceRecord, Key
 from postroad.core.model.message import Delivered, MessageType, Part
 from postroad.errors import Refused
 from postroad.services.arguments import Arguments

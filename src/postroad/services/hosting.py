@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from postroad.core.model.asset import Hosting
 from postroad.core.model.snapshot import Directory
 from postroad.flow.network import Network
 from postroad.flow.one_per_service import OnePerService
 from postroad.services.attendant import Attendant
+from postroad.services.catalogue import CATALOGUE
 from postroad.services.engine import Engines
 from postroad.services.references import JournalledReferences
 from postroad.services.workshop import Workshop
@@ -40,11 +40,14 @@ class HostedServices:
 
 
 def _served(directory: Directory) -> dict[str, str]:
-    """Hosted services in good standing: a suspended one could not answer, so its messages wait."""
+    """Hosted services in good standing: a suspended one could not answer, so its messages wait.
+
+    Batchers are none of these: what comes to them is gathered in the flow.
+    """
     return {
         service.gcid: service.gcid
         for service in directory.services.values()
-        if service.hosted is not Hosting.NONE and not directory.is_suspended(service)
+        if service.hosted in CATALOGUE and not directory.is_suspended(service)
     }
 
 

@@ -15,7 +15,8 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from postroad.core.model.journal import CrossReferenceChanged, CrossReferenceRecord, Key
+from postroad.core.model.cross_reference import CrossReferenceRecord, Key
+from postroad.core.model.journal import CrossReferenceChanged
 from postroad.flow.commit import committed
 from postroad.flow.network import Network
 from postroad.ports import Step

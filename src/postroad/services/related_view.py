@@ -7,7 +7,7 @@ from html import escape
 
 import msgspec
 
-from postroad.core.model.journal import CrossReferenceRecord
+from postroad.core.model.cross_reference import CrossReferenceRecord
 from postroad.services.shared_map import SharedMap
 
 FORMATS = {"json": "application/json", "xml": "application/xml"}

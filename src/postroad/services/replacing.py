@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from postroad.core.model.journal import CrossReferenceRecord, Key
+from postroad.core.model.cross_reference import CrossReferenceRecord, Key
 from postroad.core.model.message import Delivered, MessageType
 from postroad.errors import Refused
 from postroad.services.arguments import Arguments, bad_argument

@@ -9,7 +9,7 @@ rule: watching changes no message and stops none; keys that cannot be paired are
 
 from __future__ import annotations
 
-from postroad.core.model.journal import CrossReferenceRecord, Key
+from postroad.core.model.cross_reference import CrossReferenceRecord, Key
 from postroad.core.model.message import Delivered, MessageType, Property, PropertyType
 from postroad.errors import Refused
 from postroad.services.arguments import Arguments

@@ -20,7 +20,7 @@ from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     DeliveriesAcknowledged,
 )
-from postroad.core.projection.project import handle_key, unique_keys
+from postroad.core.projection.keys import handle_key, unique_keys
 from postroad.errors import Unavailable
 from postroad.ports import Committed, Conflict, Outcome, Step
 from postroad.testing.desk_handing_out import HandingOut

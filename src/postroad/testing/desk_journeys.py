@@ -10,7 +10,7 @@ from postroad.core.model.delivery import State
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import Context, Ending, Entry, Hop, Returned
 from postroad.core.model.message import MessageType, Property
-from postroad.core.projection.project import answer_key, journey_key
+from postroad.core.projection.keys import answer_key, journey_key
 from postroad.ports import Committed, Conflict
 from postroad.testing.desk_network import BUYER, CARRIER, LEASE_S, SELLER, DeskUnderTest, Network, numbers
 

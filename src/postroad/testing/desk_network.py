@@ -30,7 +30,8 @@ from postroad.core.model.journal import (
 )
 from postroad.core.model.message import MessageType, Property
 from postroad.core.model.selector import EVERYTHING, Selector
-from postroad.core.projection.project import project, unique_keys
+from postroad.core.projection.keys import unique_keys
+from postroad.core.projection.project import project
 from postroad.ports import Clock, Committed, Desk, Index, Journal, Outcome, Step
 
 BUYER, SELLER, CARRIER = "00000000000000b1", "00000000000000e1", "00000000000000c1"

@@ -10,7 +10,7 @@ from postroad.core.model.delivery import Queued, State
 from postroad.core.model.ids import delivery_number, delivery_origin
 from postroad.core.model.journal import Entry
 from postroad.core.model.message import MessageType
-from postroad.core.projection.project import dealt_key
+from postroad.core.projection.keys import dealt_key
 from postroad.ports import Committed, Conflict
 from postroad.testing.desk_network import BUYER, CARRIER, LEASE_S, SELLER, DeskUnderTest, Network, numbers
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import astuple
 
+from postroad.core.model.cross_reference import CrossReferenceRecord, Key
 from postroad.core.model.delivery import Leg, State
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
@@ -19,7 +20,6 @@ from postroad.core.model.journal import (
     Context,
     Copy,
     CrossReferenceChanged,
-    CrossReferenceRecord,
     DeliveriesAcknowledged,
     DeliveriesDropped,
     DeliveriesEnded,
@@ -33,7 +33,6 @@ from postroad.core.model.journal import (
     Entry,
     Hop,
     InvocationReturned,
-    Key,
     MessagePosted,
     MessageRefused,
     ObjectChange,
@@ -42,7 +41,8 @@ from postroad.core.model.journal import (
     encode,
 )
 from postroad.core.model.message import MessageType, Property, Status
-from postroad.core.projection.project import answer_key, dealt_key, handle_key, journey_key, pack_pairs, version_key
+from postroad.core.projection.keys import answer_key, dealt_key, handle_key, journey_key, version_key
+from postroad.core.projection.project import pack_pairs
 from postroad.core.projection.queries import QUERIES
 
 BUYER, SELLER, STAMPER, BANK = "b" * 16, "5" * 16, "57a3" * 4, "ba" * 8

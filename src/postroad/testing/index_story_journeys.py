@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from postroad.core.model.cross_reference import CrossReferenceRecord, Key
 from postroad.core.model.delivery import Leg, State
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     Answers,
     Copy,
     CrossReferenceChanged,
-    CrossReferenceRecord,
     DeliveriesAcknowledged,
     DeliveriesEnded,
     DeliveriesLeased,
@@ -23,7 +23,6 @@ from postroad.core.model.journal import (
     Entry,
     Hop,
     InvocationReturned,
-    Key,
     MessagePosted,
 )
 from postroad.core.model.message import MessageType

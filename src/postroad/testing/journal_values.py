@@ -9,16 +9,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from postroad.core.model.cross_reference import CrossReferenceRecord, Key
 from postroad.core.model.formats import Format
-from postroad.core.model.journal import (
-    Came,
-    Context,
-    CrossReferenceChanged,
-    CrossReferenceRecord,
-    Hop,
-    Key,
-    Returned,
-)
+from postroad.core.model.journal import Came, Context, CrossReferenceChanged, Hop, Returned
 from postroad.core.model.message import Argument, Property, Status
 
 Draw = Any

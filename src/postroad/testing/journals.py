@@ -21,7 +21,7 @@ from postroad.core.model.journal import (
     encode,
 )
 from postroad.core.model.message import MessageType
-from postroad.core.projection.project import handle_key
+from postroad.core.projection.keys import handle_key
 from postroad.ports import BodyAt, NewRecord, Record
 from postroad.testing.journal_events import Story, happen
 from postroad.testing.journal_values import Draw

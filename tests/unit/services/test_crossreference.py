@@ -7,8 +7,8 @@ import json
 import pytest
 
 from postroad.core.model.asset import AssetKind, Hosting
+from postroad.core.model.cross_reference import Key
 from postroad.core.model.directory import Service
-from postroad.core.model.journal import Key
 from postroad.core.model.message import Delivered, MessageType, Part, Status
 from postroad.errors import Refused
 from postroad.services.crossreference import CrossReferenceService

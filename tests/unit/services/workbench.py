@@ -9,8 +9,9 @@ import msgspec
 
 from postroad.core.exchange.bound import Language
 from postroad.core.model.asset import Asset, AssetKind, Hosting
+from postroad.core.model.cross_reference import CrossReferenceRecord, Key
 from postroad.core.model.directory import Organization, Service, Visibility
-from postroad.core.model.journal import CrossReferenceRecord, Key, ObjectChange
+from postroad.core.model.journal import ObjectChange
 from postroad.core.model.message import Argument, Cookie, Delivered, MessageType, Part, Property, Reference, Status
 from postroad.core.model.snapshot import Directory, object_key
 from postroad.core.schemas.schema import DocumentFault, Schema

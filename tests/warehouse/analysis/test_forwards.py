@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from postroad.core.billing.uses import uses
-from postroad.core.model.exchange import Binding
+from postroad.core.model.exchange import Binding, Forwarded
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import Answers, Copy, DeliveriesAcknowledged, Forwarded, Hop, MessagePosted
+from postroad.core.model.journal import Answers, Copy, DeliveriesAcknowledged, Hop, MessagePosted
 from postroad.core.model.message import MessageType
 from postroad.warehouse.billing.uses import uses as priced_uses
 from postroad.warehouse.landing.frame import log_frame

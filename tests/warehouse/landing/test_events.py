@@ -10,12 +10,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 
+from postroad.core.batching.moves import assembled, closed, joined, opened, sent
+from postroad.core.model.batch import Batch, BatchMember, Criterion
 from postroad.core.model.ids import delivery_number
+from postroad.core.model.interchange import AnsweredMember, Assembled, Drawn
 from postroad.core.model.journal import (
     KINDS,
     AccessRecorded,
     Answers,
+    BatchesChanged,
     Came,
     ConfigurationChanged,
     Context,
@@ -29,6 +34,7 @@ from postroad.core.model.journal import (
     Ending,
     Entry,
     Hop,
+    InterchangeAnswered,
     InvocationReturned,
     MessagePosted,
     MessageRefused,
@@ -171,6 +177,72 @@ def test_a_release_says_of_whom_why_and_how_many() -> None:
     assert "delivery" not in row
 
 
+def batch_of(*members: BatchMember) -> Batch:
+    batch = replace(opened("b1", ("group", "850"), AT_US, kind="850"), service=B)
+    for member in members:
+        batch = joined(batch, member, AT_US)
+    return batch
+
+
+def test_those_who_join_a_batch_are_rows_and_the_batch_is_told_whole() -> None:
+    members = (BatchMember(number=65536, bytes=90, kind="850"), BatchMember(number=131072, bytes=10, kind="860"))
+    batch = closed(batch_of(*members), Criterion.COUNT, "2 of 2 messages", AT_US + 5)
+    first, second, whole = rows_of([BatchesChanged(AT_US, B, B, "joined", (batch,), "b1", members)])
+    assert (first["about"], first["delivery"], first["batch"], first["size"]) == ("delivery", 65536, "b1", 90)
+    assert (second["document_type"], second["batch_move"], second["service"]) == ("860", "joined", B)
+    assert (whole["about"], whole["ordinal"], whole["kind"], whole["batch"]) == ("batch", 2, "batch.changed", "b1")
+    assert (whole["members"], whole["batch_bytes"], whole["batch_state"]) == (2, 100, "closed")
+    assert (whole["opened_at_us"], whole["closed_at_us"], whole["closed_by"]) == (AT_US, AT_US + 5, "count")
+    assert (whole["reason"], whole["batch_key"], whole["service"]) == ("2 of 2 messages", "group/850", B)
+
+
+def test_an_interchange_and_its_fate_tell_of_the_batch() -> None:
+    batch = closed(batch_of(BatchMember(number=65536, bytes=90)), Criterion.COUNT, "", AT_US)
+    made = assembled(batch, "5e55", AT_US)
+    numbers = (Drawn("x12:A:B:interchange", 7), Drawn("x12:A:B:group", 9))
+    entries: list[Entry] = [
+        posted(Copy("b", (Hop(C),)), assembled=Assembled("x12", numbers, made)),
+        DeliveriesAcknowledged(AT_US + 9, B, (65536,), (), sent(made, AT_US + 9)),
+        DeliveriesEnded(AT_US, B, "failed", "taken out", (65536,), (), batch),
+    ]
+    copy, told, member, over, left, remaining = rows_of(entries)
+    assert (copy["about"], told["about"], told["batch_state"], told["interchange"]) == (
+        "copy",
+        "batch",
+        "assembled",
+        "5e55",
+    )
+    assert "batch" not in copy
+    assert (told["standard"], told["session"], told["kind"]) == ("x12", "5e55", "message.posted")
+    assert told["control_numbers"] == ["x12:A:B:interchange:7", "x12:A:B:group:9"]
+    assert (member["about"], member["batch"], member["state"]) == ("delivery", "b1", "delivered")
+    assert (over["about"], over["batch_state"], over["batch_move"], over["at_us"]) == (
+        "batch",
+        "sent",
+        "sent",
+        AT_US + 9,
+    )
+    assert (left["batch"], left["state"], remaining["batch_move"]) == ("b1", "failed", "left")
+
+
+def test_a_partners_answer_is_about_the_whole_and_about_who_differs() -> None:
+    rejected = AnsweredMember(65536, "rejected", ("segment BEG", "code 7"))
+    whole, one = rows_of([InterchangeAnswered(AT_US, C, "5e99", "x12", "b1", "partly accepted", (rejected,), "997 12")])
+    assert (whole["about"], whole["batch"], whole["verdict"], whole["detail"]) == (
+        "answer",
+        "b1",
+        "partly accepted",
+        "997 12",
+    )
+    assert "delivery" not in whole
+    assert (one["delivery"], one["verdict"], one["detail"], one["session"]) == (
+        65536,
+        "rejected",
+        "segment BEG; code 7",
+        "5e99",
+    )
+
+
 def test_how_a_message_was_wrapped_is_no_part_of_its_documents() -> None:
     entry = posted(Copy("b", (Hop(B),)), explained=10, form="dime", came=Came(setting=25))
     [row] = rows_of([entry], body_length=125)
@@ -194,9 +266,9 @@ def test_objects_are_shown_and_credentials_are_not() -> None:
 def test_an_entry_about_nothing_still_leaves_a_row() -> None:
     entries: list[Entry] = [
         posted(), DeliveriesLeased(AT_US, B, 30.0, ()), DeliveriesAcknowledged(AT_US, B, ()),
-        ConfigurationChanged(AT_US, B, "", ()), AccessRecorded(AT_US, B, "login"),
+        ConfigurationChanged(AT_US, B, "", ()), AccessRecorded(AT_US, B, "login"), BatchesChanged(AT_US, B, B, "held", ()),
     ]  # fmt: skip
-    assert [row["seq"] for row in rows_of(entries)] == [1, 2, 3, 4, 5]
+    assert [row["seq"] for row in rows_of(entries)] == [1, 2, 3, 4, 5, 6]
 
 
 def _plain_rows(batches: Iterator[pa.RecordBatch]) -> list[dict[str, Any]]:

@@ -30,7 +30,8 @@ from postroad.core.model.journal import (
     InvocationReturned,
     MessagePosted,
 )
-from postroad.core.projection.project import settled_by_post, unique_keys
+from postroad.core.projection.keys import unique_keys
+from postroad.core.projection.project import settled_by_post
 from postroad.ports import BodyAt, Clock
 
 RECENT_MOST = 20_000  # settled deliveries remembered, so that a prompt response needs no look into the index

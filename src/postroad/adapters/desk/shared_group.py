@@ -29,7 +29,7 @@ from postroad.core.model.journal import (
     MessagePosted,
 )
 from postroad.core.model.journal import encode as encode_entry
-from postroad.core.projection.project import unique_keys
+from postroad.core.projection.keys import unique_keys
 from postroad.ports import NewRecord, Step
 
 WOKEN_BYTES_MOST = 7_000  # PostgreSQL's notifications carry less than 8 000 bytes

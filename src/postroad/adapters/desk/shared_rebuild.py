@@ -14,7 +14,7 @@ from postroad.adapters.journal.postgres_group import group_records
 from postroad.adapters.journal.segments.frame import Group
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import DeliveryResent, Entry, InvocationReturned, MessagePosted, decode
-from postroad.core.projection.project import unique_keys
+from postroad.core.projection.keys import unique_keys
 
 ATTEMPTS, AVAILABLE = 6, 7  # columns of desk_queue
 FactsPlace = tuple[int, int, int]  # group, offset, length

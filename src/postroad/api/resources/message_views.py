@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from postroad.api.resources.batch_stories import contained_view, gathered_view
 from postroad.core.audit.history import TRANSLATED
 from postroad.core.audit.passing import recipient_as_known
 from postroad.core.audit.story import Arrival, CopyHistory, Event, History, MessageHistory, Stop
@@ -19,6 +20,16 @@ IN_WORDS = {
     "failed": "given up at {service} and kept as a dead letter",
     "expired": "expired before {service} took it",
     "cancelled": "withdrawn before {service} took it",
+}
+
+
+# Of a message that a batcher has gathered, by its own state and that of its batch.
+IN_BATCHES = {
+    ("queued", "open"): "gathered by {service} in batch {batch}, which is still open",
+    ("queued", "closed"): "gathered by {service} in batch {batch}, which is complete",
+    ("queued", "assembled"): "on its way from {service} in the interchange of batch {batch}",
+    ("queued", "suspended"): "gathered by {service} in batch {batch}, which is suspended",
+    ("delivered", "sent"): "sent by {service} in the interchange of batch {batch}",
 }
 
 
@@ -106,7 +117,9 @@ def _recipient_status(copy: CopyHistory) -> dict[str, Any]:
         return {"recipient": copy.recipient, "state": state, "inWords": words, "code": "", "route": copy.route}
     last = copy.stops[-1]
     words = IN_WORDS.get(last.state, last.state).format(service=last.service)
-    if last.state == "queued" and (moves := _moves(last)):
+    if last.gathered is not None and (last.state, last.gathered.state) in IN_BATCHES:
+        words = IN_BATCHES[last.state, last.gathered.state].format(service=last.service, batch=last.gathered.batch)
+    elif last.state == "queued" and (moves := _moves(last)):
         words += f"; last {moves[-1].what}"
     return {"recipient": copy.recipient, "state": last.state, "inWords": words, "code": "", "route": copy.route}
 
@@ -155,6 +168,7 @@ def _message_view(message: MessageHistory) -> dict[str, Any]:
             for copy in message.copies
         ],
         "came": _arrival_view(message.came) if message.came is not None else None,
+        "contained": contained_view(message.contained) if message.contained is not None else None,
     }
 
 
@@ -176,4 +190,5 @@ def _stop_view(stop: Stop) -> dict[str, Any]:
             {"seq": item.seq, "at": write_time(item.at_us), "what": item.what, "by": item.by, "detail": item.detail}
             for item in stop.events
         ],
+        "gathered": gathered_view(stop.gathered) if stop.gathered is not None else None,
     }

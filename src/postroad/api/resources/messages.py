@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, model_validator
 
 from postroad.api.pagination import Page, PageQuery, asked_by
+from postroad.api.resources.batch_stories import ContainedView, GatheredView
 from postroad.api.resources.context import Api, Asking, answer, page_answer
 from postroad.api.resources.guarded import GuardedRoute, PayloadRoute
 from postroad.api.resources.message_views import refused_view, status_view, summary, trace_view
@@ -104,6 +105,7 @@ class StopView(Shape):
     invoker: Annotated[str, Field(description="Who brought the service into the route")]
     rule: Annotated[str, Field(description="By which of its rules; empty when named in the message")]
     events: list[EventView]
+    gathered: Annotated[GatheredView | None, Field(description="Where the service gathers messages in batches")]
 
 
 class CopyView(Shape):
@@ -139,6 +141,7 @@ class MessageView(Shape):
     forwards: Annotated[str, Field(description="The session of what an exchange or a model lets go on with this one")]
     copies: list[CopyView]
     came: Annotated[ArrivalView | None, Field(description="For its sender to know")]
+    contained: Annotated[ContainedView | None, Field(description="Of an interchange, for whoever made it")]
 
 
 class Trace(Shape):

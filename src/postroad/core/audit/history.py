@@ -7,16 +7,19 @@ one that is isolated sees whoever isolates it in the sender's place; and nobody 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
+from postroad.core.audit.batches import KnownBatch, contained, gathered
 from postroad.core.audit.faces import NETWORK, Faces
 from postroad.core.audit.passing import isolating
-from postroad.core.audit.story import Arrival, CopyHistory, Event, History, MessageHistory, Stop
+from postroad.core.audit.story import Arrival, Contained, CopyHistory, Event, History, MessageHistory, Stop
 from postroad.core.identity.veil import Veil
 from postroad.core.model.delivery import FINAL, State, is_followed
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
+    BatchesChanged,
     Came,
     DeliveriesAcknowledged,
     DeliveriesDropped,
@@ -37,24 +40,39 @@ from postroad.core.routing.explanation import OF_ANOTHER
 UNDER_WAY = "under way"
 A_PARTY = "another party"
 TRANSLATED = "translated"
+STILL_IN_IT = (
+    State.QUEUED.name.lower(),
+    State.DELIVERED.name.lower(),
+)  # a member of a batch: it waits, or went with it
+NO_BATCHES: Mapping[str, KnownBatch] = MappingProxyType({})
 
 
 def tell(
-    entries: Iterable[tuple[int, Entry]], directory: Directory, organization: str | None, asked: str, veil: Veil
+    entries: Iterable[tuple[int, Entry]],
+    directory: Directory,
+    organization: str | None,
+    asked: str,
+    veil: Veil,
+    batches: Mapping[str, KnownBatch] = NO_BATCHES,
 ) -> History | None:
     """The history that these entries of one transaction tell; ``organization`` None sees all. None when nothing may be seen.
 
     ``asked`` is the session that somebody asks with: its own name of a message, or the pseudonym by which it knows it.
+    ``batches`` are those that the entries speak of, by their ids.
     """
-    teller = _Teller(directory, organization)
+    teller = _Teller(directory, organization, batches)
     for seq, entry in sorted(entries, key=lambda item: item[0]):
         teller.hear(seq, entry)
     return teller.history(asked, veil)
 
 
 class _Teller:
-    def __init__(self, directory: Directory, organization: str | None) -> None:
+    def __init__(
+        self, directory: Directory, organization: str | None, batches: Mapping[str, KnownBatch] = NO_BATCHES
+    ) -> None:
         self._directory = directory
+        self._batches = batches
+        self._joined: dict[int, str] = {}  # the batch of each delivery that has joined one
         self._viewer = organization.casefold() if organization is not None else None
         self._messages: dict[int, tuple[MessagePosted, MessageHistory]] = {}
         self._stops: dict[int, Stop] = {}
@@ -69,14 +87,16 @@ class _Teller:
                 self._posted(seq, entry)
             case InvocationReturned():
                 self._returned(seq, entry)
-            case DeliveriesLeased() | DeliveriesReturned() | DeliveryAttempted():
+            case DeliveriesLeased() | DeliveriesReturned() | DeliveryAttempted() | BatchesChanged():
                 what, told = _move(entry)
                 for number in entry.deliveries:
                     self._note(number, seq, entry.at_us, what, entry.by, told)
+                if isinstance(entry, BatchesChanged):
+                    self._joined |= dict.fromkeys(entry.deliveries, entry.batch)
             case DeliveryTranslated():
                 self._note(entry.delivery, seq, entry.at_us, TRANSLATED, NETWORK, self._left_out(entry))
             case DeliveriesAcknowledged():
-                self._settled(seq, entry, "acknowledged", "", State.DELIVERED)
+                self._settled(seq, entry, *_taken(entry), State.DELIVERED)
             case DeliveriesEnded():
                 self._settled(seq, entry, entry.state, entry.reason, FINAL[entry.state])
             case DeliveryResent():
@@ -88,6 +108,8 @@ class _Teller:
 
     def history(self, asked: str, veil: Veil) -> History | None:
         faces = Faces(veil)
+        for number, batch in self._joined.items():
+            self._gathered(number, batch)
         for entry, story in self._messages.values():
             for copy in story.copies:
                 copy.state = copy.state or (copy.stops[-1].state if copy.stops else "")
@@ -110,6 +132,7 @@ class _Teller:
             answers=entry.answers.session if entry.answers else "",
             came=_arrival(entry.came) if entry.came is not None else None,
             forwards=entry.forwarded.session if entry.forwarded is not None else "",
+            contained=self._contained(entry),
         )
         self._messages[seq] = entry, story
         for ordinal, copy in enumerate(entry.copies):
@@ -134,6 +157,19 @@ class _Teller:
             state = FINAL[entry.ends.state]
             self._note(entry.ends.delivery, seq, entry.at_us, entry.ends.state, NETWORK, entry.ends.reason, state)
             self._journeys_ended((entry.ends.journey,), state)
+
+    def _gathered(self, number: int, batch: str) -> None:
+        stop, known = self._stops.get(number), self._batches.get(batch)
+        if stop is not None and known is not None:
+            stop.gathered = gathered(known, number, is_in_it=stop.state in STILL_IN_IT)
+
+    def _contained(self, entry: MessagePosted) -> Contained | None:
+        """What an interchange was made of: for those to know whose batcher made it."""
+        made = entry.assembled
+        if made is None or self._viewer not in (None, self._owner(entry.sender)):
+            return None
+        known = self._batches.get(made.batch.id) if made.batch is not None else None
+        return contained(made, known.answers if known is not None else ())
 
     def _forwarded_to(self, entry: MessagePosted) -> str:
         """How many an exchange or model has forwarded a message to: for those to know whose it is."""
@@ -182,6 +218,12 @@ class _Teller:
             return entry.by, entry.reason
         return A_PARTY, ""
 
+    def _person_or_party(self, by: str) -> str:
+        """Who did something to a batch, by name only where that is a person of the viewer's own organization."""
+        person = self._directory.person(by)
+        is_foreign = person is not None and self._viewer not in (None, person.organization.casefold())
+        return A_PARTY if is_foreign else by
+
     def _left_out(self, entry: DeliveryTranslated) -> str:
         """What a translation has left out: for the receiver to know; the other parties are told how much it was."""
         told = f"{len(entry.dropped)} left out"
@@ -192,8 +234,9 @@ class _Teller:
     def _settled(
         self, seq: int, entry: DeliveriesAcknowledged | DeliveriesEnded, what: str, why: str, state: State
     ) -> None:
+        by = entry.by if entry.batch is None else self._person_or_party(entry.by)
         for number in entry.deliveries:
-            self._note(number, seq, entry.at_us, what, entry.by, why, state)
+            self._note(number, seq, entry.at_us, what, by, why, state)
         self._journeys_ended(entry.journeys, state)
 
     def _journeys_ended(self, journeys: tuple[int, ...], state: State) -> None:
@@ -299,8 +342,17 @@ class _Teller:
         return service.organization.casefold() if service is not None else ""
 
 
-def _move(entry: DeliveriesLeased | DeliveriesReturned | DeliveryAttempted) -> tuple[str, str]:
+def _taken(entry: DeliveriesAcknowledged) -> tuple[str, str]:
+    """How deliveries came to their end, and the details: a batcher has those sent that it has gathered."""
+    if entry.batch is None:
+        return "acknowledged", ""
+    return "sent", f"in interchange {entry.batch.interchange} of batch {entry.batch.id}"
+
+
+def _move(entry: DeliveriesLeased | DeliveriesReturned | DeliveryAttempted | BatchesChanged) -> tuple[str, str]:
     """What happened to deliveries that go on waiting, and the details."""
+    if isinstance(entry, BatchesChanged):
+        return "gathered", f"in batch {entry.batch}"
     if isinstance(entry, DeliveriesLeased):
         return "handed out", f"leased for {entry.lease_s:g} s"
     later = f"again in {entry.delay_s:g} s" if entry.delay_s else "again at once"

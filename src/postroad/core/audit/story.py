@@ -17,6 +17,50 @@ class Event:
 
 
 @dataclass(slots=True, kw_only=True)
+class Gathered:
+    """That a message has joined a batch, and what became of it there."""
+
+    batch: str  # id
+    state: str  # of the batch; ``left`` when the message is not in it any more
+    interchange: str = ""  # session of the stream that was made of the batch
+    reference: str = ""  # control number by which the partner knows that
+    document: str = ""  # what the message's document is called in it
+    verdict: str = ""  # what the partner says of it
+    reasons: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """The control numbers of one scope that an interchange uses."""
+
+    scope: str  # interchange, group, member
+    first: int
+    last: int
+
+
+@dataclass(slots=True, kw_only=True)
+class PartnerAnswer:
+    """What a partner says of an interchange that it was sent."""
+
+    at_us: int
+    session: str  # of the message by which it says so
+    verdict: str
+    detail: str = ""
+    otherwise: int = 0  # members of which something else is said than of the whole
+
+
+@dataclass(slots=True, kw_only=True)
+class Contained:
+    """What an interchange was made of."""
+
+    batch: str  # id; empty for an answer to a partner's interchange
+    members: int
+    standard: str
+    numbers: list[Drawn]
+    answers: list[PartnerAnswer] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
 class Stop:
     """A copy at one service."""
 
@@ -30,6 +74,7 @@ class Stop:
     rule: str = ""  # by which of its rules; empty: named by the sender
     isolated_by: str = ""  # GCID of the service that keeps what it includes to itself
     events: list[Event] = field(default_factory=list)
+    gathered: Gathered | None = None  # where the service gathers messages
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,6 +115,7 @@ class MessageHistory:
     copies: list[CopyHistory] = field(default_factory=list)
     came: Arrival | None = None
     forwards: str = ""  # session of the message that an exchange or a model lets go on with this one
+    contained: Contained | None = None  # of an interchange: what it was made of
 
 
 @dataclass(slots=True, kw_only=True)

@@ -5,7 +5,7 @@ Field names are those of ``Service``; outside they are camelCase, and lengths of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -14,19 +14,20 @@ from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, St
 
 from postroad.core.admission.policy import is_https, pushed_level
 from postroad.core.configuration.as2_profile import As2Profile
+from postroad.core.configuration.batching_profile import BatchingProfile, batching_entry
+from postroad.core.configuration.push_profile import BackupPushProfile, PushProfile, push_entry
 from postroad.core.configuration.release_profile import ReleaseProfile
 from postroad.core.configuration.shapes import (
     Count,
     Line,
     PageUrl,
     Prose,
-    Seconds,
-    SecretFrom,
     Shape,
     Url,
     Word,
     unique,
 )
+from postroad.core.configuration.splitting_profile import SplittingProfile, splitting_entry
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import STRENGTH
 from postroad.core.model.directory import (
@@ -34,8 +35,6 @@ from postroad.core.model.directory import (
     AuthenticationLevel,
     CredentialKind,
     DeliveryMode,
-    Push,
-    PushAuthentication,
     Routing,
     Service,
     Transport,
@@ -47,6 +46,7 @@ Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 TimeOfDay = Annotated[StrictStr, StringConstraints(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$")]
 Names = Annotated[tuple[Word, ...], Field(max_length=1_000), AfterValidator(unique)]
+SECTION_OF = {Hosting.BATCHER: "batching", Hosting.SPLITTER: "splitting"}
 NOT_PROFILE = ("gcid", "organization", "name", "suspended")
 
 
@@ -83,47 +83,6 @@ PUSHES_AT_LEAST = {
     AuthenticationLevel.KEY: "bearer, signature or certificate",
     AuthenticationLevel.CERTIFICATE: "signature or certificate",
 }
-
-
-class PushProfile(Shape):
-    url: Annotated[Url, Field(min_length=1)]
-    authentication: PushAuthentication = PushAuthentication.SIGNATURE
-    username: Line = ""
-    secret_from: SecretFrom | Literal[""] = ""
-    tries: Annotated[StrictInt, Field(ge=1, le=100)] = 9
-    retry_interval_s: Annotated[Seconds, Field(alias="retryIntervalSeconds")] = 0
-
-    @model_validator(mode="after")
-    def can_prove_who_pushes(self) -> Self:
-        faults = [*_lacking(self)]
-        if faults:
-            raise ValueError("; ".join(faults))
-        return self
-
-    def push(self) -> Push:
-        """The directory's object for this profile."""
-        return Push(**self.model_dump())
-
-
-SECRETS = {
-    PushAuthentication.BASIC: "the password",
-    PushAuthentication.BEARER: "the token",
-    PushAuthentication.SIGNATURE: "the signing secret",
-}
-
-
-def _lacking(push: PushProfile) -> Iterator[str]:
-    """What the authentication cannot do without; told when the profile is saved, and not when the first push fails."""
-    if push.authentication is PushAuthentication.BASIC and (not push.username or ":" in push.username):
-        yield "basic authentication needs a username without a colon"
-    if push.authentication in SECRETS and not push.secret_from:
-        secret = SECRETS[push.authentication]
-        yield f"needs secretFrom, where {secret} is found: env:NAME or file:PATH; or choose authentication: none"
-    if push.authentication is PushAuthentication.CERTIFICATE:
-        if not push.secret_from.startswith("file:"):
-            yield "a certificate needs secretFrom: file:PATH, a PEM file with the certificate and its key"
-        if not is_https(push.url):
-            yield "a certificate can only be shown to an https address"
 
 
 class PolicyProfile(Shape):
@@ -189,6 +148,10 @@ class ServiceProfile(Shape):
     release: ReleaseProfile | None = None
     open_to: Annotated[Names, Field(description="Who else may bind to it or attach; * is anyone")] = ()
     validates: Annotated[Line, Field(description="The schema of its own that all it is sent must meet")] = ""
+    batching: Annotated[BatchingProfile | None, Field(description="Of a send port, with hosted: batcher")] = None
+    splitting: Annotated[
+        SplittingProfile | None, Field(description="Of interchanges that come in, with hosted: splitter")
+    ] = None
 
     @model_validator(mode="after")
     def can_be_pushed_to(self) -> Self:
@@ -215,15 +178,21 @@ class ServiceProfile(Shape):
 
     @model_validator(mode="after")
     def pushes_as_its_policy_says(self) -> Self:
-        if self.push and self.policy.transport is Transport.TLS and not is_https(self.push.url):
-            raise ValueError("the policy allows nothing but TLS, so push.url must begin with https:")
-        if self.push and STRENGTH[pushed_level(self.push.push())] < STRENGTH[self.policy.authentication]:
+        if self.push is not None:
+            self._check_pushes("push", self.push)
+            if self.push.backup is not None:
+                self._check_pushes("push.backup", self.push.backup)
+        return self
+
+    def _check_pushes(self, name: str, push: BackupPushProfile) -> None:
+        if self.policy.transport is Transport.TLS and not is_https(push.url):
+            raise ValueError(f"the policy allows nothing but TLS, so {name}.url must begin with https:")
+        if STRENGTH[pushed_level(push.push())] < STRENGTH[self.policy.authentication]:
             fitting = PUSHES_AT_LEAST[self.policy.authentication]
             raise ValueError(
-                f"the policy asks for {self.policy.authentication.value} at least, so push.url must begin with https: "
-                f"and push.authentication be {fitting}"
+                f"the policy asks for {self.policy.authentication.value} at least, so {name}.url must begin with https: "
+                f"and {name}.authentication be {fitting}"
             )
-        return self
 
     @model_validator(mode="after")
     def has_something_to_bind_to(self) -> Self:
@@ -238,6 +207,13 @@ class ServiceProfile(Shape):
         return self
 
     @model_validator(mode="after")
+    def gathers_or_takes_apart(self) -> Self:
+        for hosting, section in ((Hosting.BATCHER, self.batching), (Hosting.SPLITTER, self.splitting)):
+            if (self.hosted is hosting) is not (section is not None):
+                raise ValueError(f"`hosted: {hosting.value}` and the section {SECTION_OF[hosting]} belong together")
+        return self
+
+    @model_validator(mode="after")
     def is_not_the_networks_own(self) -> Self:
         if self.hosted is Hosting.PROVISIONING:
             raise ValueError("the network makes its own provisioning service; leave hosted out")
@@ -245,9 +221,14 @@ class ServiceProfile(Shape):
 
     def service(self, *, gcid: str, organization: str, name: str, suspended: str = "") -> Service:
         """The directory's object for this profile."""
-        fields = self.model_dump(include=set(ServiceProfile.model_fields)) | {"format": self.format.value}
+        alike = set(ServiceProfile.model_fields) - {"batching", "splitting"}
+        fields = self.model_dump(include=alike) | {"format": self.format.value}
         identity = {"gcid": gcid, "organization": organization, "name": name, "suspended": suspended}
-        return msgspec.convert(fields | identity, Service)
+        return replace(
+            msgspec.convert(fields | identity, Service),
+            batching=self.batching.batching() if self.batching else None,
+            splitting=self.splitting.splitting() if self.splitting else None,
+        )
 
 
 def profile_of(service: Service) -> dict[str, Any]:
@@ -255,7 +236,11 @@ def profile_of(service: Service) -> dict[str, Any]:
     fields = msgspec.to_builtins(service)
     for name in NOT_PROFILE:
         del fields[name]
-    return outside(ServiceProfile, fields)
+    return outside(ServiceProfile, fields) | {
+        "push": push_entry(service.push) if service.push else None,
+        "batching": batching_entry(service.batching) if service.batching else None,
+        "splitting": splitting_entry(service.splitting) if service.splitting else None,
+    }
 
 
 def outside(shape: type[Shape], fields: dict[str, Any]) -> dict[str, Any]:
@@ -268,7 +253,6 @@ def _written(shape: type[Shape], name: str) -> str:
 
 
 BELOW: dict[str, type[Shape]] = {
-    "push": PushProfile,
     "windows": WindowProfile,
     "arguments": ArgumentProfile,
     "policy": PolicyProfile,

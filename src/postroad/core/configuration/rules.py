@@ -91,11 +91,11 @@ def _comparison_entry(comparison: Comparison) -> dict[str, Any]:
     values = list(comparison.values)
     operands = {"values": values} if several or len(values) > 1 else {"value": values[0]} if values else {}
     kind = _given(**{"as": comparison.type.value}) if comparison.type is not ValueType.STRING else {}
-    rest = _given(content=comparison.content, other=_place_entry(comparison.other) if comparison.other else None)
-    return {**_place_entry(comparison.place), **kind, **{n: v for n, v in operands.items() if v != []}, **rest}
+    rest = _given(content=comparison.content, other=place_entry(comparison.other) if comparison.other else None)
+    return {**place_entry(comparison.place), **kind, **{n: v for n, v in operands.items() if v != []}, **rest}
 
 
-def _place_entry(place: Place) -> dict[str, Any]:
+def place_entry(place: Place) -> dict[str, Any]:
     rest = _given(document=place.document, namespaces=dict(place.namespaces), schema=place.schema)
     return {place.where.value: place.path, **rest}
 

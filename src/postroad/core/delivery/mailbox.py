@@ -18,6 +18,7 @@ from postroad.core.routing.contexts import is_asker_hidden
 
 HEAD_MOST = 20_000  # deliveries of one mailbox kept in memory
 EVERY_NUMBER = (1 << 63) - 1  # higher than any
+IN_A_BATCH_US = 1 << 62  # when what has joined a batch is available again: never, by itself
 
 
 class Taken(NamedTuple):

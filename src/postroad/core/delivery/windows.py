@@ -24,6 +24,7 @@ MICROSECOND = timedelta(microseconds=1)
 DAY = timedelta(days=1)
 DAYS_BEFORE = 2  # a window crosses at most one midnight, and a clock that is set back may cross it again
 DAYS_AHEAD = 28  # a weekly window can miss its hour on one Sunday, hardly on two, never on four
+OPEN_LONGEST_US = 14 * 86_400_000_000  # windows are weekly: who is open for longer never closes
 SPREAD_MOST_S = 60.0
 SPREAD_SHARE = 0.1  # of a short window, so that most of it remains for pushing
 
@@ -45,6 +46,19 @@ def next_opening(windows: tuple[Window, ...], time_zone: str, now_us: int) -> in
         if ahead:
             return min(ahead)
     raise ValueError("these delivery windows never open; give them days, and let each close later than it opens")
+
+
+def next_closing(windows: tuple[Window, ...], time_zone: str, after_us: int) -> int | None:
+    """The first moment after ``after_us`` at which pushes may not happen any more; None when that never comes."""
+    spans = sorted(
+        span for day in _days_around(time_zone, after_us, DAYS_AHEAD) for span in _spans(windows, time_zone, day)
+    )
+    closes_us = 0
+    for span in spans:
+        if after_us < closes_us < span.opens_us:
+            break
+        closes_us = max(closes_us, span.closes_us)
+    return closes_us if after_us < closes_us < after_us + OPEN_LONGEST_US else None
 
 
 def spread_s(windows: tuple[Window, ...], time_zone: str, now_us: int, service_gcid: str, delivery: int) -> float:
@@ -89,7 +103,7 @@ def _place(service_gcid: str, delivery: int) -> float:
 
 def _days_around(time_zone: str, moment_us: int, ahead: int) -> Iterator[date]:
     """The days, by the wall clock, whose windows can matter at a moment and for some days from then."""
-    today = (EPOCH + moment_us * MICROSECOND).astimezone(_zone(time_zone)).date()
+    today = (EPOCH + moment_us * MICROSECOND).astimezone(zone_of(time_zone)).date()
     return (today + number * DAY for number in range(-DAYS_BEFORE, ahead + 1))
 
 
@@ -97,14 +111,14 @@ def _days_around(time_zone: str, moment_us: int, ahead: int) -> Iterator[date]:
 def _spans(windows: tuple[Window, ...], time_zone: str, day: date) -> tuple[Span, ...]:
     """When the windows that belong to a day are open; one that lies in skipped time is not."""
     today = [window for window in windows if WEEKDAYS[day.weekday()] in window.days]
-    spans = [_span(window, _zone(time_zone), datetime.combine(day, time())) for window in today]
+    spans = [_span(window, zone_of(time_zone), datetime.combine(day, time())) for window in today]
     return tuple(span for span in spans if span.opens_us < span.closes_us)
 
 
 def _span(window: Window, zone: ZoneInfo, midnight: datetime) -> Span:
     """``midnight`` and all times on the wall are without a zone: the zone tells at which moments they are shown."""
     opens, closes = midnight + _since_midnight(window.opens), midnight + _since_midnight(window.closes)
-    return Span(_reached_us(opens, zone), _passed_us(closes + DAY if closes < opens else closes, zone))
+    return Span(reached_us(opens, zone), _passed_us(closes + DAY if closes < opens else closes, zone))
 
 
 def _since_midnight(text: str) -> timedelta:
@@ -112,10 +126,16 @@ def _since_midnight(text: str) -> timedelta:
     return timedelta(hours=int(hours), minutes=int(minutes))
 
 
-def _reached_us(wall: datetime, zone: ZoneInfo) -> int:
+def reached_us(wall: datetime, zone: ZoneInfo) -> int:
     """The first moment at which the wall clock shows this or more."""
     first, second = _moments(wall, zone)
     return _us(first if first <= second else _jump(wall, zone, second, first))
+
+
+def moments_shown(wall: datetime, zone: ZoneInfo) -> tuple[int, ...]:
+    """Every moment at which the wall clock shows this: none, one or two."""
+    first, second = _moments(wall, zone)
+    return () if first > second else tuple(sorted({_us(first), _us(second)}))
 
 
 def _passed_us(wall: datetime, zone: ZoneInfo) -> int:
@@ -155,5 +175,5 @@ def _us(moment: datetime) -> int:
 
 
 @cache  # there are some six hundred zones, and ZoneInfo itself remembers eight
-def _zone(name: str) -> ZoneInfo:
+def zone_of(name: str) -> ZoneInfo:
     return ZoneInfo(name)

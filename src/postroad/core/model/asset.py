@@ -32,6 +32,8 @@ class Hosting(StrEnum):
     VALIDATE = "validate"
     EXCHANGE = "exchange"
     MODEL = "model"
+    BATCHER = "batcher"  # a send port: what it is sent is gathered and goes on as interchanges
+    SPLITTER = "splitter"  # takes interchanges apart, and tells partners so
     PROVISIONING = "provisioning"  # the network's own, made at its first start
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from postroad.core.model.asset import Hosting
+from postroad.core.model.batch_policy import Batching, Splitting
+from postroad.core.model.window import Window as Window
 
 
 class Role(StrEnum):
@@ -118,15 +120,6 @@ class Credential:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
-    """A time of the day, in the service's time zone, in which pushes may happen; may cross midnight."""
-
-    days: tuple[str, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-    opens: str = "00:00"
-    closes: str = "24:00"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Push:
     url: str
     authentication: PushAuthentication = PushAuthentication.SIGNATURE
@@ -134,6 +127,9 @@ class Push:
     secret_from: str = ""  # where the network finds the secret: env:NAME or file:PATH, never the secret itself
     tries: int = 9
     retry_interval_s: int = 0  # 0 = the network's growing schedule
+    backup: Push | None = (
+        None  # where what could not be pushed here is tried next; its own tries and interval count there
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,6 +246,8 @@ class Service:
     release: Release | None = None  # None: everything goes at once
     open_to: tuple[str, ...] = ()  # organizations, addresses or GCIDs that may bind to it or attach; * is anyone
     validates: str = ""  # with hosted exchange: the schema of its own that every message must meet
+    batching: Batching | None = None  # with hosted batcher
+    splitting: Splitting | None = None  # with hosted splitter
 
     @property
     def address(self) -> str:

@@ -1,13 +1,15 @@
-"""Bindings: what a queue wants of an exchange, as its owner wrote it.
+"""Bindings: what a queue wants of an exchange, as its owner wrote it; and what the journal says of a message that was forwarded.
 
 An exchange is a service that the network runs. A queue is the mailbox of a service. Whatever an exchange is sent goes to every
 queue of which a binding says yes. A binding is saved whole, as a configuration object of its exchange; there may be a hundred
-thousand of them.
+thousand of them. Of what is in the journal, fields are only ever added at the end, with a default.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from msgspec import Struct
 
 ANYONE = "*"
 
@@ -33,3 +35,13 @@ class Binding:
 def binding_key(exchange: str, name: str) -> str:
     """The key under which a binding is saved."""
     return f"{exchange}/{name.casefold()}"
+
+
+class Forwarded(Struct, gc=False, frozen=True, array_like=True):
+    """What an exchange or a model does with a delivery of its own: the message goes on in its name to those it is for."""
+
+    delivery: int  # that it forwards
+    session: str  # by which its sender knows the message
+    through: tuple[str, ...]  # GCIDs of the exchanges and models that it has passed, this one last
+    bindings: tuple[str, ...] = ()  # what has chosen each copy: a binding's name, or the id of an attachment
+    origin: str = ""  # session of what was posted, before any exchange forwarded it

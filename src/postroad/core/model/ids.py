@@ -32,6 +32,11 @@ def session(now_us: int, random_bytes: bytes) -> str:
     return ((now_us // 1000).to_bytes(6, "big") + random_bytes).hex()
 
 
+def batch(now_us: int, random_bytes: bytes) -> str:
+    """A batch's id: 6 bytes of milliseconds, then 4 random ones; short enough to be typed, and sorted by time."""
+    return ((now_us // 1000).to_bytes(6, "big") + random_bytes[:4]).hex()
+
+
 def check_name(name: str, what: str) -> str:
     """The name itself when it may name an organization or a service."""
     if not NAME.match(name):

@@ -14,6 +14,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from postroad.core.model.batch import Batch, BatchMember
+from postroad.core.model.cross_reference import CrossReferenceRecord, Key
+from postroad.core.model.exchange import Forwarded
+from postroad.core.model.interchange import AnsweredMember, Assembled
 from postroad.core.model.message import Argument, MessageType, Property, Status
 
 
@@ -101,16 +105,6 @@ class Answers(Struct, gc=False, frozen=True, array_like=True):
     shown_requester: str = ""  # GCID that the responder takes for the requester, who is hidden; empty: the real one
 
 
-class Forwarded(Struct, gc=False, frozen=True, array_like=True):
-    """What an exchange or a model does with a delivery of its own: the message goes on in its name to those it is for."""
-
-    delivery: int  # that it forwards
-    session: str  # by which its sender knows the message
-    through: tuple[str, ...]  # GCIDs of the exchanges and models that it has passed, this one last
-    bindings: tuple[str, ...] = ()  # what has chosen each copy: a binding's name, or the id of an attachment
-    origin: str = ""  # session of what was posted, before any exchange forwarded it
-
-
 class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.posted"):
     """A post was authenticated, admitted, routed and queued; success is answered only once this entry is durable."""
 
@@ -140,6 +134,7 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     routing: str = ""  # static or dynamic, where the sender chose it for every service on the way
     came: Came | None = None  # how it came, where that was not in one of the network's own forms
     forwarded: Forwarded | None = None  # by its sender, an exchange or a model; ``shown_sender`` wrote it
+    assembled: Assembled | None = None  # by its sender, a batcher or splitter: it is an interchange
 
 
 class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.refused"):
@@ -203,6 +198,7 @@ class DeliveriesAcknowledged(
     by: str
     deliveries: tuple[int, ...]
     journeys: tuple[int, ...] = ()  # copies that have thereby come to their end
+    batch: Batch | None = None  # all these were in it, and its interchange has been delivered
 
 
 class DeliveriesReturned(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.returned"):
@@ -251,6 +247,7 @@ class DeliveriesEnded(Struct, gc=False, frozen=True, array_like=True, tag_field=
     reason: str
     deliveries: tuple[int, ...]
     journeys: tuple[int, ...] = ()  # copies that have thereby come to their end, a delivery waiting or not
+    batch: Batch | None = None  # that they were in, as it is without them
 
 
 class DeliveryResent(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.resent"):
@@ -297,19 +294,37 @@ class DeliveriesReleased(Struct, gc=False, frozen=True, array_like=True, tag_fie
     waiting: int  # how many go
 
 
-class Key(Struct, gc=False, frozen=True, array_like=True):
-    """A record in a cross-reference map: whose it is, and the name and value of its key."""
+class BatchesChanged(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="batch.changed"):
+    """Something happened to batches: messages joined, a batch was closed, held back, let go, suspended, resumed …
 
-    service: str  # GCID
-    name: str
-    value: str
+    What joined goes on waiting, and is handed out to nobody until its batch is sent, or it leaves. Assembling, sending and
+    dropping a batch are told by the entries that do so: ``message.posted``, ``delivery.acknowledged``, ``delivery.ended``.
+    """
+
+    at_us: int
+    by: str
+    service: str  # GCID of the batcher
+    what: str  # joined, closed, held …, as in ``BATCH_MOVES``
+    batches: tuple[Batch, ...]  # as they are from now on
+    batch: str = ""  # id of the one that was joined
+    joined: tuple[BatchMember, ...] = ()
+
+    @property
+    def deliveries(self) -> tuple[int, ...]:
+        return tuple([member.number for member in self.joined])
 
 
-class CrossReferenceRecord(Struct, gc=False, frozen=True, array_like=True):
-    """What one service keeps under a key in a cross-reference map."""
+class InterchangeAnswered(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="interchange.answered"):
+    """A partner has told what became of an interchange (TA1, 997, 999, CONTRL, ACK), or of something that nobody here sent."""
 
-    key: Key
-    pairs: tuple[tuple[str, str], ...] = ()
+    at_us: int
+    by: str  # GCID of the splitter that it came to
+    session: str  # of the message that says so
+    standard: str
+    batch: str  # id; empty where it speaks of nothing that was sent from here
+    verdict: str
+    members: tuple[AnsweredMember, ...] = ()  # only those of which something else is said than of the whole
+    detail: str = ""
 
 
 class CrossReferenceChanged(
@@ -369,6 +384,8 @@ Entry = (
     | DeliveriesDropped
     | DeliveryTranslated
     | DeliveriesReleased
+    | BatchesChanged
+    | InterchangeAnswered
 )
 
 KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)

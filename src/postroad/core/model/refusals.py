@@ -125,6 +125,11 @@ REFUSALS: dict[str, Refusal] = {
     "script.invalid": Refusal(422, "The script cannot be used"),
     "routing.unknown": Refusal(422, "No routing of this name is installed"),
     "binding.too-many": Refusal(422, "There are too many bindings"),
+    # interchanges: many documents in one stream
+    "interchange.malformed": Refusal(422, "The interchange cannot be taken apart"),
+    "interchange.unfit": Refusal(422, "Something does not fit into the interchange"),
+    "batching.invalid": Refusal(422, "The batch policy cannot be used as it is written"),
+    "batch.state": Refusal(409, "The batch is not in a state in which that can be done"),
     # hosted services: the status of what they answer
     "rejected": Refusal(422, "A filter let the message not pass"),
     "lookup.missing": Refusal(422, "The table does not know the value"),

@@ -11,12 +11,17 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from postroad.core.delivery.mailbox import IN_A_BATCH_US
+from postroad.core.model.batch import Batch
 from postroad.core.model.delivery import FINAL, Leg, State
-from postroad.core.model.ids import delivery_number, key_hash
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.interchange import Assembled
 from postroad.core.model.journal import (
     AccessRecorded,
     Answers,
+    BatchesChanged,
     ConfigurationChanged,
     CrossReferenceChanged,
     DeliveriesAcknowledged,
@@ -29,19 +34,20 @@ from postroad.core.model.journal import (
     DeliveryResent,
     DeliveryTranslated,
     Ending,
-    Entry,
+    InterchangeAnswered,
     InvocationReturned,
     MessagePosted,
     MessageRefused,
     decode,
 )
 from postroad.core.model.message import MessageType
+from postroad.core.projection.keys import keys_of_post, unique_keys, version_key
 from postroad.core.projection.tables import Changes
 
 BodyAt = tuple[int, int, int, bytes] | None
 NO_BODY = (0, 0, 0, b"")
 
-pack_pairs = msgspec.msgpack.Encoder().encode
+pack_pairs = pack_facts = msgspec.msgpack.Encoder().encode
 pack_value = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -54,95 +60,11 @@ def project(records: Iterable[tuple[int, bytes, BodyAt]]) -> Changes:
     return changes
 
 
-def unique_keys(entry: Entry) -> list[int]:
-    """Hashes under which this entry is remembered, so that a second one like it is recognised."""
-    if isinstance(entry, MessagePosted):
-        return list(entry.keys or _keys_of_post(entry))
-    if isinstance(entry, InvocationReturned):
-        return list(entry.keys or (answer_key(entry.delivery),))
-    if isinstance(entry, DeliveriesAcknowledged):
-        return [journey_key(journey) for journey in entry.journeys]
-    if isinstance(entry, DeliveriesEnded):
-        return _keys_of_end(entry) if entry.journeys else []
-    if isinstance(entry, DeliveryResent):
-        return [dealt_key(entry.delivery)]
-    if isinstance(entry, DeliveriesDropped):
-        return [dealt_key(number) for number in entry.deliveries]
-    if isinstance(entry, ConfigurationChanged):
-        return [version_key(change.kind, change.key, change.version) for change in entry.objects]
-    return []
-
-
-def post_keys(
-    sender: str, handle: str, idempotency: str, answers_delivery: int | None = None, ends_journey: int = 0
-) -> tuple[int, ...]:
-    """The keys of a post, for whoever writes its entry: hashed once there, they need not be hashed by every reader."""
-    keys = []
-    if handle:
-        keys.append(handle_key(sender, handle))
-    if idempotency:
-        keys.append(idempotency_key(sender, idempotency))
-    if answers_delivery is not None:
-        keys.append(answer_key(answers_delivery))
-    if ends_journey:
-        keys.append(journey_key(ends_journey))
-    return tuple(keys)
-
-
-def _keys_of_post(entry: MessagePosted) -> tuple[int, ...]:
-    answered = entry.answers.delivery if entry.answers is not None else None
-    ended = entry.ends.journey if entry.ends is not None else 0
-    return post_keys(entry.sender, entry.handle, entry.idempotency, answered, ended)
-
-
-def _keys_of_end(entry: DeliveriesEnded) -> list[int]:
-    """With the journeys end the answers: whoever has taken a delivery of one and answers it later collides here."""
-    return [*map(journey_key, entry.journeys), *map(answer_key, entry.deliveries)]
-
-
 def settled_by_post(entry: MessagePosted) -> tuple[int, ...]:
     """The deliveries that come to their end with this post: one that it answers, one whose journey it ends."""
     answered = (entry.answers.delivery,) if entry.answers is not None else ()
     ended = (entry.ends.delivery,) if entry.ends is not None and entry.ends.delivery else ()
     return answered + ended
-
-
-def dealt_key(delivery: int) -> int:
-    """A dead letter is resent or dropped once."""
-    return key_hash("dealt", f"{delivery:x}")
-
-
-def handle_key(sender: str, handle: str) -> int:
-    return key_hash("handle", sender, handle)
-
-
-def idempotency_key(sender: str, key: str) -> int:
-    return key_hash("idempotency", sender, key)
-
-
-def forward_key(delivery: int, what: str) -> int:
-    """An exchange forwards a delivery once: as it came, and once for each binding that makes something else of it."""
-    return key_hash("forward", f"{delivery:x}", what)
-
-
-def relay_key(origin: str, exchange: str, what: str, content: str) -> int:
-    """An exchange hands what was posted on to another exchange once, however many ways it has come there by."""
-    return key_hash("relay", origin, exchange, what, content)
-
-
-def answer_key(delivery: int) -> int:
-    """A delivery is answered once; this key is what the second answer collides with."""
-    return key_hash("answer", str(delivery))
-
-
-def journey_key(journey: int) -> int:
-    """A journey comes to one end; this key is what any other end collides with."""
-    return key_hash("journey", str(journey))
-
-
-def version_key(kind: str, key: str, version: int) -> int:
-    """A configuration object has each version once; two nodes changing it at the same time collide here."""
-    return key_hash("version", kind, key, str(version))
 
 
 def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body: BodyAt) -> None:
@@ -159,14 +81,48 @@ def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body
             if (awaited or len(copy.hops) > 1) and entry.answers is None:  # as is_followed has it
                 changes["insert_journey"].append((number, number, entry.expires_at_us))
         number += 1
-    for key in entry.keys or _keys_of_post(entry):
+    for key in entry.keys or keys_of_post(entry):
         changes["insert_seen"].append((key, session, seq))
     if entry.ends is not None:  # before what it answers: a delivery that is given up was not delivered
         _end_journey(changes, seq, at_us, entry.ends)
+    if entry.assembled is not None:
+        _assembled(changes, seq, session, entry.assembled)
     if entry.answers is not None:
         _settle(changes, seq, at_us, (entry.answers.delivery,), State.DELIVERED, "answered")
         if entry.ends is None:
             _journey_answered(changes, seq, at_us, entry.answers)
+
+
+def _assembled(changes: Changes, seq: int, session: str, assembled: Assembled) -> None:
+    batch = assembled.batch
+    for drawn in assembled.numbers:
+        row = (drawn.series, drawn.number, session, "" if batch is None else batch.id, seq)
+        changes["insert_control_number"].append(row)
+    if batch is not None:
+        # Under which number it is on its way is in the number of this very entry, which its writer could not know.
+        _save_batch(changes, seq, replace(batch, delivery=delivery_number(seq, 0)))
+
+
+def _save_batch(changes: Changes, seq: int, batch: Batch) -> None:
+    changes["save_batch"].append(
+        (batch.id, batch.service, batch.state.value, batch.opened_at_us, batch.changed_at_us, batch.interchange,
+         pack_facts(batch), seq)
+    )  # fmt: skip
+
+
+def _batches_changed(changes: Changes, seq: int, entry: BatchesChanged, facts: bytes, body: BodyAt) -> None:
+    for key in unique_keys(entry):
+        changes["insert_seen"].append((key, "", seq))
+    for batch in entry.batches:
+        _save_batch(changes, seq, batch)
+    for member in entry.joined:
+        changes["insert_batch_member"].append((member.number, entry.batch, pack_facts(member), seq))
+        reason = f"in batch {entry.batch}"
+        changes["hand_out"].append((0, entry.at_us, IN_A_BATCH_US, reason, seq, member.number))
+
+
+def _interchange_answered(changes: Changes, seq: int, entry: InterchangeAnswered, facts: bytes, body: BodyAt) -> None:
+    changes["insert_batch_answer"].append((seq, entry.at_us, entry.batch, entry.session, entry.verdict, facts))
 
 
 def _journey_answered(changes: Changes, seq: int, at_us: int, answers: Answers) -> None:
@@ -221,16 +177,15 @@ def _translated(changes: Changes, seq: int, entry: DeliveryTranslated, facts: by
 
 
 def _acknowledged(changes: Changes, seq: int, entry: DeliveriesAcknowledged, facts: bytes, body: BodyAt) -> None:
-    _settle(changes, seq, entry.at_us, entry.deliveries, State.DELIVERED, "acknowledged")
-    if entry.journeys:
-        _settle_journeys(changes, seq, entry, State.DELIVERED, "acknowledged")
+    reason = "acknowledged" if entry.batch is None else f"sent in batch {entry.batch.id}"
+    _settle(changes, seq, entry.at_us, entry.deliveries, State.DELIVERED, reason)
+    _settle_journeys(changes, seq, entry, State.DELIVERED, reason)
 
 
 def _ended(changes: Changes, seq: int, entry: DeliveriesEnded, facts: bytes, body: BodyAt) -> None:
     _settle(changes, seq, entry.at_us, entry.deliveries, FINAL[entry.state], entry.reason)
     _keep_failed(changes, seq, entry.at_us, entry.deliveries, FINAL[entry.state], entry.reason)
-    if entry.journeys:
-        _settle_journeys(changes, seq, entry, FINAL[entry.state], entry.reason)
+    _settle_journeys(changes, seq, entry, FINAL[entry.state], entry.reason)
 
 
 def _resent(changes: Changes, seq: int, entry: DeliveryResent, facts: bytes, body: BodyAt) -> None:
@@ -294,8 +249,12 @@ def _cross_reference(changes: Changes, seq: int, entry: CrossReferenceChanged, f
 def _settle_journeys(
     changes: Changes, seq: int, entry: DeliveriesAcknowledged | DeliveriesEnded, state: State, reason: str
 ) -> None:
+    if not entry.journeys and entry.batch is None:
+        return
     for key in unique_keys(entry):
         changes["insert_seen"].append((key, "", seq))
+    if entry.batch is not None:
+        _save_batch(changes, seq, entry.batch)
     for journey in entry.journeys:
         changes["settle_journey"].append((state.value, entry.at_us, reason, seq, journey))
 
@@ -331,4 +290,6 @@ PROJECTORS: dict[type, Callable[[Changes, int, Any, bytes, BodyAt], None]] = {
     DeliveryResent: _resent,
     DeliveriesDropped: _dropped,
     DeliveriesReleased: _released,
+    BatchesChanged: _batches_changed,
+    InterchangeAnswered: _interchange_answered,
 }

@@ -33,7 +33,10 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "object_versions": (("kind", "key"), TABLES["object_version"]),  # newest first
     # queues
     "mailboxes": ((), ("recipient", "waiting")),  # every service with queued deliveries
-    "mailbox": (("recipient", "after_number", "limit"), WAITING),  # queued ones, oldest first
+    "mailbox": (
+        ("recipient", "after_number", "limit"),
+        WAITING,
+    ),  # queued ones, oldest first; none that is in a batch
     "delivery": (("number",), WAITING),
     "waiting_at": (("recipient", "after_number", "limit"), ("number", "queued_at_us")),  # queued ones, oldest first
     "held_back": (
@@ -87,5 +90,18 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("owner", "map", "service", "key_name", "key_value"),
         ("service", "key_name", "key_value", "pairs"),
     ),
+    # batches, by their ids, which sort by time
+    "batch": (("id",), TABLES["batch"]),
+    "unsettled_batches": (("service",), TABLES["batch"]),  # neither sent, dropped nor dissolved; oldest first
+    "batches_at": (("service", "before_id", "limit"), TABLES["batch"]),  # newest first
+    "all_batches": (("before_id", "limit"), TABLES["batch"]),  # newest first
+    "batch_of": (("number",), TABLES["batch"]),  # that a delivery has joined
+    "batch_members": (
+        ("batch", "after_number", "limit"),
+        ("member_facts", *WAITING),
+    ),  # every state, in the order of arrival
+    "latest_number": (("series",), ("number",)),  # the highest that was drawn; NULL when none was
+    "control_number": (("series", "number"), TABLES["control_number"]),
+    "batch_answers": (("batch",), TABLES["batch_answer"]),  # oldest first
     "states": ((), ("state", "deliveries")),  # how many deliveries are in each state
 }

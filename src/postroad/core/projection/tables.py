@@ -54,6 +54,14 @@ TABLES: dict[str, tuple[str, ...]] = {
     "relation": (
         "owner", "map", "service", "key_name", "key_value", "other_service", "other_name", "other_value", "seq",
     ),
+    # one row per batch, as it is now; facts is the batch as the journal has it
+    "batch": ("id", "service", "state", "opened_at_us", "changed_at_us", "interchange", "facts", "seq"),
+    # one row per delivery that ever joined a batch; whether it is still in it, its delivery's row and the batch's state tell
+    "batch_member": ("number", "batch", "facts", "seq"),
+    # one row per control number that an interchange has used, and the interchange
+    "control_number": ("series", "number", "session", "batch", "seq"),
+    # one row per answer of a partner about an interchange; facts is the entry as the journal has it
+    "batch_answer": ("seq", "at_us", "batch", "session", "verdict", "facts"),
 }  # fmt: skip
 
 # What differs from one new delivery to another: at the first service of a copy, and further on. The rest is zero or empty,
@@ -64,7 +72,7 @@ ONWARD_DELIVERY = (
 )  # fmt: skip
 RESENT_DELIVERY = (*ONWARD_DELIVERY, "journey", "origin")
 FIRST_JOURNEY = ("id", "at_number", "expires_at_us")
-_FILLED_OTHERWISE = ("delivery", "dead_letter", "object", "journey", "reference")
+_FILLED_OTHERWISE = ("delivery", "dead_letter", "object", "journey", "reference", "batch")
 
 # Order matters: rows are inserted before they are changed.
 STATEMENTS: dict[str, tuple[str, ...]] = {
@@ -82,6 +90,7 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
     "move_journey": ("at_number", "leg", "seq", "id"),  # leg NULL: as before
     "settle_journey": ("state", "settled_at_us", "reason", "seq", "id"),
     "save_reference": TABLES["reference"],  # replaces an older version of the same record
+    "save_batch": TABLES["batch"],  # likewise
 }
 
 

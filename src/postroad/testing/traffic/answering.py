@@ -12,7 +12,7 @@ from postroad.core.model.journal import (
     MessagePosted,
 )
 from postroad.core.model.message import MessageType, Status
-from postroad.core.projection.project import answer_key, post_keys
+from postroad.core.projection.keys import answer_key, post_keys
 from postroad.testing.traffic.cast import Member
 from postroad.testing.traffic.ending import end, expire
 from postroad.testing.traffic.parcel import Parcel, parcels_of

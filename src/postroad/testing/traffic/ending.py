@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from postroad.core.model.journal import Answers, Copy, DeliveriesEnded, Ending, Hop, MessagePosted
 from postroad.core.model.message import MessageType, Status
-from postroad.core.projection.project import answer_key, journey_key
+from postroad.core.projection.keys import answer_key, journey_key
 from postroad.testing.traffic.parcel import Parcel, parcels_of
 from postroad.testing.traffic.scene import Scene
 from postroad.testing.traffic.timetable import Step, Story

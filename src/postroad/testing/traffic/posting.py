@@ -11,7 +11,7 @@ import msgspec
 from postroad.core.model.journal import ConfigurationChanged, MessagePosted, MessageRefused, ObjectChange
 from postroad.core.model.message import MessageType
 from postroad.core.model.snapshot import object_key
-from postroad.core.projection.project import post_keys
+from postroad.core.projection.keys import post_keys
 from postroad.testing.traffic.cast import Member
 from postroad.testing.traffic.parcel import parcels_of
 from postroad.testing.traffic.plan import DAY_US

@@ -15,6 +15,7 @@ from postroad.core.model.delivery import is_followed
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     AccessRecorded,
+    BatchesChanged,
     ConfigurationChanged,
     Copy,
     CrossReferenceChanged,
@@ -29,11 +30,13 @@ from postroad.core.model.journal import (
     DeliveryTranslated,
     Entry,
     Hop,
+    InterchangeAnswered,
     InvocationReturned,
     MessagePosted,
     MessageRefused,
     ObjectChange,
 )
+from postroad.warehouse.landing import batch_events
 
 Row = tuple[Any, ...]
 Rows = Iterator[Row]
@@ -172,7 +175,7 @@ def _translated(seq: int, entry: DeliveryTranslated, _: int) -> Rows:
     yield (*about, entry.form or None, entry.format, "; ".join(entry.dropped) or None)
 
 
-SETTLED_COLUMNS = (*COMMON, "by", "delivery", "journey", "state", "reason")
+SETTLED_COLUMNS = (*COMMON, "by", "delivery", "journey", "state", "reason", "batch")
 
 
 def _acknowledged(seq: int, entry: DeliveriesAcknowledged, _: int) -> Rows:
@@ -186,8 +189,9 @@ def _ended(seq: int, entry: DeliveriesEnded, _: int) -> Rows:
 def _settled(seq: int, entry: DeliveriesAcknowledged | DeliveriesEnded, state: str, reason: str) -> Rows:
     things: list[tuple[str, int | None, int | None]] = [("delivery", number, None) for number in entry.deliveries]
     things += [("journey", None, number) for number in entry.journeys]
+    batch = entry.batch.id if entry.batch is not None else None
     for ordinal, (about, delivery, journey) in enumerate(things or [("delivery", None, None)]):
-        yield (seq, ordinal, about, entry.at_us, entry.by, delivery, journey, state, reason or None)
+        yield (seq, ordinal, about, entry.at_us, entry.by, delivery, journey, state, reason or None, batch)
 
 
 RESENT_COLUMNS = (
@@ -289,6 +293,8 @@ EVENTS: dict[type[Entry], Events] = {
     DeliveryResent: _events(DeliveryResent, RESENT_COLUMNS, _resent),
     DeliveriesDropped: _events(DeliveriesDropped, DROPPED_COLUMNS, _dropped),
     DeliveriesReleased: _events(DeliveriesReleased, RELEASED_COLUMNS, _released),
+    BatchesChanged: _events(BatchesChanged, batch_events.JOINED_COLUMNS, batch_events.joined),
+    InterchangeAnswered: _events(InterchangeAnswered, batch_events.ANSWERED_COLUMNS, batch_events.answered),
     ConfigurationChanged: _events(ConfigurationChanged, OBJECT_COLUMNS, _configuration),
     CrossReferenceChanged: _events(CrossReferenceChanged, REFERENCE_COLUMNS, _cross_reference),
     AccessRecorded: _events(AccessRecorded, ACCESS_COLUMNS, _access),

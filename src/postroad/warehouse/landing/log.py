@@ -11,11 +11,14 @@ numbered from 0 in the order of the entry; ``about`` says which it is. Every ent
     delivery.leased, .returned, .attempted      delivery, at the service ``by``
     delivery.translated     delivery, at the service ``by``: ``detail`` says what ``format`` has no place for
     delivery.acknowledged, .ended               delivery; and journey for each copy that thereby came to its end
+    batch.changed           delivery for each message that joined ``batch``; and batch for each that it tells of, as it is then
+    interchange.answered    answer: what a partner says of the interchange of ``batch``; and of ``delivery``, where that differs
     delivery.released       release: all that was held back for ``service`` goes; ``detail`` says how many deliveries
     configuration.changed   object
     crossreference.changed  record, relation
     access.recorded         access
 
+Posts of interchanges, and acknowledgements and ends of all that was in a batch, have a row about the batch too, which is last.
 ``delivery`` therefore joins what made a delivery with what became of it. A column that means nothing for a row is null, never
 empty. Kept rule: columns are only ever added, at the end and nullable; ``schema_version`` says which there were when a row was
 made. No body, no credential and nobody's personal data get here. No Spark in this module: workers import it for every batch.
@@ -30,9 +33,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from postroad.core.model.journal import decode
+from postroad.warehouse.landing.batch_events import BATCH_COLUMNS, batch_rows
 from postroad.warehouse.landing.events import EVENTS
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 ENTRIES_PER_BATCH = 16384
 
 HOP = pa.struct(
@@ -59,7 +63,11 @@ COLUMNS: tuple[Column, ...] = (
     Column("seq", pa.int64(), "number of the journal entry"),
     Column("ordinal", pa.int32(), "which of the entry's events, counted from 0"),
     Column("kind", pa.string(), "kind of the entry"),
-    Column("about", pa.string(), "copy, post, delivery, journey, round, object, record, relation, release or access"),
+    Column(
+        "about",
+        pa.string(),
+        "copy, post, delivery, journey, round, object, record, relation, release, access, batch or answer",
+    ),
     Column("at_us", pa.int64(), "when it happened, in microseconds since 1970 (UTC)"),
     Column("at", pa.timestamp("us", "UTC"), "the same as a timestamp"),
     Column("day", pa.date32(), "the same as a day (UTC)"),
@@ -113,7 +121,24 @@ COLUMNS: tuple[Column, ...] = (
     Column("object_value", pa.string(), "the object as JSON; only of kinds that hold nothing private"),
     Column("schema_version", pa.int32(), "which columns there were when the row was made"),
     Column("format", pa.string(), "format in which a translated delivery was handed out"),
+    Column("batch", pa.string(), "id of the batch that it is about, or that a delivery joined or left"),
+    Column("batch_move", pa.string(), "what happened to it: joined, closed, held, assembled, sent, suspended …"),
+    Column("batch_state", pa.string(), "what it is from then on: open, closed, assembled, sent, suspended, dropped …"),
+    Column("batch_version", pa.int64(), "grows with every change of it"),
+    Column("batch_key", pa.string(), "what its members have in common"),
+    Column("document_type", pa.string(), "type of a member's document, or of a batch's first: 850, ORDERS …"),
+    Column("opened_at_us", pa.int64(), "when its first message came"),
+    Column("closed_at_us", pa.int64(), "when it was closed"),
+    Column("closed_by", pa.string(), "the criterion that closed it: count, bytes, age, schedule …"),
+    Column("members", pa.int64(), "messages in it"),
+    Column("batch_bytes", pa.int64(), "bytes of their documents"),
+    Column("interchange", pa.string(), "session of the interchange that was made of it"),
+    Column("standard", pa.string(), "standard of an interchange: x12, edifact …"),
+    Column("control_numbers", pa.list_(pa.string()), "control numbers that it uses, as series:number"),
+    Column("verdict", pa.string(), "what a partner says of it: received, accepted, partly accepted, rejected …"),
 )
+
+Rows = dict[tuple[str, tuple[str, ...]], list[tuple[Any, ...]]]  # by kind and the columns that they fill
 
 SCHEMA: pa.Schema = pa.schema([pa.field(column.name, column.type) for column in COLUMNS])
 
@@ -125,11 +150,17 @@ def event_batches(
 
     Batches are cut by kind because kinds share few columns: what a kind lacks is made null for a whole batch at once.
     """
-    rows: dict[type, list[tuple[Any, ...]]] = {}
+    rows: Rows = {}
     count = 0
     for seq, facts, body_length in records:
         entry = decode(facts)
-        rows.setdefault(type(entry), []).extend(EVENTS[type(entry)].rows(seq, entry, body_length))
+        kind, columns, rows_of = EVENTS[type(entry)]
+        told = list(rows_of(seq, entry, body_length))
+        if told:
+            rows.setdefault((kind, columns), []).extend(told)
+        of_batches = batch_rows(seq, entry, len(told))
+        if of_batches:
+            rows.setdefault((kind, BATCH_COLUMNS), []).extend(of_batches)
         count += 1
         if count >= entries_per_batch:
             yield from _batches(rows)
@@ -137,9 +168,9 @@ def event_batches(
     yield from _batches(rows)
 
 
-def _batches(rows: dict[type, list[tuple[Any, ...]]]) -> Iterator[pa.RecordBatch]:
-    for kind, events in rows.items():
-        yield _batch(EVENTS[kind].kind, EVENTS[kind].columns, events)
+def _batches(rows: Rows) -> Iterator[pa.RecordBatch]:
+    for (kind, columns), events in rows.items():
+        yield _batch(kind, columns, events)
 
 
 def _batch(kind: str, names: tuple[str, ...], events: list[tuple[Any, ...]]) -> pa.RecordBatch:

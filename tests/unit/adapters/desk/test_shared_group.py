@@ -22,7 +22,7 @@ from postroad.core.model.journal import (
     Ending,
     Entry,
 )
-from postroad.core.projection.project import answer_key, journey_key, unique_keys
+from postroad.core.projection.keys import answer_key, journey_key, unique_keys
 from postroad.ports import NewRecord, Step
 from postroad.testing.journals import cuts, journals, new_records, plain_posts
 

@@ -8,7 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from postroad.core.codecs.detect import FORMS
-from postroad.core.configuration.profile import PushProfile, ServiceProfile, WindowProfile
+from postroad.core.configuration.profile import ServiceProfile, WindowProfile
+from postroad.core.configuration.push_profile import PushProfile
 from postroad.core.mediation.translating import GIVE
 from postroad.core.model.formats import Format
 

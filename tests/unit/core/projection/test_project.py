@@ -13,15 +13,8 @@ from hypothesis import strategies as st
 
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import Entry
-from postroad.core.projection.project import (
-    PROJECTORS,
-    answer_key,
-    handle_key,
-    idempotency_key,
-    post_keys,
-    project,
-    unique_keys,
-)
+from postroad.core.projection.keys import answer_key, handle_key, idempotency_key, post_keys, unique_keys
+from postroad.core.projection.project import PROJECTORS, project
 from postroad.core.projection.tables import (
     FIRST_DELIVERY,
     ONWARD_DELIVERY,

@@ -18,7 +18,7 @@ from postroad.core.model.directory import AuthenticationLevel
 from postroad.core.model.journal import KINDS, ConfigurationChanged, Entry, MessagePosted, decode
 from postroad.core.model.message import Message, MessageType, Recipient
 from postroad.core.model.snapshot import Directory
-from postroad.core.projection.project import unique_keys
+from postroad.core.projection.keys import unique_keys
 from postroad.core.routing.itinerary import itineraries
 from postroad.flow.posting import parts_of
 from postroad.ports import NewRecord, Record

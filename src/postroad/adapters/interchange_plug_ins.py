@@ -1,0 +1,40 @@
+"""Standards of interchanges that installed packages bring, found by their entry points.
+
+Kept rule: what a package brings that cannot be used stops the start, with every fault at once; a batch is never assembled by
+something else than what was installed for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import EntryPoint, entry_points
+
+from postroad.core.interchange.catalogue import BUILT_IN, PLUG_INS, Catalogue, Standard
+from postroad.errors import Misconfigured, Refused
+
+
+def installed_catalogue(found: Iterable[EntryPoint] | None = None) -> Catalogue:
+    """What is built in and what is installed; in the order of names, so that it is the same everywhere."""
+    catalogue, faults = BUILT_IN, list[str]()
+    for point in sorted(entry_points(group=PLUG_INS) if found is None else found, key=lambda one: one.name):
+        try:
+            catalogue = catalogue.with_plug_ins([_loaded(point)])
+        except Refused as refused:
+            faults.append(f"{PLUG_INS} {point.name} ({point.value}): {refused.detail}")
+    if faults:
+        raise Misconfigured(faults)
+    return catalogue
+
+
+def _loaded(point: EntryPoint) -> Standard:
+    try:
+        standard = point.load()
+    except Exception as fault:  # a stranger's module may fail in any way
+        raise Refused("interchange.unfit", f"it cannot be loaded: {type(fault).__name__}: {fault}") from fault
+    if not isinstance(standard, Standard):
+        raise Refused("interchange.unfit", f"it is a {type(standard).__name__}, and not a Standard")
+    if standard.name != point.name:
+        raise Refused(
+            "interchange.unfit", f"it calls itself {standard.name!r}; its entry point must have the same name"
+        )
+    return standard

@@ -1,0 +1,157 @@
+"""A message comes to a batcher: into the open batch of its kind, into a new one, or past all of them.
+
+Kept rules: what is overdue is closed before the message, so it does not matter whether a timer was late; a message that would
+make a batch too large, is of another type or begins the application's batch anew closes the one before it; and every message that
+is taken is in exactly one batch. In a batch that the application marks, only the application and its time-out decide.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.json import encode
+from msgspec.structs import replace
+
+from postroad.core.batching.due import elapsed, is_full, unfinished
+from postroad.core.batching.moves import closed, joined, opened
+from postroad.core.model.batch import Batch, BatchMember, BatchState, Criterion
+from postroad.core.model.batch_policy import Controlled, Policy, Port, Types
+from postroad.core.model.rule import Place, Where
+from postroad.core.routing.conditions import compiled
+from postroad.core.routing.places import lookup_of
+from postroad.core.routing.subject import Subject
+
+SORT_CHARS = 1_000  # of a value by which members are sorted
+TRUE = ("true", "1")
+
+
+class Arrival(Struct, frozen=True, kw_only=True, gc=False):
+    """What a policy wants to know of a message."""
+
+    member: BatchMember
+    key: tuple[str, ...] = ()  # of the batch that it belongs to; none when it goes by itself
+    taken: bool = True  # False: it goes by itself
+    last: bool = False  # the policy's condition holds
+    controlled: bool = False  # it names a batch of the application's
+    starts: bool = False
+    ends: bool = False
+
+
+class Arrived(NamedTuple):
+    """What a message did by coming."""
+
+    batch: Batch | None  # that it is in now, perhaps complete with it; None: it goes by itself
+    before: Batch | None = None  # that was closed or suspended before it
+
+
+def arrival_of(policy: Policy, subject: Subject, member: BatchMember) -> Arrival:
+    """What the policy wants to know of a message; ``member`` comes without the values it is sorted by."""
+    member = replace(member, sort=_sort_values(policy, subject))
+    marked = _marked(policy.controlled, subject, member) if policy.controlled is not None else None
+    if marked is not None:
+        return marked
+    if not _takes(policy, subject, member):
+        return Arrival(member=member, taken=False)
+    return Arrival(
+        member=member,
+        key=_key(policy, subject, member),
+        last=policy.last is not None and compiled(policy.last)(subject),
+    )
+
+
+def arrive(policy: Policy, port: Port, arrival: Arrival, current: Batch | None, batch_id: str, now_us: int) -> Arrived:
+    """Where the message is now. ``current`` is the open batch of its key, if any; ``batch_id`` is for a new one."""
+    if not arrival.taken:
+        return Arrived(None)
+    before = None if current is None else _made_way(policy, arrival, elapsed(policy, port, current, now_us), now_us)
+    if before is not None and before.state is BatchState.OPEN:
+        return Arrived(_completed(policy, port, arrival, _with(before, arrival, now_us), now_us))
+    fresh = opened(batch_id, arrival.key, now_us, kind=arrival.member.kind, controlled=arrival.controlled)
+    return Arrived(_completed(policy, port, arrival, _with(fresh, arrival, now_us), now_us), before)
+
+
+def is_selective(policy: Policy) -> bool:
+    """Whether the policy gathers messages that no application has marked."""
+    limits = (policy.count, policy.bytes, policy.age_s, policy.idle_s, policy.cron, policy.last)
+    return any(limits) or policy.before_close_s is not None or policy.types is Types.IN_TURN
+
+
+def _with(batch: Batch, arrival: Arrival, now_us: int) -> Batch:
+    batch = joined(batch, arrival.member, now_us)
+    return replace(batch, started=True) if arrival.starts else batch
+
+
+def _made_way(policy: Policy, arrival: Arrival, batch: Batch, now_us: int) -> Batch:
+    """The batch, closed if it cannot have the message too."""
+    if batch.state is not BatchState.OPEN:
+        return batch
+    if arrival.controlled:
+        if arrival.starts and batch.started:
+            return unfinished(policy, batch, "its application began it anew before it had ended it", now_us)
+        return batch
+    if policy.types is Types.IN_TURN and arrival.member.kind != batch.kind:
+        return closed(batch, Criterion.TYPE, f"{arrival.member.kind or 'another type'} came after {batch.kind}", now_us)
+    if policy.bytes and batch.bytes + arrival.member.bytes > policy.bytes:
+        why = f"the next message would have made it larger than {policy.bytes} bytes"
+        return closed(batch, Criterion.BYTES, why, now_us)
+    return batch
+
+
+def _completed(policy: Policy, port: Port, arrival: Arrival, batch: Batch, now_us: int) -> Batch:
+    """The batch, closed if the message was its last."""
+    if arrival.ends:
+        return closed(batch, Criterion.END, "its application ended it", now_us)
+    if arrival.last:
+        return closed(batch, Criterion.CONDITION, "a message came of which its condition holds", now_us)
+    # What was due by its time was closed before the message, and no message brings a time nearer.
+    return elapsed(policy, port, batch, now_us) if is_full(policy, batch) else batch
+
+
+def _marked(controlled: Controlled, subject: Subject, member: BatchMember) -> Arrival | None:
+    """The message in the batch that it names, if it names one."""
+    named = subject.found(lookup_of(_property(controlled.id_property))).texts
+    if not named or not named[0]:
+        return None
+    return Arrival(
+        member=member,
+        key=("batch", str(named[0])),
+        controlled=True,
+        starts=_says_yes(subject, controlled.start_property),
+        ends=_says_yes(subject, controlled.end_property),
+    )
+
+
+def _says_yes(subject: Subject, name: str) -> bool:
+    return any(text in TRUE for text in subject.found(lookup_of(_property(name))).texts)
+
+
+@lru_cache(maxsize=1_024)
+def _property(name: str) -> Place:
+    return Place(where=Where.HEADER, path=f"properties.{name}")
+
+
+def _takes(policy: Policy, subject: Subject, member: BatchMember) -> bool:
+    if policy.takes_types and member.kind not in policy.takes_types:
+        return False
+    return is_selective(policy) and (policy.takes is None or compiled(policy.takes)(subject))
+
+
+def _key(policy: Policy, subject: Subject, member: BatchMember) -> tuple[str, ...]:
+    kind = (member.kind,) if policy.types is Types.APART else ()
+    return ("group", *kind, *(_group_value(subject, place) for place in policy.group_by))
+
+
+def _group_value(subject: Subject, place: Place) -> str:
+    """The one value at a place as it is; none or several as a JSON array, which no single value is taken for."""
+    texts = subject.found(lookup_of(place)).texts
+    if len(texts) == 1 and not texts[0].startswith("["):
+        return str(texts[0])
+    return encode([str(text) for text in texts]).decode()
+
+
+def _sort_values(policy: Policy, subject: Subject) -> tuple[tuple[str, str], ...]:
+    lookups = [lookup_of(key.place) for key in policy.sort_by]
+    found = [(lookup.key, subject.found(lookup).texts) for lookup in lookups]
+    return tuple((key, str(texts[0])[:SORT_CHARS]) for key, texts in found if texts)

@@ -1,0 +1,200 @@
+"""Every standard by name, with what it can do; and the small interface behind which plug-ins bring others.
+
+A plug-in is a ``Standard`` that a package names in its entry points, in the group ``postroad.interchanges``, under the standard's
+own name. Kept rules: what is built in cannot be replaced; every standard is called in the same way, whatever its room needs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.interchange import answers, edifact, flat, hl7, json_lines, placing, swift, x12
+from postroad.core.interchange.answers import Said
+from postroad.core.interchange.nouns import Assemble, Dirt, Envelope, Numbers, Split
+from postroad.core.interchange.xml_wrapper import gs1, iso20022, plain
+from postroad.errors import Refused
+
+PLUG_INS = "postroad.interchanges"
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+Take = Callable[[Buffer, Dirt, Mapping[str, str]], Iterator[Split]]
+Answering = Callable[[Split, int, Mapping[str, str] | None], Envelope]
+
+
+class Acknowledge(Protocol):
+    def __call__(
+        self, found: Split, envelope: Envelope, numbers: Numbers, *, taken: bool = True, rejected: Collection[int] = ()
+    ) -> Iterator[bytes]:
+        """What the partner is told of an interchange that was taken, but for the members rejected, or was not taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standard:
+    """One standard. What it cannot do is none."""
+
+    name: str  # x12, edifact …
+    title: str  # for people
+    split: Take | None = None  # every interchange in the bytes, by what is agreed on with the partner (facts)
+    assemble: Assemble | None = None
+    acknowledge: Acknowledge | None = None
+    answering: Answering | None = None  # the envelope in which the partner is told, at a time, with what was agreed on
+    examine: Callable[[Buffer], Iterator[Split]] | None = None  # like split, with nothing judged: partners are told why
+    judged: Callable[[Split, Dirt], Split] | None = None  # what was examined: as it is, repaired, or refused
+    answers: Callable[[Split], tuple[Said, ...]] | None = None  # what an interchange from a partner says of ours
+    content_type: str = "application/octet-stream"
+
+    @property
+    def abilities(self) -> tuple[str, ...]:
+        able = {
+            "split": self.split,
+            "assemble": self.assemble,
+            "acknowledge": self.acknowledge,
+            "match": self.answers,
+        }
+        return tuple(name for name, what in able.items() if what)
+
+
+class Catalogue:
+    """Standards by name."""
+
+    def __init__(self, standards: Iterable[Standard]) -> None:
+        self._standards: dict[str, Standard] = {}
+        for one in standards:
+            self._add(one)
+
+    def __iter__(self) -> Iterator[Standard]:
+        return iter(self._standards.values())
+
+    def standard(self, name: str) -> Standard:
+        found = self._standards.get(name)
+        if found is None:
+            known = ", ".join(sorted(self._standards))
+            raise Refused(
+                "interchange.unfit", f"there is no standard {name!r}; take one of {known}, or install a plug-in"
+            )
+        return found
+
+    def with_plug_ins(self, standards: Iterable[Standard]) -> Catalogue:
+        """This and more; a name that is taken, or is none, is refused."""
+        return Catalogue((*self, *standards))
+
+    def _add(self, one: Standard) -> None:
+        if not _NAME.fullmatch(one.name):
+            raise Refused("interchange.unfit", f"{one.name!r} is no name for a standard: small letters, digits and _")
+        if one.name in self._standards:
+            raise Refused(
+                "interchange.unfit", f"there is a standard {one.name!r} already; give the plug-in's another name"
+            )
+        if not one.abilities:
+            raise Refused("interchange.unfit", f"the standard {one.name!r} can do nothing")
+        self._standards[one.name] = one
+
+
+def _by_stream(split_stream: Callable[[Buffer, Dirt], Iterator[Split]]) -> Take:
+    return lambda data, dirt, _facts: split_stream(data, dirt)
+
+
+def _by_file(split: Callable[[Buffer, Dirt], Split]) -> Take:
+    """Of these a file holds one interchange."""
+
+    def take(data: Buffer, dirt: Dirt, _facts: Mapping[str, str]) -> Iterator[Split]:
+        yield split(data, dirt)
+
+    return take
+
+
+def _take_flat(data: Buffer, dirt: Dirt, facts: Mapping[str, str]) -> Iterator[Split]:
+    yield flat.split(data, dirt, facts)
+
+
+def _examine_hl7(data: Buffer) -> Iterator[Split]:
+    yield hl7.examine(data)
+
+
+BUILT_IN = Catalogue(
+    (
+        Standard(
+            name="x12",
+            title="ANSI X12",
+            split=_by_stream(x12.split_stream),
+            assemble=placing.assemble_x12,
+            acknowledge=x12.acknowledge,
+            answering=x12.answering,
+            examine=x12.examine_stream,
+            judged=x12.judged,
+            answers=answers.of_x12,
+            content_type="application/edi-x12",
+        ),
+        Standard(
+            name="edifact",
+            title="UN/EDIFACT",
+            split=_by_stream(edifact.split_stream),
+            assemble=placing.assemble_edifact,
+            acknowledge=edifact.acknowledge,
+            answering=edifact.answering,
+            examine=edifact.examine_stream,
+            judged=edifact.judged,
+            answers=answers.of_edifact,
+            content_type="application/edifact",
+        ),
+        Standard(
+            name="hl7",
+            title="HL7 version 2, alone, in batches and files",
+            split=_by_stream(hl7.split_stream),
+            assemble=placing.assemble_hl7,
+            acknowledge=hl7.acknowledge,
+            answering=hl7.answering,
+            examine=_examine_hl7,
+            judged=hl7.judged,
+            answers=answers.of_hl7,
+            content_type="application/hl7-v2+er7",
+        ),
+        Standard(
+            name="swift",
+            title="SWIFT FIN, as RJE or DOS-PCC",
+            split=_by_file(swift.split),
+            assemble=placing.assemble_swift,
+            answers=answers.of_swift,
+            content_type="text/plain",
+        ),
+        Standard(
+            name="iso20022",
+            title="ISO 20022 business file or envelope",
+            split=_by_file(iso20022.split),
+            assemble=placing.by_place(iso20022.assemble),
+            content_type="application/xml",
+        ),
+        Standard(
+            name="gs1",
+            title="GS1 XML after a Standard Business Document Header",
+            split=_by_file(gs1.split),
+            assemble=placing.by_place(gs1.assemble),
+            content_type="application/xml",
+        ),
+        Standard(
+            name="xml",
+            title="XML documents in a root of one's own",
+            split=_by_file(plain.split),
+            assemble=placing.by_place(plain.assemble),
+            content_type="application/xml",
+        ),
+        Standard(
+            name="flat",
+            title="Flat files, delimited or positional",
+            split=_take_flat,
+            assemble=placing.by_place(flat.assemble),
+            content_type="text/plain",
+        ),
+        Standard(
+            name="json_lines",
+            title="JSON lines",
+            split=_by_file(json_lines.split),
+            assemble=placing.by_place(json_lines.assemble),
+            content_type="application/x-ndjson",
+        ),
+    )
+)

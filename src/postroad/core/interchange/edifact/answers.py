@@ -1,0 +1,141 @@
+"""What a partner tells us of interchanges we sent (CONTRL), read and matched to them.
+
+Kept rules: an answer names what we sent by its references, and by nothing else is it matched; a message of which nothing is said
+shares the fate of its group, and that of its interchange; what an answer names and we never sent is told, not dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from postroad.core.interchange.edifact.answer_codes import WORDS
+from postroad.core.interchange.edifact.assembling import Placed
+from postroad.core.interchange.edifact.delimiters import BLANKS, delimiters_of
+from postroad.core.interchange.edifact.segments import component, elements_of, parts_of
+from postroad.core.interchange.nouns import Member, Split, Verdict
+from postroad.errors import Refused
+
+_ACTIONS = {"4": Verdict.REJECTED, "7": Verdict.ACCEPTED, "8": Verdict.RECEIVED}
+_REFERENCE_AT, _ACTION_AT = 1, {"UCI": 4, "UCF": 4, "UCM": 3}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What is said of one interchange, group or message."""
+
+    reference: str
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # segments and elements in error (UCS, UCD), as the partner wrote it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One CONTRL."""
+
+    interchange: Told
+    groups: tuple[Told, ...] = ()
+    messages: tuple[tuple[str, Told], ...] = ()  # each with the reference of its group, or nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one message that we sent, as the partner says."""
+
+    placed: Placed
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    outcomes: tuple[Outcome, ...]
+    unmatched: tuple[Answer, ...] = ()  # about what we did not send
+
+
+def read_answers(found: Split) -> tuple[Answer, ...]:
+    """Every CONTRL in an interchange; other messages are nobody's answers and are passed over."""
+    return tuple(_answer(member, found) for member in found.members if member.kind == "CONTRL")
+
+
+def _answer(member: Member, found: Split) -> Answer:
+    groups: list[Told] = []
+    messages: list[tuple[str, Told]] = []
+    whole: Told | None = None
+    for one in _blocks(member, found):
+        told, tag = _told(one), component(one[0], 0)
+        if tag == "UCI":
+            whole = told
+        elif tag == "UCF":
+            groups.append(told)
+        else:
+            messages.append((groups[-1].reference if groups else "", told))
+    if whole is None:
+        raise Refused("interchange.malformed", f"CONTRL {member.reference} has no UCI")
+    return Answer(interchange=whole, groups=tuple(groups), messages=tuple(messages))
+
+
+def _blocks(member: Member, found: Split) -> list[list[Sequence[Sequence[str]]]]:
+    """UCI, UCF and UCM, each with the UCS and UCD that belong to it."""
+    marks = delimiters_of(found.facts)
+    blocks: list[list[Sequence[Sequence[str]]]] = []
+    for raw in parts_of(bytes(member.data), marks.terminator, marks.release):
+        elements = elements_of(raw.strip(BLANKS), marks)
+        tag = component(elements, 0)
+        if tag in _ACTION_AT:
+            blocks.append([elements])
+        elif tag in ("UCS", "UCD") and blocks:
+            blocks[-1].append(elements)
+    return blocks
+
+
+def _told(block: Sequence[Sequence[Sequence[str]]]) -> Told:
+    head = block[0]
+    tag = component(head, 0)
+    action, code = component(head, _ACTION_AT[tag]), component(head, _ACTION_AT[tag] + 1)
+    verdict = _ACTIONS.get(action)
+    if verdict is None:
+        raise Refused("interchange.malformed", f"{tag} says {action!r}, and that is no verdict")
+    notes = tuple("+".join(":".join(one) for one in line) for line in block[1:])
+    if verdict is Verdict.ACCEPTED and (code or notes):
+        verdict = Verdict.NOTED
+    reasons = (WORDS.get(code, f"code {code}"),) if code else ()
+    return Told(reference=component(head, _REFERENCE_AT), verdict=verdict, reasons=reasons, notes=notes)
+
+
+def match(answers: Iterable[Answer], sent: Iterable[Placed]) -> Matching:
+    """What became of each message that the answers say something of, directly or through what it is in."""
+    by_interchange = {one.interchange.reference: _Answered(one) for one in answers}
+    unmatched = dict(by_interchange)
+    outcomes = []
+    for placed in sent:
+        answered = by_interchange.get(placed.interchange)
+        if answered is not None:
+            unmatched.pop(placed.interchange, None)
+            outcomes.append(answered.outcome_of(placed))
+    return Matching(outcomes=tuple(outcomes), unmatched=tuple(one.answer for one in unmatched.values()))
+
+
+class _Answered:
+    """An answer, and what it says by name."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self._groups = {one.reference: one for one in answer.groups}
+        self._messages = {(group, one.reference): one for group, one in answer.messages}
+
+    def outcome_of(self, placed: Placed) -> Outcome:
+        """A rejection of what it is in is its own; else the last word is that of the lowest level."""
+        said = (
+            self.answer.interchange,
+            self._groups.get(placed.group) if placed.group else None,
+            self._messages.get((placed.group, placed.reference)),
+        )
+        told = [one for one in said if one is not None]
+        against = [one for one in told if one.verdict is Verdict.REJECTED]
+        verdict = Verdict.REJECTED if against else told[-1].verdict
+        reasons = tuple(reason for one in (against or told) for reason in one.reasons)
+        notes = tuple(note for one in told for note in one.notes)
+        return Outcome(placed=placed, verdict=verdict, reasons=reasons, notes=notes)

@@ -1,0 +1,201 @@
+"""Messages put together into EDIFACT interchanges, as a stream of pieces.
+
+    UNA  UNB  UNH…UNT  UNH…UNT  UNZ          or          UNB  UNG  UNH…UNT  UNE  UNG  UNH…UNT  UNE  UNZ
+
+A member is a ready message (UNH…UNT), or an interchange of such messages (UNA or UNB…UNZ) that an application wrote: then its
+messages are taken. Kept rules: members stay in their order; a message in other delimiters is put into ours, with what has to be
+released released, and where that cannot be it gets an interchange of its own; only one member is held at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.interchange.edifact.charsets import charset_of, is_in
+from postroad.core.interchange.edifact.delimiters import Delimiters, delimiters_of, readable
+from postroad.core.interchange.edifact.envelopes import (
+    checked_number,
+    group_opening,
+    marks_of,
+    opening,
+    syntax_of,
+    version_of,
+)
+from postroad.core.interchange.edifact.messages import Message, in_delimiters, read_message, unfit
+from postroad.core.interchange.edifact.segments import segment
+from postroad.core.interchange.edifact.splitting import split_stream
+from postroad.core.interchange.nouns import Dirt, Envelope, Numbers
+from postroad.errors import Refused
+
+MOST_MESSAGES = 999_999  # of an interchange or a group: six digits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Where a message went: what a partner's CONTRL will name."""
+
+    position: int  # of the member it came from
+    interchange: str  # 0020
+    group: str  # 0048, or nothing
+    kind: str  # 0065
+    reference: str  # 0062
+
+
+Note = Callable[[Placed], None]
+
+
+def assemble(
+    members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: Note | None = None
+) -> Iterator[bytes]:
+    """The pieces of the stream; ``placed`` is told of every message when its piece is given."""
+    return _Assembly(envelope, numbers, placed).pieces(members)
+
+
+class _Assembly:
+    """One stream being written."""
+
+    def __init__(self, envelope: Envelope, numbers: Numbers, placed: Note | None) -> None:
+        self._envelope, self._numbers, self._placed = envelope, numbers, placed
+        self._asked, self._syntax = marks_of(envelope), syntax_of(envelope)
+        self._numbering = envelope.facts.get("message_numbers", "own")
+        self._repairs = envelope.facts.get("counts", "refuse") == "repair"
+        self._in_groups = envelope.facts.get("groups", "0") == "1"
+        self._marks: Delimiters | None = None  # of the open interchange
+        self._key: tuple[str, ...] | None = None  # of the open group
+        self._interchange = self._group = ""
+        self._groups = self._messages = self._in_group = 0
+        self._references: set[str] = set()  # in the open group or interchange
+
+    def pieces(self, members: Iterable[Buffer]) -> Iterator[bytes]:
+        for position, member in enumerate(members):
+            try:
+                for message in self._messages_of(member):
+                    yield from self._put(message, position)
+            except Refused as refused:
+                raise _of_member(position, refused) from None
+        if self._marks is None:
+            yield self._open(self._asked)
+        yield from self._close()
+
+    # ---- members -----------------------------------------------------------------------------------------------------
+
+    def _messages_of(self, member: Buffer) -> Iterator[Message]:
+        if member[:3] == b"UNH":
+            yield self._in_charset(read_message(member, self._asked, known=False), self._syntax)
+            return
+        raw, at, _ = readable(member)
+        if not raw.startswith((b"UNA", b"UNB"), at):
+            yield self._in_charset(read_message(raw[at:], self._asked, known=False), self._syntax)
+            return
+        dirt = Dirt.REPAIR if self._repairs else Dirt.REFUSE
+        # All of them are judged before the first is written: of a member, all goes or nothing.
+        for part in list(split_stream(raw, dirt)):
+            marks, syntax = delimiters_of(part.facts), part.facts["syntax"]
+            for one in part.members:
+                yield self._in_charset(read_message(one.data, marks), syntax)
+
+    def _in_charset(self, found: Message, syntax: str) -> Message:
+        """The same text in the charset of the interchange; bytes stay as they are where the charset is the same."""
+        data = found.data
+        if data.isascii():
+            return found
+        old, new = charset_of(syntax), charset_of(self._syntax)
+        if not is_in(data, syntax):
+            raise unfit(f"message {found.reference} has bytes that are not in the charset of {syntax}")
+        if old == new:
+            return found
+        try:
+            written = data.decode(old).encode(new)
+        except UnicodeEncodeError:
+            raise unfit(f"message {found.reference} has letters that {self._syntax} has not; use UNOY") from None
+        return read_message(written, found.marks)
+
+    # ---- writing -----------------------------------------------------------------------------------------------------
+
+    def _put(self, found: Message, position: int) -> list[bytes]:
+        if not found.is_right and not self._repairs:
+            raise unfit(f"UNT says {found.said}, and the message {found.reference} has {found.segments} segments")
+        fitted, marks = self._fitted(found)
+        key = (fitted.kind, *fitted.version) if self._in_groups else ()
+        pieces = self._room_for(fitted, key, marks)
+        reference = self._reference_of(fitted)
+        self._messages += 1
+        self._in_group += 1
+        self._references.add(reference)
+        pieces += fitted.written(reference)
+        if marks.line_end:
+            pieces.append(marks.line_end)
+        if self._placed is not None:
+            self._placed(
+                Placed(
+                    position=position,
+                    interchange=self._interchange,
+                    group=self._group,
+                    kind=fitted.kind,
+                    reference=reference,
+                )
+            )
+        return pieces
+
+    def _room_for(self, found: Message, key: tuple[str, ...], marks: Delimiters) -> list[bytes]:
+        """What ends and what begins before this message can stand."""
+        pieces: list[bytes] = []
+        repeated = self._numbering == "own" and found.reference in self._references
+        full = self._in_group >= MOST_MESSAGES or self._groups >= MOST_MESSAGES
+        if marks != self._marks or (not self._in_groups and (repeated or full)):
+            pieces += [*self._close(), self._open(marks)]
+        if self._in_groups and (key != self._key or repeated or full):
+            pieces += [*self._close_group(), self._open_group(found, key, marks)]
+        return pieces
+
+    def _fitted(self, found: Message) -> tuple[Message, Delimiters]:
+        """The message in the delimiters of the open interchange, or in those that were asked for, or in its own."""
+        own = replace(found.marks, line_end=self._asked.line_end)
+        for marks in (self._marks or self._asked, self._asked, own):
+            fitted = in_delimiters(found, marks)
+            if fitted is not None:
+                return fitted, marks
+        raise unfit(f"message {found.reference} cannot be said in version {version_of(self._envelope)}")
+
+    def _reference_of(self, found: Message) -> str:
+        if self._numbering == "own":
+            return found.reference
+        if self._numbering == "drawn":
+            return str(checked_number(self._numbers.next("member")))
+        return str(self._messages + 1)
+
+    # ---- what stands around ------------------------------------------------------------------------------------------
+
+    def _open(self, marks: Delimiters) -> bytes:
+        self._interchange = str(checked_number(self._numbers.next("interchange")))
+        self._marks, self._groups, self._messages, self._in_group = marks, 0, 0, 0
+        self._references = set()
+        return opening(self._envelope, self._interchange, marks)
+
+    def _open_group(self, found: Message, key: tuple[str, ...], marks: Delimiters) -> bytes:
+        self._group = str(checked_number(self._numbers.next("group")))
+        self._key, self._in_group, self._references = key, 0, set()
+        self._groups += 1
+        return group_opening(self._envelope, found, self._group, marks)
+
+    def _close_group(self) -> list[bytes]:
+        if self._key is None or self._marks is None:
+            return []
+        self._key = None
+        return [segment(self._marks, "UNE", str(self._in_group), self._group)]
+
+    def _close(self) -> list[bytes]:
+        if self._marks is None:
+            return []
+        pieces, marks = self._close_group(), self._marks
+        count = self._groups if self._in_groups else self._messages
+        self._marks = None
+        return [*pieces, segment(marks, "UNZ", str(count), self._interchange)]
+
+
+def _of_member(position: int, refused: Refused) -> Refused:
+    if refused.pointer:
+        return refused  # it is the envelope's
+    return Refused("interchange.unfit", f"member {position}: {refused.detail}", pointer=f"/members/{position}")

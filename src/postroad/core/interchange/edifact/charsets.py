@@ -1,0 +1,40 @@
+"""Character sets by the syntax identifier of UNB (0001).
+
+Kept rule: bytes are passed on as they came; a charset is asked only when text is written, moved into another one, or told wrong.
+"""
+
+from __future__ import annotations
+
+CHARSETS = {
+    "UNOA": "ascii",
+    "UNOB": "ascii",
+    "UNOC": "iso8859-1",
+    "UNOD": "iso8859-2",
+    "UNOE": "iso8859-5",
+    "UNOF": "iso8859-7",
+    "UNOG": "iso8859-3",
+    "UNOH": "iso8859-4",
+    "UNOI": "iso8859-6",
+    "UNOJ": "iso8859-8",
+    "UNOK": "iso8859-9",
+    "UNOW": "utf-8",
+    "UNOX": "ascii",  # what is beyond it comes with escape sequences, in which a delimiter's byte may be half a letter
+    "UNOY": "utf-8",
+}
+ESCAPE = b"\x1b"
+ESCAPES = "UNOX"
+
+
+def charset_of(syntax: str) -> str:
+    """The codec of a syntax identifier; any single bytes for those that industries made for themselves (IATA, ANSI …)."""
+    return CHARSETS.get(syntax, "latin-1")
+
+
+def is_in(data: bytes, syntax: str) -> bool:
+    if data.isascii():
+        return True
+    try:
+        data.decode(charset_of(syntax))
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,152 @@
+"""Which characters separate what: told by UNA, and else the standard's own.
+
+    UNA:+.? '        component, element, decimal mark, release, repetition (or reserved), terminator
+    UNB+UNOA:3+…     without UNA, these; UNOB may have the separators of ISO 646 (1D, 1F, 1C) instead
+
+A terminator or separator is text when an odd run of release characters stands before it: ``?'`` is an apostrophe, and ``??'`` is
+a question mark and the end of a segment. Kept rule: delimiters are one byte each; a sender with others and no UNA is read if
+they can be seen, and that is told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from postroad.core.codecs.buffers import Buffer, whole_bytes
+from postroad.core.interchange.nouns import Fault
+from postroad.errors import Refused
+
+BLANKS = b" \t\r\n"
+END_MARKS = BLANKS + b"\x00\x1a"
+_UTF_8_MARK = b"\xef\xbb\xbf"
+_UTF_16_BEGINNINGS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"U\x00": "utf-16-le", b"\x00U": "utf-16-be"}
+_UNB = re.compile(rb"UNB([^A-Za-z0-9\s])[A-Z]{4}([^A-Za-z0-9\s])[0-9]")
+_LINE_END = re.compile(rb"\r?\n")
+_LOOK = 1024  # bytes in which the first segment must end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delimiters:
+    """What stands between the parts of one interchange."""
+
+    component: bytes = b":"
+    element: bytes = b"+"
+    decimal: bytes = b"."
+    release: bytes = b"?"  # may be none
+    repetition: bytes = b""  # none before version 4
+    terminator: bytes = b"'"
+    line_end: bytes = b""  # what follows each terminator, for people's eyes
+
+    def special(self) -> bytes:
+        """All that has to be released to be text."""
+        return self.component + self.element + self.release + self.repetition + self.terminator
+
+    def service_string(self) -> bytes:
+        six = self.component + self.element + self.decimal + (self.release or b" ") + (self.repetition or b" ")
+        return b"UNA" + six + self.terminator
+
+    def facts(self) -> dict[str, str]:
+        return {name: str(getattr(self, name), "latin-1") for name in NAMES}
+
+
+NAMES = ("component", "element", "decimal", "release", "repetition", "terminator", "line_end")
+USUAL = Delimiters()
+CONTROLS = Delimiters(component=b"\x1f", element=b"\x1d", release=b"", terminator=b"\x1c")  # of UNOB, by choice
+
+
+def delimiters_of(facts: Mapping[str, str]) -> Delimiters:
+    """Those that facts tell, and the standard's own where they tell none."""
+    return Delimiters(**{name: facts[name].encode("latin-1", "replace") for name in NAMES if name in facts})
+
+
+def contradicts(marks: Delimiters) -> bool:
+    """Whether one character has two roles, or a letter, a digit, a blank or a part of a letter has one."""
+    special = marks.special()
+    single = all(len(getattr(marks, name)) == 1 for name in ("component", "element", "decimal", "terminator"))
+    single = single and len(marks.release) <= 1 and len(marks.repetition) <= 1
+    return (
+        not single
+        or len(set(special)) < len(special)
+        or any(one > 126 or chr(one).isalnum() or one == 32 for one in special)
+    )
+
+
+def readable(data: Buffer) -> tuple[bytes, int, str]:
+    """The bytes to read, where they begin, and their encoding if they had to be written anew."""
+    raw = whole_bytes(data)
+    encoding = _UTF_16_BEGINNINGS.get(raw[:2], "")
+    if encoding:
+        try:
+            raw = raw.decode(encoding).encode()
+        except UnicodeDecodeError:
+            raise no_interchange(raw, 0) from None
+    at = len(_UTF_8_MARK) if raw.startswith(_UTF_8_MARK) else 0
+    return raw, skipped(raw, at), encoding
+
+
+def skipped(raw: bytes, at: int, blanks: bytes = END_MARKS) -> int:
+    """The first byte from here on that is not blank."""
+    while at < len(raw) and raw[at] in blanks:
+        at += 1
+    return at
+
+
+def no_interchange(raw: bytes, at: int) -> Refused:
+    detail = f"an EDIFACT interchange begins with UNA or UNB, and this with {raw[at : at + 24]!r}"
+    return Refused("interchange.malformed", detail)
+
+
+def read_delimiters(raw: bytes, at: int) -> tuple[Delimiters, int, list[Fault]]:
+    """The delimiters, where UNB begins, and what is wrong with them."""
+    if raw.startswith(b"UNA", at):
+        return _told(raw, at)
+    found = _UNB.match(raw, at)
+    if found is None:
+        raise no_interchange(raw, at)
+    for marks in (USUAL, CONTROLS):
+        if found.groups() == (marks.element, marks.component):
+            return _with_line_end(raw, at, marks), at, []
+    return _seen(raw, found)
+
+
+def _told(raw: bytes, at: int) -> tuple[Delimiters, int, list[Fault]]:
+    six = raw[at + 3 : at + 9]
+    begin = skipped(raw, at + 9)
+    if len(six) < 6 or not raw.startswith(b"UNB", begin):
+        raise no_interchange(raw, begin)
+    component, element, decimal, release, repetition, terminator = (six[place : place + 1] for place in range(6))
+    marks = Delimiters(
+        component=component,
+        element=element,
+        decimal=decimal,
+        release=release.strip(),
+        repetition=repetition.strip(),
+        terminator=terminator,
+    )
+    faults = []
+    if contradicts(marks):
+        text = f"UNA gives one character two roles, or a role to a letter: {six!r}"
+        faults.append(Fault(code="edifact.delimiters", text=text, at=at, fatal=True))
+    return _with_line_end(raw, at, marks), begin, faults
+
+
+def _seen(raw: bytes, found: re.Match[bytes]) -> tuple[Delimiters, int, list[Fault]]:
+    """Others than the standard's, without UNA: the terminator is what stands before the next UN."""
+    element, component = found.groups()
+    ends = re.compile(rb"([^A-Za-z0-9\s])[ \t\r\n]*UN[GHZ]" + re.escape(element))
+    end = ends.search(raw, found.end(), found.end() + _LOOK)
+    marks = replace(USUAL, element=element, component=component, terminator=end.group(1) if end else b"'")
+    if end is None or contradicts(marks):
+        text = "its delimiters are not the standard's, there is no UNA, and they cannot be told from each other"
+        return USUAL, found.start(), [Fault(code="edifact.delimiters", text=text, at=found.start(), fatal=True)]
+    text = "its delimiters are not the standard's, and there is no UNA that says so"
+    return marks, found.start(), [Fault(code="edifact.una", text=text, at=found.start())]
+
+
+def _with_line_end(raw: bytes, at: int, marks: Delimiters) -> Delimiters:
+    """Lines are broken behind every segment if they are behind the first."""
+    end = raw.find(marks.terminator, at + 9, at + _LOOK)
+    found = _LINE_END.match(raw, end + 1) if end >= 0 else None
+    return replace(marks, line_end=found.group()) if found else marks

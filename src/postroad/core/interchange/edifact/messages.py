@@ -1,0 +1,164 @@
+"""One message, from its UNH to its UNT: read alone, numbered anew, put into other delimiters.
+
+Kept rules: a message has no control segment inside, so that a member can never end the interchange around it and begin another;
+delimiters that are text are released in whatever delimiters they are written.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from msgspec import Struct
+
+from postroad.core.codecs.buffers import Buffer, whole_bytes
+from postroad.core.interchange.edifact.delimiters import END_MARKS, USUAL, Delimiters, contradicts, skipped
+from postroad.core.interchange.edifact.headers import message_facts
+from postroad.core.interchange.edifact.segments import (
+    component,
+    count_segments,
+    elements_of,
+    find_control,
+    find_terminator,
+    is_released,
+    released,
+)
+from postroad.errors import Refused
+
+_HEAD = re.compile(rb"UNH([^A-Za-z0-9\s])[^\s]{0,40}?\1[A-Z0-9]{1,6}(?!\1)([^A-Za-z0-9\s])[A-Z0-9]")
+
+
+class Message(Struct, frozen=True, kw_only=True, gc=False):
+    """A message, and where in its bytes what is."""
+
+    data: bytes
+    begin: int  # of UNH
+    named: int  # where UNH's reference ends
+    tail: int  # of UNT
+    end: int  # behind UNT's terminator
+    kind: str
+    reference: str
+    version: tuple[str, str, str, str]  # of the directory: version, release, agency, association
+    segments: int  # as counted, UNH and UNT included
+    said: tuple[str, str]  # what UNT says: how many segments, of which message
+    marks: Delimiters
+
+    @property
+    def is_right(self) -> bool:
+        """Whether UNT says what is so."""
+        count, reference = self.said
+        return reference == self.reference and count.lstrip("0") == str(self.segments)
+
+    def written(self, reference: str) -> list[bytes]:
+        """With this reference and a right count."""
+        if reference == self.reference and self.is_right:
+            return [self.data[self.begin : self.end]]
+        element, name = self.marks.element, released(reference.encode(), self.marks)
+        tail = element.join((b"UNT", b"%d" % self.segments, name)) + self.marks.terminator
+        return [b"UNH" + element + name, self.data[self.named : self.tail], tail]
+
+
+def read_message(data: Buffer, marks: Delimiters, *, known: bool = True) -> Message:
+    """The message that is all of these bytes; where delimiters are not known, all but the release character are seen."""
+    raw = whole_bytes(data)
+    begin, end = skipped(raw, 0), len(raw.rstrip(END_MARKS))
+    if not known:
+        marks = _seen(raw, begin, end, marks)
+    if not raw.startswith(b"UNH" + marks.element, begin):
+        raise _no_message(raw, begin)
+    head_end, tail = find_terminator(raw, begin, marks), find_control(raw, begin, marks)
+    if tail is None or tail.group(1) != b"UNT":
+        what = "has no UNT" if tail is None else f"has a segment {tail.group(1).decode()} inside"
+        raise unfit(f"a message goes from UNH to UNT, and this {what}")
+    if find_terminator(raw, tail.start(1), marks) + 1 != end:
+        raise unfit("a message ends with the terminator of its UNT, and this one does not, or something follows")
+    head, trailer = elements_of(raw[begin:head_end], marks), elements_of(raw[tail.start(1) : end - 1], marks)
+    facts = message_facts(head)
+    return Message(
+        data=raw,
+        begin=begin,
+        named=_named_end(raw, begin, marks),
+        tail=tail.start(1),
+        end=end,
+        kind=component(head, 2),
+        reference=component(head, 1),
+        version=(facts["version"], facts["release"], facts["agency"], facts["association"]),
+        segments=count_segments(raw, begin, end, marks),
+        said=(component(trailer, 1), component(trailer, 2)),
+        marks=marks,
+    )
+
+
+def in_delimiters(found: Message, wanted: Delimiters) -> Message | None:
+    """The message as it reads in these delimiters; nothing when it cannot be said in them."""
+    old = found.marks
+    if old is wanted or replace(old, line_end=wanted.line_end) == wanted:
+        return found
+    if old.decimal != wanted.decimal:
+        return None  # which of its elements are numbers, only the directory knows
+    written = _Rewriting(old, wanted).of(found.data[found.begin : found.end])
+    return None if written is None else read_message(written, wanted)
+
+
+class _Rewriting:
+    """From one set of delimiters into another."""
+
+    def __init__(self, old: Delimiters, new: Delimiters) -> None:
+        self._release, self._special, self._new = old.release, new.special(), new
+        roles = ((old.component, new.component), (old.element, new.element), (old.terminator, new.terminator))
+        self._roles = dict(roles)
+        if old.repetition:
+            self._roles[old.repetition] = new.repetition
+        self._possible = True
+        either = re.escape(bytes(sorted(set(old.special() + self._special) - set(old.release))))
+        text = rb"|[" + either + rb"]"
+        self._token = re.compile((re.escape(old.release) + rb"[\s\S]" + text) if old.release else text[1:])
+
+    def of(self, data: bytes) -> bytes | None:
+        written = self._token.sub(self._one, data)
+        return written if self._possible else None
+
+    def _one(self, found: re.Match[bytes]) -> bytes:
+        token = found.group()
+        if len(token) == 1 and token in self._roles:
+            role = self._roles[token]
+            self._possible = self._possible and bool(role)
+            return role
+        text = token[-1:]
+        if text not in self._special:
+            return text
+        self._possible = self._possible and bool(self._new.release)
+        return self._new.release + text
+
+
+def unfit(detail: str) -> Refused:
+    return Refused("interchange.unfit", detail)
+
+
+def _no_message(raw: bytes, begin: int) -> Refused:
+    return unfit(f"a message begins with UNH, its reference and its kind, and this with {raw[begin : begin + 24]!r}")
+
+
+def _seen(raw: bytes, begin: int, end: int, assumed: Delimiters) -> Delimiters:
+    head = _HEAD.match(raw, begin)
+    if head is None:
+        return assumed  # it names no version, so nothing can be seen
+    found = (*head.groups(), raw[end - 1 : end])
+    if found == (assumed.element, assumed.component, assumed.terminator):
+        return assumed
+    if found == (USUAL.element, USUAL.component, USUAL.terminator):
+        return USUAL
+    marks = replace(assumed, element=found[0], component=found[1], terminator=found[2])
+    if contradicts(marks):
+        raise unfit("its delimiters cannot be told from each other; send a whole interchange with UNA")
+    return marks
+
+
+def _named_end(raw: bytes, begin: int, marks: Delimiters) -> int:
+    """Where the element behind UNH ends."""
+    at = begin + len(b"UNH" + marks.element)
+    ends = re.compile(b"[" + re.escape(marks.element + marks.component + marks.terminator) + b"]")
+    found = ends.search(raw, at)
+    while found is not None and is_released(raw, found.start(), marks):
+        found = ends.search(raw, found.end())
+    return found.start() if found else at

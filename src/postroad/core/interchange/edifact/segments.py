@@ -1,0 +1,134 @@
+"""Segments: where they end, what they consist of, and how they are written.
+
+Kept rule: no delimiter is believed before the run of release characters in front of it was looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from postroad.core.interchange.edifact.delimiters import BLANKS, Delimiters
+
+Components = Sequence[str]
+
+
+@lru_cache(maxsize=256)
+def control_pattern(marks: Delimiters) -> re.Pattern[bytes]:
+    """A control segment behind a terminator: its tag, and as far as nothing is released its first two elements."""
+    special = b"".join(
+        re.escape(one) for one in (marks.component, marks.element, marks.release, marks.terminator) if one
+    )
+    element = re.escape(marks.element) + b"([^" + special + b"]*)"
+    # Without the terminator among the blanks, a long run of line ends is passed once and not once from each of its places.
+    blanks = re.escape(bytes(byte for byte in BLANKS if byte not in marks.terminator))
+    tag = b"[" + blanks + b"]*+(UN[BGHTEZOP])"
+    return re.compile(
+        re.escape(marks.terminator) + tag + b"(?:" + element + b"(?:" + element + b")?)?(?=[" + special + b"])"
+    )
+
+
+@lru_cache(maxsize=256)
+def released_pattern(marks: Delimiters) -> re.Pattern[bytes]:
+    return re.compile(re.escape(marks.release) + rb"([\s\S])")
+
+
+def is_released(data: bytes, at: int, marks: Delimiters) -> bool:
+    """Whether an odd run of release characters stands before this place."""
+    if not marks.release or data[at - 1 : at] != marks.release:
+        return False
+    begin, release = at, marks.release[0]
+    while begin > 0 and data[begin - 1] == release:
+        begin -= 1
+    return (at - begin) % 2 == 1
+
+
+def find_control(data: bytes, at: int, marks: Delimiters) -> re.Match[bytes] | None:
+    search = control_pattern(marks).search
+    found = search(data, at)
+    while found is not None and is_released(data, found.start(), marks):
+        found = search(data, found.start() + 1)
+    return found
+
+
+def find_terminator(data: bytes, at: int, marks: Delimiters) -> int:
+    """Where the segment ends in which this place is; -1 when it does not end."""
+    end = data.find(marks.terminator, at)
+    while end >= 0 and is_released(data, end, marks):
+        end = data.find(marks.terminator, end + 1)
+    return end
+
+
+def count_segments(data: bytes, begin: int, end: int, marks: Delimiters) -> int:
+    """How many segments there are that have something in them."""
+    part = data[begin:end]
+    if marks.release and marks.release + marks.terminator in part:
+        part = released_pattern(marks).sub(b"", part)
+    return sum(1 for one in part.split(marks.terminator) if one.strip(BLANKS))
+
+
+def parts_of(raw: bytes, separator: bytes, release: bytes) -> list[bytes]:
+    """Split where the separator is not released; what is released stays so."""
+    parts = raw.split(separator)
+    if not release or release not in raw:
+        return parts
+    whole = [parts[0]]
+    for part in parts[1:]:
+        last = whole[-1]
+        if (len(last) - len(last.rstrip(release))) % 2:
+            whole[-1] = last + separator + part
+        else:
+            whole.append(part)
+    return whole
+
+
+def elements_of(raw: bytes, marks: Delimiters, charset: str = "utf-8") -> list[list[str]]:
+    """The components of every element, as text; the tag is the first element."""
+    return [
+        [text_of(unreleased(one, marks), charset) for one in parts_of(element, marks.component, marks.release)]
+        for element in parts_of(raw, marks.element, marks.release)
+    ]
+
+
+def unreleased(raw: bytes, marks: Delimiters) -> bytes:
+    if not marks.release or marks.release not in raw:
+        return raw
+    return released_pattern(marks).sub(rb"\1", raw)
+
+
+def text_of(raw: bytes, charset: str = "utf-8") -> str:
+    """Never refuses: what is not in the charset is read byte by byte."""
+    try:
+        return raw.decode(charset)
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def released(raw: bytes, marks: Delimiters) -> bytes:
+    """Text with a release character before each delimiter in it."""
+    if not any(one in raw for one in marks.special()):
+        return raw
+    return re.sub(b"([" + re.escape(marks.special()) + b"])", lambda found: marks.release + found.group(), raw)
+
+
+def segment(marks: Delimiters, tag: str, *elements: Components | str, charset: str = "utf-8") -> bytes:
+    """A segment, without empty components and elements at its end."""
+    written = [tag.encode(), *(_element(one, marks, charset) for one in elements)]
+    while not written[-1]:
+        written.pop()
+    return marks.element.join(written) + marks.terminator + marks.line_end
+
+
+def _element(components: Components | str, marks: Delimiters, charset: str) -> bytes:
+    texts = [components] if isinstance(components, str) else list(components)
+    while texts and not texts[-1]:
+        texts.pop()
+    return marks.component.join(released(one.encode(charset, "replace"), marks) for one in texts)
+
+
+def component(element: Sequence[Components], place: int, inner: int = 0) -> str:
+    """One component of a segment, empty where there is none."""
+    if place >= len(element) or inner >= len(element[place]):
+        return ""
+    return element[place][inner]

@@ -1,0 +1,150 @@
+"""What is agreed on of a flat file, from facts.
+
+form             delimited or positional (delimited)
+charset          of the file, EBCDIC too: cp037, cp273, cp500, cp1047, cp1140 … (utf-8)
+member_charset   of the members, where they are to be converted (that of the file)
+record_end       crlf, lf, cr, nel (EBCDIC's new line), or none, for records that only their length ends (lf; nel in EBCDIC)
+record_length    bytes of a record, of positional files
+separator, quote of delimited files (, and ")
+member_start     how the first record of a member begins, where members have several; else each record is one
+header, trailer  texts of the records around the members (none)
+total            what the hash total adds up: a column's number, or first-last byte of a record, from 1
+total_records    how records begin that are added up (all)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from postroad.core.interchange.flat.charsets import EBCDIC, charset_of, encoded
+from postroad.core.interchange.flat.templates import Template
+from postroad.core.interchange.judging import unfit_value
+
+_ENDS = {"crlf": "\r\n", "lf": "\n", "cr": "\r", "none": ""}
+_POSITIONS = re.compile(r"([1-9][0-9]{0,5})-([1-9][0-9]{0,5})")
+_MOST_LENGTH = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    charset: str
+    member_charset: str
+    member_end: str | None  # between records of members; none: as in the file
+    record_end: bytes  # empty: only their length ends records
+    record_length: int  # 0: any
+    separator: bytes
+    quote: bytes  # empty where nothing is quoted
+    member_start: bytes
+    header: Template | None
+    trailer: Template | None
+    column: int  # that the hash total adds up, from 1; 0: none
+    positions: tuple[int, int] | None  # the same in positional files
+    total_records: bytes
+
+    @property
+    def has_total(self) -> bool:
+        return self.column > 0 or self.positions is not None
+
+    @property
+    def converts(self) -> bool:
+        """Whether members are not in the file as they came."""
+        return self.charset != self.member_charset or self.member_end is not None
+
+
+def layout_of(facts: Mapping[str, str]) -> Layout:
+    """Refuses what cannot be, with the name of the fact."""
+    form = facts.get("form", "delimited")
+    if form not in ("delimited", "positional"):
+        raise unfit_value("form", f"{form!r} is neither delimited nor positional")
+    codec = charset_of(facts.get("charset", "utf-8"))
+    delimited = form == "delimited"
+    _check_marks(facts)
+    column, positions = _total(facts.get("total", ""), delimited)
+    member_codec = charset_of(facts["member_charset"]) if facts.get("member_charset") else codec
+    return Layout(
+        charset=codec,
+        member_charset=member_codec,
+        member_end=_member_end(facts, differs=member_codec != codec),
+        record_end=_record_end(facts, codec, delimited),
+        record_length=_length(facts, delimited),
+        separator=_mark("separator", facts.get("separator", ","), codec) if delimited else b"",
+        quote=_mark("quote", facts.get("quote", '"'), codec) if delimited and facts.get("quote", '"') else b"",
+        member_start=_said("member_start", facts, codec),
+        header=_template("header", facts, codec),
+        trailer=_template("trailer", facts, codec),
+        column=column,
+        positions=positions,
+        total_records=_said("total_records", facts, codec),
+    )
+
+
+def _record_end(facts: Mapping[str, str], codec: str, delimited: bool) -> bytes:
+    name = facts.get("record_end", "nel" if codec in EBCDIC else "lf")
+    if name == "nel":
+        return b"\x15" if codec in EBCDIC else encoded("\x85", codec) if codec == "latin-1" else _no_nel(codec)
+    if name not in _ENDS:
+        raise unfit_value("record_end", f"{name!r} is none of {', '.join(_ENDS)}, nel")
+    if name == "none" and (delimited or not facts.get("record_length")):
+        raise unfit_value("record_end", "only positional records with a record_length need no end")
+    # The line feed of EBCDIC is its own (25), and not the new line that text is written with.
+    return _ENDS[name].replace("\n", "\x25").encode("latin-1") if codec in EBCDIC else _ENDS[name].encode()
+
+
+def _member_end(facts: Mapping[str, str], *, differs: bool) -> str | None:
+    name = facts.get("member_end") or ("lf" if differs else "")
+    if name and name not in ("crlf", "lf", "cr"):
+        raise unfit_value("member_end", f"{name!r} is none of crlf, lf, cr")
+    return _ENDS[name] if name and facts.get("record_end") != "none" else None
+
+
+def _no_nel(codec: str) -> bytes:
+    raise unfit_value("record_end", f"{codec} has no new line; say crlf, lf or cr")
+
+
+def _length(facts: Mapping[str, str], delimited: bool) -> int:
+    text = facts.get("record_length", "")
+    if not text:
+        return 0
+    if delimited or not text.isdecimal() or not 0 < int(text) <= _MOST_LENGTH:
+        raise unfit_value("record_length", f"{text!r} is no length of a positional record")
+    return int(text)
+
+
+def _total(text: str, delimited: bool) -> tuple[int, tuple[int, int] | None]:
+    if not text:
+        return 0, None
+    found = _POSITIONS.fullmatch(text)
+    if delimited and text.isdecimal() and 0 < int(text) <= _MOST_LENGTH:
+        return int(text), None
+    if not delimited and found and int(found[1]) <= int(found[2]):
+        return 0, (int(found[1]) - 1, int(found[2]))
+    raise unfit_value("total", f"{text!r} is no {'column' if delimited else 'first-last byte'}, from 1")
+
+
+def _mark(name: str, text: str, codec: str) -> bytes:
+    raw = _encoded(name, {"tab": "\t"}.get(text, text), codec)
+    if len(raw) != 1 or text.isalnum() or text in "\r\n":
+        raise unfit_value(name, f"{text!r} is not one character, and no letter or digit")
+    return raw
+
+
+def _check_marks(facts: Mapping[str, str]) -> None:
+    if facts.get("separator", ",") == facts.get("quote", '"'):
+        raise unfit_value("separator", "it is the same as the quote")
+
+
+def _said(name: str, facts: Mapping[str, str], codec: str) -> bytes:
+    return _encoded(name, facts.get(name, ""), codec)
+
+
+def _template(name: str, facts: Mapping[str, str], codec: str) -> Template | None:
+    return Template(name, facts[name], codec) if facts.get(name) else None
+
+
+def _encoded(name: str, text: str, codec: str) -> bytes:
+    try:
+        return encoded(text, codec)
+    except UnicodeError:
+        raise unfit_value(name, f"{text!r} cannot be said in {codec}") from None

@@ -1,0 +1,106 @@
+"""Records of a flat file, and the sum that is held against its trailer.
+
+Kept rules: a record end between quotes ends nothing; sums are exact, whatever the decimals.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from decimal import Decimal, localcontext
+
+from postroad.core.interchange.flat.charsets import EBCDIC, decoded
+from postroad.core.interchange.flat.layout import Layout
+
+_DIGITS = 60  # of the largest sum
+_LINE_END = re.compile(rb"[\r\n]")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{0,15})?")
+
+
+def records_in(data: bytes, layout: Layout) -> Iterator[tuple[int, int, int]]:
+    """Begin, end and beginning of the next, for each record; the last one may lack its end."""
+    if not layout.record_end:
+        yield from _by_length(len(data), layout.record_length)
+        return
+    quoted = bool(layout.quote) and layout.quote in data
+    begin, size = 0, len(layout.record_end)
+    while begin < len(data):
+        end = data.find(layout.record_end, begin)
+        if quoted:
+            end = _outside_quotes(data, begin, end, layout)
+        end = len(data) if end < 0 else end
+        yield begin, end, min(end + size, len(data))
+        begin = end + size
+
+
+def _by_length(size: int, length: int) -> Iterator[tuple[int, int, int]]:
+    for begin in range(0, size, length):
+        end = min(begin + length, size)
+        yield begin, end, end
+
+
+def _outside_quotes(data: bytes, begin: int, end: int, layout: Layout) -> int:
+    """The first end before which every quote is closed; quotes are counted once each."""
+    at, quotes = begin, 0
+    while end >= 0:
+        quotes += data.count(layout.quote, at, end)
+        if quotes % 2 == 0:
+            return end
+        at, end = end, data.find(layout.record_end, end + 1)
+    return -1
+
+
+def has_other_end(record: bytes, layout: Layout) -> bool:
+    """Whether a record has a line end in it that is not the file's, so that it looks like several."""
+    if not _LINE_END.search(record) or layout.charset in EBCDIC or layout.record_end not in (b"\n", b"\r\n", b"\r"):
+        return False
+    quote = re.escape(layout.quote)
+    return _LINE_END.search(re.sub(quote + b"[^" + quote + b"]*" + quote, b"", record) if quote else record) is not None
+
+
+class Sum:
+    """A hash total as it grows."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout, self._sum = layout, Decimal(0)
+
+    def add(self, record: bytes) -> str:
+        """Adds what the record has; says what is wrong where it has no number there."""
+        layout = self._layout
+        if not layout.has_total or not record.startswith(layout.total_records):
+            return ""
+        try:
+            text = self._value(record).strip()
+        except (UnicodeError, csv.Error):
+            text = ""
+        if not _NUMBER.fullmatch(text):
+            return "it has no number where the hash total adds up"
+        with localcontext(prec=_DIGITS):
+            self._sum += Decimal(text)
+        return ""
+
+    def _value(self, record: bytes) -> str:
+        layout = self._layout
+        if layout.positions is not None:
+            return decoded(record[slice(*layout.positions)], layout.charset)
+        text = decoded(record, layout.charset)
+        quote = decoded(layout.quote, layout.charset) if layout.quote else None
+        rows = csv.reader(
+            [text],
+            delimiter=decoded(layout.separator, layout.charset),
+            quotechar=quote,
+            quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
+        )
+        row = next(rows, [])
+        return row[layout.column - 1] if layout.column <= len(row) else ""
+
+    @property
+    def text(self) -> str:
+        return f"{self._sum:f}"
+
+
+def same_total(said: str, found: str, width: int) -> bool:
+    """As numbers; where the trailer has so many bytes only, by the last digits."""
+    cut = found[-width:] if width and len(found) > width else found
+    return _NUMBER.fullmatch(said) is not None and Decimal(said) == Decimal(cut)

@@ -1,0 +1,131 @@
+r"""Messages put together into an HL7 batch, as a stream of pieces.
+
+    FHS  BHS  MSH…  MSH…  BTS  FTS          or, with the fact file=0, without FHS and FTS
+
+A member is a ready message (MSH…), or a batch or file of such messages that an application wrote: then its messages are taken.
+What an envelope's facts may say, each with what is taken where they do not:
+
+    sender_facility, receiver_facility, security, name, comment, answered: BHS-4, 6, 8, 9, 10 and 12, of FHS too (empty)
+    field, component, repetition, escape, subcomponent (| ^ ~ \\ &) · file: 1 or 0 (1) · utc_offset_minutes (0)
+
+Kept rules: members stay in their order and keep their own control id, by which they are answered; one in other separators is
+written in ours, and its text stays the same; only one member is held at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.interchange.hl7.messages import Message, in_separators, read_message
+from postroad.core.interchange.hl7.separators import Separators, escaped, readable, separators_of
+from postroad.core.interchange.hl7.splitting import split
+from postroad.core.interchange.nouns import Envelope, Numbers
+from postroad.errors import Refused
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Where a message went, and what a partner's answer will name."""
+
+    position: int  # of the member it came from
+    batch: str  # BHS-11
+    kind: str  # MSH-9
+    reference: str  # MSH-10
+    file: str = ""  # FHS-11, where there is a file around the batch
+
+
+Note = Callable[[Placed], None]
+
+
+def assemble(
+    members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: Note | None = None
+) -> Iterator[bytes]:
+    """The pieces of the stream; ``placed`` is told of every message when its piece is given."""
+    marks, as_file = marks_of(envelope), envelope.facts.get("file", "1") == "1"
+    around = str(numbers.next("interchange")) if as_file else ""
+    batch, count = str(numbers.next("group")), 0
+    if as_file:
+        yield _header(b"FHS", envelope, around, marks)
+    yield _header(b"BHS", envelope, batch, marks)
+    for position, message in _messages(members):
+        fitted = in_separators(message, marks)
+        count += 1
+        if placed is not None:
+            placed(_place(position, message, batch, around))
+        yield fitted.data
+    yield marks.field.join((b"BTS", b"%d\r" % count))
+    if as_file:
+        yield marks.field.join((b"FTS", b"1\r"))
+
+
+def _place(position: int, message: Message, batch: str, file: str) -> Placed:
+    return Placed(position=position, batch=batch, kind=message.kind, reference=message.reference, file=file)
+
+
+def _messages(members: Iterable[Buffer]) -> Iterator[tuple[int, Message]]:
+    for position, member in enumerate(members):
+        try:
+            found = _messages_of(member)
+        except Refused as refused:
+            detail = f"member {position}: {refused.detail}"
+            raise Refused("interchange.unfit", detail, pointer=f"/members/{position}") from None
+        for one in found:
+            yield position, one
+
+
+def _messages_of(member: Buffer) -> list[Message]:
+    raw, at, _ = readable(member)
+    if raw.startswith((b"FHS", b"BHS"), at):
+        return [read_message(one.data) for one in split(raw).members]
+    return [read_message(member)]
+
+
+def marks_of(envelope: Envelope) -> Separators:
+    marks = separators_of(envelope.facts)
+    if marks.contradict():
+        raise unfit_value("separators", "each of them must be one character of its own, and no letter or digit")
+    return marks
+
+
+def written_time(envelope: Envelope) -> str:
+    offset = envelope.facts.get("utc_offset_minutes", "0")
+    if not offset.removeprefix("-").isdecimal() or len(offset) > 4:
+        raise unfit_value("utc_offset_minutes", f"{offset!r} is no number of minutes")
+    minutes = int(offset)
+    moment = _EPOCH + timedelta(microseconds=envelope.at_us, minutes=minutes)
+    sign, (hours, rest) = "-" if minutes < 0 else "+", divmod(abs(minutes), 60)
+    return f"{moment:%Y%m%d%H%M%S}{sign}{hours:02d}{rest:02d}"
+
+
+def unfit_value(name: str, detail: str) -> Refused:
+    return Refused("interchange.unfit", f"{name}: {detail}", pointer=f"/envelope/{name}")
+
+
+def party(text: str, marks: Separators) -> bytes:
+    """An application or facility: its components, if it has any, in these separators."""
+    return marks.component.join(escaped(one, marks) for one in text.split("^"))
+
+
+def _header(tag: bytes, envelope: Envelope, number: str, marks: Separators) -> bytes:
+    facts: Mapping[str, str] = envelope.facts
+    parties = (
+        envelope.sender,
+        facts.get("sender_facility", ""),
+        envelope.receiver,
+        facts.get("receiver_facility", ""),
+    )
+    rest = (
+        facts.get("security", ""),
+        facts.get("name", ""),
+        facts.get("comment", ""),
+        number,
+        facts.get("answered", ""),
+    )
+    fields = [tag, marks.encoding(), *(party(one, marks) for one in parties), written_time(envelope).encode()]
+    fields += [escaped(one, marks) for one in rest]
+    return marks.field.join(fields).rstrip(marks.field) + b"\r"

@@ -1,0 +1,91 @@
+"""One message, from its MSH to its last segment: read alone, with CR behind every segment, put into other separators.
+
+Kept rules: a message has no other header or trailer inside, so that a member can never end the batch around it; a line that
+begins no segment goes on with the text of the line before.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from msgspec import Struct
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.interchange.hl7.separators import (
+    LINE_ENDS,
+    Rewriting,
+    Separators,
+    fields_of,
+    read_separators,
+    readable,
+    text_of,
+)
+from postroad.errors import Refused
+
+_CONTROL = re.compile(rb"[\r\n](MSH|FHS|BHS|BTS|FTS)(?![A-Za-z0-9])")
+
+
+class Message(Struct, frozen=True, kw_only=True, gc=False):
+    data: bytes  # every segment with CR behind it
+    kind: str  # MSH-9 as it is: ADT^A01
+    reference: str  # MSH-10
+    marks: Separators
+
+
+def read_message(data: Buffer) -> Message:
+    """The message that is all of these bytes."""
+    raw, at, end = readable(data)
+    if not raw.startswith(b"MSH", at):
+        raise unfit(f"a message begins with MSH, and this with {raw[at : at + 24]!r}")
+    try:
+        marks = read_separators(raw, at)
+    except Refused as refused:
+        raise unfit(refused.detail) from None
+    if marks.contradict():
+        raise unfit("MSH gives one character two roles")
+    inside = _CONTROL.search(raw, at, end)
+    if inside is not None:
+        raise unfit(f"byte {inside.start(1)}: {inside.group(1).decode()} stands inside a message")
+    body = in_segments(raw[at:end], marks)
+    header = fields_of(body[: body.index(b"\r")], marks, 10)
+    if not header[10]:
+        raise unfit("MSH-10 is empty, and an answer could not name the message")
+    return Message(data=body, kind=text_of(header[9]), reference=text_of(header[10]), marks=marks)
+
+
+def in_segments(raw: bytes, marks: Separators) -> bytes:
+    """With CR and nothing else behind each segment."""
+    if b"\n" in raw:
+        text = marks.escape + b"X0A" + marks.escape
+        raw = _breaks(marks).sub(lambda found: b"\r" if _ends_segment(found) else text * len(found.group()), raw)
+    return raw.rstrip(LINE_ENDS) + b"\r"
+
+
+@lru_cache(maxsize=256)
+def _breaks(marks: Separators) -> re.Pattern[bytes]:
+    """A run of line ends, passed once, and whether a segment begins behind it or nothing does."""
+    return re.compile(rb"[\r\n]++((?=[A-Z][A-Z0-9]{2}(?:" + re.escape(marks.field) + rb"|[\r\n]|\Z)|\Z))?")
+
+
+def _ends_segment(found: re.Match[bytes]) -> bool:
+    """CR always does; a lone LF before anything but a segment is text."""
+    return b"\r" in found.group() or found.group(1) is not None
+
+
+def in_separators(found: Message, wanted: Separators) -> Message:
+    """The message as it reads in these separators."""
+    if found.marks == wanted:
+        return found
+    old = found.marks
+    end = found.data.find(old.field, 4)  # behind MSH-2
+    end = found.data.index(b"\r") if end < 0 else end
+    body = Rewriting(old, wanted).of(found.data[end:])
+    head = b"MSH" + wanted.field + wanted.encoding()
+    data = head + body
+    header = fields_of(data[: data.index(b"\r")], wanted, 10)
+    return Message(data=data, kind=text_of(header[9]), reference=text_of(header[10]), marks=wanted)
+
+
+def unfit(detail: str) -> Refused:
+    return Refused("interchange.unfit", detail)

@@ -1,0 +1,75 @@
+"""JSON lines: one document on each line, in UTF-8, and nothing around them.
+
+Kept rules: a document's bytes stay as they are, but for line ends between its tokens, which JSON Lines has no room for; a line
+that is no JSON is a fault of that member, since where it ends is certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from postroad.core.codecs.buffers import Buffer, whole_bytes
+from postroad.core.interchange.judging import MOST_MEMBERS, judged, too_many, unfit_member
+from postroad.core.interchange.nouns import Dirt, Envelope, Fault, Member, Numbers, Split
+
+STANDARD = "json_lines"
+_BOM = b"\xef\xbb\xbf"
+_BLANKS = b" \t\r\n"
+_HARMLESS = ("json_lines.bom", "json_lines.blank")
+_READER = msgspec.json.Decoder(msgspec.Raw)  # looks whether it is JSON, and makes nothing of it
+
+
+def examine(data: Buffer, most_members: int = MOST_MEMBERS) -> Split:
+    """Every line with something on it is a member; its reference is the number of its line."""
+    raw = whole_bytes(data)
+    view, members, faults = memoryview(raw), list[Member](), list[Fault]()
+    if raw.startswith(_BOM):
+        faults.append(Fault(code="json_lines.bom", text="it begins with a byte order mark"))
+    for number, begin, end in _lines(raw):
+        line = raw[begin:end]
+        if not line.strip(_BLANKS):
+            faults.append(Fault(code="json_lines.blank", text=f"line {number} is empty", at=begin))
+            continue
+        if len(members) >= most_members:
+            raise too_many(begin, most_members)
+        if wrong := _what_is_wrong(line):
+            text = f"line {number} is no JSON: {wrong}"
+            faults.append(Fault(code="json_lines.json", text=text, at=begin, member=len(members)))
+        members.append(Member(data=view[begin:end], kind="json", reference=str(number)))
+    return Split(standard=STANDARD, reference="", sender="", receiver="", members=tuple(members), faults=tuple(faults))
+
+
+def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MOST_MEMBERS) -> Split:
+    return judged(examine(data, most_members), dirt, _HARMLESS)
+
+
+def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
+    """One piece for each member. Nothing stands around them, so neither envelope nor numbers are asked."""
+    for position, member in enumerate(members):
+        line = bytes(member).removeprefix(_BOM).strip(_BLANKS)
+        if wrong := _what_is_wrong(line):
+            raise unfit_member(position, f"it is no JSON in UTF-8: {wrong}")
+        # Inside a string a line end is written \n, so those that are left stand between tokens.
+        yield line.translate(None, b"\r\n") + b"\n"
+
+
+def _lines(raw: bytes) -> Iterator[tuple[int, int, int]]:
+    """Number, begin and end of each line, without what ends it."""
+    number, begin = 1, len(_BOM) if raw.startswith(_BOM) else 0
+    while begin < len(raw):
+        end = raw.find(b"\n", begin)
+        after = len(raw) if end < 0 else end + 1
+        end = len(raw) if end < 0 else end
+        yield number, begin, end - 1 if raw[end - 1 : end] == b"\r" and end > begin else end
+        number, begin = number + 1, after
+
+
+def _what_is_wrong(line: bytes) -> str:
+    try:
+        _READER.decode(line)
+        line.decode()
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
+        return str(fault)
+    return ""

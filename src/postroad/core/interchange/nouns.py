@@ -1,0 +1,114 @@
+"""What all standards have in common: members, envelopes, faults, and what is done about dirt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+from msgspec import Struct
+
+from postroad.core.model.batch_policy import Dirt as Dirt
+
+Buffer = bytes | memoryview
+
+
+class Verdict(StrEnum):
+    """What a partner says of something that we sent."""
+
+    RECEIVED = "received"  # it came; of what is in it nothing is said yet
+    ACCEPTED = "accepted"
+    NOTED = "accepted with errors"
+    PARTLY = "partly accepted"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One thing that is wrong with an interchange."""
+
+    code: str  # stable: x12.count, x12.control, edifact.una …
+    text: str
+    at: int = 0  # byte offset
+    fatal: bool = False  # no policy can let it pass: where members begin and end is not certain
+    repaired: bool = False
+    group: int = -1  # place in ``Split.groups`` of the group that it is about; -1: the interchange itself
+    member: int = -1  # place in ``Split.members`` of the member that it is about
+
+
+class Member(Struct, frozen=True, kw_only=True, gc=False):
+    """One document of an interchange: a transaction set, a message, a record. There may be a million: hence a Struct."""
+
+    data: Buffer  # from its first byte to its last, as it came
+    kind: str  # 850, ORDERS, ADT^A01, 103 …
+    reference: str  # its own control number: ST02, UNH 0062, MSH-10
+    group: int = 0  # place of its group in ``Split.groups``
+    facts: Mapping[str, str] = msgspec.field(
+        default_factory=dict
+    )  # version and what else routing may want, by lower-case name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A functional group, or all of an interchange where the standard has none."""
+
+    kind: str = ""
+    reference: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """An interchange taken apart."""
+
+    standard: str  # x12, edifact, hl7, swift …
+    reference: str  # its control number: ISA13, UNB 0020, BHS-11
+    sender: str
+    receiver: str
+    members: tuple[Member, ...]
+    groups: tuple[Group, ...] = ()
+    facts: Mapping[str, str] = field(
+        default_factory=dict
+    )  # delimiters, version, date, test indicator, wish for an answer
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Envelope:
+    """What stands around a batch: who, to whom, when, and what the partner wants of it. Times and numbers are given."""
+
+    sender: str
+    receiver: str
+    at_us: int
+    facts: Mapping[str, str] = field(default_factory=dict)  # qualifiers, versions, delimiters, charset, test …
+
+
+class Numbers(Protocol):
+    """Control numbers of one partner, drawn once each; persistent behind this, and never given twice."""
+
+    def next(self, scope: str) -> int:
+        """The next number of a scope: interchange, group, member …"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Where a document went, by the names that a partner's answer will use; the same for every standard."""
+
+    position: int  # of the member it came from
+    interchange: str  # control number of the interchange: ISA13, UNB 0020, FHS-11
+    group: str = ""  # of its group: GS06, UNG 0048, BHS-11
+    kind: str = ""  # ST01, UNH 0065, MSH-9 …
+    reference: str = ""  # ST02, UNH 0062, MSH-10 …
+    facts: Mapping[str, str] = field(default_factory=dict)  # what else an answer quotes: date, time, kind of group
+
+
+Note = Callable[[Placed], None]
+
+
+class Assemble(Protocol):
+    def __call__(
+        self, members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: Note | None = None
+    ) -> Iterator[bytes]:
+        """The pieces of the stream; ``placed`` is told of every document, when its piece is given or at the end."""

@@ -1,0 +1,199 @@
+"""What a partner tells us of interchanges we sent (TA1, 997, 999), read and matched to them.
+
+Kept rules: an answer names what we sent by its control numbers, and by nothing else is it matched; a set of which a group's
+answer says nothing shares the group's fate; what an answer names and we never sent is told, not dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from postroad.core.interchange.nouns import Member, Split, Verdict
+from postroad.core.interchange.x12.answer_codes import GROUP_WORDS, INTERCHANGE_WORDS, SET_WORDS
+from postroad.core.interchange.x12.assembling import Placed
+from postroad.core.interchange.x12.delimiters import BLANKS, delimiters_of
+from postroad.core.interchange.x12.segments import elements_of
+from postroad.errors import Refused
+
+_VERDICTS = {"A": Verdict.ACCEPTED, "E": Verdict.NOTED, "P": Verdict.PARTLY, "R": Verdict.REJECTED}
+_VERDICTS |= dict.fromkeys(("M", "W", "X"), Verdict.REJECTED)  # authentication, assurance, decryption failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterchangeAnswer:
+    """A TA1."""
+
+    number: str  # ISA13 of what we sent
+    date: str
+    time: str
+    verdict: Verdict
+    reason: str  # in words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAnswer:
+    """What a 997 or 999 says of one set."""
+
+    kind: str
+    reference: str
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # which segments and elements are in error, as the partner wrote it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupAnswer:
+    """A 997 or 999."""
+
+    kind: str  # GS01 of what we sent
+    number: str  # GS06
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    sets: tuple[SetAnswer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """All that one interchange from a partner says of ours."""
+
+    interchanges: tuple[InterchangeAnswer, ...] = ()
+    groups: tuple[GroupAnswer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one set that we sent, as the partner says."""
+
+    placed: Placed
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    outcomes: tuple[Outcome, ...]
+    unmatched: Answers = field(default_factory=Answers)  # about what we did not send
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read_answers(found: Split) -> Answers:
+    """Every TA1, 997 and 999 in an interchange; other sets are nobody's answers and are passed over."""
+    written = found.facts.get("ta1", "")
+    groups = tuple(_group_answer(member, found) for member in found.members if member.kind in ("997", "999"))
+    return Answers(interchanges=tuple(map(_interchange_answer, written.splitlines())), groups=groups)
+
+
+def _interchange_answer(line: str) -> InterchangeAnswer:
+    number, date, time, status, code, *_ = [*line.split("*"), "", "", "", "", ""]
+    verdict = _verdict(status, "TA1")
+    reason = INTERCHANGE_WORDS.get(code, f"code {code}")
+    return InterchangeAnswer(number=number, date=date, time=time, verdict=verdict, reason=reason)
+
+
+def _group_answer(member: Member, found: Split) -> GroupAnswer:
+    segments = list(_segments(member, found))
+    opened = next((one for one in segments if one[0] == "AK1"), None)
+    closed = next((one for one in segments if one[0] == "AK9"), None)
+    if opened is None or closed is None:
+        raise Refused("interchange.malformed", f"{member.kind} {member.reference} has no AK1 or no AK9")
+    kind, number = _first(opened, 2)
+    return GroupAnswer(
+        kind=kind,
+        number=number,
+        verdict=_verdict(_first(closed, 1)[0], "AK9"),
+        reasons=_in_words(closed[5:], GROUP_WORDS),
+        sets=tuple(_set_answers(segments)),
+    )
+
+
+def _set_answers(segments: Sequence[list[str]]) -> Iterator[SetAnswer]:
+    kind, reference, notes = "", "", list[str]()
+    for one in segments:
+        if one[0] == "AK2":
+            (kind, reference), notes = _first(one, 2), []
+        elif one[0] in ("AK5", "IK5"):
+            verdict, reasons = _verdict(_first(one, 1)[0], one[0]), _in_words(one[2:], SET_WORDS)
+            yield SetAnswer(kind=kind, reference=reference, verdict=verdict, reasons=reasons, notes=tuple(notes))
+        elif one[0] in ("AK3", "AK4", "IK3", "IK4", "CTX"):
+            notes.append("*".join(one))
+
+
+def _segments(member: Member, found: Split) -> Iterator[list[str]]:
+    marks = delimiters_of(found.facts)
+    for segment in bytes(member.data).split(marks.terminator):
+        if segment.strip(BLANKS):
+            yield elements_of(segment.strip(BLANKS), marks)
+
+
+def _first(elements: Sequence[str], count: int) -> tuple[str, ...]:
+    """The first elements of a segment behind its tag, empty where there are none."""
+    return tuple([*elements[1:], *[""] * count][:count])
+
+
+def _verdict(status: str, tag: str) -> Verdict:
+    found = _VERDICTS.get(status.strip())
+    if found is None:
+        raise Refused("interchange.malformed", f"{tag} says {status!r}, and that is no verdict")
+    return found
+
+
+def _in_words(codes: Sequence[str], words: dict[str, str]) -> tuple[str, ...]:
+    return tuple(words.get(code, f"code {code}") for code in codes if code)
+
+
+# ---- matching --------------------------------------------------------------------------------------------------------
+
+
+def match(answers: Answers, sent: Iterable[Placed]) -> Matching:
+    """What became of each set that the answers say something of, directly or through its group or interchange."""
+    groups = {(one.kind, _number(one.number)): _Group(one) for one in answers.groups}
+    interchanges = {(_number(one.number), one.date, one.time): one for one in answers.interchanges}
+    unmatched_groups, unmatched_interchanges = dict(groups), dict(interchanges)
+    outcomes = []
+    for placed in sent:
+        whole_key = str(placed.interchange), placed.date, placed.time
+        group_key = placed.group_kind, str(placed.group)
+        unmatched_interchanges.pop(whole_key, None)
+        unmatched_groups.pop(group_key, None)
+        outcome = _outcome(placed, interchanges.get(whole_key), groups.get(group_key))
+        if outcome is not None:
+            outcomes.append(outcome)
+    left = tuple(one.answer for one in unmatched_groups.values())
+    unmatched = Answers(interchanges=tuple(unmatched_interchanges.values()), groups=left)
+    return Matching(outcomes=tuple(outcomes), unmatched=unmatched)
+
+
+class _Group:
+    """A group's answer, and its sets by name."""
+
+    def __init__(self, answer: GroupAnswer) -> None:
+        self.answer = answer
+        self._sets = {(one.kind, one.reference): one for one in answer.sets}
+
+    def outcome_of(self, placed: Placed) -> Outcome:
+        """What is said of the set, and else of the group."""
+        told, answer = self._sets.get((placed.kind, placed.reference)), self.answer
+        reasons, notes = (told.reasons, told.notes) if told else ((), ())
+        if answer.verdict is Verdict.REJECTED:
+            return Outcome(placed=placed, verdict=Verdict.REJECTED, reasons=reasons or answer.reasons, notes=notes)
+        verdict = told.verdict if told else Verdict.ACCEPTED
+        return Outcome(placed=placed, verdict=verdict, reasons=reasons, notes=notes)
+
+
+def _outcome(placed: Placed, whole: InterchangeAnswer | None, group: _Group | None) -> Outcome | None:
+    in_group = None if group is None else group.outcome_of(placed)
+    if whole is not None and whole.verdict is Verdict.REJECTED:
+        reasons, notes = (in_group.reasons, in_group.notes) if in_group else ((), ())
+        return Outcome(placed=placed, verdict=Verdict.REJECTED, reasons=(whole.reason, *reasons), notes=notes)
+    if in_group is not None:
+        return in_group
+    return None if whole is None else Outcome(placed=placed, verdict=Verdict.RECEIVED)
+
+
+def _number(text: str) -> str:
+    """As numbers are compared: without leading zeros."""
+    return text.strip().lstrip("0")

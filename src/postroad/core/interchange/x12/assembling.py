@@ -1,0 +1,239 @@
+"""Transaction sets put together into X12 interchanges, as a stream of pieces.
+
+    ISA  GS  ST…SE  ST…SE  GE  GS  ST…SE  GE  IEA
+
+A member is a ready set (ST…SE), or an interchange of such sets (ISA…IEA) that an application wrote: then its sets are taken, and
+its groups say to what they belong. Kept rules: members stay in their order, so a group ends where a set of another kind, sender,
+receiver or version comes; a set in other delimiters is put into ours only if that is sound, and otherwise gets an interchange of
+its own; only one member is held at a time, so the stream may be larger than the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.interchange.nouns import Dirt, Envelope, Numbers
+from postroad.core.interchange.x12.delimiters import BLANKS, REPEATS_SINCE, Delimiters, readable, skipped
+from postroad.core.interchange.x12.envelopes import (
+    GroupKey,
+    checked_number,
+    group_opening,
+    marks_of,
+    opening,
+    release_of,
+    segment,
+    version_of,
+    without_repetition,
+    written_time,
+)
+from postroad.core.interchange.x12.functional_groups import FUNCTIONAL_GROUPS
+from postroad.core.interchange.x12.sets import TransactionSet, in_delimiters, read_set, with_trailer
+from postroad.core.interchange.x12.splitting import examine_with_delimiters, judged
+from postroad.errors import Refused
+
+MOST_SETS = 999_999  # of a group: GE01 has six digits
+MOST_GROUPS = 99_999  # of an interchange: IEA01 has five
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Where a set went: what a partner's acknowledgement will name."""
+
+    position: int  # of the member it came from
+    interchange: int  # ISA13
+    date: str  # ISA09
+    time: str  # ISA10
+    group_kind: str  # GS01
+    group: int  # GS06
+    kind: str  # ST01
+    reference: str  # ST02
+
+
+Note = Callable[[Placed], None]
+
+
+def assemble(
+    members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: Note | None = None
+) -> Iterator[bytes]:
+    """The pieces of the stream; ``placed`` is told of every set when its piece is given."""
+    return _Assembly(envelope, numbers, placed).pieces(members)
+
+
+def assemble_with(
+    first: Iterable[bytes], members: Iterable[Buffer], envelope: Envelope, numbers: Numbers
+) -> Iterator[bytes]:
+    """The same with segments of the interchange's own (TA1) before its groups."""
+    return _Assembly(envelope, numbers, None, tuple(first)).pieces(members)
+
+
+class _Assembly:
+    """One stream being written. Facts: ``set_numbers`` own, group or drawn; ``counts`` refuse or repair."""
+
+    def __init__(
+        self, envelope: Envelope, numbers: Numbers, placed: Note | None, first: tuple[bytes, ...] = ()
+    ) -> None:
+        self._envelope, self._numbers, self._placed, self._first = envelope, numbers, placed, first
+        self._asked = marks_of(envelope)
+        self._numbering = envelope.facts.get("set_numbers", "own")
+        self._repairs = envelope.facts.get("counts", "refuse") == "repair"
+        self._when = written_time(envelope)
+        self._marks: Delimiters | None = None  # of the open interchange
+        self._key: GroupKey | None = None  # of the open group
+        self._interchange = self._group = self._groups = self._sets = 0
+        self._references: set[str] = set()  # in the open group
+        self._keys: dict[tuple[str, str], GroupKey] = {}  # by kind and version of a set
+
+    def pieces(self, members: Iterable[Buffer]) -> Iterator[bytes]:
+        for position, member in enumerate(members):
+            try:
+                found = list(self._sets_of(member))
+            except Refused as refused:
+                raise _of_member(position, refused) from None
+            for one, key in found:
+                yield from self._put(one, key, position)
+        if self._marks is None:
+            yield from self._open(self._asked)
+        yield from self._close()
+
+    # ---- members -----------------------------------------------------------------------------------------------------
+
+    def _sets_of(self, member: Buffer) -> Iterator[tuple[TransactionSet, GroupKey]]:
+        if member[:2] == b"ST":
+            found = read_set(member, self._asked, known=False)
+            yield found, self._keys.get((found.kind, found.version)) or self._key_of(found)
+            return
+        raw, at, _ = readable(member)
+        at = skipped(raw, at, BLANKS)
+        if raw.startswith(b"ISA", at):
+            yield from self._sets_in(raw)
+        else:
+            found = read_set(raw[at:], self._asked, known=False)
+            yield found, self._key_of(found)
+
+    def _sets_in(self, interchanges: bytes) -> Iterator[tuple[TransactionSet, GroupKey]]:
+        dirt = Dirt.REPAIR if self._repairs else Dirt.REFUSE
+        for examined, marks in examine_with_delimiters(interchanges):
+            interchange = judged(examined, dirt)
+            for member in interchange.members:
+                group = interchange.groups[member.group]
+                sides = group.facts["sender"], group.facts["receiver"]
+                key = GroupKey(kind=group.kind, sender=sides[0], receiver=sides[1], version=group.facts["version"])
+                yield read_set(member.data, marks), key
+
+    def _key_of(self, found: TransactionSet) -> GroupKey:
+        facts, envelope = self._envelope.facts, self._envelope
+        kind = facts.get("functional_group") or FUNCTIONAL_GROUPS.get(found.kind)
+        if kind is None:
+            detail = (
+                f"to which functional group set {found.kind} belongs is not known here; name it as functional_group"
+            )
+            raise Refused("interchange.unfit", detail)
+        key = GroupKey(
+            kind=kind,
+            sender=facts.get("application_sender", envelope.sender),
+            receiver=facts.get("application_receiver", envelope.receiver),
+            version=found.version or release_of(envelope),
+        )
+        self._keys[found.kind, found.version] = key
+        return key
+
+    # ---- writing -----------------------------------------------------------------------------------------------------
+
+    def _put(self, found: TransactionSet, key: GroupKey, position: int) -> list[bytes]:
+        pieces: list[bytes] = []
+        if not found.is_right and not self._repairs:
+            detail = f"SE says {found.said}, and the set {found.reference} has {found.segments} segments"
+            raise _of_member(position, Refused("interchange.unfit", detail))
+        fitted, marks = self._fitted(found, position)
+        over = self._group_is_over(key, found)
+        if marks is not self._marks or (over and self._groups >= MOST_GROUPS):
+            pieces += [*self._close(), *self._open(marks)]
+            over = True
+        if over:
+            pieces += [*self._close_group(), self._open_group(key, marks)]
+        reference = self._reference_of(fitted)
+        self._sets += 1
+        self._references.add(reference)
+        pieces += _written(fitted, reference, marks)
+        if self._placed is not None:
+            self._placed(self._place(position, key, fitted.kind, reference))
+        return pieces
+
+    def _fitted(self, found: TransactionSet, position: int) -> tuple[TransactionSet, Delimiters]:
+        """The set in the delimiters of the open interchange, or in those that were asked for, or in its own."""
+        for marks in (self._marks or self._asked, self._asked, None):
+            wanted = marks or self._own(found)
+            fitted = in_delimiters(found, wanted)
+            if fitted is not None:
+                return fitted, wanted
+        detail = (
+            f"set {found.reference} repeats elements, and version {version_of(self._envelope)} has no way to say so"
+        )
+        raise _of_member(position, Refused("interchange.unfit", detail))
+
+    def _own(self, found: TransactionSet) -> Delimiters:
+        own = replace(found.marks, line_end=self._asked.line_end)
+        return own if version_of(self._envelope) >= REPEATS_SINCE else without_repetition(own)
+
+    def _group_is_over(self, key: GroupKey, found: TransactionSet) -> bool:
+        if key != self._key or self._sets >= MOST_SETS:
+            return True
+        return self._numbering == "own" and found.reference in self._references
+
+    def _reference_of(self, found: TransactionSet) -> str:
+        if self._numbering == "own":
+            return found.reference
+        number = self._sets + 1 if self._numbering == "group" else checked_number(self._numbers.next("member"))
+        return f"{number:04d}"
+
+    def _place(self, position: int, key: GroupKey, kind: str, reference: str) -> Placed:
+        date, time = self._when
+        return Placed(
+            position=position,
+            interchange=self._interchange,
+            date=date,
+            time=time,
+            group_kind=key.kind,
+            group=self._group,
+            kind=kind,
+            reference=reference,
+        )
+
+    # ---- what stands around ------------------------------------------------------------------------------------------
+
+    def _open(self, marks: Delimiters) -> list[bytes]:
+        self._interchange = checked_number(self._numbers.next("interchange"))
+        self._marks, self._groups = marks, 0
+        first, self._first = self._first, ()
+        return [opening(self._envelope, self._interchange, marks), *first]
+
+    def _open_group(self, key: GroupKey, marks: Delimiters) -> bytes:
+        self._group = checked_number(self._numbers.next("group"))
+        self._key, self._sets, self._references = key, 0, set()
+        self._groups += 1
+        return group_opening(self._envelope, key, self._group, marks)
+
+    def _close_group(self) -> list[bytes]:
+        if self._key is None or self._marks is None:
+            return []
+        self._key = None
+        return [segment(self._marks, b"GE", b"%d" % self._sets, b"%d" % self._group)]
+
+    def _close(self) -> list[bytes]:
+        if self._marks is None:
+            return []
+        pieces = self._close_group()
+        pieces.append(segment(self._marks, b"IEA", b"%d" % self._groups, b"%09d" % self._interchange))
+        self._marks = None
+        return pieces
+
+
+def _of_member(position: int, refused: Refused) -> Refused:
+    return Refused("interchange.unfit", f"member {position}: {refused.detail}", pointer=f"/members/{position}")
+
+
+def _written(found: TransactionSet, reference: str, marks: Delimiters) -> list[bytes]:
+    pieces = [found.whole()] if reference == found.reference and found.is_right else [*with_trailer(found, reference)]
+    return [*pieces, marks.line_end] if marks.line_end else pieces

@@ -1,0 +1,85 @@
+"""Segments that matter for the envelope, found without cutting the others apart.
+
+Kept rules: one search over the bytes stops at control segments only; a binary segment (BIN, BDS) is as long as it says, whatever
+stands in it; every search goes forward, so that hostile bytes cost no more than honest ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from postroad.core.interchange.x12.delimiters import BLANKS, Delimiters, texts_of
+from postroad.errors import Refused
+
+BINARY = (b"BIN", b"BDS")
+_LENGTH_AT = {b"BIN": 1, b"BDS": 2}  # which element says how long the last one is
+_LONGEST_NAMED = 99  # bytes of an element of a control segment, which has at most 35
+_LONGEST_LENGTH = 15  # digits, as the standard has it
+
+
+class Binary(NamedTuple):
+    """Bytes of a binary segment in which delimiters mean nothing."""
+
+    begin: int
+    end: int  # where its terminator begins
+
+
+@lru_cache(maxsize=64)
+def control_pattern(delimiters: Delimiters) -> re.Pattern[bytes]:
+    """A terminator, and behind it the tag of a segment that the walk must stop at, and its first two elements."""
+    terminator, element = re.escape(delimiters.terminator), re.escape(delimiters.element)
+    # Without the terminator among the blanks, a long run of line ends is passed once and not once from each of its places.
+    blanks = re.escape(bytes(byte for byte in BLANKS if byte not in delimiters.terminator))
+    text = b"[^" + element + terminator + b"]*+"
+    if len(delimiters.element + delimiters.terminator) > 2:  # a class knows single bytes only, and a group costs memory
+        text = b"(?:(?!" + element + b"|" + terminator + b")[\\x00-\\xff]){0,%d}+" % _LONGEST_NAMED
+    tag = b"(S[TE]|G[SE]|BIN|BDS|ISA|IEA)"
+    # Nothing is given back (*+, ?+): what does not fit at once does not fit, and is left a tenth sooner.
+    return re.compile(
+        terminator + b"[" + blanks + b"]*+" + tag + element + b"(" + text + b")(?:" + element + b"(" + text + b"))?+"
+    )
+
+
+def elements_of(segment: bytes, delimiters: Delimiters) -> list[str]:
+    return texts_of(segment, delimiters.element)
+
+
+def binary_at(data: bytes, at: int, delimiters: Delimiters) -> Binary:
+    """The content of the binary segment that begins here."""
+    tag, element = data[at : at + 3], delimiters.element
+    edges = [at + 3]
+    for _ in range(_LENGTH_AT[tag]):
+        edges.append(data.find(element, edges[-1] + 1))
+    said = data[edges[-2] + 1 : edges[-1]] if edges[-1] > 0 else b""
+    if not said.isdigit() or len(said) > _LONGEST_LENGTH:
+        raise Refused("interchange.malformed", f"byte {at}: {tag.decode()} does not say in digits how long it is")
+    begin = edges[-1] + 1
+    end = begin + int(said)
+    if not data.startswith(delimiters.terminator, end):
+        raise Refused(
+            "interchange.malformed",
+            f"byte {at}: {tag.decode()} says that it has {int(said)} bytes, and does not end there",
+        )
+    return Binary(begin, end)
+
+
+def segments_between(data: bytes, begin: int, end: int, delimiters: Delimiters, binaries: Sequence[Binary]) -> int:
+    """How many segments end here, by their terminators; those in binary content are none."""
+    terminator = delimiters.terminator
+    count = data.count(terminator, begin, end)
+    return count - sum(data.count(terminator, one.begin, one.end) for one in binaries) if binaries else count
+
+
+def filled_segments_between(
+    data: bytes, begin: int, end: int, delimiters: Delimiters, binaries: Sequence[Binary]
+) -> int:
+    """The same without those in which nothing stands: two terminators in a row, or a blank line."""
+    kept, at = [], begin
+    for one in binaries:
+        kept.append(data[at : one.begin])
+        at = one.end
+    kept.append(data[at:end])
+    return sum(1 for segment in b"".join(kept).split(delimiters.terminator) if segment.strip(BLANKS))

@@ -1,0 +1,188 @@
+"""One transaction set, from its ST to its SE: read alone, numbered anew, put into other delimiters.
+
+Kept rules: a set has no control segment inside, so that a member can never end the interchange around it and begin another; X12
+has no way to write a delimiter as data, so a set is put into other delimiters only if none of them occurs in it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+
+from msgspec import Struct, structs
+
+from postroad.core.codecs.buffers import Buffer, whole_bytes
+from postroad.core.interchange.x12.delimiters import BLANKS, END_MARKS, Delimiters, character_at, skipped, texts_of
+from postroad.core.interchange.x12.segments import (
+    BINARY,
+    Binary,
+    binary_at,
+    control_pattern,
+    filled_segments_between,
+    segments_between,
+)
+from postroad.errors import Refused
+
+_HEAD = re.compile(rb"ST([^A-Za-z0-9\s])[A-Za-z0-9]{1,6}\1[A-Za-z0-9]{1,9}(?:\1[A-Za-z0-9]{0,35})?")
+
+
+class TransactionSet(Struct, frozen=True, kw_only=True, gc=False):
+    """A set, and where in its bytes what is."""
+
+    data: bytes
+    begin: int  # of ST
+    body: int  # the first byte behind ST's terminator
+    tail: int  # of SE
+    end: int  # behind SE's terminator, or where it should be
+    kind: str  # ST01
+    reference: str  # ST02
+    version: str  # ST03
+    segments: int  # as counted, ST and SE included
+    said: tuple[str, str]  # what SE says: how many segments, of which set
+    marks: Delimiters
+    binaries: tuple[Binary, ...] = ()
+
+    @property
+    def is_right(self) -> bool:
+        """Whether SE says what is so."""
+        count, reference = self.said
+        return reference == self.reference and count.lstrip("0") == str(self.segments)
+
+    def whole(self) -> bytes:
+        """As it came, without what stands around it, and surely with its last terminator."""
+        found = self.data if self.begin == 0 and self.end == len(self.data) else self.data[self.begin : self.end]
+        return found if found.endswith(self.marks.terminator) else found + self.marks.terminator
+
+
+def read_set(data: Buffer, marks: Delimiters, *, known: bool = True) -> TransactionSet:
+    """The set that is all of these bytes; where delimiters are not known, element and terminator are found in ST."""
+    raw = whole_bytes(data)
+    begin = skipped(raw, 0, BLANKS)
+    if not known:
+        marks = _seen(raw, begin, marks)
+    elif not raw.startswith(b"ST" + marks.element, begin):
+        raise _no_set(raw, begin)
+    head_end = raw.find(marks.terminator, begin)
+    tail, end = _tail(raw, marks)
+    binaries = _binaries(raw, head_end, tail, marks)
+    _, kind, reference, version, *_ = [*texts_of(raw[begin:head_end], marks.element), "", "", ""]
+    trailer = raw[tail:end].removesuffix(marks.terminator).rstrip(b"\r\n")
+    _, said, closed, *_ = [*texts_of(trailer, marks.element), "", ""]
+    return TransactionSet(
+        data=raw,
+        begin=begin,
+        body=head_end + len(marks.terminator),
+        tail=tail,
+        end=end,
+        kind=kind,
+        reference=reference,
+        version=version,
+        segments=_counted(raw, begin, end, marks, binaries, said),
+        said=(said, closed),
+        marks=marks,
+        binaries=tuple(binaries),
+    )
+
+
+def unfit(detail: str) -> Refused:
+    return Refused("interchange.unfit", detail)
+
+
+def with_trailer(found: TransactionSet, reference: str) -> tuple[bytes, bytes, bytes]:
+    """The set with this number and a right count: its ST, everything between, its SE."""
+    marks, number = found.marks, reference.encode()
+    element, end = marks.element, marks.terminator
+    head = element.join([b"ST", found.kind.encode(), number, *([found.version.encode()] if found.version else [])])
+    tail = element.join([b"SE", b"%d" % found.segments, number])
+    return head + end, found.data[found.body : found.tail], tail + end
+
+
+def in_delimiters(found: TransactionSet, wanted: Delimiters) -> TransactionSet | None:
+    """The set as it reads in these delimiters; nothing when it cannot be said in them."""
+    old = found.marks
+    if old is wanted or (new_roles := wanted.roles()) == (old_roles := old.roles()):
+        return found
+    body = found.whole()
+    if old_roles[:3] == new_roles[:3]:
+        # Only one side repeats elements, or each in its own way: neither separator may occur.
+        occurs = any(one in body for one in (old.repetition, wanted.repetition) if one)
+        return None if occurs else structs.replace(found, marks=wanted)
+    if found.binaries:
+        return None
+    body = _line_ends(old).sub(old.terminator.replace(b"\\", b"\\\\"), body)
+    added = [one for one in new_roles if one not in old_roles]
+    dropped = [old.repetition] if old.repetition and not wanted.repetition else []
+    if any(one in body for one in (*added, *dropped)):
+        return None
+    changed = _exchange(body, dict(zip(old_roles, new_roles, strict=False)))
+    return read_set(changed, wanted)
+
+
+def _no_set(raw: bytes, begin: int) -> Refused:
+    return unfit(
+        f"a transaction set begins with ST, its kind and its number, and this with {raw[begin : begin + 24]!r}"
+    )
+
+
+def _seen(raw: bytes, begin: int, assumed: Delimiters) -> Delimiters:
+    head = _HEAD.match(raw, begin)
+    if head is None:
+        raise _no_set(raw, begin)
+    terminator = character_at(raw, head.end())
+    if not terminator or terminator.isalnum() or terminator in (b" ", head.group(1)):
+        raise unfit(f"no terminator ends the ST of a set: {raw[head.start() : head.end() + 8]!r}")
+    if terminator == assumed.terminator and head.group(1) == assumed.element:
+        return assumed
+    marks = replace(assumed, element=head.group(1), terminator=terminator)
+    if len(set(marks.roles())) < len(marks.roles()):
+        raise unfit(
+            "its delimiters are not those agreed on, and cannot be told from each other; send a whole interchange"
+        )
+    return marks
+
+
+def _tail(raw: bytes, marks: Delimiters) -> tuple[int, int]:
+    """Where SE begins and where the set ends."""
+    filled = len(raw.rstrip(END_MARKS))
+    stop = filled - len(marks.terminator) if raw.endswith(marks.terminator, 0, filled) else filled
+    last = raw.rfind(marks.terminator, 0, stop)
+    tail = skipped(raw, last + len(marks.terminator), BLANKS) if last >= 0 else 0
+    if not raw.startswith(b"SE" + marks.element, tail):
+        raise unfit(f"a transaction set ends with SE, and this with {raw[tail : tail + 24]!r}")
+    return tail, min(len(raw), stop + len(marks.terminator))
+
+
+def _binaries(raw: bytes, head_end: int, tail: int, marks: Delimiters) -> list[Binary]:
+    """Binary contents; no other control segment may come before SE."""
+    search, at = control_pattern(marks).search, head_end
+    binaries: list[Binary] = []
+    while (found := search(raw, at)) is not None and found.start(1) != tail:
+        tag, place = found.group(1), found.start(1)
+        if tag not in BINARY:
+            raise unfit(f"byte {place}: {tag.decode()} stands inside a transaction set")
+        try:
+            binaries.append(binary_at(raw, place, marks))
+        except Refused as refused:
+            raise unfit(refused.detail) from None
+        at = binaries[-1].end
+    return binaries
+
+
+def _counted(raw: bytes, begin: int, end: int, marks: Delimiters, binaries: list[Binary], said: str) -> int:
+    """As many segments as SE says, if they end in as many terminators; else they are counted without blank ones."""
+    count = segments_between(raw, begin, end, marks, binaries)
+    return count if said == str(count) else filled_segments_between(raw, begin, end, marks, binaries)
+
+
+@lru_cache(maxsize=64)
+def _line_ends(marks: Delimiters) -> re.Pattern[bytes]:
+    return re.compile(re.escape(marks.terminator) + b"[" + re.escape(BLANKS) + b"]+")
+
+
+def _exchange(body: bytes, pairs: dict[bytes, bytes]) -> bytes:
+    """All at once, because what one delimiter becomes may be what another one was."""
+    if all(len(old) == len(new) == 1 for old, new in pairs.items()):
+        return body.translate(bytes.maketrans(b"".join(pairs), b"".join(pairs.values())))
+    either = b"|".join(map(re.escape, pairs))
+    return re.sub(either, lambda found: pairs[found.group()], body)

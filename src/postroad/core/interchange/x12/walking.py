@@ -1,0 +1,274 @@
+"""One walk through an interchange, from its ISA to its IEA: groups, members, and what is wrong with them.
+
+Kept rules: members are views into the bytes that came; what is wrong is noted and the walk goes on, until where a member begins
+or ends is no longer certain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from postroad.core.interchange.faults import same_number
+from postroad.core.interchange.nouns import Fault, Group, Member, Split
+from postroad.core.interchange.x12.delimiters import (
+    BLANKS,
+    END_MARKS,
+    InterchangeHeader,
+    read_header,
+    skipped,
+    text_of,
+)
+from postroad.core.interchange.x12.segments import (
+    BINARY,
+    Binary,
+    binary_at,
+    control_pattern,
+    elements_of,
+    filled_segments_between,
+)
+from postroad.errors import Refused
+
+MOST_MEMBERS = 1_000_000
+_SERVICES = ("TA1", "TA3", "ISB", "ISE")  # may stand between ISA and the first group
+_ASSURANCES = ("S1S", "S1A", "S1E", "SVA", "S2S", "S2A", "S2E")  # security, around groups and sets
+_BETWEEN_GROUPS = (*_SERVICES, *_ASSURANCES)
+_NONE: tuple[Binary, ...] = ()
+_MOST_NAMED = 5  # stray segments named in one fault
+
+
+class _Uncertain(Exception):
+    """Where members begin and end is not certain any more; the walk is over."""
+
+    def __init__(self, code: str, text: str, at: int) -> None:
+        self.fault = Fault(code=code, text=text, at=at, fatal=True)
+
+
+class Walk:
+    """Walks once; then ``end`` is where the interchange ends and what was found is in ``split``."""
+
+    def __init__(self, data: bytes, at: int, encoding: str = "", most_members: int = MOST_MEMBERS) -> None:
+        self._data, self._view, self._most = data, memoryview(data), most_members
+        self._header = read_header(data, at)
+        self.marks = self._header.delimiters
+        self._search = control_pattern(self.marks).search
+        self._faults = list(self._header.faults)
+        self._groups: list[Group] = []
+        self._members: list[Member] = []
+        self._facts = _facts(self._header, encoding)
+        self._first_member = 0  # of the open group
+        self._group_numbers: set[tuple[str, str]] = set()
+        self._set_numbers: set[bytes | None] = set()
+        self._answers: list[str] = []
+        self.end = self._header.end
+        self._walk()
+
+    @property
+    def split(self) -> Split:
+        elements = self._header.elements
+        told = {"ta1": "\n".join(self._answers)} if self._answers else {}
+        return Split(
+            standard="x12",
+            reference=elements[12].strip(),
+            sender=elements[5].strip(),
+            receiver=elements[7].strip(),
+            members=tuple(self._members),
+            groups=tuple(self._groups),
+            facts=self._facts | told,
+            faults=tuple(self._faults),
+        )
+
+    def _walk(self) -> None:
+        if any(fault.fatal for fault in self._faults):
+            self.end = len(self._data)
+            return
+        try:
+            found = self._interchange_level(self._header.end)
+            while found.group(1) == b"GS":
+                found = self._interchange_level(self._group(found.start(1)))
+            self._close(found.start(1))
+        except _Uncertain as uncertain:
+            self._faults.append(uncertain.fault)
+            self.end = len(self._data)
+
+    # ---- one level each: they begin where the segment before ended, and give back what comes next --------------------
+
+    def _interchange_level(self, end: int) -> re.Match[bytes]:
+        found = self._next(end, _BETWEEN_GROUPS, "between groups")
+        if found.group(1) not in (b"GS", b"IEA"):
+            raise self._misplaced(found, "where a group or the end should (GS or IEA)")
+        return found
+
+    def _group(self, at: int) -> int:
+        place = len(self._groups)
+        end, header = self._segment(at, 9)
+        facts = dict(zip(("sender", "receiver", "date", "time"), header[2:6], strict=True))
+        facts |= {"agency": header[7], "version": header[8]}
+        self._groups.append(Group(kind=header[1], reference=header[6], facts=facts))
+        if (header[1], header[6]) in self._group_numbers:
+            self._note("x12.duplicate", f"group {header[1]} {header[6]} was in this interchange before", at, place)
+        self._group_numbers.add((header[1], header[6]))
+        self._first_member, self._set_numbers = len(self._members), set()
+        found = self._next(end, _ASSURANCES, "in a group", place)
+        while found.group(1) == b"ST":
+            found = self._next(self._sets(found, facts, place), _ASSURANCES, "in a group", place)
+        if found.group(1) != b"GE":
+            raise self._misplaced(found, "where a set or the group's end should (ST or GE)")
+        return self._close_group(found.start(1), header, place)
+
+    def _close_group(self, at: int, header: list[str], place: int) -> int:
+        end, trailer = self._segment(at, 3)
+        sets = len(self._members) - self._first_member
+        if not same_number(trailer[1], str(sets)):
+            self._note("x12.count", f"GE says {trailer[1]!r} sets, and the group has {sets}", at, place)
+            told = self._groups[place]
+            self._groups[place] = replace(told, facts={**told.facts, "included": trailer[1]})
+        if not same_number(trailer[2], header[6]):
+            self._note("x12.control", f"GS has the number {header[6]!r}, and GE {trailer[2]!r}", at, place)
+        return end
+
+    def _sets(self, header: re.Match[bytes] | None, facts: Mapping[str, str], group: int) -> int:
+        """The hot path: sets that follow each other at once; a right one costs two searches and one count."""
+        data, view, search, members, seen = self._data, self._view, self._search, self._members, self._set_numbers
+        terminator, more, most = self.marks.terminator, self.marks.element[0], self._most
+        size, end = len(terminator), 0
+        while header is not None and (end == 0 or header.start() == end):
+            tag, kind, reference = header.group(1, 2, 3)
+            if tag != b"ST":
+                break
+            begin, head_end = header.start(1), header.end()
+            trailer, binaries = search(data, head_end), _NONE
+            if trailer is None or trailer.group(1) != b"SE":
+                trailer, binaries = self._trailer(head_end)
+            said, closed = trailer.group(2, 3)
+            end = data.find(terminator, trailer.end())
+            if end < 0 or len(members) >= most:
+                raise self._unfinished(begin)
+            stop = end + size
+            if said != b"%d" % data.count(terminator, begin, stop) or closed != reference or reference in seen:
+                self._check_set(header, trailer, filled_segments_between(data, begin, stop, self.marks, binaries))
+            seen.add(reference)
+            members.append(
+                Member(
+                    data=view[begin:stop],
+                    kind=str(kind, "latin-1"),
+                    reference=str(reference or b"", "latin-1"),
+                    group=group,
+                    facts=self._with_version(begin, facts) if data[head_end] == more else facts,
+                )
+            )
+            header = search(data, end)
+        return end
+
+    def _unfinished(self, at: int) -> Exception:
+        if len(self._members) >= self._most:
+            return Refused("wire.too-complex", f"byte {at}: the interchange has more than {self._most} members")
+        return _Uncertain("x12.truncated", "it ends inside a segment", len(self._data))
+
+    def _with_version(self, begin: int, facts: Mapping[str, str]) -> Mapping[str, str]:
+        """A set may say itself which version it is, in ST03."""
+        _, header = self._segment(begin, 4)
+        return {**facts, "version": header[3], "implementation": header[3]} if header[3] else facts
+
+    def _trailer(self, end: int) -> tuple[re.Match[bytes], tuple[Binary, ...]]:
+        """The SE of the open set, and the binary contents on the way there."""
+        binaries: list[Binary] = []
+        while (found := self._search(self._data, end)) is not None:
+            tag = found.group(1)
+            if tag == b"SE":
+                return found, tuple(binaries)
+            if tag not in BINARY:
+                raise self._misplaced(found, "inside a transaction set that has no SE")
+            try:
+                binaries.append(binary_at(self._data, found.start(1), self.marks))
+            except Refused as refused:
+                raise _Uncertain("x12.binary", refused.detail, found.start(1)) from None
+            end = binaries[-1].end
+        raise _Uncertain("x12.truncated", "it ends inside a transaction set", len(self._data))
+
+    def _check_set(self, header: re.Match[bytes], trailer: re.Match[bytes], count: int) -> None:
+        group, member = len(self._groups) - 1, len(self._members)
+        said, closed = (text_of(one or b"") for one in trailer.group(2, 3))
+        opened, at = text_of(header.group(3) or b""), trailer.start(1)
+        if not same_number(said, str(count)):
+            self._note("x12.count", f"SE says {said!r} segments, and the set has {count}", at, group, member)
+        if closed != opened or not opened:
+            self._note("x12.control", f"ST has the number {opened!r}, and SE {closed!r}", at, group, member)
+        if header.group(3) in self._set_numbers:
+            text = f"set {opened} was in this group before"
+            self._note("x12.duplicate", text, header.start(1), group, member)
+
+    def _close(self, at: int) -> None:
+        data, number = self._data, self._header.elements[12]
+        end = data.find(self.marks.terminator, at)
+        terminated = end >= 0
+        if not terminated:
+            end = len(data.rstrip(END_MARKS))
+        trailer = _padded(elements_of(data[at:end], self.marks), 3)
+        if not same_number(trailer[1], str(len(self._groups))):
+            self._note("x12.count", f"IEA says {trailer[1]!r} groups, and there are {len(self._groups)}", at)
+        if trailer[2] != number:
+            self._note("x12.control", f"ISA has the number {number!r}, and IEA {trailer[2]!r}", at)
+        if not terminated and self.marks.terminator not in (b"\r", b"\n"):
+            self._note("x12.unterminated", "its last segment has no terminator", end)
+        self.end = end + len(self.marks.terminator) if terminated else len(data)
+
+    # ---- single segments ---------------------------------------------------------------------------------------------
+
+    def _next(self, end: int, allowed: tuple[str, ...], where: str, group: int = -1) -> re.Match[bytes]:
+        """The next control segment behind the terminator that stands here; what lies between is looked at."""
+        found = self._search(self._data, end)
+        if found is None:
+            raise _Uncertain("x12.truncated", "it ends before its last segment, IEA", len(self._data))
+        if found.start() != end:
+            self._between(end, found.start(), allowed, where, group)
+        return found
+
+    def _misplaced(self, found: re.Match[bytes], where: str) -> _Uncertain:
+        return _Uncertain("x12.structure", f"{found.group(1).decode()} stands {where}", found.start(1))
+
+    def _between(self, begin: int, end: int, allowed: tuple[str, ...], where: str, group: int) -> None:
+        found = self._data[begin:end].split(self.marks.terminator)
+        segments = [elements_of(one.strip(BLANKS), self.marks) for one in found if one.strip(BLANKS)]
+        if group < 0:
+            self._answers += ["*".join(one[1:]) for one in segments if one[0] == "TA1"]
+        strays = [one[0][:3] for one in segments if one[0] not in allowed]
+        if strays:
+            self._note(
+                "x12.stray", f"{where} stand segments that do not belong there: {strays[:_MOST_NAMED]}", begin, group
+            )
+
+    def _segment(self, at: int, size: int) -> tuple[int, list[str]]:
+        """Where a segment's terminator begins, and its elements, as many as are asked for at least."""
+        end = self._data.find(self.marks.terminator, at)
+        if end < 0:
+            raise self._unfinished(at)
+        return end, _padded(elements_of(self._data[at:end], self.marks), size)
+
+    def _note(self, code: str, text: str, at: int, group: int = -1, member: int = -1) -> None:
+        self._faults.append(Fault(code=code, text=text, at=at, group=group, member=member))
+
+
+def rest_after(data: bytes, at: int) -> int:
+    """Where something stands behind an interchange; the end of the data when nothing does."""
+    return skipped(data, at, END_MARKS)
+
+
+def _padded(elements: list[str], size: int) -> list[str]:
+    return elements + [""] * (size - len(elements)) if len(elements) < size else elements
+
+
+def _facts(header: InterchangeHeader, encoding: str) -> dict[str, str]:
+    """Without ISA02 and ISA04: they are a partner's secrets."""
+    elements = header.elements
+    return header.delimiters.facts() | {
+        "sender_qualifier": elements[4].strip(),
+        "receiver_qualifier": elements[6].strip(),
+        "date": elements[8],
+        "time": elements[9],
+        "version": elements[11],
+        "acknowledgment": elements[13],
+        "usage": elements[14],
+        "encoding": encoding,
+    }

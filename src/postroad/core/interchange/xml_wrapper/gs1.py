@@ -1,0 +1,175 @@
+"""GS1 XML: documents after one Standard Business Document Header.
+
+What an envelope's facts may say, each with what is taken where they do not:
+
+    form            message, documents of one type in their GS1 message (orderMessage), or sbd, any in a
+                    StandardBusinessDocument (message)
+    message         name of the message, as namespace}local (that of the first member that is a message)
+    multiple_type   yes, where documents of several types may stand after one header (no)
+    reference       the instance identifier (a number drawn for it) · authority of the parties' identifiers (GS1)
+    document_type   (the name of the first document) · standard (GS1) · type_version (3.4)
+
+A member is a document (order), or a message of them with a header of its own: then its documents are taken, and its header, which
+spoke of that message alone, is left. Kept rule: a header speaks of one type unless it was asked to speak of several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from postroad.core.codecs.buffers import Buffer, whole_bytes
+from postroad.core.codecs.xml import first_elements, to_utf8
+from postroad.core.interchange.judging import MOST_MEMBERS, judged, no_interchange, unfit_member, unfit_value
+from postroad.core.interchange.nouns import Dirt, Envelope, Fault, Numbers, Split
+from postroad.core.interchange.xml_wrapper.outline import Outline, Path, local, namespace, outline, root_of
+from postroad.core.interchange.xml_wrapper.plain import members_in
+from postroad.core.interchange.xml_wrapper.writing import (
+    DECLARATION,
+    attribute,
+    checked_name,
+    element,
+    written_time,
+)
+from postroad.errors import Refused
+
+STANDARD = "gs1"
+HEADER = "http://www.unece.org/cefact/namespaces/StandardBusinessDocumentHeader"
+_SBDH, _SBD = "StandardBusinessDocumentHeader", "StandardBusinessDocument"
+_IDENTIFIED = f"{_SBDH}/DocumentIdentification"
+_FACTS = {
+    "standard": "Standard",
+    "type_version": "TypeVersion",
+    "document_type": "Type",
+    "multiple_type": "MultipleType",
+    "created": "CreationDateAndTime",
+}
+
+
+def examine(data: Buffer, most_members: int = MOST_MEMBERS) -> Split:
+    """Everything after the header is a member; refused where there is no header."""
+    found = outline(data, _is_member, most_members)
+    texts = found.texts
+    if not any(path.startswith(_IDENTIFIED) for path in texts):
+        raise no_interchange(f"in the root {local(found.root)} there is no {_SBDH} that identifies documents")
+    facts = {name: texts.get(f"{_IDENTIFIED}/{path}", "") for name, path in _FACTS.items()}
+    form = "sbd" if local(found.root) == _SBD else "message"
+    return Split(
+        standard=STANDARD,
+        reference=texts.get(f"{_IDENTIFIED}/InstanceIdentifier", ""),
+        sender=texts.get(f"{_SBDH}/Sender/Identifier", ""),
+        receiver=texts.get(f"{_SBDH}/Receiver/Identifier", ""),
+        members=members_in(found),
+        facts=facts | {"form": form, "message": found.root},
+        faults=tuple(_faults(found, facts)),
+    )
+
+
+def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MOST_MEMBERS) -> Split:
+    return judged(examine(data, most_members), dirt, ())
+
+
+def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
+    """The pieces of the stream. The first document says of what type all are."""
+    form, mixed = envelope.facts.get("form", "message"), envelope.facts.get("multiple_type") in ("yes", "true")
+    if form not in ("message", "sbd"):
+        raise unfit_value("form", f"{form!r} is neither message nor sbd")
+    wrapper, first = "", ""
+    for position, document in _documents(members):
+        if not wrapper:
+            first = document.name
+            wrapper, opening = _opening(envelope, form, document, numbers)
+            yield opening
+        if document.name != first and not mixed:
+            detail = f"it is of type {local(document.name)}, and the header speaks of {local(first)}; set multiple_type"
+            raise unfit_member(position, detail)
+        yield bytes(document.raw) + b"\n"
+    if not wrapper:
+        raise Refused("interchange.unfit", "a GS1 message must hold a document; nothing was given")
+    yield f"</{wrapper}>\n".encode()
+
+
+class _Document(NamedTuple):
+    raw: Buffer
+    name: str
+    message: str  # of which it was a document; empty where it came alone
+
+
+def _documents(members: Iterable[Buffer]) -> Iterator[tuple[int, _Document]]:
+    for position, member in enumerate(members):
+        try:
+            documents = _documents_in(to_utf8(whole_bytes(member)))
+        except Refused as refused:
+            raise unfit_member(position, f"it is no XML document: {refused.detail}") from None
+        for document in documents:
+            yield position, document
+
+
+def _documents_in(utf8: bytes) -> list[_Document]:
+    """Of a message those after its header; a document without one is looked into no further than its name."""
+    if _SBDH.encode() in utf8:
+        found = outline(utf8, _is_member)
+        if any(path.startswith(_SBDH) for path in found.texts):
+            message = "" if local(found.root) == _SBD else found.root
+            return [_Document(found.document(one), one.name, message) for one in found.members]
+    root = root_of(utf8)
+    return [_Document(root, first_elements(bytes(root), 1)[0], "")]
+
+
+def _opening(envelope: Envelope, form: str, first: _Document, numbers: Numbers) -> tuple[str, bytes]:
+    """The wrapper's name with its prefix, and all that stands before the first document."""
+    header = _header(envelope, first, numbers)
+    if form == "sbd":
+        name, spaces = f"sh:{_SBD}", ""
+    else:
+        wanted = envelope.facts.get("message") or first.message
+        if not namespace(wanted):
+            detail = (
+                "say which GS1 message the documents stand in, as urn:gs1:ecom:order:xsd:3}orderMessage, or form sbd"
+            )
+            raise unfit_value("message", detail)
+        name, spaces = (
+            f"message:{checked_name('message', local(wanted))}",
+            attribute("xmlns:message", namespace(wanted)),
+        )
+    return name, DECLARATION + f'<{name}{spaces} xmlns:sh="{HEADER}">\n{header}\n'.encode()
+
+
+def _header(envelope: Envelope, first: _Document, numbers: Numbers) -> str:
+    facts = envelope.facts
+    authority = attribute("Authority", facts.get("authority", "GS1"))
+    reference = facts.get("reference") or str(numbers.next("interchange"))
+    identified = "".join(
+        (
+            element("sh:Standard", facts.get("standard", "GS1"), of="standard"),
+            element("sh:TypeVersion", facts.get("type_version", "3.4"), of="type_version"),
+            element("sh:InstanceIdentifier", reference, of="reference"),
+            element("sh:Type", facts.get("document_type") or local(first.name), of="document_type"),
+            element("sh:MultipleType", "true" if facts.get("multiple_type") in ("yes", "true") else "false"),
+            element("sh:CreationDateAndTime", written_time(envelope)),
+        )
+    )
+    parties = "".join(
+        f"<sh:{side}>{_identifier(side, party, authority)}</sh:{side}>"
+        for side, party in (("Sender", envelope.sender), ("Receiver", envelope.receiver))
+    )
+    whole = f"<sh:HeaderVersion>1.0</sh:HeaderVersion>{parties}"
+    whole += f"<sh:DocumentIdentification>{identified}</sh:DocumentIdentification>"
+    return f"<sh:{_SBDH}>{whole}</sh:{_SBDH}>"
+
+
+def _identifier(side: str, party: str, authority: str) -> str:
+    return element("sh:Identifier", party, of=side.lower()).replace("<sh:Identifier>", f"<sh:Identifier{authority}>", 1)
+
+
+def _is_member(path: Path) -> bool:
+    return len(path) == 2 and local(path[1]) != _SBDH
+
+
+def _faults(found: Outline, facts: dict[str, str]) -> Iterator[Fault]:
+    kinds = {one.name for one in found.members}
+    if len(kinds) > 1 and facts["multiple_type"] not in ("true", "1"):
+        named = ", ".join(sorted(map(local, kinds)))
+        yield Fault(code="gs1.type", text=f"the header speaks of one type of document, and there are {named}")
+    if not found.members:
+        yield Fault(code="gs1.empty", text="there is no document after the header")

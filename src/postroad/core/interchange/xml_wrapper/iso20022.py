@@ -1,0 +1,126 @@
+"""ISO 20022 documents in a business file (head.002), or one in a business message envelope (nvlp.001).
+
+What an envelope's facts may say, each with what is taken where they do not:
+
+    form          xchg, a file of payloads, or nvlp, an envelope of one document (xchg)
+    reference     the payload identifier (a number drawn for it) · payload_type (ISO20022)
+    members       how many there will be, which the header then says; otherwise it says nothing of that
+    duplicate     yes, for a file that may have been sent before
+
+Kept rule: documents are never just strung together: each stands in a payload of its own, in its own namespace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.interchange.faults import same_number
+from postroad.core.interchange.judging import MOST_MEMBERS, judged, no_interchange, unfit_member, unfit_value
+from postroad.core.interchange.nouns import Dirt, Envelope, Fault, Numbers, Split
+from postroad.core.interchange.xml_wrapper.outline import Outline, Path, local, namespace, outline
+from postroad.core.interchange.xml_wrapper.plain import members_in
+from postroad.core.interchange.xml_wrapper.writing import DECLARATION, checked, element, roots, written_time
+from postroad.errors import Refused
+
+STANDARD = "iso20022"
+FILE = "urn:iso:std:iso:20022:tech:xsd:head.002.001.01"
+ENVELOPE = "urn:iso:std:iso:20022:tech:xsd:nvlp.001.001.01"
+_FAMILIES = {"Xchg": ".head.002.", "BizMsgEnvlp": ".nvlp.001."}
+_HOLDERS = {"Xchg": "Pyld", "BizMsgEnvlp": "Doc"}
+_SAID = "PyldDesc/ApplSpcfcs/TtlNbOfDocs"
+
+
+def examine(data: Buffer, most_members: int = MOST_MEMBERS) -> Split:
+    """The payloads of a file, or the document of an envelope; refused where the root is neither."""
+    found = outline(data, _is_member, most_members)
+    form = local(found.root)
+    if _FAMILIES.get(form, "?") not in namespace(found.root).replace(":", "."):
+        raise no_interchange(
+            f"the root {form} is neither a business file (Xchg of head.002) nor a BizMsgEnvlp of nvlp.001"
+        )
+    texts = found.texts
+    return Split(
+        standard=STANDARD,
+        reference=texts.get("PyldDesc/PyldData/PyldIdr", "") or texts.get("Hdr/AppHdr/BizMsgIdr", ""),
+        sender=_party(found, "Fr"),
+        receiver=_party(found, "To"),
+        members=members_in(found),
+        facts=_facts(found, "xchg" if form == "Xchg" else "nvlp"),
+        faults=tuple(_faults(found)),
+    )
+
+
+def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MOST_MEMBERS) -> Split:
+    return judged(examine(data, most_members), dirt, ())
+
+
+def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
+    """The pieces of the stream. What was said of their number is held against it at the end."""
+    form = envelope.facts.get("form", "xchg")
+    if form not in ("xchg", "nvlp"):
+        raise unfit_value("form", f"{form!r} is neither xchg nor nvlp")
+    return _file(members, envelope, numbers) if form == "xchg" else _envelope(members)
+
+
+def _file(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
+    said, count = envelope.facts.get("members", ""), 0
+    yield DECLARATION + f'<bf:Xchg xmlns:bf="{FILE}">\n{_description(envelope, numbers)}\n'.encode()
+    for root in roots(members):
+        count += 1
+        yield b"<bf:Pyld>%b</bf:Pyld>\n" % root
+    if said and said != str(count):
+        raise unfit_value("members", f"the header says {said} documents, and {count} came")
+    yield b"</bf:Xchg>\n"
+
+
+def _envelope(members: Iterable[Buffer]) -> Iterator[bytes]:
+    position = -1
+    for position, root in enumerate(roots(members)):
+        if position:
+            raise unfit_member(position, "an envelope (nvlp.001) holds one document; send a file (xchg), or one by one")
+        yield DECLARATION + f'<env:BizMsgEnvlp xmlns:env="{ENVELOPE}">\n'.encode()
+        yield b"<env:Doc>%b</env:Doc>\n" % root
+    if position < 0:
+        raise Refused("interchange.unfit", "an envelope (nvlp.001) must hold a document; nothing was given")
+    yield b"</env:BizMsgEnvlp>\n"
+
+
+def _description(envelope: Envelope, numbers: Numbers) -> str:
+    facts = envelope.facts
+    reference = checked("reference", facts.get("reference") or str(numbers.next("interchange")), 35)
+    kind = checked("payload_type", facts.get("payload_type", "ISO20022"), 256)
+    data = element("bf:PyldIdr", reference) + element("bf:CreDtAndTm", written_time(envelope))
+    data += element("bf:PssblDplctFlg", "true") if facts.get("duplicate") == "yes" else ""
+    said = facts.get("members", "")
+    if said and not said.isdecimal():
+        raise unfit_value("members", f"{said!r} is no number")
+    user = element("bf:SysUsr", checked("sender", envelope.sender, 140)) if envelope.sender else ""
+    specifics = f"<bf:ApplSpcfcs>{user}{element('bf:TtlNbOfDocs', said)}</bf:ApplSpcfcs>" if said else ""
+    return f"<bf:PyldDesc><bf:PyldData>{data}</bf:PyldData>{specifics}{element('bf:PyldTp', kind)}</bf:PyldDesc>"
+
+
+def _is_member(path: Path) -> bool:
+    return len(path) == 3 and _HOLDERS.get(local(path[0])) == local(path[1])
+
+
+def _party(found: Outline, side: str) -> str:
+    """By the BIC in the header of an envelope; a file names its sender only, as a system's user."""
+    bic = found.texts.get(f"Hdr/AppHdr/{side}/FIId/FinInstnId/BICFI", "")
+    return bic or (found.texts.get("PyldDesc/ApplSpcfcs/SysUsr", "") if side == "Fr" else "")
+
+
+def _facts(found: Outline, form: str) -> dict[str, str]:
+    names = {"created": "PyldDesc/PyldData/CreDtAndTm", "payload_type": "PyldDesc/PyldTp", "members": _SAID}
+    told = {name: found.texts[path] for name, path in names.items() if path in found.texts}
+    if found.texts.get("PyldDesc/PyldData/PssblDplctFlg") in ("true", "1"):
+        told["duplicate"] = "yes"
+    return told | {"form": form, "namespace": namespace(found.root)}
+
+
+def _faults(found: Outline) -> Iterator[Fault]:
+    said, count = found.texts.get(_SAID, ""), len(found.members)
+    if said and not same_number(said, str(count)):
+        yield Fault(code="iso20022.count", text=f"the header says {said!r} documents, and there are {count}")
+    if local(found.root) == "Xchg" and "PyldDesc/PyldData/PyldIdr" not in found.texts:
+        yield Fault(code="iso20022.header", text="the file has no payload identifier (PyldDesc/PyldData/PyldIdr)")

@@ -1,0 +1,180 @@
+"""Where in the bytes of an XML document its members stand, and what stands around them.
+
+Kept rules: whatever is inside a member is passed over, well-formed as it must be; a member that leaves its wrapper takes the
+namespaces along that it had from there, and nothing else of it is changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from postroad.core.codecs.buffers import Buffer, whole_bytes
+from postroad.core.codecs.limits import DEFAULT_LIMITS
+from postroad.core.codecs.soap.escape import attribute_value
+from postroad.core.codecs.xml import SEPARATOR, check_well_formed, complexity, new_scanner, run_scanner, to_utf8
+from postroad.core.interchange.judging import MOST_MEMBERS, too_many
+
+_TAG = re.compile(rb"""<(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
+_TAG_NAME = re.compile(rb"<[^\s/>]+")
+_BEGINNING = re.compile(rb"(?:<\?xml\s[^>]*\?>)?\s*<([A-Za-z_][^\s/>]*)")  # of documents whose root comes first
+_ENDING = re.compile(rb"</([^\s<>]+)>\s*\Z")
+_MOST_TEXT = 500  # characters of one value of the wrapper
+_MOST_TEXTS = 200  # values that are kept
+
+Path = tuple[str, ...]  # names of elements from the root on, as namespace}local
+IsMember = Callable[[Path], bool]
+
+
+class Element(NamedTuple):
+    """One member where it stands."""
+
+    begin: int
+    end: int
+    name: str  # namespace}local
+    lacking: Mapping[str, str]  # namespaces of the wrapper, by prefix, that it does not declare itself
+
+
+class Outline(NamedTuple):
+    utf8: bytes
+    root: str  # namespace}local
+    attributes: Mapping[str, str]  # of the root
+    members: list[Element]
+    texts: Mapping[str, str]  # of the wrapper's own elements, by local names from below the root: PyldDesc/PyldTp
+
+    def document(self, member: Element) -> Buffer:
+        """The member on its own: a view where it lacks nothing."""
+        lacking = [_declaration(*one) for one in member.lacking.items() if self._needs(member, one[0])]
+        view = memoryview(self.utf8)[member.begin : member.end]
+        if not lacking:
+            return view
+        raw = bytes(view)
+        name = _TAG_NAME.match(raw)
+        cut = name.end() if name else 0  # it always matches: expat read an element here
+        return b"".join((raw[:cut], *lacking, raw[cut:]))
+
+    def _needs(self, member: Element, prefix: str) -> bool:
+        """The default namespace always; another where its prefix stands anywhere, for values name things by prefix too."""
+        return not prefix or self.utf8.find(prefix.encode() + b":", member.begin, member.end) >= 0
+
+
+def local(name: str) -> str:
+    return name.rpartition(SEPARATOR)[2]
+
+
+def namespace(name: str) -> str:
+    return name.rpartition(SEPARATOR)[0]
+
+
+def outline(data: Buffer, is_member: IsMember, most_members: int = MOST_MEMBERS) -> Outline:
+    """Refuses what is no well-formed XML, too deep, or has a document type."""
+    utf8 = to_utf8(whole_bytes(data))
+    scan = _Scan(utf8, is_member, most_members)
+    scan.run()
+    return Outline(utf8, scan.root, scan.attributes, scan.members, scan.texts)
+
+
+def root_of(data: Buffer) -> Buffer:
+    """A document's root element, without what stands before and after it; refuses as ``outline`` does."""
+    utf8 = to_utf8(whole_bytes(data))
+    begin, end = _BEGINNING.match(utf8), _ENDING.match(utf8, max(utf8.rfind(b"</"), 0))
+    if begin is None or end is None or begin.group(1) != end.group(1):
+        found = outline(utf8, lambda path: len(path) == 1)
+        return memoryview(utf8)[found.members[0].begin : found.members[0].end]
+    check_well_formed(utf8)  # then the last end tag is the root's: a comment or an instruction behind it ends otherwise
+    return memoryview(utf8)[begin.start(1) - 1 : end.end(1) + 1]
+
+
+class _Scan:
+    """One run of the scanner; inside a member only its end is waited for.
+
+    Levels and attributes are limited; elements are as many as members bring along, each of which was limited when it came."""
+
+    def __init__(self, utf8: bytes, is_member: IsMember, most_members: int) -> None:
+        self._utf8, self._is_member, self._most = utf8, is_member, most_members
+        self._scanner = new_scanner()
+        self._path: list[str] = []
+        self._spaces: list[dict[str, str]] = [{}]  # in force, for each element of the path
+        self._declared: dict[str, str] = {}  # by the element about to begin
+        self._inside = 0  # depth in the open member
+        self._begin = 0
+        self._deepest, self._widest = DEFAULT_LIMITS.xml_depth, DEFAULT_LIMITS.xml_attributes
+        self._lacking: dict[str, str] = {}
+        self._text: list[str] = []
+        self.root = ""
+        self.attributes: dict[str, str] = {}
+        self.members: list[Element] = []
+        self.texts: dict[str, str] = {}
+
+    def run(self) -> None:
+        scanner = self._scanner
+        scanner.buffer_text = True
+        scanner.StartNamespaceDeclHandler = self._declare
+        scanner.StartElementHandler = self._start
+        scanner.EndElementHandler = self._end
+        scanner.CharacterDataHandler = self._characters
+        run_scanner(scanner, self._utf8)
+
+    def _declare(self, prefix: str | None, uri: str | None) -> None:
+        self._declared[prefix or ""] = uri or ""
+        if len(self._declared) > DEFAULT_LIMITS.xml_attributes:
+            raise complexity(DEFAULT_LIMITS)
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        declared = self._declared
+        if len(self._path) + self._inside >= self._deepest or len(attributes) + len(declared) > self._widest:
+            raise complexity(DEFAULT_LIMITS)
+        if declared:
+            self._declared = {}
+        if self._inside:
+            self._inside += 1
+            return
+        self._path.append(name)
+        if len(self._path) == 1:
+            self.root, self.attributes = name, attributes
+        if self._is_member(tuple(self._path)):
+            self._open(declared)
+        else:
+            self._spaces.append(self._spaces[-1] | declared if declared else self._spaces[-1])
+            self._text = []
+
+    def _open(self, declared: dict[str, str]) -> None:
+        self._begin, self._inside = self._scanner.CurrentByteIndex, 1
+        self._scanner.CharacterDataHandler = None  # its texts are nobody's business here
+        if len(self.members) >= self._most:
+            raise too_many(self._begin, self._most)
+        inherited = self._spaces[-1].items()
+        self._lacking = {prefix: uri for prefix, uri in inherited if prefix not in declared and (uri or prefix)}
+
+    def _end(self, name: str) -> None:
+        if self._inside > 1:
+            self._inside -= 1
+            return
+        if self._inside:
+            self._inside = 0
+            self._scanner.CharacterDataHandler = self._characters
+            self.members.append(Element(self._begin, self._member_end(), name, self._lacking))
+            self._path.pop()
+            return
+        if self._text and len(self.texts) < _MOST_TEXTS:
+            self.texts.setdefault("/".join(map(local, self._path[1:])), "".join(self._text)[:_MOST_TEXT].strip())
+        self._text = []
+        self._path.pop()
+        self._spaces.pop()
+
+    def _member_end(self) -> int:
+        """Behind its end tag, which the scanner is at; or behind its only tag, which the scanner has passed already."""
+        only = _TAG.match(self._utf8, self._begin)
+        if only is not None and only.group().endswith(b"/>"):
+            return only.end()
+        return self._utf8.index(b">", self._scanner.CurrentByteIndex) + 1
+
+    def _characters(self, text: str) -> None:
+        if len(self._text) < _MOST_TEXT:
+            self._text.append(text)
+
+
+def _declaration(prefix: str, uri: str) -> bytes:
+    name = f"xmlns:{prefix}" if prefix else "xmlns"
+    return f' {name}="{attribute_value(uri)}"'.encode()

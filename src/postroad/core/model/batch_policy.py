@@ -1,0 +1,129 @@
+"""Send ports and their way back: which messages are gathered, when and as what they go, and how what comes is taken apart.
+
+Policies are data, saved whole with the service they belong to: a *batcher*, whose mailbox is a send port, or a *splitter*, to
+which partners send. What they mean is decided in ``core.batching`` and ``core.interchange``; here they are only described. Kept
+rule: every criterion may be combined with every other, and 0 or nothing means that it is not one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from postroad.core.model.rule import Condition, Place, ValueType
+from postroad.core.model.window import Window
+
+
+class Types(StrEnum):
+    """How documents of several types, such as 850 and 860, come together."""
+
+    TOGETHER = "together"  # in one batch
+    APART = "apart"  # each type in a batch of its own
+    IN_TURN = "inTurn"  # a message of another type closes the batch: the order in which they came is kept
+
+
+class Empty(StrEnum):
+    """What a scheduled time does when nothing was gathered."""
+
+    NOTHING = "nothing"
+    SEND = "send"  # an interchange without members, for partners that take silence for a fault
+
+
+class Unfinished(StrEnum):
+    """What becomes of a batch whose application does not end it in time."""
+
+    SEND = "send"  # as it is
+    SUSPEND = "suspend"  # somebody looks into it
+
+
+class Recovery(StrEnum):
+    """What becomes of a batch that was open when the network stopped without warning."""
+
+    GO_ON = "goOn"
+    PASS = "pass"  # noqa: S105 - no password: it is closed and sent as it is
+    FAIL = "fail"  # it is suspended
+
+
+class Dirt(StrEnum):
+    """What becomes of an interchange with something wrong in it; agreed on with each partner."""
+
+    REFUSE = "refuse"  # nothing of it is taken
+    REPAIR = "repair"  # what can be put right without guessing is; the rest is refused
+    PASS = "pass"  # noqa: S105 - no password: it is taken as it is, and what is wrong is told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SortKey:
+    """One of the values by which members stand in order; those without it come last, whichever way the others go."""
+
+    place: Place
+    type: ValueType = ValueType.STRING
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controlled:
+    """Batches that the application marks: by its name for them, and by their first and last message."""
+
+    id_property: str = "BatchID"
+    start_property: str = "BatchStart"
+    end_property: str = "BatchEnd"
+    unfinished_after_s: int = 86_400  # since its first message
+    unfinished: Unfinished = Unfinished.SUSPEND
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """When a batch goes: the first criterion that is fulfilled decides."""
+
+    count: int = 0  # as soon as it has so many members
+    bytes: int = 0  # before its members have more bytes than this together; what is larger by itself goes alone
+    age_s: int = 0  # so long after its first message
+    idle_s: int = 0  # so long after its latest message
+    cron: tuple[str, ...] = ()  # at these times by the clock on the service's wall: minute hour day month weekday
+    before_close_s: int | None = None  # so long before the service's delivery window closes; 0: when it closes
+    last: Condition | None = None  # with a message of which this holds
+    takes: Condition | None = None  # only messages of which this holds are gathered; others go by themselves
+    takes_types: tuple[str, ...] = ()  # only documents of these types are gathered; none: of all types
+    types: Types = Types.TOGETHER
+    group_by: tuple[Place, ...] = ()  # messages that have the same values there go together
+    sort_by: tuple[SortKey, ...] = ()  # the first decides, then the next; at last the order of arrival
+    empty: Empty = Empty.NOTHING
+    controlled: Controlled | None = None  # for messages that name a batch; the criteria above are not for these
+    recovery: Recovery = Recovery.GO_ON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Port:
+    """What a policy has to know of the service that it belongs to: its clock, and when it may be pushed to."""
+
+    time_zone: str = "UTC"
+    windows: tuple[Window, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batching:
+    """A send port: what its batcher gathers, and as what it goes to whom."""
+
+    sends_to: str  # address or GCID of the service that gets the interchanges
+    standard: str  # by which they are assembled: x12, edifact …
+    sender: str = ""  # as the envelope names both sides
+    receiver: str = ""
+    envelope: tuple[tuple[str, str], ...] = ()  # what else stands in it: qualifiers, versions, delimiters …
+    policy: Policy
+    ordered: bool = False  # the next batch waits for what becomes of the one before it
+    persist_at: int = 0  # high performance: what joined is written down when it is so many messages; 0: always at once
+    gap_free: bool = False  # an interchange whose number is drawn must be sent: its batch cannot be dropped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Splitting:
+    """What becomes of interchanges that a partner sends: each document goes on by itself."""
+
+    sends_to: str  # address or GCID of the service that gets the documents; an exchange, where they part
+    standard: str = ""  # empty: whatever is recognised
+    dirt: Dirt = Dirt.REFUSE
+    answers_to: str = (
+        ""  # address or GCID of the service by which the partner is told (997, CONTRL, ACK); empty: it is not
+    )
+    facts: tuple[tuple[str, str], ...] = ()  # what was agreed on besides: layout of flat files, 999 instead of 997 …

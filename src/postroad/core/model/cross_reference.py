@@ -1,0 +1,23 @@
+"""Records of cross-reference maps as the journal has them.
+
+As in all entries, fields are only ever added at the end, with a default.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Key(Struct, gc=False, frozen=True, array_like=True):
+    """A record in a cross-reference map: whose it is, and the name and value of its key."""
+
+    service: str  # GCID
+    name: str
+    value: str
+
+
+class CrossReferenceRecord(Struct, gc=False, frozen=True, array_like=True):
+    """What one service keeps under a key in a cross-reference map."""
+
+    key: Key
+    pairs: tuple[tuple[str, str], ...] = ()

@@ -1,0 +1,115 @@
+"""What entries say of batches, as rows: the batches themselves, who joined them, and what partners answered.
+
+Kept rule: a batch is told whole, as it is from then on, by whatever entry changes it; so its row with the highest ``seq`` is what
+it is, and rows of other kinds need not be looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from postroad.core.model.batch import Batch
+from postroad.core.model.journal import (
+    BatchesChanged,
+    DeliveriesAcknowledged,
+    DeliveriesEnded,
+    Entry,
+    InterchangeAnswered,
+    MessagePosted,
+)
+
+Row = tuple[Any, ...]
+Rows = Iterator[Row]
+COMMON = ("seq", "ordinal", "about", "at_us")
+
+JOINED_COLUMNS = (*COMMON, "by", "service", "delivery", "size", "batch", "batch_move", "document_type")
+
+
+def joined(seq: int, entry: BatchesChanged, _: int) -> Rows:
+    """The messages that joined; what became of the batches themselves is told by ``batch_rows``."""
+    if not entry.joined and not entry.batches:
+        yield (seq, 0, "batch", entry.at_us, entry.by, entry.service, None, None, None, entry.what, None)
+    for ordinal, member in enumerate(entry.joined):
+        about = (seq, ordinal, "delivery", entry.at_us, entry.by, entry.service, member.number, member.bytes)
+        yield (*about, entry.batch or None, entry.what, member.kind or None)
+
+
+ANSWERED_COLUMNS = (*COMMON, "by", "service", "session", "delivery", "detail", "batch", "standard", "verdict")
+
+
+def answered(seq: int, entry: InterchangeAnswered, _: int) -> Rows:
+    """What is said of the whole, and then of those members of which something else is said."""
+    told = (seq, 0, "answer", entry.at_us, entry.by, entry.by, entry.session, None, entry.detail or None)
+    yield (*told, entry.batch or None, entry.standard or None, entry.verdict)
+    for ordinal, member in enumerate(entry.members, 1):
+        about = (seq, ordinal, "answer", entry.at_us, entry.by, entry.by, entry.session, member.delivery)
+        reasons = "; ".join(member.reasons) or None
+        yield (*about, reasons, entry.batch or None, entry.standard or None, member.verdict)
+
+
+BATCH_COLUMNS = (
+    *(
+        *COMMON,
+        "by",
+        "service",
+        "session",
+        "reason",
+        "batch",
+        "batch_move",
+        "batch_state",
+        "batch_version",
+        "batch_key",
+    ),
+    *("document_type", "opened_at_us", "closed_at_us", "closed_by", "members", "batch_bytes", "interchange"),
+    *("standard", "control_numbers"),
+)
+
+
+def batch_rows(seq: int, entry: Entry, first_ordinal: int) -> list[Row]:
+    """The batches that the entry changes, as they are from then on; their ordinals follow those of its other rows."""
+    tell = _TOLD.get(type(entry))
+    if tell is None:
+        return []
+    return [
+        (*(seq, ordinal, "batch", entry.at_us), *row) for ordinal, row in enumerate(tell(entry), first_ordinal)
+    ]  # fmt: skip
+
+
+def _changed(entry: BatchesChanged) -> Iterable[Row]:
+    return [_row(entry.by, batch, entry.what) for batch in entry.batches]
+
+
+def _assembled(entry: MessagePosted) -> Iterable[Row]:
+    made = entry.assembled
+    if made is None or made.batch is None:
+        return ()
+    numbers = [f"{drawn.series}:{drawn.number}" for drawn in made.numbers] or None
+    return (_row(entry.sender, made.batch, "assembled", entry.session, (made.standard, numbers)),)
+
+
+def _acknowledged(entry: DeliveriesAcknowledged) -> Iterable[Row]:
+    return () if entry.batch is None else (_row(entry.by, entry.batch, "sent"),)
+
+
+def _ended(entry: DeliveriesEnded) -> Iterable[Row]:
+    if entry.batch is None:
+        return ()
+    return (_row(entry.by, entry.batch, "dropped" if entry.batch.state.value == "dropped" else "left"),)
+
+
+def _row(by: str, batch: Batch, move: str, session: str = "", made: Row = (None, None)) -> Row:
+    return (
+        *(by, batch.service or None, session or None, batch.why or None, batch.id, move, batch.state.value),
+        *(batch.version, "/".join(batch.key) or None, batch.kind or None, batch.opened_at_us),
+        *(batch.closed_at_us or None, batch.closed_by.value if batch.closed_by is not None else None),
+        *(batch.count, batch.bytes, batch.interchange or None, *made),
+    )
+
+
+_TOLD: dict[type, Callable[[Any], Iterable[Row]]] = {
+    BatchesChanged: _changed,
+    MessagePosted: _assembled,
+    DeliveriesAcknowledged: _acknowledged,
+    DeliveriesEnded: _ended,
+}

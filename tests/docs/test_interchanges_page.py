@@ -1,0 +1,38 @@
+"""The page on interchanges knows every standard with what it can do, every fault, and every fact of an envelope."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from postroad.core.interchange.catalogue import BUILT_IN
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "reference" / "interchanges.md").read_text()
+ROOM = ROOT / "src" / "postroad" / "core" / "interchange"
+PATHS = [path for name in ("swift", "xml_wrapper", "flat") for path in sorted((ROOM / name).glob("*.py"))]
+CODE = "".join(path.read_text() for path in [*PATHS, ROOM / "json_lines.py"])
+FAULT = r"(?:swift|iso20022|gs1|xml|flat|json_lines)\.[a-z_]+"
+
+pytestmark = pytest.mark.docs
+
+
+def test_every_standard_is_on_the_page_with_what_it_can_do() -> None:
+    rows = re.findall(r"^\| `([a-z0-9_]+)` \| (\S+) \| (\S+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
+    told = {name: [not cell.startswith("no") for cell in cells] for name, *cells in rows}
+    able = ("split", "assemble", "acknowledge", "match")
+    assert told == {one.name: [what in one.abilities for what in able] for one in BUILT_IN}
+
+
+def test_every_fault_is_on_the_page_and_no_other() -> None:
+    written = set(re.findall(rf'"({FAULT})"', CODE)) | {"flat.header", "flat.trailer"}  # these are made of two words
+    assert set(re.findall(rf"`({FAULT})`", PAGE)) == written
+
+
+def test_every_fact_of_an_envelope_is_on_the_page() -> None:
+    asked = set(re.findall(r'\bfacts(?:\.get\(|\[)"([a-z_]+)"', CODE)) | set(re.findall(r'_said\("([a-z_]+)"', CODE))
+    told_only = {name for name in asked if name.startswith("acknowledged")} | {"user_reference"}  # of what came
+    assert {name for name in asked - told_only if f"`{name}`" not in PAGE} == set()
+    assert len(asked) > 20

@@ -1,0 +1,96 @@
+"""The life of a batch: what may happen to it in each state, and what may not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from postroad.core.batching import moves
+from postroad.core.model.batch import BATCH_MOVES, Batch, BatchMember, BatchState, Criterion
+from postroad.core.model.batch_policy import Policy, Recovery
+from postroad.errors import Refused
+from tests.unit.core.batching.gathering import at
+
+ONE, TWO = BatchMember(number=1, bytes=10), BatchMember(number=2, bytes=32)
+NOW = at(99)
+OPEN = moves.joined(moves.joined(moves.opened("b1", (), at(0)), ONE, at(1)), TWO, at(2))
+CLOSED = moves.closed(OPEN, Criterion.COUNT, "2 of 2 messages", at(2))
+ASSEMBLED = moves.assembled(CLOSED, "ic-7", at(3))
+SENT = moves.sent(ASSEMBLED, at(4))
+SUSPENDED = moves.suspended(ASSEMBLED, "the partner does not answer", at(5))
+DROPPED = moves.dropped(SUSPENDED, "not wanted", at(6))
+DISSOLVED = moves.left(moves.left(OPEN, ONE, at(3)), TWO, at(4))
+EVERY = {batch.state: batch for batch in (OPEN, CLOSED, ASSEMBLED, SENT, SUSPENDED, DROPPED, DISSOLVED)}
+DONE: dict[str, Callable[[Batch], Batch]] = {
+    "joined": lambda batch: moves.joined(batch, ONE, NOW),
+    "left": lambda batch: moves.left(batch, ONE, NOW),
+    "held": lambda batch: moves.held(batch, NOW),
+    "let go": lambda batch: moves.let_go(batch, NOW),
+    "closed": lambda batch: moves.closed(batch, Criterion.REQUEST, "", NOW),
+    "assembled": lambda batch: moves.assembled(batch, "ic-8", NOW),
+    "sent in vain": lambda batch: moves.sent_in_vain(batch, NOW),
+    "sent": lambda batch: moves.sent(batch, NOW),
+    "suspended": lambda batch: moves.suspended(batch, "", NOW),
+    "sent again": lambda batch: moves.resumed(batch, NOW),
+    "dropped": lambda batch: moves.dropped(batch, "", NOW),
+}
+
+
+@pytest.mark.req("B5")
+@pytest.mark.parametrize("move", DONE)
+@pytest.mark.parametrize("state", BatchState)
+def test_the_table_of_moves_is_what_happens(state: BatchState, move: str) -> None:
+    expected = BATCH_MOVES[state].get(move)
+    if expected is None:
+        with pytest.raises(Refused, match=f"batch b1 is {state.value} and cannot be") as refused:
+            DONE[move](EVERY[state])
+        assert refused.value.code == "batch.state"
+    else:
+        assert DONE[move](EVERY[state]).state is expected
+
+
+@pytest.mark.req("B2")
+def test_a_member_that_leaves_is_counted_no_more_and_the_last_one_dissolves_the_batch() -> None:
+    smaller = moves.left(OPEN, ONE, at(3))
+    assert (smaller.state, smaller.count, smaller.bytes) == (BatchState.OPEN, 1, 32)
+    assert (DISSOLVED.state, DISSOLVED.count, DISSOLVED.bytes) == (BatchState.DISSOLVED, 0, 0)
+
+
+@pytest.mark.req("B5")
+def test_a_resumed_batch_is_sent_with_the_same_bytes_unless_a_member_has_left() -> None:
+    again, anew = moves.resumed(SUSPENDED, NOW), moves.resumed(moves.left(SUSPENDED, ONE, NOW), NOW)
+    assert (again.state, again.interchange) == (BatchState.ASSEMBLED, "ic-7")
+    assert (anew.state, anew.interchange) == (BatchState.CLOSED, "")
+
+
+def test_a_batch_that_is_held_back_is_closed_but_not_assembled_until_it_is_let_go() -> None:
+    complete = moves.closed(moves.held(OPEN, at(3)), Criterion.AGE, "", at(4))
+    with pytest.raises(Refused, match="held back; let it go first"):
+        moves.assembled(complete, "ic-1", NOW)
+    assert moves.assembled(moves.let_go(complete, NOW), "ic-1", NOW).interchange == "ic-1"
+
+
+def test_somebody_who_asks_for_a_batch_gets_it_held_or_not() -> None:
+    for batch in (OPEN, moves.held(OPEN, at(3)), moves.held(CLOSED, at(3))):
+        asked = moves.released(batch, NOW, "ann")
+        assert (asked.state, asked.held) == (BatchState.CLOSED, False)
+    assert moves.released(OPEN, NOW, "ann").why == "ann asked for it"
+    assert moves.released(CLOSED, NOW, "ann") == CLOSED
+
+
+@pytest.mark.req("B5")
+@pytest.mark.parametrize(
+    ("recovery", "state"),
+    [(Recovery.GO_ON, BatchState.OPEN), (Recovery.PASS, BatchState.CLOSED), (Recovery.FAIL, BatchState.SUSPENDED)],
+)
+def test_a_batch_that_was_open_in_a_crash_goes_on_or_is_passed_or_failed(recovery: Recovery, state: BatchState) -> None:
+    policy = Policy(recovery=recovery)
+    assert moves.recovered(policy, OPEN, NOW).state is state
+    assert all(moves.recovered(policy, batch, NOW) is batch for batch in (CLOSED, ASSEMBLED, SENT, SUSPENDED))
+
+
+def test_failures_to_send_are_counted_until_somebody_resumes_it() -> None:
+    twice = moves.sent_in_vain(moves.sent_in_vain(ASSEMBLED, NOW), NOW)
+    assert twice.attempts == 2
+    assert moves.resumed(moves.suspended(twice, "gone", NOW), NOW).attempts == 0

@@ -1,0 +1,121 @@
+"""What partners say, in the same words for every standard: read from what the rooms write, and matched to what was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pytest
+
+from postroad.core.interchange.answers import Matched, Said, Scope, matched
+from postroad.core.interchange.catalogue import BUILT_IN
+from postroad.core.interchange.nouns import Dirt, Envelope, Placed, Verdict
+from postroad.core.interchange.numbering import Drawing, series_of
+from postroad.core.interchange.placing import filed
+from postroad.core.model.interchange import Drawn, Filed
+from tests.unit.core.interchange.test_catalogue import TWO_MEMBERS
+from tests.unit.core.interchange.x12.samples import NOON, Counting
+
+ANSWERING = ("x12", "edifact", "hl7")
+ASKING = {"x12": {"acknowledgment": "1"}, "edifact": {"acknowledgment": "1"}}
+
+
+def sent(name: str) -> tuple[bytes, list[Filed]]:
+    standard, placed = BUILT_IN.standard(name), list[Placed]()
+    assert standard.assemble is not None
+    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, facts=ASKING.get(name, {}))
+    whole = b"".join(standard.assemble(TWO_MEMBERS[name], envelope, Counting(), placed.append))
+    return whole, [filed(one, 70 + one.position) for one in placed]
+
+
+def answer_to(name: str, whole: bytes, *, taken: bool = True, rejected: Collection[int] = ()) -> tuple[Said, ...]:
+    """What the partner writes of it, read as it comes back."""
+    standard = BUILT_IN.standard(name)
+    assert standard.examine
+    assert standard.acknowledge
+    assert standard.answering
+    assert standard.split
+    assert standard.answers
+    [found] = standard.examine(whole)
+    envelope = standard.answering(found, NOON, {})
+    written = b"".join(standard.acknowledge(found, envelope, Counting(), taken=taken, rejected=rejected))
+    [back] = standard.split(written, Dirt.REFUSE, {})
+    return standard.answers(back)
+
+
+def verdicts(found: Matched) -> list[tuple[int, Verdict]]:
+    return [(one.filed.delivery, one.verdict) for one in found.became]
+
+
+@pytest.mark.req("B10")
+@pytest.mark.parametrize("name", ANSWERING)
+def test_what_a_partner_says_finds_every_document_that_was_sent(name: str) -> None:
+    whole, documents = sent(name)
+    found = matched(answer_to(name, whole), documents)
+    assert verdicts(found) == [(70, Verdict.ACCEPTED), (71, Verdict.ACCEPTED)]
+    assert not found.unmatched
+
+
+@pytest.mark.req("B10")
+@pytest.mark.parametrize("name", ANSWERING)
+def test_one_document_may_be_rejected_alone(name: str) -> None:
+    whole, documents = sent(name)
+    found = matched(answer_to(name, whole, rejected=(1,)), documents)
+    assert verdicts(found) == [(70, Verdict.ACCEPTED), (71, Verdict.REJECTED)]
+
+
+@pytest.mark.req("B10")
+@pytest.mark.parametrize("name", ANSWERING)
+def test_a_rejection_of_all_is_one_of_each(name: str) -> None:
+    whole, documents = sent(name)
+    found = matched(answer_to(name, whole, taken=False), documents)
+    assert verdicts(found) == [(70, Verdict.REJECTED), (71, Verdict.REJECTED)]
+
+
+@pytest.mark.req("B10")
+@pytest.mark.parametrize("name", ANSWERING)
+def test_what_names_nothing_that_was_sent_is_told(name: str) -> None:
+    whole, documents = sent(name)
+    other = [Filed(9, "77", "78", one.kind, "79", (("group_kind", "IN"),)) for one in documents]
+    found = matched(answer_to(name, whole), other)
+    assert not found.became
+    assert len(found.unmatched) == len(answer_to(name, whole))
+    assert all(one.named.startswith(one.scope) for one in found.unmatched)
+
+
+def test_an_interchange_that_was_received_is_not_yet_accepted() -> None:
+    _, [first, _] = sent("x12")
+    facts = dict(first.facts)
+    ta1 = Said(
+        scope=Scope.INTERCHANGE,
+        verdict=Verdict.RECEIVED,
+        interchange="000000001",
+        facts={name: facts[name] for name in ("date", "time")},
+    )
+    assert verdicts(matched([ta1], [first])) == [(70, Verdict.RECEIVED)]
+    other_day = Said(scope=ta1.scope, verdict=ta1.verdict, interchange="1", facts={"date": "990101", "time": "0000"})
+    assert matched([other_day], [first]).unmatched == (other_day,)
+
+
+def test_swift_names_a_message_by_the_reference_of_its_user_or_its_own() -> None:
+    by_user = Filed(1, "", "", "103", "A", (("user_reference", "U1"),))
+    by_itself = Filed(2, "", "", "103", "B")
+    standard = BUILT_IN.standard("swift")
+    assert standard.split
+    assert standard.answers
+    nak = b"{1:F21BANKDEFFAXXX0000000001}{4:{177:2611161200}{451:1}{405:H50}{108:U1}}"
+    [found] = standard.split(nak, Dirt.REFUSE, {})
+    [became] = matched(standard.answers(found), [by_user, by_itself]).became
+    assert (became.filed, became.verdict, became.reasons) == (by_user, Verdict.REJECTED, ("H50",))
+
+
+@pytest.mark.req("B6")
+def test_numbers_go_on_where_the_last_interchange_left_them() -> None:
+    drawing = Drawing(standard="x12", sender="MYBIZ", receiver="ACME", latest={"interchange": 41})
+    assert [drawing.next("interchange"), drawing.next("group"), drawing.next("group")] == [42, 1, 2]
+    assert drawing.used()[0] == Drawn("x12:MYBIZ:ACME:interchange", 42)
+    assert len(drawing.used()) == 3
+
+
+def test_an_interchange_without_numbers_is_found_again_by_one_beside_it() -> None:
+    drawing = Drawing(standard="swift", sender="", receiver="", latest={})
+    assert drawing.used() == drawing.used() == (Drawn(series_of("swift", "", "", "interchange"), 1),)

@@ -10,7 +10,7 @@ BENCH_ARGS ?=
 LOCKS ?= dev run warehouse java lock
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format types imports docs-check bench lock clean postgres java
+.PHONY: help run test lint format types imports docs-check bench lock clean postgres java browser
 
 help: ## Print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -27,7 +27,7 @@ run: $(VENV)/run.stamp ## Start the demo network: posts a purchase order, prints
 # All tests run in two processes; some tests, or arguments of pytest, in one.
 PYTEST := $(PYTHON) -m $(if $(strip $(PYTEST_ARGS)),pytest --durations=15 $(PYTEST_ARGS),scripts.test_in_two)
 
-test: lint types imports postgres java ## Run every gate: lint, types, imports, tests (this is what CI runs)
+test: lint types imports postgres java browser ## Run every gate: lint, types, imports, tests (this is what CI runs)
 	$(call gate,pytest,$(PYTEST))
 
 lint: $(VENV)/dev.stamp ## Check style and formatting
@@ -54,6 +54,9 @@ postgres: $(VENV)/dev.stamp ## Show which PostgreSQL the tests use, and get one 
 
 java: $(VENV)/warehouse.stamp ## Show which Java Spark uses, and get one if there is none
 	@PYTHON="$(PYTHON)" sh scripts/ensure-java
+
+browser: $(VENV)/dev.stamp ## Show which Chromium the console is tested with, and get one if there is none
+	@sh scripts/ensure-browser
 
 lock: $(VENV)/lock.stamp ## Resolve dependencies into requirements/ (UPGRADE=1 takes the newest; LOCKS="warehouse" only that)
 	@for name in $(LOCKS); do UV="$(VENV)/bin/uv" UPGRADE="$(UPGRADE)" sh scripts/lock $$name || exit 1; done

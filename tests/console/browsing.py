@@ -6,6 +6,7 @@ and fails the test that opened it.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +27,8 @@ REPORT = """document.addEventListener('securitypolicyviolation',
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    names = (os.environ.get("POSTROAD_BROWSER", ""), "chromium", "chromium-browser", "google-chrome")
+    program = next((found for name in names if name and (found := shutil.which(name))), None)
     if program is None:
         pytest.fail("there is no Chromium here; `make browser` gets one")
     with sync_playwright() as playwright:

@@ -21,6 +21,7 @@ QUIET = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+TIMEOUT_MS = 8_000
 REPORT = """document.addEventListener('securitypolicyviolation',
   (event) => console.error('CSP: ' + event.violatedDirective + ' ' + event.blockedURI))"""
 
@@ -48,6 +49,7 @@ class Person:
     refusals_expected: bool = False  # 4xx answers are part of the story
 
     def watch(self) -> None:
+        self.page.set_default_timeout(TIMEOUT_MS)
         self.page.on("console", lambda message: self._heard(message.type, message.text))
         self.page.on("pageerror", lambda error: self.faults.append(f"script: {error}"))
         self.page.on(
@@ -65,6 +67,12 @@ class Person:
         self.go("/login")
         self.page.fill("#email", email)
         self.page.fill("#password", password)
+        self.page.click("main button[type=submit]")
+
+    def register(self, organization: str, email: str, password: str) -> None:
+        self.go("/register")
+        for name, value in {"organization": organization, "email": email, "password": password}.items():
+            self.page.fill(f"#{name}", value)
         self.page.click("main button[type=submit]")
 
     def snap(self, name: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from postroad.client import Client
 from postroad.testing.ports import free_port
 from tests.acceptance.served_network import PROGRAM, clean_environment
 from tests.console.browsing import Person, chromium
@@ -22,6 +23,11 @@ PICTURES = Path(os.environ.get("POSTROAD_PICTURES", "var/pictures"))
 class Demo:
     url: str
     link: str  # into the console, once
+    data: Path
+
+    @property
+    def operator_key(self) -> str:
+        return (self.data / "operator.key").read_text().strip()
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +45,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
         elif line.startswith("The network keeps running"):
             break
     try:
-        yield Demo(url=url, link=link)
+        yield Demo(url=url, link=link, data=data)
     finally:
         process.terminate()
         process.communicate(timeout=30)
@@ -67,3 +73,23 @@ def visitor(browser: Browser, demo: Demo) -> Iterator[Callable[..., Person]]:
     for person in people:
         person.page.context.close()
         assert not person.faults, person.faults
+
+
+@pytest.fixture
+def operator(visitor: Callable[..., Person], demo: Demo, operators_password: str) -> Callable[[], Person]:
+    """Opens a browser in which the network's operator is logged in."""
+
+    def opened() -> Person:
+        person = visitor()
+        person.log_in("operator@localhost", operators_password)
+        return person
+
+    return opened
+
+
+@pytest.fixture(scope="session")
+def operators_password(demo: Demo) -> str:
+    password = "an operator's sentence, long enough"
+    with Client(demo.url, demo.operator_key) as client:
+        client.change("PUT", "/v1/account/password", {"password": password})
+    return password

@@ -38,6 +38,7 @@ from postroad.api.resources import (
     services,
     status,
     stops,
+    support,
     trying,
 )
 from postroad.api.resources.context import ApiContext, Transform, answer
@@ -67,7 +68,7 @@ ROUTERS = (
     cookies.router, provisionings.router,
     explanations.asking, explanations.router, trying.router,
     messages.router, messages.payloads, stops.router, stops.payloads,
-    dead_letters.router,
+    dead_letters.router, support.router,
     configuration.opened, configuration.router, status.router, status.health,
 )  # fmt: skip
 
@@ -120,7 +121,9 @@ def _lead_elsewhere(app: FastAPI, pages: ASGIApp) -> None:
 
     async def elsewhere(scope: Scope, receive: Receive, send: Send) -> None:
         is_resource = scope["type"] != "http" or scope["path"].startswith(RESOURCES)
-        await (missing if is_resource else pages)(scope, receive, send)
+        await (missing if is_resource else pages)(
+            dict(scope), receive, send
+        )  # they put themselves in as the application
 
     app.router.default = elsewhere
 

@@ -6,6 +6,8 @@ is taken from the visit that it was shown to, and from no other site; what goes 
 
 from __future__ import annotations
 
+import logging
+import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, quote
@@ -25,6 +27,8 @@ FORM_BYTES = 2 << 20  # rules, stylesheets and messages are pasted into forms
 FIELDS_MOST = 500
 CSRF = "csrf"
 SAME = ("same-origin", "none")
+
+log = logging.getLogger(__name__)
 
 Page = Callable[[Request], Awaitable[Response]]
 Form = dict[str, str]
@@ -181,8 +185,19 @@ def _told(page: Page) -> Page:
             return await page(request)
         except (Refused, Unavailable) as error:
             return refusal_page(request, error)
+        except Exception as error:
+            return _mistake_page(request, error)
 
     return told
+
+
+def _mistake_page(request: Request, error: Exception) -> Response:
+    """The log has an id and the place in the code; never the error's own text, which may quote a payload."""
+    incident = console_of(request).network.randomness.bytes(6).hex()
+    places = "".join(traceback.format_tb(error.__traceback__)).rstrip()
+    log.error("incident %s: %s failed with %s\n%s", incident, request.url.path, type(error).__qualname__, places)
+    detail = f"The page could not be made. Try again, and if it stays so, report incident {incident}"
+    return show(request, "refused.html", {"title": "Our mistake", "code": "internal", "detail": detail}, 500)
 
 
 def refusal_page(request: Request, error: PostroadError) -> Response:

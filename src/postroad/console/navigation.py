@@ -24,7 +24,10 @@ class Group:
 
 
 WORK = Group(title="", items=(Item(path="/", title="Overview"),))
-YOURS = Group(title="Yours", items=(Item(path="/account", title="Account"),))
+YOURS = Group(
+    title="Yours",
+    items=(Item(path="/account", title="Account"), Item(path="/support", title="Support")),
+)
 OPERATORS = Group(title="Network", items=())
 
 

@@ -2,6 +2,6 @@
 
 from starlette.routing import Route
 
-from postroad.console.pages import account, entering, home
+from postroad.console.pages import account, entering, home, support
 
-PAGES: tuple[Route, ...] = (*home.ROUTES, *entering.ROUTES, *account.ROUTES)
+PAGES: tuple[Route, ...] = (*home.ROUTES, *entering.ROUTES, *account.ROUTES, *support.ROUTES)

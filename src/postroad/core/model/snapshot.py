@@ -21,6 +21,7 @@ from postroad.core.model.journal import ObjectChange
 from postroad.core.model.model_tree import ModelAttachment, ModelNode, ModelTopic, attachment_key, node_key, topic_key
 from postroad.core.model.owned import Owned
 from postroad.core.model.rule import Rule, rule_key
+from postroad.core.model.support import SupportRequest, support_key
 from postroad.core.model.trust import Provisioning, RegisteredCookie, cookie_key
 
 KINDS: dict[str, type[Any]] = {
@@ -40,8 +41,11 @@ KINDS: dict[str, type[Any]] = {
     "node": ModelNode,
     "attachment": ModelAttachment,
     "topic": ModelTopic,
+    "support": SupportRequest,
 }
-BY_THE_THOUSAND = frozenset(("binding", "node", "attachment", "topic"))  # on which no answer in ``cache`` depends
+BY_THE_THOUSAND = frozenset(
+    ("binding", "node", "attachment", "topic", "support")
+)  # on which no answer in ``cache`` depends
 BILLING = ("books", "tariff", "invoice", "payment")
 
 
@@ -62,6 +66,7 @@ _KEYS: dict[type[Any], Callable[[Any], str]] = {
     ModelNode: lambda item: node_key(item.service, item.tag),
     ModelAttachment: lambda item: attachment_key(item.service, item.id),
     ModelTopic: lambda item: topic_key(item.service, item.topic),
+    SupportRequest: lambda item: support_key(item.organization, item.id),
 }
 _NAMES = {kind: name for name, kind in KINDS.items()}
 
@@ -86,7 +91,9 @@ class Directory:
     provisionings: Mapping[str, Provisioning] = field(default_factory=dict)  # by the enterprise's GCID
     cookies: Mapping[str, RegisteredCookie] = field(default_factory=dict)
     billing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # books, tariffs, invoices, payments by kind
-    exchanging: Mapping[str, Owned] = field(default_factory=dict)  # bindings, and what models are made of, by kind
+    exchanging: Mapping[str, Owned] = field(
+        default_factory=dict
+    )  # bindings, what models are made of, requests; by kind
     versions: HashTrieMap[tuple[str, str], int] = field(default_factory=HashTrieMap)  # removed objects keep theirs
     _by_address: Mapping[str, Service] = field(default_factory=dict)
     cache: dict[Any, Any] = field(default_factory=dict, compare=False)  # answers that hold for this snapshot only
@@ -239,6 +246,11 @@ class Directory:
     def bindings_of(self, exchange: str) -> list[Binding]:
         """The bindings of one exchange, by name."""
         return sorted(self.bindings.of(exchange).values(), key=lambda binding: binding.name.casefold())
+
+    @property
+    def support(self) -> Owned:
+        """What members have asked the operators, by organization."""
+        return self.exchanging.get("support", _EMPTY)
 
     def parts_of(self, service: str, kind: str) -> Mapping[str, Any]:
         """The nodes, attachments or topics of a model by key, in no order; there may be a million of them."""

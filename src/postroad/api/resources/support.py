@@ -1,0 +1,99 @@
+"""Support requests: members ask, about a message perhaps; operators answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field
+
+from postroad.api.resources.context import Api, Asking, answer, page_answer, paged, time_or_none
+from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.queries import Paging
+from postroad.core.configuration.shapes import Shape
+from postroad.core.model.support import SupportRequest
+from postroad.flow import administration_support as asking
+
+router = APIRouter(route_class=GuardedRoute, tags=["support"])
+
+Subject = Annotated[str, Field(min_length=1, max_length=asking.SUBJECT_CHARS)]
+Text = Annotated[str, Field(max_length=asking.TEXT_CHARS)]
+
+
+class NewRequest(Shape):
+    subject: Subject
+    text: Annotated[Text, Field(min_length=1)]
+    session: Annotated[str, Field(max_length=64, description="Of the message that it is about")] = ""
+
+
+class NewNote(Shape):
+    text: Text = ""
+    close: Annotated[bool, Field(description="Close the request with this")] = False
+
+
+class NoteView(Shape):
+    at: str
+    by: str
+    text: str
+    operator: bool
+
+
+class RequestView(Shape):
+    id: str
+    organization: str
+    subject: str
+    session: str
+    state: str
+    opened_at: str
+    changed_at: str
+    notes: list[NoteView]
+
+
+class RequestPage(Shape):
+    items: list[RequestView]
+    next: str | None = None
+
+
+def request_view(request: SupportRequest) -> dict[str, Any]:
+    notes = [
+        {"at": time_or_none(note.at_us), "by": note.by, "text": note.text, "operator": note.operator}
+        for note in request.notes
+    ]
+    return {
+        "id": request.id,
+        "organization": request.organization,
+        "subject": request.subject,
+        "session": request.session,
+        "state": request.state.value,
+        "openedAt": time_or_none(request.opened_at_us),
+        "changedAt": time_or_none(request.changed_at_us),
+        "notes": notes,
+    }
+
+
+@router.get("/v1/support", response_model=RequestPage)
+async def list_requests(request: Request, api: Api, caller: Asking, query: Paging) -> Response:
+    """What your organization has asked the operators; for operators, what all have."""
+    found = sorted(asking.requests_for(caller, api.network.directory), key=lambda one: one.id, reverse=True)
+    page = paged(request, api, caller, query, found, lambda one: one.id)
+    return page_answer(request, page._replace(items=[request_view(one) for one in page.items]))
+
+
+@router.post("/v1/support", status_code=201, response_model=RequestView)
+async def open_request(api: Api, caller: Asking, wish: NewRequest) -> Response:
+    """Ask the network's operators, about a message that you may see perhaps."""
+    opened = await asking.open_request(api.administration, caller, wish.subject, wish.text, wish.session)
+    return answer(request_view(opened), 201, headers={"Location": f"/v1/support/{opened.id}"})
+
+
+@router.get("/v1/support/{request_id}", response_model=RequestView)
+async def read_request(api: Api, caller: Asking, request_id: str) -> Response:
+    """One request with all that was written."""
+    return answer(request_view(asking.request_for(caller, api.network.directory, request_id)))
+
+
+@router.post("/v1/support/{request_id}/notes", status_code=201, response_model=RequestView)
+async def write_note(api: Api, caller: Asking, request_id: str, wish: NewNote) -> Response:
+    """Write, and give the other side the word; or close the request."""
+    written = await asking.write(api.administration, caller, request_id, wish.text, close=wish.close)
+    return answer(request_view(written), 201)

@@ -1,0 +1,90 @@
+"""``postroad support``: ask the network's operators, and read what they answer."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+import click
+
+from postroad.cli.command import command
+from postroad.cli.connection import Connection, connected
+from postroad.cli.delivered_view import plain
+from postroad.cli.output import Output
+
+
+@click.group()
+def support() -> None:
+    """Ask the network's operators, and read what they answer."""
+
+
+@command
+@connected
+def list_(out: Output, connection: Connection) -> None:
+    """List what your organization has asked; for operators, what all have."""
+    with connection.client() as client:
+        found = client.every("/v1/support")
+    for one in found:
+        out.value(one)
+    if not found:
+        out.say("Nobody has asked anything.")
+        return
+    rows = [[one["id"], one["organization"], one["state"], one["changedAt"], plain(one["subject"])] for one in found]
+    out.table(["ID", "ORGANIZATION", "STATE", "LAST WORD", "SUBJECT"], rows)
+
+
+@command
+@click.argument("subject")
+@click.argument("text")
+@click.option("--session", default="", help="The message that it is about.")
+@connected
+def open_(out: Output, subject: str, text: str, session: str, connection: Connection) -> None:
+    """Ask something, about a message perhaps, whose trace the operators then see."""
+    with connection.client() as client:
+        _show(out, client.change("POST", "/v1/support", {"subject": subject, "text": text, "session": session}))
+
+
+@command
+@click.argument("request")
+@connected
+def show(out: Output, request: str, connection: Connection) -> None:
+    """Show a request with all that was written."""
+    with connection.client() as client:
+        _show(out, client.get(_path(request)))
+
+
+@command
+@click.argument("request")
+@click.argument("text")
+@connected
+def write(out: Output, request: str, text: str, connection: Connection) -> None:
+    """Write, and give the other side the word."""
+    with connection.client() as client:
+        _show(out, client.change("POST", f"{_path(request)}/notes", {"text": text}))
+
+
+@command
+@click.argument("request")
+@click.argument("text", default="")
+@connected
+def close(out: Output, request: str, text: str, connection: Connection) -> None:
+    """Close a request, with a last word perhaps."""
+    with connection.client() as client:
+        _show(out, client.change("POST", f"{_path(request)}/notes", {"text": text, "close": True}))
+
+
+def _path(request: str) -> str:
+    return f"/v1/support/{quote(request, safe='')}"
+
+
+def _show(out: Output, request: Any) -> None:
+    out.value(request)
+    about = f", about message {request['session']}" if request["session"] else ""
+    out.say(f"{request['id']} {click.style(plain(request['subject']), bold=True)} ({request['state']}{about})")
+    for note in request["notes"]:
+        who = f"{note['by']} (operator)" if note["operator"] else note["by"]
+        out.say(f"\n{who}, {note['at']}\n  " + plain(note["text"]).replace("\n", "\n  "))
+
+
+for name, one in {"list": list_, "open": open_, "show": show, "write": write, "close": close}.items():
+    support.add_command(one, name)

@@ -1,0 +1,68 @@
+"""Support requests: opened from any message, answered by the operators."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from postroad.console.context import caller_of, console_of
+from postroad.console.guarding import form_of, go, member_form, member_page, show
+from postroad.errors import Refused
+from postroad.flow import administration_support as asking
+
+SHOWN_MOST = 200
+
+
+async def list_requests(request: Request) -> Response:
+    console = console_of(request)
+    found = asking.requests_for(caller_of(request), console.directory)
+    return show(request, "support.html", {"requests": found[:SHOWN_MOST], "left_out": max(0, len(found) - SHOWN_MOST)})
+
+
+async def new_request(request: Request) -> Response:
+    session = request.query_params.get("session", "")[:64]
+    return show(
+        request, "support_new.html", {"wish": {"subject": "", "text": "", "session": session}, "fault": "", "at": ""}
+    )
+
+
+async def open_request(request: Request) -> Response:
+    console, form = console_of(request), await form_of(request)
+    wish = {name: form.get(name, "") for name in ("subject", "text", "session")}
+    try:
+        opened = await asking.open_request(console.administration, caller_of(request), **wish)
+    except Refused as refusal:
+        if not refusal.pointer:
+            raise
+        return show(request, "support_new.html", {"wish": wish, "fault": refusal.detail, "at": refusal.pointer}, 422)
+    return go(f"/support/{opened.id}", "The operators have your request.")
+
+
+async def show_request(request: Request) -> Response:
+    return _shown(request)
+
+
+async def write(request: Request) -> Response:
+    console, form = console_of(request), await form_of(request)
+    number, close = request.path_params["request_id"], "close" in form
+    try:
+        await asking.write(console.administration, caller_of(request), number, form.get("text", ""), close=close)
+    except Refused as refusal:
+        if not refusal.pointer:
+            raise
+        return _shown(request, refusal.detail)
+    return go(f"/support/{number}", "The request is closed." if close else "It is written.")
+
+
+def _shown(request: Request, fault: str = "") -> Response:
+    found = asking.request_for(caller_of(request), console_of(request).directory, request.path_params["request_id"])
+    return show(request, "support_request.html", {"request": found, "fault": fault}, 422 if fault else 200)
+
+
+ROUTES = (
+    member_page("/support", list_requests),
+    member_page("/support/new", new_request),
+    member_form("/support/new", open_request),
+    member_page("/support/{request_id}", show_request),
+    member_form("/support/{request_id}", write),
+)

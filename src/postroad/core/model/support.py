@@ -1,0 +1,46 @@
+"""Support requests: what a member asks the network's operators, with the message that it is about, and what was answered.
+
+They are configuration objects, so every word is in the journal with who wrote it and when.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class SupportState(StrEnum):
+    OPEN = "open"  # the operators have the word
+    ANSWERED = "answered"  # the members have it
+    CLOSED = "closed"  # until somebody writes again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupportNote:
+    at_us: int
+    by: str  # e-mail
+    text: str
+    operator: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupportRequest:
+    id: str
+    organization: str
+    subject: str
+    session: str = ""  # of the message that it is about
+    state: SupportState = SupportState.OPEN
+    notes: tuple[SupportNote, ...] = ()
+
+    @property
+    def opened_at_us(self) -> int:
+        return self.notes[0].at_us
+
+    @property
+    def changed_at_us(self) -> int:
+        return self.notes[-1].at_us
+
+
+def support_key(organization: str, request_id: str) -> str:
+    """The key under which a request is saved."""
+    return f"{organization.casefold()}/{request_id}"

@@ -134,6 +134,10 @@ class DeliverStage:
         reason = settlement.reason[:500]
         return Step(DeliveriesReturned(self._clock.now_us(), service.gcid, reason, delay_s, numbers), reserve=True)
 
+    def delivered(self, queued: Queued, body: bytes) -> Delivered:
+        """A delivery as its receiver is given it."""
+        return self._delivered(queued, body, self._directory())
+
     def _selector(self, request: PollRequest) -> Selector | None:
         """What the poll asks for, senders named by GCID; None when nobody of that name could ever have sent anything."""
         wanted = request.select

@@ -14,7 +14,7 @@ from postroad.core.projection.queries import MESSAGE
 from postroad.core.projection.tables import TABLES
 from postroad.ports import IndexReader
 
-_FACTS = MESSAGE.index("facts")
+_FACTS = MESSAGE.index("header")
 _SEQ = TABLES["control_number"].index("seq")
 
 

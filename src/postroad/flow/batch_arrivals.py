@@ -19,8 +19,8 @@ from postroad.core.model.selector import EVERYTHING
 from postroad.core.routing.forwards import Forward
 from postroad.core.routing.message_subject import travelling_subject
 from postroad.errors import Refused, Unavailable
-from postroad.flow.batch_assembling import caller_for
 from postroad.flow.batch_gathering import Come
+from postroad.flow.batch_posting import caller_for
 from postroad.flow.network import Network
 from postroad.flow.posting import parts_of
 from postroad.flow.settle import acknowledge

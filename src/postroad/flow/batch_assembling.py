@@ -9,44 +9,46 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from postroad.core.admission.admit import Admitted
-from postroad.core.admission.permission import permitted
 from postroad.core.batching import in_order
 from postroad.core.batching.contents import document_of, envelope_of
 from postroad.core.batching.moves import assembled, left, suspended
+from postroad.core.batching.redrawing import Redrawing
 from postroad.core.interchange.catalogue import Standard
 from postroad.core.interchange.filing import filed
 from postroad.core.interchange.nouns import Envelope, Placed
-from postroad.core.interchange.numbering import Drawing
-from postroad.core.model import ids
+from postroad.core.interchange.numbering import Drawing, series_of
 from postroad.core.model.batch import Batch, BatchState
 from postroad.core.model.batch_policy import Batching
-from postroad.core.model.caller import Caller
-from postroad.core.model.directory import AuthenticationLevel, Service
+from postroad.core.model.directory import Service
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.interchange import Assembled, Drawn
-from postroad.core.model.journal import MessagePosted
-from postroad.core.model.message import Message, MessageType, Part, Property, PropertyType
-from postroad.core.projection.keys import assembled_keys, batch_key
-from postroad.core.routing.explanation import pack
-from postroad.core.routing.forwarding import forwarded_copies
+from postroad.core.model.journal import MessagePosted, decode
+from postroad.core.model.message import Message, Part, Property, PropertyType
+from postroad.core.projection.keys import batch_key, number_key
+from postroad.core.projection.queries import MESSAGE
 from postroad.errors import Refused, Unavailable
 from postroad.flow.batch_book import Held, next_version
+from postroad.flow.batch_posting import interchange_step
 from postroad.flow.commit import committed
 from postroad.flow.interchange_book import InterchangeBook
 from postroad.flow.network import Network
-from postroad.flow.posting import body_of, part_facts, parts_of
+from postroad.flow.posting import parts_of
 from postroad.ports import Conflict, Step
 
 FORM = "interchange"
 DRAWS_MOST = 10  # times that others may draw the same numbers at the same moment
 BESIDE_BYTES = 256 << 10  # from so many bytes on, an interchange is made beside the event loop
 REASON_MOST = 500
+HEADER = MESSAGE.index("header")
 _MEMBER = re.compile(r"/members/([0-9]+)")
+
+
+Result = TypeVar("Result")
 
 
 class Document(NamedTuple):
@@ -60,7 +62,8 @@ class Made(NamedTuple):
     """An interchange, and what it uses."""
 
     stream: bytes
-    numbers: tuple[Drawn, ...]
+    again: tuple[Drawn, ...]  # numbers that the batch has drawn before
+    new: tuple[Drawn, ...]
     placed: list[Placed]
 
 
@@ -83,19 +86,18 @@ class Assembling:
             return written[0] if written is not None else None
 
     async def _assemble(self, service: Service, batching: Batching, batch: Batch) -> Batch | None:
-        receiver = permitted(service, batching.sends_to, self._network.directory)
         standard = self._network.standards.standard(batching.standard)
         envelope = envelope_of(batching, batch)
         documents = await self._documents(batching, batch)
         for _ in range(DRAWS_MOST):
-            drawing = await self._numbers.drawing(batching.standard, batching.sender, batching.receiver)
+            drawing = await self._drawing(batching, batch)
             try:
                 made = await _made(standard, envelope, drawing, documents)
             except Refused as refusal:
                 if _MEMBER.fullmatch(refusal.pointer) is None:
                     raise
                 return await self._without_unfit(service, batch, standard, envelope, documents, refusal)
-            step = self._step(service, receiver, batch, standard, documents, made)
+            step = self._step(service, batching, batch, standard, documents, made)
             outcome = await committed(self._network.desk, step)
             if not isinstance(outcome, Conflict):
                 return self._on_its_way(step, outcome.seq)
@@ -109,6 +111,17 @@ class Assembling:
             raise TypeError("an interchange is posted with its batch")
         self._network.expires(entry.expires_at_us)
         return replace(entry.assembled.batch, delivery=delivery_number(seq, 0))
+
+    async def _drawing(self, batching: Batching, batch: Batch) -> Redrawing:
+        drawing = await self._numbers.drawing(batching.standard, batching.sender, batching.receiver)
+        if not (batching.gap_free and batch.numbered):
+            return Redrawing(drawing)
+        [row] = await self._network.index.query("message", batch.numbered)
+        before = decode(row[HEADER])
+        if not isinstance(before, MessagePosted) or before.assembled is None:
+            raise TypeError("an interchange is a post")
+        series = series_of(batching.standard, batching.sender, batching.receiver, "")
+        return Redrawing(drawing, [one for one in before.assembled.numbers if one.series.startswith(series)])
 
     async def _documents(self, batching: Batching, batch: Batch) -> list[Document]:
         """The members in the order of the interchange."""
@@ -141,48 +154,24 @@ class Assembling:
     def _step(
         self,
         service: Service,
-        receiver: Service,
+        batching: Batching,
         batch: Batch,
         standard: Standard,
         documents: list[Document],
         made: Made,
     ) -> Step:
-        network, directory = self._network, self._network.directory
         self._check_size(len(made.stream))
-        now_us = network.clock.now_us()
-        session = ids.session(now_us, network.randomness.bytes(10))
-        parts = (Part(id="interchange", content_type=standard.content_type, data=made.stream),)
-        message = Message(topic=_topic(documents), properties=_properties(batch, made), parts=parts)
-        expires_at_us = now_us + service.default_expiration_s * 1_000_000
-        admitted = Admitted(message, service, caller_for(service), now_us, expires_at_us)
-        copies, tried = forwarded_copies(admitted, service.gcid, [receiver], directory, FORM)
-        if copies[0].code:
-            raise Refused(copies[0].code, copies[0].detail)
-        after = next_version(assembled(batch, session, now_us))
+        part = Part(id="interchange", content_type=standard.content_type, data=made.stream)
+        message = Message(topic=_topic(documents), properties=_properties(batch, made), parts=(part,))
         numbers = [one.held.queued.number for one in documents]
-        where = tuple([filed(one, numbers[one.position]) for one in made.placed])
-        facts = Assembled(standard.name, made.numbers, after, where)
-        explanation = pack(tried) if tried else b""
-        keys = tuple(assembled_keys(facts))
-        entry = MessagePosted(
-            at_us=now_us,
-            session=session,
-            transaction=session,
-            sender=service.gcid,
-            type=MessageType.NOTIFICATION,
-            topic=message.topic,
-            size=len(made.stream),
-            form=FORM,
-            expires_at_us=expires_at_us,
-            directory=directory.version,
-            parts=part_facts(parts),
-            copies=copies,
-            properties=message.properties,
-            keys=keys,
-            explained=len(explanation),
-            assembled=facts,
-        )
-        return Step(entry, body_of(parts, explanation), keys)
+
+        def facts(session: str, now_us: int) -> tuple[Assembled, tuple[int, ...]]:
+            after = next_version(assembled(batch, session, now_us))
+            where = tuple([filed(one, numbers[one.position]) for one in made.placed])
+            whole = Assembled(standard.name, made.again + made.new, after, where)
+            return whole, (batch_key(after), *map(number_key, made.new))
+
+        return interchange_step(self._network, service, batching.sends_to, message, facts)
 
     async def _without_unfit(
         self,
@@ -210,23 +199,18 @@ class Assembling:
         return after
 
 
-def caller_for(service: Service) -> Caller:
-    """A batcher is as safe as the network itself, so it meets every policy."""
-    return Caller(service=service, level=AuthenticationLevel.CERTIFICATE, secure=True)
-
-
-async def _made(standard: Standard, envelope: Envelope, drawing: Drawing, documents: list[Document]) -> Made:
+async def _made(standard: Standard, envelope: Envelope, drawing: Redrawing, documents: list[Document]) -> Made:
     return await _beside(documents, lambda: _assembled(standard, envelope, drawing, documents))
 
 
-async def _beside(documents, work):  # type: ignore[no-untyped-def]
+async def _beside(documents: list[Document], work: Callable[[], Result]) -> Result:
     """Do the work, beside the event loop where it takes a while."""
     if sum(len(one.data) for one in documents) < BESIDE_BYTES:
         return work()
     return await asyncio.to_thread(work)
 
 
-def _assembled(standard: Standard, envelope: Envelope, drawing: Drawing, documents: list[Document]) -> Made:
+def _assembled(standard: Standard, envelope: Envelope, drawing: Redrawing, documents: list[Document]) -> Made:
     if standard.assemble is None:
         raise Refused(
             "interchange.unfit", f"interchanges of {standard.title} cannot be assembled; choose another standard"
@@ -234,15 +218,16 @@ def _assembled(standard: Standard, envelope: Envelope, drawing: Drawing, documen
     placed: list[Placed] = []
     pieces = standard.assemble([one.data for one in documents], envelope, drawing, placed.append)
     stream = b"".join(pieces)
-    return Made(stream, drawing.used(), placed)
+    return Made(stream, drawing.again(), drawing.new(), placed)
 
 
 def _unfit(standard: Standard, envelope: Envelope, documents: list[Document]) -> dict[int, str]:
     """Those that do not even fit alone, by their places."""
     faults = {}
+    in_thought = Drawing(standard=standard.name, sender="", receiver="", latest={})
     for place, one in enumerate(documents):
         try:
-            _assembled(standard, envelope, Drawing(standard=standard.name, sender="", receiver="", latest={}), [one])
+            _assembled(standard, envelope, Redrawing(in_thought), [one])
         except Refused as refusal:
             if _MEMBER.fullmatch(refusal.pointer) is not None:
                 faults[place] = refusal.detail
@@ -261,7 +246,7 @@ def _topic(documents: list[Document]) -> str:
 
 
 def _properties(batch: Batch, made: Made) -> tuple[Property, ...]:
-    reference = made.placed[0].interchange if made.placed else str(made.numbers[0].number)
+    reference = made.placed[0].interchange if made.placed else str((made.again + made.new)[0].number)
     return (
         Property("batch.id", batch.id),
         Property("batch.count", str(batch.count), PropertyType.NUMBER),

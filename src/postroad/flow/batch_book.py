@@ -105,7 +105,7 @@ class BatchBook:
     # --- writing ----------------------------------------------------------------------------------------------------
 
     async def write(
-        self, by: str, what: str, batches: Sequence[Batch], joined: Sequence[BatchMember] = ()
+        self, by: str, what: str, batches: Sequence[Batch], joined: Sequence[BatchMember] = (), reason: str = ""
     ) -> list[Batch] | None:
         """Make changes of batches durable, the last of them joined by these members; None: somebody was quicker."""
         raised = [next_version(batch) for batch in batches]
@@ -117,6 +117,7 @@ class BatchBook:
             tuple(raised),
             raised[-1].id if joined else "",
             tuple(joined),
+            reason,
         )
         keys = tuple([batch_key(batch) for batch in raised])
         return raised if await self._is_written(Step(entry, None, keys, True, entry.deliveries)) else None

@@ -222,7 +222,7 @@ def _over(token: str) -> Settled:
 
 def _tries(service: Service) -> int:
     """How often a delivery may be handed out at least, because the service is to be pushed to so often."""
-    return service.push.tries if service.push is not None and service.delivery is DeliveryMode.PUSH else 0
+    return service.push.tries_everywhere if service.push is not None and service.delivery is DeliveryMode.PUSH else 0
 
 
 def _receiver(caller: Caller) -> Service:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
+from httpx2 import Response
+from msgspec.structs import replace
 
+from postroad.core.model.batch import BatchState
 from postroad.core.model.caller import Caller
 from postroad.core.model.interchange import AnsweredMember
 from postroad.flow.authenticate import Proof
@@ -167,3 +170,78 @@ async def test_who_sent_a_member_follows_it_and_it_alone(asked: Asked) -> None:
     [message] = (await asked.ask("owner of B", "GET", f"/v1/messages/{session}/trace")).json()["messages"]
     assert (message["contained"]["batch"], message["contained"]["members"]) == (gathered.id, 3)
     assert [answer["verdict"] for answer in message["contained"]["answers"]] == ["accepted"]
+
+
+async def steered(asked: Asked, gathered: Gathering, action: str, reason: str = "why", **more: str) -> Response:
+    return await asked.ask("owner of B", "POST", f"{BATCHES}/{gathered.id}/{action}", {"reason": reason}, **more)
+
+
+@pytest.mark.req("B5")
+async def test_a_batch_is_held_back_let_go_and_released(asked: Asked) -> None:
+    gathered = await gathered_in_birch(asked)
+    held = (await steered(asked, gathered, "hold")).json()
+    assert (held["state"], held["held"], held["version"]) == ("open", True, gathered.batch.version + 1)
+    assert held["nearest"]["told"].endswith("then it waits, because it is held back")
+    assert (await steered(asked, gathered, "let-go")).json()["held"] is False
+    released = await steered(asked, gathered, "release")
+    assert (released.json()["state"], released.json()["closedBy"]) == ("closed", "request")
+    assert released.headers["etag"] == f'"{gathered.batch.version + 3}"'
+    refused = await steered(asked, gathered, "drop")
+    assert (refused.status_code, refused.json()["code"]) == (409, "batch.state")
+
+
+@pytest.mark.req("B5")
+async def test_who_insists_on_a_version_acts_on_no_other(asked: Asked) -> None:
+    gathered = await gathered_in_birch(asked)
+    read = (await asked.ask("owner of B", "GET", f"{BATCHES}/{gathered.id}")).headers["etag"]
+    assert (await steered(asked, gathered, "hold", match=read)).status_code == 200
+    late = await steered(asked, gathered, "let-go", match=read)
+    assert (late.status_code, late.json()["code"]) == (412, "version.conflict")
+    assert (await steered(asked, gathered, "let-go", match="*")).json()["held"] is False
+
+
+@pytest.mark.req("B5", "D7")
+async def test_what_is_taken_out_is_a_dead_letter_and_the_others_stay(asked: Asked) -> None:
+    gathered = await gathered_in_birch(asked)
+    left = (await steered(asked, gathered, f"members/{gathered.deliveries[1]}/take-out", "ordered twice")).json()
+    assert (left["members"], left["bytes"], left["state"]) == (2, 28, "open")
+    items = (await asked.ask("owner of B", "GET", f"{BATCHES}/{gathered.id}/members")).json()["items"]
+    assert [(item["state"], item["inBatch"]) for item in items] == [
+        ("queued", True),
+        ("failed", False),
+        ("queued", True),
+    ]
+    [letter] = (await asked.ask("owner of B", "GET", "/v1/dead-letters")).json()["items"]
+    assert (letter["delivery"], letter["session"]) == (gathered.deliveries[1], gathered.sessions[1])
+    assert "ordered twice" in letter["reason"]
+    again = await steered(asked, gathered, f"members/{gathered.deliveries[1]}/take-out", "ordered twice")
+    assert again.status_code == 404
+    assert (await steered(asked, gathered, f"members/{gathered.deliveries[0]}/take-out", "")).status_code == 422
+
+
+@pytest.mark.req("B5", "D7")
+async def test_a_suspended_batch_is_resumed_or_dropped(asked: Asked) -> None:
+    gathered = await gathered_in_birch(asked)
+    await gathered.close()
+    await gathered.suspend("no route")
+    assert (await steered(asked, gathered, "resume")).json()["state"] == "closed"
+    again = gathered.batch.version + 1
+    gathered.batch = replace(gathered.batch, state=BatchState.CLOSED, version=again)
+    await gathered.suspend("no route")
+    dropped = (await steered(asked, gathered, "drop", "sent by fax instead")).json()
+    assert dropped["state"] == "dropped"
+    letters = (await asked.ask("owner of B", "GET", "/v1/dead-letters")).json()["items"]
+    assert [letter["delivery"] for letter in letters] == gathered.deliveries
+    assert (await asked.ask("owner of B", "GET", BATCHES)).json()["items"] == []
+    assert len((await asked.ask("owner of B", "GET", f"{BATCHES}?state=dropped")).json()["items"]) == 1
+
+
+@pytest.mark.req("B5", "Z5")
+@pytest.mark.parametrize("who", ["developer of A", "owner of A"])
+async def test_others_steer_no_batch_even_if_they_have_sent_to_it(asked: Asked, who: str) -> None:
+    gathered = await gathered_in_birch(asked, "service of A")
+    for action in ("release", "hold", "let-go", "resume", "drop", f"members/{gathered.deliveries[0]}/take-out"):
+        found = await asked.ask(who, "POST", f"{BATCHES}/{gathered.id}/{action}", {"reason": "mine"}, match='"1"')
+        assert found.status_code == 404
+    shown = (await asked.ask("owner of B", "GET", f"{BATCHES}/{gathered.id}")).json()
+    assert (shown["version"], shown["members"]) == (gathered.batch.version, 3)

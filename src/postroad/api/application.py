@@ -21,6 +21,7 @@ from postroad.api.problem import CONTENT_TYPE, HttpProblem, of_error, problem
 from postroad.api.resources import (
     accounts,
     assets,
+    batch_steering,
     batches,
     bindings,
     configuration,
@@ -65,7 +66,7 @@ ROUTERS = (
     cookies.router, provisionings.router,
     explanations.asking, explanations.router, trying.router,
     messages.router, messages.payloads, stops.router, stops.payloads,
-    dead_letters.router, batches.router,
+    dead_letters.router, batches.router, batch_steering.router,
     configuration.opened, configuration.router, status.router, status.health,
 )  # fmt: skip
 

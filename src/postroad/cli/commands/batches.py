@@ -21,15 +21,15 @@ MEMBERS_SHOWN = 20
 
 @command
 @click.argument("service", default="")
-@click.option("--state", default="", type=click.Choice(STATES), help="Only those; else all that are still to be sent.")
+@click.option("--state", type=click.Choice(STATES), help="Only those; else all that are still to be sent.")
 @connected
-def batches(out: Output, service: str, state: str, connection: Connection) -> None:
+def batches(out: Output, service: str, state: str | None, connection: Connection) -> None:
     """List batches: how full each is, when it goes, and why it has not.
 
     SERVICE is the batcher, by address or GCID; without it, all of yours are meant.
     """
     with connection.client() as client:
-        found = client.batches.listed(service, state)
+        found = client.batches.listed(service, state or "")
     for one in found:
         out.value(one)
     table(out, found)

@@ -14,18 +14,23 @@ from typing import Any
 import httpx2
 import pytest
 from fastapi.routing import APIRoute
+from msgspec.structs import replace as replace_fields
 
 from postroad.api.application import ROUTES
 from postroad.api.resources.guarded import GuardedRoute
+from postroad.core.batching.moves import opened
 from postroad.core.configuration.rules import RuleEntry, rule_of
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import CredentialKind
 from postroad.core.model.exchange import Binding
+from postroad.core.model.journal import BatchesChanged
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.model.trust import Provisioning, RegisteredCookie
 from postroad.errors import Refused
 from postroad.flow.authenticate import Proof
+from postroad.flow.commit import committed
 from postroad.flow.configure import saving
+from postroad.ports import Step
 from tests.acceptance.asking import Asked, asked_network
 
 pytestmark = pytest.mark.req("Z5", "N3", "N1")
@@ -83,6 +88,12 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/dead-letters/drop"): {"all": True, "reason": "old"},
     ("POST", "/v1/dead-letters/{delivery}/resend"): {"reason": "mended"},
     ("POST", "/v1/dead-letters/{delivery}/drop"): {"reason": "old"},
+    ("POST", "/v1/batches/{batch}/release"): {"reason": "early"},
+    ("POST", "/v1/batches/{batch}/hold"): {"reason": "later"},
+    ("POST", "/v1/batches/{batch}/let-go"): {"reason": "now"},
+    ("POST", "/v1/batches/{batch}/resume"): {"reason": "mended"},
+    ("POST", "/v1/batches/{batch}/drop"): {"reason": "old"},
+    ("POST", "/v1/batches/{batch}/members/{delivery}/take-out"): {"reason": "twice"},
     ("POST", "/v1/configuration/plan"): {"document": {"postroad": 1, "organizations": {"{organization}": {}}}},
     ("POST", "/v1/configuration/apply"): {
         "document": {"postroad": 1, "organizations": {"{organization}": {}}},
@@ -115,6 +126,7 @@ class Objects:
     kind: str = "schema"
     name: str
     sender: str
+    batch: str
 
     def values(self) -> dict[str, str]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -142,6 +154,7 @@ ABSENT = Objects(
     credential="0123456789abcdef",
     name="absent-thing",
     sender="fedcba9876543210",
+    batch="0" * 20,
 )
 
 
@@ -171,6 +184,7 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
     saved = [saving(item) for item in (schema, rule, cookie, trust, binding)]
     await asked.running.network.configuration.change("test", saved)
     posted = await asked.running.network.post(sender, Message(to=(Recipient(f"{house}/Public"),), parts=(part,)))
+    batch = await _batch_of(asked, service.gcid, house)
     person = f"owner@{house.casefold()}.example"
     history = await asked.running.network.trace(posted.session, house)
     assert history is not None
@@ -186,7 +200,16 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
         credential=directory.credentials_of(service=service.gcid)[0].id,
         name=name,
         sender=public,
+        batch=batch,
     )
+
+
+async def _batch_of(asked: Asked, gcid: str, house: str) -> str:
+    """The id of a batch at a service, as its batcher would have written it down."""
+    batch = opened(f"{house.encode().hex():0<20}", ("group", f"key of {house}"), 1)
+    entry = BatchesChanged(1, gcid, gcid, "held", (replace_fields(batch, service=gcid, version=1),))
+    await committed(asked.running.network.desk, Step(entry, reserve=True))
+    return batch.id
 
 
 def _proof(asked: Asked, who: str) -> Proof:
@@ -260,7 +283,8 @@ def _match(method: str) -> str | None:
 @pytest.mark.parametrize(
     "query",
     ["/v1/services?organization={organization}", "/v1/messages?service={service}", "/v1/messages?service={address}",
-     "/v1/messages?box=received&service={service}", "/v1/messages?box=refused&service={address}"],
+     "/v1/messages?box=received&service={service}", "/v1/messages?box=refused&service={address}",
+     "/v1/batches?service={service}", "/v1/batches?state=all&service={address}"],
 )  # fmt: skip
 @pytest.mark.parametrize("who", INSIDERS)
 async def test_filters_find_nothing_of_others_either(asked: Asked, who: str, query: str) -> None:
@@ -275,7 +299,7 @@ async def test_filters_find_nothing_of_others_either(asked: Asked, who: str, que
 async def test_lists_hold_nothing_private_of_others(asked: Asked, who: str) -> None:
     foreign = await objects_of(asked, "Birch", "service of B")
     hidden = [foreign.service, foreign.session, foreign.email, foreign.key_id, foreign.credential, "payload of Birch",
-              "cookie of Birch"]  # fmt: skip
+              "cookie of Birch", foreign.batch, "key of Birch"]  # fmt: skip
     for method, path in GUARDED:
         if method == "GET" and "{" not in path:
             response = await asked.ask(who, method, path)
@@ -346,7 +370,7 @@ async def test_a_developer_changes_services_and_nothing_else(asked: Asked) -> No
             continue
         response = await put(asked, "developer of A", method, path, own)
         is_theirs = (path.startswith("/v1/services") and "suspension" not in path) or any(
-            word in path for word in ("provisionings", "dead-letters")
+            word in path for word in ("provisionings", "dead-letters", "batches")
         )
         assert (response.status_code != 403) is is_theirs, (method, path, response.text)
 

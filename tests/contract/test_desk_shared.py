@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 import asyncpg
 import pytest
 
-from postroad.adapters.desk.shared import SharedDesk
+from postroad.adapters.desk.shared import SQL, SharedDesk
 from postroad.adapters.desk.shared_rebuild import rebuild_desk
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.memory.index import MemoryIndex
@@ -281,3 +281,57 @@ async def test_what_is_settled_between_reservation_and_record_is_not_handed_out(
         assert not polling.done()
     assert isinstance(await acknowledging, Committed)
     assert numbers(await polling) == first[1:]
+
+
+@pytest.mark.req("B5")
+async def test_batches_are_known_after_the_tables_were_rebuilt(nodes: Nodes, postgres_database: str) -> None:
+    node, network = await nodes.start()
+    for _ in range(6):
+        await network.post(network.message())
+    claimed = numbers(await network.poll())
+    await network.write(network.gathered(network.batch("b"), *claimed[:4]))
+    await network.write(network.acknowledged((claimed[0],), batch=network.batch("b", 2)))
+    await network.give_back(claimed[1], claimed[4])  # the first of them too late
+    live = await tables(postgres_database)
+    assert [len(rows) for rows in live] == [2, 5]
+    await rebuild_desk(node.journal)
+    assert await tables(postgres_database) == live
+    nodes.clock.advance(LEASE_S + 1)
+    assert numbers(await network.poll()) == claimed[4:]
+    assert isinstance(await network.write(network.gathered(network.batch("b", 2))), Conflict)
+
+
+@pytest.mark.req("B5", "O3")
+async def test_what_another_node_gathers_between_reservation_and_record_is_not_handed_out(
+    nodes: Nodes, postgres_database: str
+) -> None:
+    """As when a node takes over the batchers of one that was too slow, and not dead."""
+    (_, here), (_, there) = await nodes.start(), await nodes.start()
+    for _ in range(3):
+        await here.post(here.message())
+    first = numbers(await here.poll())
+    nodes.clock.advance(LEASE_S + 1)
+    async with stalled(postgres_database):
+        gathering = asyncio.ensure_future(here.write(here.gathered(here.batch("b"), *first[:2])))
+        await asyncio.sleep(0.1)  # it waits for the lock, and gets it first
+        polling = asyncio.ensure_future(there.poll())
+        await asyncio.sleep(0.2)
+        assert not polling.done()
+    assert isinstance(await gathering, Committed)
+    assert numbers(await polling) == first[2:]
+    assert await there.write(there.gathered(there.batch("c"), *first[1:])) == Conflict(0, 0, "")
+    nodes.clock.advance(LEASE_S + 1)
+    assert numbers(await there.poll()) == first[2:]
+
+
+async def test_who_looks_for_something_to_hand_out_does_not_pass_by_batches(
+    nodes: Nodes, postgres_database: str
+) -> None:
+    await nodes.start()
+    async with connected(postgres_database) as connection:
+        await connection.execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan")
+        for name, parameters in (("reserve", 6), ("candidates", 4), ("next_due", 2)):
+            await connection.execute(f"PREPARE looking AS {SQL[name]}")
+            plan = await connection.fetch(f"EXPLAIN EXECUTE looking ({', '.join(['NULL'] * parameters)})")
+            await connection.execute("DEALLOCATE looking")
+            assert "desk_queue_free" in "\n".join(row[0] for row in plan), name

@@ -12,13 +12,14 @@ import re
 KINDS = {
     "token": r"[0-9a-f]{1,16}\.[0-9a-f]{32}",
     "session": r"\b[0-9a-f]{32}\b",
+    "batch": r"\b[0-9a-f]{20}\b",
     "gcid": r"\b[0-9a-f]{16}\b",
     "moment": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)",
     "time": r"\b\d\d:\d\d:\d\d\.\d{3}\b",
     "duration": r"\+\d+\.\d m?s\b",
     "any": r"…",
 }
-LEARNED = {"token", "session", "gcid"}
+LEARNED = {"token", "session", "batch", "gcid"}
 VOLATILE = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in KINDS.items()))
 SHELL_NOISE = re.compile(r"^\S*sh: (?:line )?\d+: +\d+ Killed.*$|^Killed$")
 

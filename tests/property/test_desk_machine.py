@@ -1,5 +1,5 @@
-"""Any order of posts, polls, acknowledgements, returns, answers, ends, resends, time and restarts: a desk does what a plain model
-does."""
+"""Any order of posts, polls, acknowledgements, returns, answers, ends, resends, batches, time and restarts: a desk does what a
+plain model does."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from postroad.testing.postgres import PostgresServer
 ATTEMPTS_MOST = 3
 MAILBOXES = (SELLER, CARRIER)
 SELECTORS = (EVERYTHING, EVERYTHING, Selector(topic="bills"), Selector(topic="none"), Selector(sender=BUYER))
+NEVER = float("inf")
 ENDS = {
     "acknowledged": State.DELIVERED,
     "cancelled": State.CANCELLED,
@@ -59,6 +60,8 @@ class Expected:
     available_at: float = 0.0
     leased: bool = False
     queued: Queued | None = None
+    claimed: bool = False  # since the desk was opened
+    gathered: bool = False
 
     def is_expired(self, now_us: int) -> bool:
         return 0 < self.expires_at_us <= now_us
@@ -77,6 +80,7 @@ class DeskMachine(RuleBasedStateMachine):
         self.journeys: dict[int, int] = {}  # and at which delivery each is; 0 once its response is on the way back
         self.used: dict[int, int] = {}  # keys of answers and of ends, with the entry that used them
         self.handles: dict[str, tuple[int, str]] = {}
+        self.batch_version = 0
 
     async def open(self) -> Desk:
         raise NotImplementedError
@@ -134,7 +138,41 @@ class DeskMachine(RuleBasedStateMachine):
             assert (queued.attempt, queued.message, queued.hop) == (one.attempts, one.message, one.hop)
             assert (queued.journey, queued.origin) == (one.journey, one.origin)
             assert self.run(self.network.desk.body(queued)) == one.body
-            one.queued = queued
+            one.queued, one.claimed = queued, True
+
+    @rule(data=st.data())
+    @precondition(lambda self: self._claimed())
+    def gather(self, data: st.DataObject) -> None:
+        """Put what was handed out into a batch, or try to when something of it has ended or is in one."""
+        numbers = data.draw(st.lists(st.sampled_from(self._claimed()), min_size=1, max_size=3, unique=True))
+        batch = self.network.batch("b", self.batch_version + 1)
+        outcome = self.run(self.network.write(self.network.gathered(batch, *numbers)))
+        found = [self.deliveries[number] for number in numbers]
+        if any(one.gathered or one.state != State.QUEUED for one in found):
+            assert outcome == Conflict(0, 0, "")
+            return
+        assert isinstance(outcome, Committed)
+        self.batch_version += 1
+        for one in found:
+            one.gathered, one.leased, one.available_at = True, False, NEVER
+
+    @rule(data=st.data(), change=st.sampled_from(["sent", "taken out"]))
+    @precondition(lambda self: self._gathered())
+    def end_members(self, data: st.DataObject, change: str) -> None:
+        """Members end together with a change of their batch; a change that somebody else has made first counts alone."""
+        numbers = tuple(data.draw(st.lists(st.sampled_from(self._gathered()), min_size=1, max_size=3, unique=True)))
+        version = data.draw(st.sampled_from([self.batch_version, self.batch_version + 1]))
+        batch, is_sent = self.network.batch("b", version), change == "sent"
+        network = self.network
+        entry = network.acknowledged(numbers, batch=batch) if is_sent else network.ended("failed", numbers, batch=batch)
+        outcome = self.run(network.write(entry))
+        if version == self.batch_version:
+            assert isinstance(outcome, Conflict)
+            return
+        assert isinstance(outcome, Committed)
+        self.batch_version = version
+        for number in numbers:
+            self._settle(number, State.DELIVERED if is_sent else State.FAILED)
 
     @rule(data=st.data())
     @precondition(lambda self: self.deliveries)
@@ -157,7 +195,8 @@ class DeskMachine(RuleBasedStateMachine):
         number = data.draw(st.sampled_from(self._leased()))
         one = self.deliveries[number]
         assert isinstance(self.run(self.network.give_back(number, delay_s=delay_s, by=one.mailbox)), Committed)
-        one.available_at, one.leased = self.clock.monotonic() + delay_s, False
+        if not one.gathered:
+            one.available_at, one.leased = self.clock.monotonic() + delay_s, False
 
     @rule(data=st.data())
     @precondition(lambda self: self._handed_out())
@@ -213,6 +252,7 @@ class DeskMachine(RuleBasedStateMachine):
     def restart(self) -> None:
         self.network.desk = self.run(self.restart_desk(self.network.desk))
         for one in self.deliveries.values():
+            one.claimed = False
             if one.leased and not self.leases_survive:
                 one.available_at, one.leased = 0.0, False
 
@@ -259,6 +299,12 @@ class DeskMachine(RuleBasedStateMachine):
     def _leased(self) -> list[int]:
         now = self.clock.monotonic()
         return [number for number in self._waiting() if self.deliveries[number].available_at > now]
+
+    def _claimed(self) -> list[int]:
+        return [number for number, one in self.deliveries.items() if one.claimed]
+
+    def _gathered(self) -> list[int]:
+        return [number for number, one in self.deliveries.items() if one.gathered]
 
     def _handed_out(self) -> list[int]:
         return [number for number, one in self.deliveries.items() if one.queued is not None]

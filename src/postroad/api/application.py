@@ -22,6 +22,8 @@ from postroad.api.problem import CONTENT_TYPE, HttpProblem, of_error, problem
 from postroad.api.resources import (
     accounts,
     assets,
+    batch_steering,
+    batches,
     bindings,
     configuration,
     cookies,
@@ -68,7 +70,8 @@ ROUTERS = (
     cookies.router, provisionings.router,
     explanations.asking, explanations.router, trying.router,
     messages.router, messages.payloads, stops.router, stops.payloads,
-    dead_letters.router, support.router,
+    dead_letters.router, batches.router, batch_steering.router,
+    support.router,
     configuration.opened, configuration.router, status.router, status.health,
 )  # fmt: skip
 

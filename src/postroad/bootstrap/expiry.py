@@ -71,8 +71,9 @@ def server_certificate(settings: Settings) -> Iterator[Expiring]:
 def push_certificates(directory: Directory, secrets: Secrets) -> Iterator[Expiring]:
     """The client certificates that the network shows when it pushes."""
     for service in directory.services.values():
-        if service.push is not None and service.push.authentication is PushAuthentication.CERTIFICATE:
-            yield from _push_certificate(service, service.push.secret_from, secrets)
+        for place in service.push.places if service.push is not None else ():
+            if place.authentication is PushAuthentication.CERTIFICATE:
+                yield from _push_certificate(service, place.secret_from, secrets)
 
 
 def _push_certificate(service: Service, reference: str, secrets: Secrets) -> Iterator[Expiring]:

@@ -28,6 +28,7 @@ from postroad.adapters.memory.journal import MemoryJournal
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.adapters.system import SystemClock, SystemRandomness
 from postroad.bootstrap.as2 import as2_partners, receive_as2
+from postroad.bootstrap.batching import gather_messages
 from postroad.bootstrap.expiry import warn_of_expiry
 from postroad.bootstrap.first_start import ensure_operator, ensure_own_service, token_key
 from postroad.bootstrap.hosted import host_services
@@ -115,6 +116,7 @@ async def open_network(
         await ensure_own_service(network)
         _keep_house(settings, network, store, stack)
         engines = host_services(settings, network, stack)
+        gather_messages(settings, network, store.leads, stack)
         own_address = OwnAddress(settings)
         partners = as2_partners(settings, own_address)
         pusher = push_messages(settings, network, partners, stack)

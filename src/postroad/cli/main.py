@@ -22,6 +22,8 @@ ENTRIES = {
     "explain": Entry(COMMANDS + "explain", "Say which way a message goes, and why."),
     "cancel": Entry(COMMANDS + "cancel", "Withdraw what has not been delivered yet of a message."),
     "dead-letters": Entry(COMMANDS + "dead_letters", "Deal with messages that failed for good."),
+    "batches": Entry(COMMANDS + "batches", "List batches: how full each is, when it goes, and why it has not."),
+    "batch": Entry(COMMANDS + "batches", "Look after one batch of messages that leave together."),
     "release": Entry(COMMANDS + "release", "Have everything pushed that is held back for a service."),
     "services": Entry(COMMANDS + "services", "Look at services."),
     "rules": Entry(COMMANDS + "rules", "Look after the rules of services."),

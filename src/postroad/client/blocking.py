@@ -15,6 +15,7 @@ import httpx2
 
 from postroad.client import configuration, contents, plain, requests, responses, routing, trusting
 from postroad.client.access import Access
+from postroad.client.batches import Batches
 from postroad.client.bindings import Bindings
 from postroad.client.chunk_posting import Answer
 from postroad.client.compose import Fields, message
@@ -275,7 +276,12 @@ class Client:
         """Trees that messages are routed by: read, change and import them, attach services, ask who would receive."""
         return Models(self._talks, self._run)
 
-    # ---- what failed
+    # ---- what leaves together, and what failed
+
+    @property
+    def batches(self) -> Batches:
+        """What batchers gather: look at it, release, hold, resume or drop it."""
+        return Batches(self._talks, self._run)
 
     @property
     def dead_letters(self) -> DeadLetters:

@@ -16,6 +16,7 @@ import httpx2
 
 from postroad.client import configuration, contents, plain, requests, responses, routing, trusting
 from postroad.client.access import Access
+from postroad.client.batches import AsyncBatches
 from postroad.client.bindings import AsyncBindings
 from postroad.client.blocking import NOTHING, TIMEOUT_S, tokens_of
 from postroad.client.chunk_posting import Answer
@@ -248,7 +249,11 @@ class AsyncClient:
         """Trees that messages are routed by: read, change and import them, attach services, ask who would receive."""
         return AsyncModels(self._talks, self._run)
 
-    # ---- what failed
+    # ---- what leaves together, and what failed
+
+    @property
+    def batches(self) -> AsyncBatches:
+        return AsyncBatches(self._talks, self._run)
 
     @property
     def dead_letters(self) -> AsyncDeadLetters:

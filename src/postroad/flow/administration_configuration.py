@@ -16,8 +16,9 @@ from postroad.core.configuration.document import (
     read_document,
 )
 from postroad.core.configuration.owned_bindings import binding_places
-from postroad.core.configuration.plan import Plan, plan
+from postroad.core.configuration.plan import plan
 from postroad.core.configuration.sections import export
+from postroad.core.configuration.steps import Plan
 from postroad.core.exchange.bound import decider_of
 from postroad.core.identity import api_key
 from postroad.core.model.asset import Hosting
@@ -147,6 +148,7 @@ def _plan(
         asset_faults=known.asset_faults,
         binding_faults=known.binding_faults,
         callables=administration.network.exchanges.callables,
+        standards=administration.network.standards,
         fresh_ids=_fresh_ids(administration),
         now_us=administration.network.clock.now_us(),
         prune=prune,

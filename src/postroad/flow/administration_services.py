@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from postroad.core.configuration.as2_names import same_station, taken_by
 from postroad.core.configuration.assets import lacks_schema
+from postroad.core.configuration.port_faults import port_faults
 from postroad.core.configuration.profile import ServiceProfile
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, OrganizationLimits, Role, Service, Visibility
@@ -16,6 +17,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration import (
     Administration,
+    Contradictory,
     address_claims,
     denied,
     organization_for,
@@ -41,6 +43,7 @@ async def create(
         made = profile.service(gcid=gcid, organization=house.name, name=name)
         _check_stations(caller, made, directory)
         _check_schema(made, directory)
+        _check_port(administration, made, directory)
         return [saving(made), *address_claims(None, made)]
 
     directory = await administration.carry_out(caller.name, decide, "service made")
@@ -67,6 +70,7 @@ async def replace_service(
         )
         _check_stations(caller, changed, directory)
         _check_schema(changed, directory)
+        _check_port(administration, changed, directory)
         return [saving(changed, seen_version), *address_claims(service, changed)]
 
     gcid = service_for(caller, administration.directory, named, Role.DEVELOPER).gcid
@@ -182,6 +186,12 @@ def _taken(organization: str) -> Refused:
 def _check_schema(service: Service, directory: Directory) -> None:
     if why := lacks_schema(service, directory.assets_of(service.gcid)):
         raise Refused("configuration.conflict", f"{service.address} cannot validate: {why}", pointer="/validates")
+
+
+def _check_port(administration: Administration, service: Service, directory: Directory) -> None:
+    """A batcher or splitter that could never do its work is not saved; what is wrong with it is told at once."""
+    if faults := port_faults(service, directory, administration.network.standards):
+        raise Contradictory("batching.invalid", f"{service.address} cannot be used as it is written", faults)
 
 
 def _check_stations(caller: Caller, service: Service, directory: Directory) -> None:

@@ -17,12 +17,14 @@ from postroad.core.projection.keys import answer_key, journey_key
 from postroad.core.projection.queries import JOURNEY, MESSAGE
 from postroad.core.routing.life import Event, may
 from postroad.errors import Refused, Unavailable
+from postroad.flow.batch_book import BatchBook, may_leave
 from postroad.flow.commit import committed
 from postroad.flow.rounds import newest_round
 from postroad.ports import Conflict, Desk, IndexReader, Step
 
 TRIES = 5
 TOO_LATE = "cancel.too-late"
+WITHDRAWN = "withdrawn by its sender"
 
 
 class Whereabouts(NamedTuple):
@@ -33,13 +35,17 @@ class Whereabouts(NamedTuple):
     journey: int
     too_late: str
     waits: bool = False  # in a mailbox, and not only known to be somewhere on its way
+    is_gathered: bool = False  # in a batch, which it leaves
 
 
 class CancelStage:
-    def __init__(self, desk: Desk, index: IndexReader, indexed: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self, desk: Desk, index: IndexReader, indexed: Callable[[], Awaitable[None]], batches: BatchBook
+    ) -> None:
         self._desk = desk
         self._index = index
         self._indexed = indexed
+        self._batches = batches
 
     async def cancel(self, admitted: Admitted) -> PostResult:
         """Withdraw what can be withdrawn of the message that the cancel refers to."""
@@ -78,10 +84,19 @@ class CancelStage:
     async def _at(self, ordinal: int, number: int, journey: int) -> Whereabouts:
         found = await self._desk.find(number)
         waits = found is not None and found.state is State.QUEUED
-        return Whereabouts(ordinal, number, journey, _too_late(found), waits)
+        batch = await self._batches.of_delivery(number) if waits else None
+        if batch is not None and not may_leave(batch):
+            return Whereabouts(ordinal, number, journey, f"it is being sent in batch {batch.id}", waits)
+        return Whereabouts(ordinal, number, journey, _too_late(found), waits, batch is not None)
 
     async def _withdraw(self, admitted: Admitted, copies: list[Whereabouts]) -> bool:
         """Withdraw all of these; False when one of them has moved on meanwhile."""
+        for copy in copies:
+            if copy.is_gathered and not await self._batches.leave(
+                copy.delivery, admitted.sender.gcid, "cancelled", WITHDRAWN
+            ):
+                return False
+        copies = [copy for copy in copies if not copy.is_gathered]
         if not copies:
             return True
         deliveries = tuple(copy.delivery for copy in copies)
@@ -89,12 +104,12 @@ class CancelStage:
         keys = [
             key for copy in copies if copy.journey for key in (journey_key(copy.journey), answer_key(copy.delivery))
         ]
-        entry = DeliveriesEnded(
-            admitted.at_us, admitted.sender.gcid, "cancelled", "withdrawn by its sender", deliveries, journeys
-        )
+        entry = DeliveriesEnded(admitted.at_us, admitted.sender.gcid, "cancelled", WITHDRAWN, deliveries, journeys)
         waiting = tuple(copy.delivery for copy in copies if copy.waits)
         step = Step(entry, None, tuple(keys), reserve=True, waiting=waiting)
-        return not isinstance(await committed(self._desk, step), Conflict)
+        is_withdrawn = not isinstance(await committed(self._desk, step), Conflict)
+        self._batches.settled((*deliveries, *journeys))
+        return is_withdrawn
 
 
 def _too_late(found: Found | None) -> str:

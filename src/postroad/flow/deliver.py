@@ -134,6 +134,10 @@ class DeliverStage:
         reason = settlement.reason[:500]
         return Step(DeliveriesReturned(self._clock.now_us(), service.gcid, reason, delay_s, numbers), reserve=True)
 
+    def delivered(self, queued: Queued, body: bytes) -> Delivered:
+        """A delivery as its receiver is given it."""
+        return self._delivered(queued, body, self._directory())
+
     def _selector(self, request: PollRequest) -> Selector | None:
         """What the poll asks for, senders named by GCID; None when nobody of that name could ever have sent anything."""
         wanted = request.select
@@ -218,7 +222,7 @@ def _over(token: str) -> Settled:
 
 def _tries(service: Service) -> int:
     """How often a delivery may be handed out at least, because the service is to be pushed to so often."""
-    return service.push.tries if service.push is not None and service.delivery is DeliveryMode.PUSH else 0
+    return service.push.tries_everywhere if service.push is not None and service.delivery is DeliveryMode.PUSH else 0
 
 
 def _receiver(caller: Caller) -> Service:

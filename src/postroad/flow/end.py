@@ -16,6 +16,7 @@ from postroad.core.model.journal import Answers, Copy, DeliveriesEnded, Ending, 
 from postroad.core.model.message import MessageType, Status
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.keys import answer_key, journey_key
+from postroad.flow.batch_book import BatchBook
 from postroad.flow.commit import committed
 from postroad.flow.due import DueTimes
 from postroad.flow.rounds import traveller
@@ -35,6 +36,7 @@ class EndStage:
         clock: Clock,
         randomness: Randomness,
         due: DueTimes,
+        batches: BatchBook,
     ) -> None:
         self._desk = desk
         self._journal = journal
@@ -42,6 +44,7 @@ class EndStage:
         self._clock = clock
         self._randomness = randomness
         self._due = due
+        self._batches = batches
 
     async def give_up(self, queued: Queued, state: str, reason: str) -> None:
         """End the journey of a delivery that the desk will not hand out any more."""
@@ -60,15 +63,18 @@ class EndStage:
             return
         entry = DeliveriesEnded(self._clock.now_us(), BY_NETWORK, "failed", reason[:REASON_MOST], (number,))
         await committed(self._desk, Step(entry, reserve=True, waiting=(number,)))
+        self._batches.settled((number,))
 
     async def expire(self, numbers: Sequence[int], reason: str) -> None:
         """End deliveries that are no journey's; where one of them was settled just now, one by one."""
+        numbers = await self._batches.expire(numbers, BY_NETWORK, reason)
         for start in range(0, len(numbers), TOGETHER):
             await self._expire(tuple(numbers[start : start + TOGETHER]), reason)
 
     async def _expire(self, numbers: tuple[int, ...], reason: str) -> None:
         entry = DeliveriesEnded(self._clock.now_us(), BY_NETWORK, "expired", reason, numbers)
         outcome = await committed(self._desk, Step(entry, reserve=True, waiting=numbers))
+        self._batches.settled(numbers)
         if isinstance(outcome, Conflict) and len(numbers) > 1:
             for number in numbers:
                 await self._expire((number,), reason)
@@ -91,6 +97,10 @@ class EndStage:
             return False
         message, ordinal = found
         reason = f"{status.code}: {status.text}"[:REASON_MOST]
+        if message.type is not MessageType.REQUEST:
+            has_left = await self._batches.leave(delivery, BY_NETWORK, state, reason)
+            if has_left is not None:
+                return has_left
         keys = (journey_key(journey), answer_key(delivery))
         requester = self._directory().services.get(message.sender)
         if message.type is MessageType.REQUEST and requester is not None:
@@ -108,6 +118,7 @@ class EndStage:
         outcome = await committed(self._desk, step)
         if isinstance(step.entry, MessagePosted):
             self._due.note(step.entry.expires_at_us)
+        self._batches.settled((journey, delivery))
         return isinstance(outcome, Committed)
 
     def _error_response(

@@ -4,33 +4,35 @@ Kept rules: the delivery is settled only after everything that it became is dura
 delivery that comes again after an interruption is forwarded to nobody twice. Whoever has passed the message before is not given
 it again: a circle of exchanges ends where it began. By however many ways a message comes to an exchange, it is handed on to
 another one once, or exchanges that are bound to each other would multiply it. Nothing goes to another house that the exchange is
-not open to any more.
+not open to any more. What a splitter takes out of an interchange goes by keys of the delivery's first round, so that not even a
+dead letter that is resent is taken apart twice.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
-from postroad.core.admission.admit import Admitted
 from postroad.core.model import ids
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
 from postroad.core.model.exchange import Forwarded
 from postroad.core.model.journal import Came, MessagePosted
-from postroad.core.model.message import Delivered, Message, MessageType, Part
+from postroad.core.model.message import Delivered, MessageType
 from postroad.core.model.snapshot import Directory
-from postroad.core.projection.keys import forward_key, relay_key
+from postroad.core.projection.keys import forward_key
 from postroad.core.routing.explanation import pack
 from postroad.core.routing.forwarding import closed_to, forwarded_copies
-from postroad.core.routing.forwards import NOT_OPEN, Forward, is_relayed, parted, told_apart
+from postroad.core.routing.forwards import NOT_OPEN, RELAYS, Forward, is_relayed, parted
+from postroad.errors import Unavailable
 from postroad.flow.commit import stored, submitted
+from postroad.flow.going import Going, Sent, keys_of, passed_by
 from postroad.flow.posting import body_of, part_facts, setting_in
-from postroad.ports import Clock, Committed, Desk, Outcome, Randomness, Step
+from postroad.ports import Clock, Committed, Conflict, Desk, Outcome, Randomness, Step
 
-FORM = "hosted"  # of what a binding has made, which never was on a wire
+TOGETHER = 1_000  # entries on their way at a time: an interchange may have a million documents
 
 
 def nothing() -> None:
@@ -43,6 +45,7 @@ class Onward(Struct, gc=False, frozen=True):
     copies: int = 0
     cut: int = 0  # not forwarded to who had it before
     faults: tuple[tuple[str, str], ...] = ()
+    refused: tuple[str, ...] = ()  # what chose those that cannot be reached, be it that this was told before
 
 
 class ForwardStage:
@@ -73,26 +76,47 @@ class ForwardStage:
         ``on_its_way`` is called when whatever is forwarded later comes later for every receiver.
         """
         directory = self._directory()
-        through = (*_passed(queued.message), queued.recipient)
-        there = [one for one in forwards if one.receiver not in through and one.receiver in directory.services]
-        closed = closed_to(queued.recipient, {one.receiver for one in there}, directory)
-        wanted = [one for one in there if one.receiver not in closed]
-        faults = tuple([(one.chosen_by, NOT_OPEN) for one in there if one.receiver in closed])
-        onward = Onward(0, sum(one.receiver in through for one in forwards), faults)
-        setting = await self._setting(delivered, queued)
-        steps: list[tuple[Step, list[Forward], asyncio.Future[Outcome]]] = []
-        for name, group in parted(wanted, directory).items():
-            sent = _Sent(caller, delivered, queued, through, setting if group[0].part is None else b"")
-            step = self._step(sent, name, group, directory)
-            steps.append((step, group, submitted(self._desk, step)))
-        on_its_way()
-        for step, group, future in steps:
-            is_new = await self._committed(step, future)
-            if is_new or not is_relayed(group[0], directory):
-                onward = _and(onward, step, group, is_new)
-            else:
-                onward = Onward(onward.copies, onward.cut + len(group), onward.faults)
-        return onward
+        through = (*passed_by(queued.message), queued.recipient)
+        wanted, faults = _wanted(forwards, queued.recipient, through, directory)
+        sent = Sent(caller, delivered, queued, through, await self._setting(delivered, queued))
+        groups, tally = parted(wanted, directory), _Tally(faults)
+        for some in _some_at_a_time(list(groups.items())):
+            steps = [self._submitted(sent, name, group, directory) for name, group in some]
+            tally.under_way += len(some)
+            if tally.under_way == len(groups):
+                on_its_way()
+            for step, group, future in steps:
+                is_new = await self._committed(step, group[0], future)
+                tally.add(step, group, is_new, is_relayed(group[0], directory))
+        if not groups:
+            on_its_way()
+        return Onward(tally.copies, tally.cut + _circling(forwards, wanted, through), *tally.told())
+
+    async def tell(self, caller: Caller, delivered: Delivered, queued: Queued, interchange: Forward) -> Conflict | None:
+        """Send what a splitter tells a partner; None when that is durable, now or since an earlier time.
+
+        A conflict is one of its numbers, which somebody else has used meanwhile.
+        """
+        directory = self._directory()
+        sent = Sent(caller, delivered, queued, (*passed_by(queued.message), queued.recipient), b"")
+        step = self._step(sent, f"={interchange.chosen_by}", [interchange], directory)
+        outcome = await stored(submitted(self._desk, step))
+        if isinstance(outcome, Conflict):
+            return outcome if outcome.key != step.keys[0] else None
+        self._note_expiry(step)
+        return None
+
+    async def came_before(self, queued: Queued, forward: Forward) -> bool:
+        """Whether another delivery has used the key of this forward."""
+        if not forward.once or await self._desk.seen(forward.once) is None:
+            return False
+        return await self._desk.seen(forward_key(queued.origin or queued.number, f"={forward.chosen_by}")) is None
+
+    def _submitted(
+        self, sent: Sent, name: str, group: Sequence[Forward], directory: Directory
+    ) -> tuple[Step, Sequence[Forward], asyncio.Future[Outcome]]:
+        step = self._step(sent, name, group, directory)
+        return step, group, submitted(self._desk, step)
 
     async def _setting(self, delivered: Delivered, queued: Queued) -> bytes:
         """How the message was wrapped when it came, where all of it goes on."""
@@ -100,97 +124,116 @@ class ForwardStage:
             return b""
         return setting_in(queued.content, await self._desk.body(queued) or b"")
 
-    async def _committed(self, step: Step, future: asyncio.Future[Outcome]) -> bool:
+    async def _committed(self, step: Step, forward: Forward, future: asyncio.Future[Outcome]) -> bool:
         outcome = await stored(future)
-        if isinstance(outcome, Committed) and isinstance(step.entry, MessagePosted):
-            self._expires(step.entry.expires_at_us)
+        if isinstance(outcome, Committed):
+            self._note_expiry(step)
+        elif forward.once and outcome.key == forward.once:
+            raise Unavailable(
+                "network.unavailable", "The same interchange came twice at the same time; it is looked at again"
+            )
         return isinstance(outcome, Committed)
 
-    def _step(self, sent: _Sent, name: str, group: Sequence[Forward], directory: Directory) -> Step:
-        delivered, number, original = sent.delivered, sent.queued.number, sent.queued.message
-        made = group[0].part
-        parts = delivered.parts if made is None else (made, *delivered.parts[1:])
-        form = original.form if made is None else FORM
-        admitted = _admitted(sent, parts, self._clock.now_us())
+    def _note_expiry(self, step: Step) -> None:
+        if isinstance(step.entry, MessagePosted):
+            self._expires(step.entry.expires_at_us)
+
+    def _step(self, sent: Sent, name: str, group: Sequence[Forward], directory: Directory) -> Step:
+        first, original = group[0], sent.queued.message
+        goes = Going(sent, first, self._clock.now_us())
         receivers = [directory.services[one.receiver] for one in group]
-        copies, tried = forwarded_copies(admitted, delivered.sender_gcid, receivers, directory, form)
+        copies, tried = forwarded_copies(goes.admitted, goes.written_by, receivers, directory, goes.form)
         explanation = pack(tried) if tried else b""
-        session = ids.session(admitted.at_us, self._randomness.bytes(10))
-        key = _key(sent, name, parts) if is_relayed(group[0], directory) else forward_key(number, name)
+        session = ids.session(goes.admitted.at_us, self._randomness.bytes(10))
+        keys = keys_of(sent, name, goes.parts, first, directory)
         entry = MessagePosted(
-            at_us=admitted.at_us,
+            at_us=goes.admitted.at_us,
             session=session,
             transaction=session if sent.queued.shown_sender else original.transaction,
             sender=sent.queued.recipient,
             type=MessageType.NOTIFICATION,
-            topic=delivered.topic,
-            size=sum(len(part.data) for part in parts),
-            form=form,
-            expires_at_us=delivered.expires_at_us,
+            topic=goes.admitted.message.topic,
+            size=sum(len(part.data) for part in goes.parts),
+            form=goes.form,
+            expires_at_us=goes.admitted.expires_at_us,
             directory=directory.version,
-            parts=part_facts(parts),
+            parts=part_facts(goes.parts),
             copies=copies,
-            handle=delivered.handle,
-            possible_duplicate=delivered.possible_duplicate,
-            properties=delivered.properties,
-            keys=(key,),
+            handle=goes.admitted.message.handle,
+            possible_duplicate=sent.delivered.possible_duplicate,
+            properties=goes.admitted.message.properties,
+            keys=keys,
             explained=len(explanation),
-            shown_sender=delivered.sender_gcid,
-            came=Came(setting=len(sent.setting)) if sent.setting else None,
+            shown_sender=goes.written_by,
+            came=Came(setting=len(goes.setting)) if goes.setting else None,
             forwarded=Forwarded(
-                number, delivered.session, sent.through, tuple([one.chosen_by for one in group]), sent.origin
+                sent.queued.number,
+                sent.delivered.session,
+                sent.through,
+                tuple([one.chosen_by for one in group]),
+                session if first.alone else sent.origin,
             ),
+            assembled=first.assembled,
         )
-        return Step(entry, body_of(parts, explanation, sent.setting), (key,))
+        return Step(entry, body_of(goes.parts, explanation, goes.setting), keys)
 
 
-class _Sent(Struct, gc=False, frozen=True):
-    """What all forwards of one delivery have in common."""
+class _Tally:
+    """What has become of forwards so far; there may be a million."""
 
-    caller: Caller
-    delivered: Delivered
-    queued: Queued
-    through: tuple[str, ...]
-    setting: bytes
+    def __init__(self, faults: list[tuple[str, str]]) -> None:
+        self.copies = self.cut = self.under_way = 0
+        self._faults = faults
+        self._refused: list[str] = []
 
-    @property
-    def origin(self) -> str:
-        """The session of what was posted."""
-        before = self.queued.message.forwarded
-        return self.queued.message.session if before is None else before.origin or before.session
+    def add(self, step: Step, group: Sequence[Forward], is_new: bool, relayed: bool) -> None:
+        if relayed and not is_new and not group[0].alone:
+            self.cut += len(group)  # it came there by another way
+            return
+        copies = step.entry.copies if isinstance(step.entry, MessagePosted) else ()
+        for one, copy in zip(group, copies, strict=True):
+            if not copy.code:
+                self.copies += 1
+                continue
+            self._refused.append(one.chosen_by)
+            if is_new:
+                self._faults.append((one.chosen_by, f"{copy.code}: {copy.detail}"))
 
-
-def _key(sent: _Sent, name: str, parts: tuple[Part, ...]) -> int:
-    """Of what goes to another exchange; the way by which it came is no part of it."""
-    return relay_key(sent.origin, sent.queued.recipient, name, told_apart(sent.through, parts))
-
-
-def _admitted(sent: _Sent, parts: tuple[Part, ...], now_us: int) -> Admitted:
-    """The message as rules of receivers look at it."""
-    exchange, delivered = sent.caller.service, sent.delivered
-    if exchange is None:
-        raise TypeError("messages are forwarded by a service")
-    message = Message(
-        type=MessageType.NOTIFICATION,
-        topic=delivered.topic,
-        handle=delivered.handle,
-        properties=delivered.properties,
-        parts=parts,
-    )
-    return Admitted(message, exchange, sent.caller, now_us, delivered.expires_at_us)
+    def told(self) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+        return tuple(self._faults), tuple(self._refused)
 
 
-def _passed(message: MessagePosted) -> tuple[str, ...]:
-    return message.forwarded.through if message.forwarded is not None else ()
+def _wanted(
+    forwards: Sequence[Forward], host: str, through: Sequence[str], directory: Directory
+) -> tuple[list[Forward], list[tuple[str, str]]]:
+    """Those that can be carried out, and what is wrong with the others.
+
+    A splitter was asked by its owner, who named the receiver, which was looked at like any recipient. What it takes apart may
+    go back to the exchange that it came through.
+    """
+    if directory.services[host].hosted not in RELAYS:
+        return list(forwards), []
+    there = [one for one in forwards if one.receiver not in through and one.receiver in directory.services]
+    closed = closed_to(host, {one.receiver for one in there}, directory)
+    faults = [(one.chosen_by, NOT_OPEN) for one in there if one.receiver in closed]
+    return [one for one in there if one.receiver not in closed], faults
 
 
-def _and(onward: Onward, step: Step, group: Sequence[Forward], is_new: bool) -> Onward:
-    copies = step.entry.copies if isinstance(step.entry, MessagePosted) else ()
-    told = [
-        (one.chosen_by, f"{copy.code}: {copy.detail}") for one, copy in zip(group, copies, strict=True) if copy.code
-    ]
-    return Onward(
-        onward.copies + sum(not copy.code for copy in copies),
-        onward.cut,
-        (*onward.faults, *(told if is_new else ())),
-    )
+def _circling(forwards: Sequence[Forward], wanted: Sequence[Forward], through: Sequence[str]) -> int:
+    """How many would have come back to who had it before."""
+    return 0 if len(wanted) == len(forwards) else sum(one.receiver in through for one in forwards)
+
+
+def _some_at_a_time(groups: list[tuple[str, list[Forward]]]) -> Iterator[list[tuple[str, list[Forward]]]]:
+    """What may be on its way together; one that may turn out to have come before goes first, and alone."""
+    some: list[tuple[str, list[Forward]]] = []
+    for one in groups:
+        if some and (len(some) >= TOGETHER or one[1][0].once):
+            yield some
+            some = []
+        some.append(one)
+        if one[1][0].once:
+            yield some
+            some = []
+    if some:
+        yield some

@@ -20,7 +20,7 @@ from postroad.core.delivery.mailbox import EVERY_NUMBER
 from postroad.core.identity.tokens import Tokens
 from postroad.core.interchange.catalogue import BUILT_IN, Catalogue
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import State
+from postroad.core.model.delivery import Queued, State
 from postroad.core.model.directory import OrganizationLimits
 from postroad.core.model.message import Delivered, Message, PostResult
 from postroad.core.model.polling import PollRequest, Settlement, SettlementResult
@@ -31,6 +31,7 @@ from postroad.errors import Refused, Unavailable
 from postroad.flow.accept import AcceptStage
 from postroad.flow.allow import AllowStage
 from postroad.flow.answer import AnswerStage
+from postroad.flow.batch_book import BatchBook
 from postroad.flow.binding_book import BindingBook
 from postroad.flow.cancel import CancelStage
 from postroad.flow.configure import Configuration
@@ -43,9 +44,11 @@ from postroad.flow.expire import ExpireStage
 from postroad.flow.explain import ExplainStage
 from postroad.flow.forward import ForwardStage, Onward, nothing
 from postroad.flow.history import HistoryStage
+from postroad.flow.interchange_book import InterchangeBook
 from postroad.flow.keep import KeepStage
 from postroad.flow.mediate import Handed, MediateStage
 from postroad.flow.model_book import ModelBook
+from postroad.flow.partners import PartnerStage
 from postroad.flow.patience import Patience
 from postroad.flow.posting import Answer, Answered, AnsweredAt, Posting
 from postroad.flow.release import ReleaseStage
@@ -77,9 +80,11 @@ class Network:
         self.configuration = Configuration(desk, index, clock)
         directory = self.configuration.directory
         due = DueTimes()
-        self.ending = ending = EndStage(desk, journal, directory, clock, randomness, due)
+        self.expires = due.note  # told of everything durable when it expires
+        self.batches = BatchBook(desk, index, clock, indexed)
+        self.ending = ending = EndStage(desk, journal, directory, clock, randomness, due, self.batches)
         desk.on_given_up(ending.give_up)
-        cancelling = CancelStage(desk, index, indexed)
+        cancelling = CancelStage(desk, index, indexed, self.batches)
         self.tokens = tokens = Tokens(token_key)
         answers = AnswerStage(desk, journal, randomness, tokens, ending, cancelling)
         self.dead_letters = DeadLetterStage(desk, directory, clock, due)
@@ -94,6 +99,7 @@ class Network:
         self._explain = ExplainStage(journal, index, directory, clock, indexed, tokens.veil)
         self._answers = answers
         self._forward = ForwardStage(desk, directory, clock, randomness, due.note)
+        self.partners = PartnerStage(desk, clock, InterchangeBook(index, indexed), answers, self._forward)
         self.exchanges = ExchangeBook(self.configuration)
         self.models = ModelBook(self.configuration)
         self.bindings = BindingBook(self.configuration)
@@ -156,7 +162,15 @@ class Network:
 
     async def settle(self, caller: Caller, settlement: Settlement, receipt: bytes | None = None) -> SettlementResult:
         """Take back what became of deliveries; ``receipt`` is what proves that the receiver has a single one."""
-        return await self._deliver.settle(caller, settlement, receipt)
+        result = await self._deliver.settle(caller, settlement, receipt)
+        self.batches.settled(
+            [number for token in settlement.tokens if (number := self.tokens.number(token)) is not None]
+        )
+        return result
+
+    def handed_out(self, queued: Queued, body: bytes) -> Delivered:
+        """A delivery as its receiver is given it, for those of the network's own that claim at the desk."""
+        return self._deliver.delivered(queued, body)
 
     async def forward(
         self,

@@ -16,10 +16,11 @@ from datetime import UTC, datetime
 from postroad.core.codecs.as2 import Built, Outcome, Sent, Verdict, build, judge_mdn, read_mdn
 from postroad.core.codecs.as2.headers import Headers
 from postroad.core.codecs.mime import write_head
+from postroad.core.delivery.places import Target
 from postroad.core.delivery.pushing import PushAnswer
 from postroad.core.mediation.as2_stations import Partnership
 from postroad.core.mediation.nouns import Given
-from postroad.core.model.directory import PushAuthentication, Service
+from postroad.core.model.directory import Push, PushAuthentication, Service
 from postroad.core.model.message import Delivered
 from postroad.errors import Misconfigured, Refused
 from postroad.flow.as2_partners import Partners
@@ -72,11 +73,11 @@ class As2Pushes:
         self._randomness = randomness
         self._timeout_s = timeout_s
 
-    async def push(self, service: Service, handed: Handed) -> PushAnswer:
+    async def push(self, service: Service, target: Target, handed: Handed) -> PushAnswer:
         """One attempt; raises Misconfigured when our key or the profile lacks what it takes."""
         partnership = self._partners.of(service)
-        if service.push is not None and handed.delivered.attempt > service.push.tries:
-            return PushAnswer(status=None, fault=f"{NO_RECEIPT} it was sent {service.push.tries} times", final=True)
+        if target.attempt > target.tries:
+            return PushAnswer(status=None, fault=f"{NO_RECEIPT} it was sent {target.tries} times", final=True)
         if handed.given is None:
             raise Misconfigured(["The message is not in the format AS2"])
         try:
@@ -85,16 +86,17 @@ class As2Pushes:
             )
         except Refused as refusal:
             return PushAnswer(status=None, fault=f"the AS2 message cannot be made: {refusal}")
+        headers = self._headers(target.push, handed, built)
         answer = await self._pusher.push(
-            proven_request(service, self._secrets, self._headers(service, handed, built), built.body, self._timeout_s)
+            proven_request(service, target.push, self._secrets, headers, built.body, self._timeout_s)
         )
         if answer.status is None or not 200 <= answer.status < 300:
             return answer
         return await asyncio.to_thread(_judged, service, partnership, built.sent, answer)
 
-    def _headers(self, service: Service, handed: Handed, built: Built) -> dict[str, str]:
+    def _headers(self, push: Push, handed: Handed, built: Built) -> dict[str, str]:
         headers = {name.lower(): value for name, value in built.headers}
-        if service.push is not None and service.push.authentication is PushAuthentication.SIGNATURE:
+        if push.authentication is PushAuthentication.SIGNATURE:
             seconds = self._clock.now_us() // 1_000_000
             headers |= {"webhook-id": webhook_id(handed.delivered), "webhook-timestamp": str(seconds)}
         return headers

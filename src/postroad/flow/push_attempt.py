@@ -1,8 +1,8 @@
 """One attempt to push a delivery, seen through: the request, the answer, and the entry that says what became of it.
 
 Kept rules: an attempt ends in one entry (acknowledged, answered, to be tried again, or given up), and only what that entry says
-is true; so an attempt that a crash interrupts is made again, with the same id. A receiver that is gone for good (410) is pushed
-to no more: its service polls from then on, and what waits goes on waiting.
+is true; so an attempt that a crash interrupts is made again, with the same id. A receiver that is gone for good (410), with no
+other place to push to, is pushed to no more: its service polls from then on, and what waits goes on waiting.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from postroad.core.admission.policy import is_https, pushed_level
+from postroad.core.delivery.places import Target
 from postroad.core.delivery.pushing import PushAnswer
-from postroad.core.delivery.retrying import Again, GiveUp, SwitchOff, Verdict, verdict
+from postroad.core.delivery.retrying import Again, GiveUp, SwitchOff, Verdict, is_gone, verdict
 from postroad.core.model import message as model
-from postroad.core.model.caller import Caller
-from postroad.core.model.directory import DeliveryMode, Push, Service
+from postroad.core.model.caller import STRENGTH, Caller
+from postroad.core.model.directory import DeliveryMode, Service
 from postroad.core.model.formats import Format
 from postroad.core.model.journal import DeliveryAttempted
 from postroad.core.model.polling import Settlement
@@ -42,6 +43,13 @@ _Written = TypeVar("_Written")
 log = logging.getLogger(__name__)
 
 
+class Made(NamedTuple):
+    """How the place is to which an attempt was made."""
+
+    is_well: bool
+    is_gone: bool = False
+
+
 class Failed(NamedTuple):
     """An attempt that failed: the status of the answer (0 when there was none) and how long it took."""
 
@@ -50,10 +58,12 @@ class Failed(NamedTuple):
 
 
 def caller_for(service: Service) -> Caller:
-    """The service at the other end of a push, as safe as its URL and the proof that goes with a push make it."""
+    """The service at the other end of a push, as safe as URL and proof make it at the less safe one of its places."""
     if service.push is None:
         return Caller(service=service)
-    return Caller(service=service, level=pushed_level(service.push), secure=is_https(service.push.url))
+    places = service.push.places
+    level = min(map(pushed_level, places), key=STRENGTH.__getitem__)
+    return Caller(service=service, level=level, secure=all(is_https(place.url) for place in places))
 
 
 class Attempts:
@@ -64,26 +74,28 @@ class Attempts:
         self._secrets = secrets
         self._as2 = as2
 
-    async def make(self, service: Service, push: Push, handed: Handed) -> bool:
-        """Push once and write down what came of it; returns whether the receiver is well."""
+    async def make(self, service: Service, target: Target, handed: Handed) -> Made:
+        """Push once and write down what came of it; returns how the receiver is."""
         clock, delivered = self._network.clock, handed.delivered
         started = clock.monotonic()
-        answer = await self._answered(service, handed)
+        answer = await self._answered(service, target, handed)
         if _is_success(answer):
             answer = await _insisting(partial(self._taken_over, service, delivered, answer))
         if _is_success(answer):
-            return True
+            return Made(is_well=True)
         failed = Failed(answer.status or 0, int((clock.monotonic() - started) * 1_000))
         jitter = self._network.randomness.bytes(1)[0] / 255
-        judged = verdict(answer, delivered.attempt, push, jitter, clock.now_us())
+        judged = verdict(answer, target, jitter, clock.now_us())
         await _insisting(partial(self._write, service, delivered, failed, judged))
-        return answer.waits_s > 0 or answer.final  # whoever says no in its own words is well
+        is_well = answer.waits_s > 0 or answer.final  # whoever says no in its own words is well
+        return Made(is_well=is_well, is_gone=is_gone(answer))
 
-    async def _answered(self, service: Service, handed: Handed) -> PushAnswer:
+    async def _answered(self, service: Service, target: Target, handed: Handed) -> PushAnswer:
         try:
             if service.format == Format.AS2:
-                return await self._as2.push(service, handed)
-            request = push_request(service, handed, self._secrets, self._network.clock.now_us(), self.timeout_s)
+                return await self._as2.push(service, target, handed)
+            now_us = self._network.clock.now_us()
+            request = push_request(service, target.push, handed, self._secrets, now_us, self.timeout_s)
         except Misconfigured as fault:
             return PushAnswer(status=None, fault=str(fault))
         return await self._pusher.push(request)

@@ -1,8 +1,8 @@
 """The courier of one service: takes what waits in its mailbox and has it pushed, a few at a time.
 
-Kept rules: nothing is taken outside the service's windows, before it is released, while its breaker is open, or without a place
-among all pushes; so what cannot be pushed now waits in the mailbox, where the service may also poll it, and uses up no attempt.
-What hangs holds the places of this service alone, and none of those that quick receivers have among themselves.
+Kept rules: nothing is taken outside the service's windows, before it is released, while its places are let alone, or without a
+slot among all pushes; so what cannot be pushed now waits in the mailbox, where the service may also poll it, and uses up no
+attempt. What hangs holds the places of this service alone, and none of those that quick receivers have among themselves.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from postroad.core.delivery.breaker import Breaker
 from postroad.core.delivery.pace import QUICK_S, Pace
+from postroad.core.delivery.places import Places, Target
 from postroad.core.delivery.windows import next_opening, spread_s
 from postroad.core.model.directory import Push, Service
 from postroad.core.model.message import Delivered
@@ -51,11 +51,10 @@ class Courier:
 
     def __init__(self, network: Network, attempts: Attempts, lanes: Lanes, service: Service, push: Push) -> None:
         self.service = service
-        self._push = push
         self._network = network
         self._attempts = attempts
         self._lanes = lanes
-        self._breaker = Breaker()
+        self._places = Places(push)
         self._pace = Pace()
         self._failing = Failing(network, service)
         self._holding = Holding(network, service)
@@ -109,7 +108,7 @@ class Courier:
         try:
             if self._patience.over or not self._slots_taken or self._pause_s() > 0 or lane is not self._lane():
                 return True  # things have changed while we waited for a place
-            begun = await self._begin_at_most(1 if self._breaker.is_open else self._slots_taken, lane)
+            begun = await self._begin_at_most(1 if self._places.are_let_alone else self._slots_taken, lane)
             return begun > 0
         finally:
             lane.give(self.service.organization, self._slots_taken - begun)
@@ -120,8 +119,6 @@ class Courier:
         going = [handed for handed in waiting if self._may_go(handed.delivered)]
         if late := tuple(handed.delivered.token for handed in waiting if handed not in going):
             await self._give_back(late)
-        if going:
-            self._breaker.allows(self._network.clock.monotonic())  # while it is open, this is the probe
         for handed in going:
             self._begin(handed, lane)
         return len(going)
@@ -148,7 +145,8 @@ class Courier:
 
     def _begin(self, handed: Handed, lane: Slots) -> None:
         loop = asyncio.get_running_loop()
-        task = loop.create_task(self._attempt(handed))
+        target = self._places.target(handed.delivered.attempt, self._network.clock.monotonic())
+        task = loop.create_task(self._attempt(handed, target))
         late = loop.call_later(QUICK_S, self._is_late, task)
         self._under_way[task] = UnderWay(delivered=handed.delivered, lane=lane, late=late)
         task.add_done_callback(self._done)
@@ -161,20 +159,28 @@ class Courier:
             push.lane = self._lanes.slow
             self._lanes.quick.give(organization, 1)
 
-    async def _attempt(self, handed: Handed) -> None:
+    async def _attempt(self, handed: Handed, target: Target) -> None:
         clock = self._network.clock
         begun = clock.monotonic()
-        is_well = await self._attempts.make(self.service, self._push, handed)
+        made = await self._attempts.make(self.service, target, handed)
         now = clock.monotonic()
-        if is_well:
-            self._breaker.succeeded(now)
+        if made.is_well:
+            self._places.succeeded(target, now)
             self._pace.succeeded(now - begun)
             self._failing.ended()
             return
-        self._breaker.failed(now)
+        self._places.failed(target, now)
         self._pace.failed()
+        if made.is_gone:
+            self._is_gone(target)
         if await self._failing.for_s(now) > FAILING_MOST_S:
             await self._attempts.switch_off(self.service, "no push has succeeded for five days")
+
+    def _is_gone(self, target: Target) -> None:
+        self._places.is_gone(target)
+        if target.another:
+            gone, left = ("backup", "main place") if target.is_backup else ("main place", "backup")
+            log.warning("the %s of %s is gone (410): pushes go to its %s", gone, self.service.address, left)
 
     def _done(self, task: asyncio.Task[None]) -> None:
         push = self._under_way.pop(task)
@@ -186,7 +192,7 @@ class Courier:
     def _pause_s(self) -> float:
         """How long nothing may be pushed: until a window opens, or until the breaker lets somebody try."""
         now = self._network.clock.monotonic()
-        return self._closed_s() or self._breaker.allows_from(now) - now
+        return self._closed_s() or self._places.allows_from(now) - now
 
     def _closed_s(self) -> float:
         service, now_us = self.service, self._network.clock.now_us()

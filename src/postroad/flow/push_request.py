@@ -28,23 +28,22 @@ def webhook_id(delivered: Delivered) -> str:
     return f"msg_{sha256(named.encode()).hexdigest()[:32]}"
 
 
-def push_request(service: Service, handed: Handed, secrets: Secrets, now_us: int, timeout_s: float) -> PushRequest:
+def push_request(
+    service: Service, push: Push, handed: Handed, secrets: Secrets, now_us: int, timeout_s: float
+) -> PushRequest:
     """The request for one attempt; raises Misconfigured when the profile lacks what it takes."""
     written, body = _content(service, handed)
     headers = written | {
         "webhook-id": webhook_id(handed.delivered),
         "webhook-timestamp": str(now_us // 1_000_000),
     }
-    return proven_request(service, secrets, headers, body, timeout_s)
+    return proven_request(service, push, secrets, headers, body, timeout_s)
 
 
 def proven_request(
-    service: Service, secrets: Secrets, headers: dict[str, str], body: bytes, timeout_s: float
+    service: Service, push: Push, secrets: Secrets, headers: dict[str, str], body: bytes, timeout_s: float
 ) -> PushRequest:
-    """The request with the proof that the profile asks for; raises Misconfigured as above."""
-    push = service.push
-    if push is None:
-        raise Misconfigured(["The service's profile has no push.url"])
+    """The request to one of the service's places, with the proof that is asked for there; raises Misconfigured as above."""
     return PushRequest(
         url=push.url,
         headers=headers | _proof(service, push, secrets, headers, body),

@@ -18,7 +18,7 @@ from postroad.core.model.message import Delivered, Message, MessageType, Status
 from postroad.core.model.polling import Outcome, Settlement
 from postroad.core.routing.forwards import RELAYS, Forward
 from postroad.errors import Refused, Unavailable
-from postroad.flow.forward import FORM
+from postroad.flow.going import FORM
 from postroad.flow.network import Network
 from postroad.flow.provisioning import Trust
 from postroad.services.catalogue import CATALOGUE

@@ -23,13 +23,14 @@ from postroad.core.model.journal import (
 from postroad.core.projection.keys import handle_key, unique_keys
 from postroad.errors import Unavailable
 from postroad.ports import Committed, Conflict, Outcome, Step
+from postroad.testing.desk_batches import Batches
 from postroad.testing.desk_handing_out import HandingOut
 from postroad.testing.desk_journeys import Journeys
 from postroad.testing.desk_network import BUYER, CARRIER, LEASE_S, SELLER, Network, numbers
 from postroad.testing.desk_rounds import Rounds
 
 
-class DeskContract(HandingOut, Journeys, Rounds):
+class DeskContract(HandingOut, Journeys, Rounds, Batches):
     """The whole suite."""
 
     # --- writing -------------------------------------------------------------------------------------------------

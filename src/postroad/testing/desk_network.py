@@ -11,9 +11,12 @@ from itertools import count
 
 import pytest
 
+from postroad.core.model.batch import Batch, BatchMember, BatchState
 from postroad.core.model.delivery import Queued, State
+from postroad.core.model.interchange import Assembled
 from postroad.core.model.journal import (
     Answers,
+    BatchesChanged,
     Copy,
     DeliveriesAcknowledged,
     DeliveriesDropped,
@@ -78,6 +81,7 @@ class Network:
         journey: int = 0,
         ends: Ending | None = None,
         via: str = "",
+        assembled: Assembled | None = None,
     ) -> MessagePosted:
         """A post as the flow would write it; a recipient ``?`` is one that was refused."""
         session = f"{next(self._sessions):032x}"
@@ -99,6 +103,7 @@ class Network:
             properties=properties,
             answers=Answers(answers, session, journey=journey) if answers else None,
             ends=ends,
+            assembled=assembled,
         )
 
     def error_response(self, journey: int, delivery: int, state: str = "failed") -> MessagePosted:
@@ -112,11 +117,15 @@ class Network:
             ends=Ending(journey, delivery, state, "for a test"),
         )
 
-    def ended(self, state: str, deliveries: tuple[int, ...], journeys: tuple[int, ...] = ()) -> DeliveriesEnded:
-        return DeliveriesEnded(self.clock.now_us(), "network", state, "for a test", deliveries, journeys)
+    def ended(
+        self, state: str, deliveries: tuple[int, ...], journeys: tuple[int, ...] = (), batch: Batch | None = None
+    ) -> DeliveriesEnded:
+        return DeliveriesEnded(self.clock.now_us(), "network", state, "for a test", deliveries, journeys, batch)
 
-    def acknowledged(self, deliveries: tuple[int, ...], journeys: tuple[int, ...] = ()) -> DeliveriesAcknowledged:
-        return DeliveriesAcknowledged(self.clock.now_us(), SELLER, deliveries, journeys)
+    def acknowledged(
+        self, deliveries: tuple[int, ...], journeys: tuple[int, ...] = (), batch: Batch | None = None
+    ) -> DeliveriesAcknowledged:
+        return DeliveriesAcknowledged(self.clock.now_us(), SELLER, deliveries, journeys, batch)
 
     async def write(self, entry: Entry) -> Outcome:
         """Submit an entry with every key that it will be remembered by."""
@@ -201,6 +210,18 @@ class Network:
 
     def dropped(self, *dead: int) -> DeliveriesDropped:
         return DeliveriesDropped(self.clock.now_us(), "ada@buyer.example", "for a test", dead)
+
+    def batch(self, id_: str, version: int = 1, state: BatchState = BatchState.OPEN) -> Batch:
+        now_us = self.clock.now_us()
+        return Batch(
+            id=id_, key=(), state=state, opened_at_us=now_us, latest_at_us=now_us, changed_at_us=now_us, service=SELLER,
+            version=version,
+        )  # fmt: skip
+
+    def gathered(self, batch: Batch, *numbers: int) -> BatchesChanged:
+        """These join the batch, as its batcher would write it."""
+        members = tuple(BatchMember(number=number, bytes=5) for number in numbers)
+        return BatchesChanged(self.clock.now_us(), SELLER, SELLER, "joined", (batch,), batch.id, members)
 
     async def state(self, number: int) -> State:
         found = await self.desk.find(number)

@@ -29,6 +29,7 @@ from postroad.errors import Unavailable
 from postroad.flow.indexing import catch_up, rebuild
 from postroad.ports import BodyAt, Head, Index, Record
 from postroad.testing.index_story import BANK, BUYER, QUESTIONS, STORY, WAITING
+from postroad.testing.index_story_batches import BATCHER
 from postroad.testing.index_story_journeys import JOURNEYS, RECORD_SAVED_TWICE
 from postroad.testing.journal_values import SERVICES
 from postroad.testing.journals import as_records, cuts, journals, new_records, plain_posts
@@ -190,7 +191,7 @@ class IndexContract:
         assert await told.position() == EMPTY
         assert await tables(told) == {table: [] for table in TABLES}
         await apply(told, as_records(STORY))
-        assert await told.query("mailboxes") == [(BANK, 4), (BUYER, 2)]
+        assert await told.query("mailboxes") == [(BATCHER, 2), (BANK, 4), (BUYER, 2)]
 
     # ---- rules
 
@@ -283,6 +284,9 @@ async def _parameters(name: str, memory: MemoryIndex) -> list[tuple[Any, ...]]:
     if name == "related":
         ends = [row[:5] for table in ("reference", "relation") for row in await memory.rows(table)]
         return [*ends, ("none", "customers", "", "", "")]
+    if name == "control_number":
+        return [row[:2] for row in await memory.rows("control_number")] + [("none", 1)]
+    batches = [row[0] for row in await memory.rows("batch")] + ["none"]
     pools: dict[str, list[Any]] = {
         "key": [row[0] for row in await memory.rows("seen")] + [0],
         "number": [row[0] for row in await memory.rows("delivery")] + [1],
@@ -292,7 +296,11 @@ async def _parameters(name: str, memory: MemoryIndex) -> list[tuple[Any, ...]]:
         "transaction_id": [row[1] for row in await memory.rows("message")] + ["none"],
         "recipient": [*SERVICES, "none"],
         "sender": [*SERVICES, ""],
-        "id": [row[0] for row in await memory.rows("journey")] + [1],
+        "id": batches if name == "batch" else [row[0] for row in await memory.rows("journey")] + [1],
+        "batch": batches,
+        "before_id": ["~", *batches],
+        "service": [*SERVICES, "none"],
+        "series": [row[0] for row in await memory.rows("control_number")] + ["none"],
         "until_us": [0, 10, 2**61],
         "limit": [3, 1000],
         "after_number": [0, delivery_number(5, 0)],

@@ -1,18 +1,18 @@
 """What can happen in a journal that hypothesis makes up, one function an event.
 
-Kept rule: what is generated is consistent. Only deliveries that exist and wait are leased, returned, acknowledged or ended, an
-answer belongs to the message it answers, a journey comes to one end, and a route that changed on the way is kept to.
+Kept rule: what is generated is consistent. Only deliveries that exist and wait are leased, returned, acknowledged or ended, and
+those in a batch are only acknowledged or ended; an answer belongs to the message it answers, a journey comes to one end, and a
+route that changed on the way is kept to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
 
-from postroad.core.model.delivery import is_followed
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     AccessRecorded,
@@ -30,7 +30,6 @@ from postroad.core.model.journal import (
     DeliveryTranslated,
     Ending,
     Entry,
-    Hop,
     InvocationReturned,
     MessagePosted,
     MessageRefused,
@@ -38,6 +37,8 @@ from postroad.core.model.journal import (
     PartFacts,
 )
 from postroad.core.model.message import MessageType
+from postroad.testing.journal_batches import answer_interchange, assemble, change_batches, changed_batch, join
+from postroad.testing.journal_story import Story, Waiting
 from postroad.testing.journal_values import (
     ENDINGS,
     SERVICES,
@@ -56,75 +57,11 @@ from postroad.testing.journal_values import (
 )
 
 
-@dataclass(slots=True)
-class Waiting:
-    """A delivery that the generator may still do something with."""
-
-    number: int
-    message_seq: int
-    message: MessagePosted
-    copy: int
-    hop: int
-    route: tuple[Hop, ...]  # as it is now
-    content_seq: int
-    journey: int = 0
-    origin: int = 0  # of a later round
-
-
-@dataclass(slots=True)
-class Story:
-    """What has happened so far in a journal that is being made up."""
-
-    entries: list[Entry] = field(default_factory=list)
-    waiting: list[Waiting] = field(default_factory=list)
-    dead: list[Waiting] = field(default_factory=list)  # dead letters that nobody has dealt with
-    journeys: dict[int, int] = field(default_factory=dict)  # those that have not ended, and at which delivery they are
-    versions: dict[tuple[str, str], int] = field(default_factory=dict)
-
-    @property
-    def next_seq(self) -> int:
-        return len(self.entries) + 1
-
-    def session(self) -> str:
-        return f"{self.next_seq:032x}"
-
-    def choose(self, draw: Draw) -> tuple[int, ...]:
-        """Some deliveries that wait, in any order."""
-        chosen = draw(st.lists(st.sampled_from(self.waiting), min_size=1, max_size=4, unique_by=lambda one: one.number))
-        return tuple(one.number for one in chosen)
-
-    def forget(self, numbers: Sequence[int], state: str = "") -> None:
-        if state == "failed":
-            self.dead += [one for one in self.waiting if one.number in numbers]
-        self.waiting = [one for one in self.waiting if one.number not in numbers]
-
-    def end_journeys_at(self, draw: Draw, numbers: Sequence[int]) -> tuple[int, ...]:
-        """Some of the journeys that are at these deliveries come to their end."""
-        ended = tuple(journey for journey, at in self.journeys.items() if at in numbers and draw(st.booleans()))
-        self.end_journeys(ended)
-        return ended
-
-    def end_journeys(self, ended: Sequence[int]) -> None:
-        for journey in ended:
-            del self.journeys[journey]
-
-    def queue(self, entry: MessagePosted) -> None:
-        """The deliveries of a post wait from now on."""
-        for ordinal, copy in enumerate(entry.copies):
-            if copy.code:
-                continue
-            number = delivery_number(self.next_seq, ordinal)
-            journey = entry.answers.journey if entry.answers else number if is_followed(entry, ordinal) else 0
-            seq = self.next_seq
-            self.waiting.append(Waiting(number, seq, entry, ordinal, 0, copy.hops, seq, journey))
-            if journey == number:
-                self.journeys[journey] = number
-
-
 def _post(draw: Draw, story: Story) -> Entry:
     answered = draw(st.sampled_from(story.waiting)) if story.waiting and draw(st.booleans()) else None
     answers = _answers(draw, answered) if answered else None
-    entry = _message(draw, story, answered, type=draw(st.sampled_from(MessageType)), answers=answers)
+    kind, assembled = draw(st.sampled_from(MessageType)), assemble(draw, story)
+    entry = _message(draw, story, answered, type=kind, answers=answers, assembled=assembled)
     if answered:
         story.forget([answered.number])
         if answered.journey in story.journeys and answers and answers.journey:
@@ -194,23 +131,23 @@ def _return_invocation(draw: Draw, story: Story) -> Entry | None:
 
 
 def _lease(draw: Draw, story: Story) -> Entry | None:
-    if not story.waiting:
+    if not story.free:
         return None
-    return DeliveriesLeased(draw(times), draw(st.sampled_from(SERVICES)), 30.0, story.choose(draw))
+    return DeliveriesLeased(draw(times), draw(st.sampled_from(SERVICES)), 30.0, story.choose(draw, story.free))
 
 
 def _give_back(draw: Draw, story: Story) -> Entry | None:
-    if not story.waiting:
+    if not story.free:
         return None
     delay_s = draw(st.sampled_from([0.0, 1.5, 60.0]))
-    return DeliveriesReturned(draw(times), draw(words), draw(words), delay_s, story.choose(draw))
+    return DeliveriesReturned(draw(times), draw(words), draw(words), delay_s, story.choose(draw, story.free))
 
 
 def _attempt(draw: Draw, story: Story) -> Entry | None:
-    if not story.waiting:
+    if not story.free:
         return None
     status = draw(st.sampled_from([0, 302, 503]))
-    numbers, delay_s = story.choose(draw), draw(st.sampled_from([0.0, 5.0]))
+    numbers, delay_s = story.choose(draw, story.free), draw(st.sampled_from([0.0, 5.0]))
     return DeliveryAttempted(draw(times), draw(st.sampled_from(SERVICES)), numbers, status, 12, draw(words), delay_s)
 
 
@@ -235,7 +172,8 @@ def _acknowledge(draw: Draw, story: Story) -> Entry | None:
         return None
     numbers = story.choose(draw)
     story.forget(numbers)
-    return DeliveriesAcknowledged(draw(times), draw(words), numbers, story.end_journeys_at(draw, numbers))
+    ended = story.end_journeys_at(draw, numbers)
+    return DeliveriesAcknowledged(draw(times), draw(words), numbers, ended, changed_batch(draw, story))
 
 
 def _end(draw: Draw, story: Story) -> Entry | None:
@@ -246,7 +184,7 @@ def _end(draw: Draw, story: Story) -> Entry | None:
         return None
     state = draw(st.sampled_from(ENDINGS))
     story.forget(numbers, state)
-    return DeliveriesEnded(draw(times), "network", state, draw(words), numbers, ended)
+    return DeliveriesEnded(draw(times), "network", state, draw(words), numbers, ended, changed_batch(draw, story))
 
 
 def _resend(draw: Draw, story: Story) -> Entry | None:
@@ -322,6 +260,10 @@ EVENTS: tuple[Callable[[Draw, Story], Entry | None], ...] = (
     _configure,
     _access,
     _cross_reference,
+    join,
+    join,
+    change_batches,
+    answer_interchange,
 )
 
 

@@ -23,7 +23,8 @@ from postroad.core.model.journal import (
 from postroad.core.model.message import MessageType
 from postroad.core.projection.keys import handle_key
 from postroad.ports import BodyAt, NewRecord, Record
-from postroad.testing.journal_events import Story, happen
+from postroad.testing.journal_events import happen
+from postroad.testing.journal_story import Story
 from postroad.testing.journal_values import Draw
 
 

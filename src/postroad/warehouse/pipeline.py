@@ -6,8 +6,8 @@ events that come late, twice or out of order change nothing but what they should
 What is new is told by the log's files: those that were not there when the tables were last brought up to date, whatever entries
 they hold, so an archive of older entries may be landed at any time.
 
-Kept rule: every row belongs to the day on which its message was posted, or its transaction began. What happens to a message days
-later changes a row of that day.
+Kept rule: every row belongs to the day on which its message was posted, its transaction began, or its batch was opened. What
+happens to it days later changes a row of that day.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from postroad.warehouse.billing.refresh import refresh_billing
-from postroad.warehouse.landing.frame import log_schema
+from postroad.warehouse.landing.frame import log_schema, with_all_columns
+from postroad.warehouse.marts.batches import batches
 from postroad.warehouse.marts.delivery_attempts import delivery_attempts
 from postroad.warehouse.marts.message_histories import message_histories
 from postroad.warehouse.marts.transactions import transactions
@@ -48,6 +49,7 @@ class Days(Enum):
 
     MESSAGE = "of the post"
     TRANSACTION = "of the beginning"
+    BATCH = "of the batch's first message"
     NONE = "none"
 
 
@@ -74,6 +76,7 @@ TABLES: tuple[Table, ...] = (
     Table(name=HISTORIES, make=message_histories, inputs={LOG: Span.FOLLOWING}),
     Table(name="delivery_attempts", make=delivery_attempts, inputs={LOG: Span.FOLLOWING, HISTORIES: Span.SAME}),
     Table(name="transactions", make=transactions, inputs={HISTORIES: Span.FOLLOWING}, days=Days.TRANSACTION),
+    Table(name="batches", make=batches, inputs={LOG: Span.FOLLOWING, HISTORIES: Span.FOLLOWING}, days=Days.BATCH),
     Table(name="traffic", make=traffic, inputs={LOG: Span.FOLLOWING, HISTORIES: Span.SAME}),
     Table(name="errors", make=errors, inputs={LOG: Span.FOLLOWING, HISTORIES: Span.SAME, "services": Span.ALL}),
     Table(name="latency", make=latency, inputs={HISTORIES: Span.SAME}),
@@ -127,13 +130,13 @@ class Refresher:
     def __post_init__(self) -> None:
         self.version = self.store.rows(LOG)
         self._files = self.store.files(LOG)
-        self._log = distinct_events(self.store.read(LOG), entry_ranges(self._files))
+        self._log = distinct_events(with_all_columns(self.store.read(LOG)), entry_ranges(self._files))
 
     def bring_up(self, table: Table) -> Refreshed | None:
         if self.store.version(table.name, APP) >= self.version:
             return None
         days = self._days(table)
-        frame = table.make(*[self._input(name, span, days) for name, span in table.inputs.items()])
+        frame = table.make(*[self._input(name, span, table, days) for name, span in table.inputs.items()])
         if table.days is Days.NONE:
             self.store.replace(frame, table.name, APP, self.version)
         else:
@@ -173,12 +176,17 @@ class Refresher:
                 return self.touched.messages
             case Days.TRANSACTION:
                 return self.touched.transactions
+            case Days.BATCH:
+                return self.touched.batches
         return frozenset()
 
-    def _input(self, name: str, span: Span, days: Collection[date]) -> DataFrame:
+    def _input(self, name: str, span: Span, table: Table, days: Collection[date]) -> DataFrame:
         if name == LOG:
-            return self._log if span is Span.ALL else self._log.where(fn.col("seq") >= self.touched.first_seq)
+            return self._log if span is Span.ALL else self._log.where(fn.col("seq") >= self._first_seq(table))
         if span is Span.SAME:
             return self.store.read(name, days)
         whole = self.store.read(name)
         return whole.where(fn.col(DAY) >= min(days)) if span is Span.FOLLOWING and days else whole
+
+    def _first_seq(self, table: Table) -> int:
+        return self.touched.first_batch_seq if table.days is Days.BATCH else self.touched.first_seq

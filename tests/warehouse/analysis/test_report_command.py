@@ -63,6 +63,23 @@ TABLES: dict[str, list[dict[str, Any]]] = {
     "anomalies": [
         {"day": SECOND, "organization": "Acme", "measure": "volume", "value": 90.0, "expected": 9.0, "score": 12.5},
     ],
+    "batches": [
+        batch | {"bytes": 1_000, "sending_us": 2_000_000, "verdict": None}
+        for batch in (
+            {"day": FIRST, "service": "aa", "state": "sent", "closed_by": "count", "members": 9}
+            | {"member_waiting_us": 10_000_000},
+            {"day": SECOND, "service": "aa", "state": "suspended", "closed_by": "schedule", "members": 1}
+            | {"member_waiting_us": 110_000_000},
+            {
+                "day": SECOND,
+                "service": "bb",
+                "state": "open",
+                "closed_by": None,
+                "members": 3,
+                "member_waiting_us": None,
+            },
+        )
+    ],
     "charges": [
         {"day": FIRST, "organization": "MyBiz", "currency": "EUR", "part": "originator", "micros": 1_500_000},
         {"day": SECOND, "organization": "MyBiz", "currency": "EUR", "part": "originator", "micros": 250_001},
@@ -133,6 +150,15 @@ def test_slow_services_come_by_their_names(warehouse: Path) -> None:
 def test_top_limits_the_rows(warehouse: Path) -> None:
     [row] = told(warehouse, "partners", "--top", "1")
     assert (row["sender"], row["recipient"], row["messages"]) == ("MyBiz", "Acme", 8)
+
+
+def test_ports_say_what_they_gathered_and_which_batches_need_somebody(warehouse: Path) -> None:
+    acme, mine = told(warehouse, "batches")
+    assert (acme["port"], acme["batches"], acme["messages"], acme["messages_each"]) == ("Acme/Supply", 2, 10, 5.0)
+    assert (acme["waiting_s"], acme["sending_s"]) == (20.0, 2.0)  # nine waited ten seconds, one a hundred and ten
+    assert (acme["suspended"], acme["under_way"], acme["closed_mostly_by"]) == (1, 0, "count")
+    assert (mine["under_way"], mine["closed_mostly_by"], mine["waiting_s"]) == (1, "", 0.0)
+    assert "1 suspended" in ran(warehouse, "batches").output
 
 
 def test_money_stays_whole(warehouse: Path) -> None:

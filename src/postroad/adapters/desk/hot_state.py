@@ -18,6 +18,7 @@ from postroad.core.delivery.waiting import posted_content, returned_content
 from postroad.core.model.delivery import FINAL, Found, Queued, State
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
+    BatchesChanged,
     ConfigurationChanged,
     DeliveriesAcknowledged,
     DeliveriesDropped,
@@ -27,6 +28,7 @@ from postroad.core.model.journal import (
     DeliveryAttempted,
     DeliveryResent,
     Entry,
+    InterchangeAnswered,
     InvocationReturned,
     MessagePosted,
 )
@@ -64,7 +66,9 @@ class HotState:
             ConfigurationChanged: self._apply_keys,
             DeliveryResent: self._apply_resend,
             DeliveriesDropped: self._apply_keys,
+            InterchangeAnswered: self._apply_keys,
             DeliveriesReleased: self._apply_release,
+            BatchesChanged: self._apply_batches,
         }
         self._loads = 0
         self._closed_while_loading: set[int] = set()
@@ -84,6 +88,10 @@ class HotState:
         if box is not None and (queued := box.get(number)) is not None:
             return Found(queued, State.QUEUED)
         return self._recent.get(number)
+
+    def is_open(self, number: int) -> bool:
+        """Whether the delivery waits in memory, as every one does that was handed out: neither ended nor in a batch."""
+        return number in self._open
 
     def is_over(self, number: int) -> bool:
         """Whether the delivery came to its end a moment ago."""
@@ -138,8 +146,11 @@ class HotState:
     # --- settling in two moves: hold when submitted, apply or release when the outcome is known --------------------
 
     def hold(self, entry: Entry) -> tuple[int, ...]:
-        """Keep deliveries that the entry will settle from being handed out meanwhile; returns those that nobody held yet."""
-        numbers = tuple([one for one in ended_by(entry) if one not in self._settling])
+        """Keep deliveries that the entry will settle, or put into a batch, from being handed out meanwhile.
+
+        Returns those that nobody held yet.
+        """
+        numbers = tuple([one for one in ended_by(entry) or gathered_by(entry) if one not in self._settling])
         for number in numbers:
             self._settling.add(number)
             box = self._open.get(number)
@@ -228,18 +239,24 @@ class HotState:
         self._offer(queued, None)
 
     def _apply_acknowledgement(self, entry: DeliveriesAcknowledged, seq: int, *_: object) -> None:
-        if entry.journeys:
+        if entry.journeys or entry.batch is not None:
             self.keys.remember(unique_keys(entry), seq)
         for number in entry.deliveries:
             self._close(number, State.DELIVERED)
 
     def _apply_end(self, entry: DeliveriesEnded, seq: int, *_: object) -> None:
-        if entry.journeys:
+        if entry.journeys or entry.batch is not None:
             self.keys.remember(unique_keys(entry), seq)
         for number in entry.deliveries:
             self._close(number, FINAL[entry.state])
 
-    def _apply_keys(self, entry: ConfigurationChanged | DeliveriesDropped, seq: int, *_: object) -> None:
+    def _apply_batches(self, entry: BatchesChanged, seq: int, *_: object) -> None:
+        """What joined a batch is left to the index, however many there are: nobody is handed it."""
+        self.keys.remember(unique_keys(entry), seq)
+        for number in entry.deliveries:
+            self._take_out(number)
+
+    def _apply_keys(self, entry: ConfigurationChanged | DeliveriesDropped | InterchangeAnswered, seq: int, *_: object) -> None:
         self.keys.remember(unique_keys(entry), seq)
 
     def _apply_give_back(self, entry: DeliveriesReturned | DeliveryAttempted, *_: object) -> None:
@@ -271,19 +288,23 @@ class HotState:
         self._over[number] = None
         if len(self._over) > RECENT_MOST:
             self._over.popitem(last=False)
+        queued = self._take_out(number)
+        if queued is None:
+            return
+        self._recent[number] = Found(queued, state)
+        if len(self._recent) > RECENT_MOST:
+            self._recent.popitem(last=False)
+
+    def _take_out(self, number: int) -> Queued | None:
         if self._loads:
             self._closed_while_loading.add(number)
         self._settling.discard(number)
         box = self._open.pop(number, None)
         queued = self._held.pop(number, None) or (box.close(number) if box is not None else None)
-        if queued is None:
-            return
-        if queued.data is not None:
+        if queued is not None and queued.data is not None:
             self._warm_bytes -= len(queued.data)
             queued.data = None
-        self._recent[number] = Found(queued, state)
-        if len(self._recent) > RECENT_MOST:
-            self._recent.popitem(last=False)
+        return queued
 
 
 SETTLES: dict[type, Callable[[Any], tuple[int, ...]]] = {
@@ -303,3 +324,8 @@ def ended_by(entry: Entry) -> tuple[int, ...]:
     """The deliveries that come to their end with this entry."""
     settles = SETTLES.get(type(entry))
     return settles(entry) if settles is not None else ()
+
+
+def gathered_by(entry: Entry) -> tuple[int, ...]:
+    """The deliveries that join a batch with this entry."""
+    return entry.deliveries if type(entry) is BatchesChanged else ()

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
 from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
-from postroad.adapters.desk.hot_state import HotState, ended_by, is_plain_post
+from postroad.adapters.desk.hot_state import HotState, ended_by, gathered_by, is_plain_post
 from postroad.adapters.desk.known_messages import KnownMessages
 from postroad.adapters.desk.pages import PageSize
 from postroad.core.delivery.mailbox import EVERY_NUMBER, HEAD_MOST, Mailbox, Taken, is_wanted
@@ -131,23 +131,28 @@ class LocalDesk:
         conflicts: dict[int, Conflict] = {}
         used: set[int] = set()
         ended: set[int] = set()
+        gathered: set[int] = set()
         for place, step in enumerate(steps):
             if not step.keys and is_plain_post(step.entry):
                 continue
-            conflict = self._conflict(step, used, ended)
+            conflict = self._conflict(step, used, ended, gathered)
             if conflict is None:
                 used.update(step.keys)
                 ended.update(ended_by(step.entry))
+                gathered.update(gathered_by(step.entry))
             else:  # it is not written, and has no effect on those that follow
                 conflicts[place] = conflict
         return conflicts
 
-    def _conflict(self, step: Step, used: set[int], ended: set[int]) -> Conflict | None:
+    def _conflict(self, step: Step, used: set[int], ended: set[int], gathered: set[int]) -> Conflict | None:
         for key in step.keys:
             if key in used or self._hot.keys.has(key):
                 return Conflict(key, 0, "")
         if any(number in ended or self._hot.is_over(number) for number in step.waiting):
             return Conflict(0, 0, "")
+        for number in gathered_by(step.entry):  # which its batcher was handed, and nobody has ended or gathered since
+            if number in ended or number in gathered or not self._hot.is_open(number):
+                return Conflict(0, 0, "")
         return None
 
     async def _resolved(self, conflict: Conflict) -> Outcome:

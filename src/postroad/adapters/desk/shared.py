@@ -89,17 +89,21 @@ class SharedDesk:
     async def _commit(self, steps: Sequence[Step]) -> list[Outcome]:
         seen: dict[int, int] = {}
         gone: set[int] = set()
-        while True:  # each round learns of keys and deliveries that stay used and gone, so there is a last one
-            plan = GroupPlan(steps, seen, gone)
+        in_batch: set[int] = set()
+        while (
+            True
+        ):  # each round learns of keys and deliveries that stay used, gone and in a batch, so there is a last one
+            plan = GroupPlan(steps, seen, gone, in_batch)
             self._claims.dropped(plan.dropped)
             if plan.is_empty:
                 return await self._outcomes(plan.verdicts, 0)
             [row] = await self._connections.fetch(SQL["commit"], *plan.parameters())
-            first_seq, _, seen_keys, seen_seqs, gone_numbers = row
+            first_seq, _, seen_keys, seen_seqs, gone_numbers, batched_numbers = row
             if first_seq is not None:
                 return await self._outcomes(plan.verdicts, first_seq)
             seen.update(zip(seen_keys or (), seen_seqs or (), strict=True))
             gone.update(gone_numbers or ())
+            in_batch.update(batched_numbers or ())
 
     async def _outcomes(self, verdicts: list[Verdict], first_seq: int) -> list[Outcome]:
         outcomes: list[Outcome] = []

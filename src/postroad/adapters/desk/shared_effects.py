@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from postroad.core.delivery.mailbox import IN_A_BATCH_US
 from postroad.core.model.journal import (
+    BatchesChanged,
     DeliveriesAcknowledged,
     DeliveriesEnded,
     DeliveriesLeased,
@@ -48,11 +50,13 @@ def answered(entry: Entry) -> tuple[int, ...]:
 
 
 def touch(entry: Entry) -> Touch | None:
-    """How a hand-out or a return moves its deliveries in time."""
+    """How a hand-out, a return or a batch moves its deliveries in time."""
     if isinstance(entry, DeliveriesLeased):
         return Touch(1, entry.at_us + int(entry.lease_s * 1_000_000))
     if isinstance(entry, RETURNING):
         return Touch(0, entry.at_us + int(entry.delay_s * 1_000_000))
+    if isinstance(entry, BatchesChanged):
+        return Touch(0, IN_A_BATCH_US)
     return None
 
 

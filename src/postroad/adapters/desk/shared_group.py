@@ -21,6 +21,7 @@ from postroad.adapters.desk.shared_effects import (
 )
 from postroad.adapters.journal.postgres_group import Packed, Place, pack
 from postroad.core.model.journal import (
+    BatchesChanged,
     DeliveriesLeased,
     DeliveriesReleased,
     DeliveryResent,
@@ -62,18 +63,22 @@ Verdict = Written | Used | Over | Nothing
 
 
 class GroupPlan:
-    """What a group would write if ``seen`` and ``gone`` are all there is to know."""
+    """What a group would write if ``seen``, ``gone`` and ``in_batch`` are all there is to know."""
 
-    def __init__(self, steps: Sequence[Step], seen: Mapping[int, int], gone: Collection[int]) -> None:
+    def __init__(
+        self, steps: Sequence[Step], seen: Mapping[int, int], gone: Collection[int], in_batch: Collection[int] = ()
+    ) -> None:
         self.verdicts: list[Verdict] = []
-        self.dropped: set[int] = set()  # deliveries that were to be handed out and are gone
+        self.dropped: set[int] = set()  # deliveries that were to be handed out and are gone, or in a batch
         self._seen = seen
         self._gone = set(gone)
+        self._in_batch = set(in_batch)
         self._records: list[NewRecord] = []
         self._entries: list[Entry] = []
         self._checked: list[int] = []
         self._keys: dict[int, int] = {}
         self._required: set[int] = set()
+        self._free: set[int] = set()  # they must be in no batch
         self._settled: set[int] = set()
         self._touched: dict[int, Touch] = {}
         for step in steps:
@@ -107,6 +112,7 @@ class GroupPlan:
             *self._returned(packed),
             self._woken(),
             *self._resent(),
+            list(self._free),
         )
 
     def _judge(self, step: Step) -> Verdict:
@@ -115,31 +121,49 @@ class GroupPlan:
                 return Used(key, seq=self._seen[key])
             if key in self._keys:
                 return Used(key, record=self._keys[key])
-        if not self._gone.isdisjoint(step.waiting):
+        if not self._gone.isdisjoint(step.waiting) or not self._may_join(step.entry):
             return Over()
         self._required.update(step.waiting)
         entry = self._about(step.entry) if isinstance(step.entry, ABOUT_DELIVERIES) else step.entry
         if entry is None:
             return Nothing()
+        if isinstance(entry, BatchesChanged):
+            self._gather(entry)
         self._checked.extend(step.keys)
         for key in step.keys:
             self._keys[key] = len(self._records)
         return self._write(entry, step.body)
 
+    def _may_join(self, entry: Entry) -> bool:
+        """Whether all that it would put into a batch waits, and is in none."""
+        joined = entry.deliveries if isinstance(entry, BatchesChanged) else ()
+        return self._gone.isdisjoint(joined) and self._in_batch.isdisjoint(joined)
+
+    def _gather(self, entry: BatchesChanged) -> None:
+        if (change := touch(entry)) is not None:
+            self._touch(entry.deliveries, change)
+        self._required.update(entry.deliveries)
+        self._free.update(entry.deliveries)
+        self._in_batch.update(entry.deliveries)  # for the steps that follow in this group
+
     def _about(self, entry: ABOUT_DELIVERIES) -> Entry | None:
         """What is left of an entry about deliveries that wait, and its effect on them; None when nothing is."""
         missing = self._gone.intersection(entry.deliveries)
+        if not isinstance(entry, SETTLING):  # nobody who is late brings back what is in a batch
+            missing |= self._in_batch.intersection(entry.deliveries)
         if missing and isinstance(entry, DeliveriesLeased):
             self.dropped |= missing
         left = without(entry, missing) if missing else entry
         ends_journeys = isinstance(entry, SETTLING) and bool(entry.journeys)
-        if not left.deliveries and not ends_journeys:
+        changes_batch = isinstance(entry, SETTLING) and entry.batch is not None
+        if not left.deliveries and not ends_journeys and not changes_batch:
             return None
         self._required.update(left.deliveries)
         if isinstance(left, SETTLING):
             self._settle(left.deliveries)
         elif (change := touch(left)) is not None:
             self._touch(left.deliveries, change)
+            self._free.update(left.deliveries)
         # An end also speaks of what was taken over before, because it must not be answered any more.
         return entry if ends_journeys else left
 

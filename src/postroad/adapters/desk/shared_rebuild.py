@@ -12,12 +12,18 @@ from postroad.adapters.desk.shared_effects import ABOUT_DELIVERIES, SETTLING, an
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_group import group_records
 from postroad.adapters.journal.segments.frame import Group
+from postroad.core.delivery.mailbox import IN_A_BATCH_US
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import DeliveryResent, Entry, InvocationReturned, MessagePosted, decode
+from postroad.core.model.journal import BatchesChanged, DeliveryResent, Entry, InvocationReturned, MessagePosted, decode
 from postroad.core.projection.keys import unique_keys
 
-ATTEMPTS, AVAILABLE = 6, 7  # columns of desk_queue
 FactsPlace = tuple[int, int, int]  # group, offset, length
+QUEUE = (
+    "number", "mailbox", "message_seq", "copy", "hop", "expires_at_us", "attempts", "available_at_us",
+    "message_group", "message_at", "message_bytes", "content_group", "content_at", "content_bytes", "body_at", "body_bytes",
+    "content_seq", "journey", "origin",
+)  # fmt: skip
+ATTEMPTS, AVAILABLE = QUEUE.index("attempts"), QUEUE.index("available_at_us")
 FIRST_ROUND = (None, None, None)  # content_seq, journey and origin, which only a later round has
 NOWHERE = (0, 0, 0)  # until the database has looked where it lies
 
@@ -56,18 +62,19 @@ class Replay:
             row = [number, entry.next, entry.message, entry.copy, entry.hop, entry.expires_at_us, 0, 0]
             journey = number if entry.followed else None
             self.queue[number] = [*row, *NOWHERE, *NOWHERE, None, 0, entry.content, journey, entry.origin]
-        elif isinstance(entry, ABOUT_DELIVERIES):
+        elif isinstance(entry, ABOUT_DELIVERIES | BatchesChanged):
             self._apply_to_waiting(entry)
         self._remember(seq, entry)
 
-    def _apply_to_waiting(self, entry: ABOUT_DELIVERIES) -> None:
+    def _apply_to_waiting(self, entry: ABOUT_DELIVERIES | BatchesChanged) -> None:
         change = touch(entry)
         for number in entry.deliveries:
             if isinstance(entry, SETTLING):
                 self.queue.pop(number, None)
             elif change is not None and (row := self.queue.get(number)) is not None:
                 row[ATTEMPTS] += change.attempts
-                row[AVAILABLE] = change.available_at_us
+                if row[AVAILABLE] != IN_A_BATCH_US:  # where it stays
+                    row[AVAILABLE] = change.available_at_us
 
     def _remember(self, seq: int, entry: Entry) -> None:
         """Keys and answers of an entry."""
@@ -86,5 +93,5 @@ async def rebuild_desk(journal: PostgresJournal) -> None:
             replay.add(group)
         await connection.execute("TRUNCATE desk_seen, desk_queue")
         await connection.copy_records_to_table("desk_seen", records=replay.seen.items())
-        await connection.copy_records_to_table("desk_queue", records=replay.queue.values())
+        await connection.copy_records_to_table("desk_queue", records=replay.queue.values(), columns=QUEUE)
         await connection.execute("SELECT desk_locate_resent()")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from postroad.core.delivery.mailbox import IN_A_BATCH_US
 from postroad.core.projection.tables import TABLES, Changes, first_delivery
 
 Row = tuple[Any, ...]
@@ -28,9 +29,10 @@ def hand_out(delivery: list[Any], change: Row) -> int:
     if replaced >= seq:
         return 0
     delivery[ATTEMPTS] += attempts
-    delivery[LEASED_AT_US], delivery[AVAILABLE_AT_US], delivery[LEASE_SEQ] = leased_at_us, available_at_us, seq
-    if not delivery[SETTLE_SEQ]:
-        delivery[REASON] = reason
+    delivery[LEASED_AT_US], delivery[LEASE_SEQ] = leased_at_us, seq
+    if delivery[AVAILABLE_AT_US] != IN_A_BATCH_US:  # where it stays
+        delivery[AVAILABLE_AT_US] = available_at_us
+        delivery[REASON] = reason if not delivery[SETTLE_SEQ] else delivery[REASON]
     return replaced
 
 

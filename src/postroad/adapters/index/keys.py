@@ -20,6 +20,7 @@ _OTHER_KEYS = {
         "other_name",
         "other_value",
     ),
+    "control_number": ("series", "number"),
 }
 
 KEYS: dict[str, tuple[str, ...]] = {table: _OTHER_KEYS.get(table, columns[:1]) for table, columns in TABLES.items()}

@@ -97,9 +97,14 @@ _SOURCES = {
     "seen": "seen LEFT JOIN message ON message.seq = seen.seq LEFT JOIN content ON content.seq = seen.seq",
 }
 
-# Columns of several tables: a delivery with its message and the content that replaced it, and a dead letter with its delivery.
+# Columns of several tables: a delivery with its message and the content that replaced it; a dead letter, or a member of a batch,
+# with its delivery.
 _WAITING = (("delivery", TABLES["delivery"]), ("message", ("header", *_BODY)), ("content", ("facts", *_BODY)))
-_JOINED = {"waiting": _WAITING, "letter": (("dead_letter", ("at_us", "reason", "dealt_seq")), *_WAITING)}
+_JOINED = {
+    "waiting": _WAITING,
+    "letter": (("dead_letter", ("at_us", "reason", "dealt_seq")), *_WAITING),
+    "member": (("batch_member", ("facts",)), *_WAITING),
+}
 
 # The entries of a transaction that cause deliveries; the first two lines are transaction_messages' two ways to find messages.
 _TRANSACTION_ORIGINS = """

@@ -51,7 +51,7 @@ _COPIED = {
     "insert_journey": ("journey", FIRST_JOURNEY),
     "insert_refused": ("refused", TABLES["refused"]),
 }
-_ROW_BY_ROW = {"save_object", "save_reference"}  # the same one may be saved twice in a batch
+_ROW_BY_ROW = {"save_object", "save_reference", "save_batch"}  # the same one may be saved twice in a batch
 
 
 class PostgresIndex:

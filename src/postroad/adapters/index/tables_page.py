@@ -27,8 +27,8 @@ TABLE_TEXTS = {
         "expected: where it is and how it ended."
     ),
     "seen": (
-        "One row per handle, Idempotency-Key, answer, end of a journey, dead letter dealt with or object version ever used, "
-        "by hash."
+        "One row per handle, Idempotency-Key, answer, end of a journey, dead letter dealt with, object version, batch version or "
+        "control number ever used, by hash."
     ),
     "trail": (
         "Entries that leased a delivery, or gave it back, before the last one that did, which is in `delivery`; and those "
@@ -40,17 +40,23 @@ TABLE_TEXTS = {
     "access": "Logins refused, and payloads looked at.",
     "reference": "Records of cross-reference maps, each under the key of one service. Names of maps are folded.",
     "relation": "Which of those records belong together; every relation is there both ways.",
+    "batch": "One row per batch, as it is now.",
+    "batch_member": "One row per delivery that ever joined a batch; its own row says whether it has left.",
+    "control_number": "One row per control number that an interchange has used.",
+    "batch_answer": "One row per answer of a partner about an interchange.",
 }
 
 COLUMN_TEXTS = {
     "at_us": "when, in microseconds since 1970 (UTC)",
     "attempts": "how often it was handed out",
-    "available_at_us": "not handed out again before this time; 0 = at once",
+    "available_at_us": "not handed out again before this time; 0 = at once; 2 to the power of 62 = never, it is in a batch",
+    "batch": "the batch",
     "body_digest": "SHA-256 of the body",
     "body_length": "length of the body in bytes",
     "body_offset": "where in the segment the body begins",
     "body_segment": "the journal segment that holds the body",
     "by": "who: a GCID, an e-mail address, or `network`",
+    "changed_at_us": "when it was last changed",
     "code": "stable code of the refusal",
     "content_seq": "the entry whose content is delivered: the message's own, or that of a row in `content`",
     "copy": "which recipient of the message, counted from 0",
@@ -68,9 +74,11 @@ COLUMN_TEXTS = {
     "lease_seq": "the last entry that leased it or gave it back; 0 = none",
     "leased_at_us": "when that was",
     "message_seq": "the message's entry",
-    "number": "the delivery's number: the causing entry's number times 65 536, plus a counter",
-    "facts": "the entry as the journal has it (MessagePack)",
-    "id": "the number of the copy's first delivery, or of the one that a later round began with",
+    "number": "the delivery's number: the causing entry's number times 65 536, plus a counter; of `control_number`, the number",
+    "opened_at_us": "when its first member joined",
+    "facts": "the entry, or the part of it, as the journal has it (MessagePack)",
+    "id": "the number of the copy's first delivery, or of the one that a later round began with; of a batch, its id",
+    "interchange": "the session of the interchange that was made of it; empty = none yet",
     "at_number": "the delivery at which it is now",
     "key_name": "the name of a record's key",
     "key_value": "its value",
@@ -83,7 +91,8 @@ COLUMN_TEXTS = {
     "other_value": "the value of the related record's key",
     "owner": "GCID of the service that keeps the map",
     "pairs": "names and values (MessagePack)",
-    "service": "GCID of the service whose record it is",
+    "series": "what the number counts: the standard, its sender and receiver, and the scope",
+    "service": "GCID of the service whose record it is, or of the batcher whose batch it is",
     "queued_at_us": "when it began to wait",
     "reason": "why it is in this state, why the object was changed, or why what was held back went then",
     "recipient": "GCID of the service it waits at",
@@ -93,12 +102,16 @@ COLUMN_TEXTS = {
     "settle_seq": "the entry that ended it; 0 = none",
     "settled_at_us": "when that was",
     "size": "bytes on the wire",
-    "state": "0 queued, 1 delivered, 2 rejected, 3 failed, 4 expired, 5 cancelled",
+    "state": (
+        "0 queued, 1 delivered, 2 rejected, 3 failed, 4 expired, 5 cancelled; of a batch: open, closed, assembled, sent, "
+        "suspended, dropped, dissolved"
+    ),
     "topic": "the message's topic",
     "transaction_id": "the session that began the exchange",
     "type": "request, response, notification, acknowledgement or cancel",
     "up_to": "the newest delivery that was released; all before it were, too",
     "value": "the object as JSON; empty = removed",
+    "verdict": "what the partner says of the interchange",
     "version": "the object's version, counted from 1",
     "waiting": "how many were released by it",
     "what": "what was done or tried",

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 from postroad.adapters.index.folding import hand_out, settle
 from postroad.adapters.index.gaps import require_no_gap
 from postroad.adapters.index.keys import KEYS, SPAN_BITS
+from postroad.adapters.memory.batches import BATCH_ANSWERS
+from postroad.core.delivery.mailbox import IN_A_BATCH_US
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import delivery_origin
 from postroad.core.projection.tables import (
@@ -89,6 +91,7 @@ class MemoryIndex:
             "move_journey": partial(self._change_journey, move_journey),
             "settle_journey": partial(self._change_journey, settle_journey),
             "save_reference": self._save_reference,
+            "save_batch": self._save_batch,
         }
         if name in others:
             return others[name]
@@ -124,6 +127,11 @@ class MemoryIndex:
         old = self._tables["reference"].get(row[:5])
         if old is None or row[-1] > old[-1]:
             self._tables["reference"][row[:5]] = row
+
+    def _save_batch(self, row: Row) -> None:
+        old = self._tables["batch"].get(row[0])
+        if old is None or row[-1] > old[-1]:
+            self._tables["batch"][row[0]] = row
 
     def _change_journey(self, happen: Callable[[list[Any], Row], None], change: Row) -> None:
         row = self._tables["journey"].get(change[-1])
@@ -228,7 +236,8 @@ def _mailboxes(index: MemoryIndex) -> Iterator[Row]:
 
 def _mailbox(index: MemoryIndex, recipient: str, after_number: int, limit: int) -> Iterator[Row]:
     queued = index.all("delivery", recipient=recipient, state=State.QUEUED)
-    return index.waiting([row for row in queued if row[0] > after_number][:limit])
+    free = [row for row in queued if row[DELIVERY["available_at_us"]] != IN_A_BATCH_US]
+    return index.waiting([row for row in free if row[0] > after_number][:limit])
 
 
 def _waiting_at(index: MemoryIndex, recipient: str, after_number: int, limit: int) -> list[Row]:
@@ -374,4 +383,5 @@ ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
     "next_due": _next_due,
     "related": _related,
     "states": _states,
+    **BATCH_ANSWERS,
 }

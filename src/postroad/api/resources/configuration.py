@@ -10,8 +10,8 @@ from pydantic import Field, StrictBool, StrictStr
 from postroad.api.resources.context import Api, Asking, answer
 from postroad.api.resources.guarded import DocumentRoute, OpenRoute, accepted
 from postroad.core.configuration.document import document_schema
-from postroad.core.configuration.plan import Action, Plan
 from postroad.core.configuration.shapes import Shape
+from postroad.core.configuration.steps import Action, Plan
 from postroad.core.configuration.yaml_text import as_yaml
 from postroad.flow import administration_configuration as configuring
 

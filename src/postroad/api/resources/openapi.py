@@ -20,6 +20,9 @@ SCHEMES = {
     "certificate": {"type": "mutualTLS", "description": "A registered client certificate of a service"},
 }
 GUARDED = (401, 403, 404)
+# Conditions hold conditions without end: where they are a small part of something else, their schema is only referred to.
+CONDITION = {"type": "object", "minProperties": 1, "maxProperties": 1}
+CONDITIONS = ("last", "takes")
 
 
 def openapi_document(routes: Sequence[BaseRoute]) -> dict[str, Any]:
@@ -38,6 +41,9 @@ def openapi_document(routes: Sequence[BaseRoute]) -> dict[str, Any]:
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     schemas["Problem"] = PROBLEM
+    for name, schema in schemas.items():
+        if name.startswith("BatchingProfile"):
+            _refer_to_conditions(schema["properties"])
     kinds = {
         (route.path_format, method.lower()): route
         for route in routes
@@ -49,6 +55,12 @@ def openapi_document(routes: Sequence[BaseRoute]) -> dict[str, Any]:
             _complete(operation, method, kinds[path, method])
     add_messages(document)
     return document
+
+
+def _refer_to_conditions(properties: dict[str, Any]) -> None:
+    for name in CONDITIONS:
+        described = f"{properties[name]['description']}; written as the condition of a rule (ConditionEntry)"
+        properties[name] = {"anyOf": [CONDITION, {"type": "null"}], "description": described}
 
 
 def _complete(operation: dict[str, Any], method: str, route: APIRoute) -> None:

@@ -15,9 +15,9 @@ from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.queries import Paging
 from postroad.api.resources.rule_forms import rules_as_xml
 from postroad.api.resources.versions import VersionPage, version_answer
-from postroad.core.configuration.plan import written
 from postroad.core.configuration.rules import RuleEntry, rule_of
 from postroad.core.configuration.shapes import Shape
+from postroad.core.configuration.written import written
 from postroad.core.model.directory import Role
 from postroad.core.model.rule import Rule, rule_key
 from postroad.errors import Refused

@@ -10,8 +10,8 @@ from fastapi import Request, Response
 from postroad.api.pagination import PageQuery
 from postroad.api.resources.context import ApiContext, page_answer, paged
 from postroad.core.codecs.lexical import write_time
-from postroad.core.configuration.plan import written
 from postroad.core.configuration.shapes import Shape
+from postroad.core.configuration.written import written
 from postroad.core.model.caller import Caller
 from postroad.core.model.snapshot import KINDS
 from postroad.core.projection.queries import QUERIES

@@ -2,61 +2,32 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from postroad.bootstrap.routings import load_routings
+from postroad.cli.archive_options import Where, at_us, network_of, over_an_archive, tell_faults
 from postroad.cli.command import command
+from postroad.cli.commands.bulk_batch import batch
 from postroad.cli.configuring import settings_from
-from postroad.cli.directory_files import directory_in_files, directory_in_journal, journal_in
 from postroad.cli.job_bars import job_bar
-from postroad.cli.on_spark import Cluster, on_spark
+from postroad.cli.on_spark import Cluster
 from postroad.cli.output import Output
 from postroad.core.model.formats import PLAIN, Format
-from postroad.errors import Misconfigured
 
 if TYPE_CHECKING:
     from postroad.core.model.snapshot import Directory
     from postroad.warehouse.bulk.lane import Lane
 
 SHOWN_MOST = 20  # bindings
-FORMS = ("lines", "messages", "envelopes", "journal")
 TARGETS = [format.value for format in PLAIN if format is not Format.AS2]  # which takes keys
 
 
 @click.group()
 def bulk() -> None:
     """Handle archives of messages on Spark, as the server would."""
-
-
-def over_an_archive(function: Callable[..., None]) -> Callable[..., None]:
-    """What every lane asks for: the archive, where its rows go, and what the archive leaves open."""
-    options = (
-        click.option(
-            "--in", "archive", required=True, metavar="ARCHIVE", help="File, folder, URI, or a network's data folder."
-        ),
-        click.option("--out", "folder", required=True, metavar="FOLDER", help="New folder for the results."),
-        click.option("--config", "files", multiple=True, metavar="FILE", help="The network, in YAML; repeatable."),
-        click.option(
-            "--data", default="", metavar="FOLDER", help="The network, as the journal in this data folder has it now."
-        ),
-        click.option(
-            "--form", type=click.Choice(FORMS), help="What the archive is, where its files' names do not say."
-        ),
-        click.option("--as", "sender", default="", metavar="SERVICE", help="Sender of messages that have no From."),
-        click.option(
-            "--at", type=click.DateTime(), help="When they are taken to be posted (UTC); else now. A journal says it."
-        ),
-        click.option("--ndjson", is_flag=True, help="Write lines of JSON too."),
-        on_spark,
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
 
 
 @command
@@ -117,18 +88,6 @@ def match(out: Output, ndjson: bool, cluster: Cluster, exchange: str, sent_to_it
     _report(out, counts | {"bindings": bindings}, network.folder, "are matches")
 
 
-class Where(NamedTuple):
-    """The archive, the network, and what is taken for granted about the messages."""
-
-    archive: str
-    folder: str
-    files: tuple[str, ...]
-    data: str
-    form: str | None
-    sender: str
-    at: datetime | None
-
-
 def _done(
     out: Output, cluster: Cluster, lane: Lane, doing: str, ndjson: bool, where: Where, *,
     needs_network: bool = True, check: Callable[[Directory], object] | None = None,
@@ -143,38 +102,24 @@ def _done(
     pieces = pieces_of(where.archive, Form(where.form) if where.form else None)
     form = pieces[0].form if pieces else Form.JOURNAL
     is_named = bool(where.files or where.data or form is Form.JOURNAL)
-    network = _directory(where, form) if needs_network or is_named else Directory()
+    network = network_of(where, form) if needs_network or is_named else Directory()
     if check is not None:
         check(network)
     spark = cluster.session(f"postroad bulk {lane.name}")
     rows = spark.sparkContext.accumulator(0)
-    unsaid = Unsaid(sender=where.sender, at_us=_at_us(where.at))
+    unsaid = Unsaid(sender=where.sender, at_us=at_us(where.at))
     run = LaneRun(lane=lane, pieces=pieces, directory=network, unsaid=unsaid, rows=rows)
     with job_bar(out, spark, doing, counted=lambda: int(rows.value)):
         return write(spark, run, where.folder, ndjson=ndjson)
 
 
-def _directory(where: Where, form: str) -> Directory:
-    if where.files and where.data:
-        raise Misconfigured(["--config and --data both name the network; give one of them"])
-    if where.files:
-        return directory_in_files(where.files)
-    return directory_in_journal(journal_in(where.archive if form == "journal" and not where.data else where.data))
-
-
-def _at_us(at: datetime | None) -> int:
-    moment = at.replace(tzinfo=at.tzinfo or UTC).timestamp() if at is not None else time.time()
-    return int(moment * 1_000_000)
-
-
 def _report(out: Output, counts: dict[str, Any], folder: str, what: str) -> None:
     out.value(counts | {"folder": folder})
     out.say(f"{counts['handled']} of {counts['rows']} rows {what}")
-    if counts["faults"]:
-        out.table(["FAULT", "ROWS"], [[code, str(count)] for code, count in counts["faults"].items()])
-    out.say(f"Written to {folder}")
+    tell_faults(out, counts, folder)
 
 
 bulk.add_command(route)
 bulk.add_command(translate)
 bulk.add_command(match)
+bulk.add_command(batch)

@@ -118,5 +118,10 @@ def cost(**_: Any) -> None:
     """What organizations were charged, and what they earned."""
 
 
-for one in (traffic, errors, latency, slow, partners, undelivered, anomalies, cost):
+@reporting
+def batches(**_: Any) -> None:
+    """What send ports gathered and sent, what closed their batches, and which need somebody."""
+
+
+for one in (traffic, errors, latency, slow, partners, undelivered, anomalies, cost, batches):
     report.add_command(command(one))

@@ -55,7 +55,7 @@ def promised_level(service: Service) -> AuthenticationLevel:
     """The weakest authentication by which a message can reach this service: its policy, or all that its profile allows."""
     allowed = [LEVELS[kind] for kind in service.authentication]
     if service.push is not None and service.delivery is DeliveryMode.PUSH:
-        allowed.append(pushed_level(service.push))
+        allowed += map(pushed_level, service.push.places)
     weakest = min(allowed, key=STRENGTH.__getitem__)
     return max(weakest, service.policy.authentication, key=STRENGTH.__getitem__)
 

@@ -112,8 +112,13 @@ def dropped(batch: Batch, why: str, now_us: int) -> Batch:
 def assembled(batch: Batch, interchange: str, now_us: int) -> Batch:
     if batch.held:
         raise Refused("batch.state", f"batch {batch.id} is held back; let it go first")
-    state = _moved(batch, "assembled")
-    return replace(batch, state=state, interchange=interchange, changed_at_us=max(batch.changed_at_us, now_us))
+    return replace(
+        batch,
+        state=_moved(batch, "assembled"),
+        interchange=interchange,
+        numbered=batch.numbered or interchange,
+        changed_at_us=max(batch.changed_at_us, now_us),
+    )
 
 
 def sent_in_vain(batch: Batch, now_us: int) -> Batch:

@@ -2,8 +2,8 @@
 
 Kept rule: any 2xx is a yes and nothing else is, but where a receipt was agreed on and is still to come; a redirect is a failure,
 since following it would let a receiver choose where the network connects to. A receiver that asks for patience (``Retry-After``)
-gets it, for a day at most. 410 means that the address is gone for good. The decision is a value: whoever carries it out keeps the
-time.
+gets it, for a day at most. 410 means that the address is gone for good; where there is another place, it is tried there. What
+moves on to the backup does so at once. The decision is a value: whoever carries it out keeps the time.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from postroad.core.delivery.places import Target
 from postroad.core.delivery.pushing import PushAnswer
 from postroad.core.model.directory import Push
 
@@ -19,6 +20,7 @@ SCHEDULE_S = (0.0, 5.0, 30.0, 300.0, 1_800.0, 7_200.0, 18_000.0, 36_000.0, 36_00
 JITTER = 0.2  # each way
 PATIENCE_MOST_S = 86_400.0
 GONE = 410
+AT_BACKUP = " (at the backup)"
 PASSING = {408, 409, 425, 429}  # refusals that say that a later try may succeed
 
 
@@ -53,20 +55,29 @@ class SwitchOff:
 Verdict: TypeAlias = Delivered | Again | GiveUp | SwitchOff
 
 
-def verdict(answer: PushAnswer, attempt: int, push: Push, jitter: float, now_us: int) -> Verdict:
-    """What follows from the answer to try number ``attempt`` (the first is 1); ``jitter`` is a random number from 0 to 1."""
+def verdict(answer: PushAnswer, target: Target, jitter: float, now_us: int) -> Verdict:
+    """What follows from the answer to a try; ``jitter`` is a random number from 0 to 1."""
     if answer.waits_s:
-        return Again(delay_s=answer.waits_s, at_us=now_us + round(answer.waits_s * 1_000_000), reason=answer.fault)
+        return _again(answer.waits_s, answer.fault, now_us)
     if answer.status is not None and 200 <= answer.status < 300:
         return Delivered()
-    reason = _reason(answer)
+    reason = _reason(answer) + (AT_BACKUP if target.is_backup else "")
     if answer.final:
         return GiveUp(reason=reason)
-    if answer.status == GONE:
+    if is_gone(answer) and not target.another:
         return SwitchOff(reason=reason)
-    if attempt >= push.tries:
-        return GiveUp(reason=f"{reason}; tried {attempt} times")
-    delay_s = max(_scheduled_s(attempt, push, jitter), _patience_s(answer))
+    if target.attempt >= target.tries:
+        return GiveUp(reason=f"{reason}; tried {target.attempt} times")
+    if target.is_last_here or (is_gone(answer) and not target.is_backup):
+        return _again(0.0, reason, now_us)  # somebody else is asked: there is nobody to be patient with
+    return _again(max(_scheduled_s(target.attempt_there, target.push, jitter), _patience_s(answer)), reason, now_us)
+
+
+def is_gone(answer: PushAnswer) -> bool:
+    return answer.status == GONE
+
+
+def _again(delay_s: float, reason: str, now_us: int) -> Again:
     return Again(delay_s=delay_s, at_us=now_us + round(delay_s * 1_000_000), reason=reason)
 
 

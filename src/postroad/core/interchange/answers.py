@@ -193,12 +193,12 @@ def _shape(one: Said) -> _Shape:
 
 def _names_of(one: Said) -> _Names:
     scope, used = _shape(one)
-    return scope, *((name, _same(one.facts.get(name) or getattr(one, name, ""))) for name in used)
+    return scope, *((name, _same(str(one.facts.get(name) or getattr(one, name, "")))) for name in used)
 
 
 def _names_as(document: Filed, scope: Scope, used: tuple[str, ...]) -> _Names:
     facts = dict(document.facts)
-    return scope, *((name, _same(facts.get(name) or getattr(document, name, ""))) for name in used)
+    return scope, *((name, _same(str(facts.get(name) or getattr(document, name, "")))) for name in used)
 
 
 def _same(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Where documents went, told in the same words whatever the standard's own room calls it; and that as the journal keeps it.
+"""Where documents went, told in the same words whatever the standard's own room calls it.
 
 Kept rule: every document of a batch is told of, also in standards whose answers name none: then it is known by its place.
 """
@@ -9,15 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from postroad.core.interchange import edifact, hl7, swift, x12
 from postroad.core.interchange.nouns import Assemble, Buffer, Envelope, Note, Numbers, Placed
-from postroad.core.model.interchange import Filed
 
 Plain = Callable[[Iterable[Buffer], Envelope, Numbers], Iterator[bytes]]
-
-
-def filed(placed: Placed, delivery: int) -> Filed:
-    """As the journal keeps it; ``delivery`` is the one by which the document joined its batch."""
-    facts = tuple(placed.facts.items())
-    return Filed(delivery, placed.interchange, placed.group, placed.kind, placed.reference, facts)
 
 
 def by_place(assemble: Plain) -> Assemble:

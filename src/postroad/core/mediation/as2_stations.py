@@ -40,7 +40,8 @@ def may_be_sent(service: Service, url: str) -> bool:
     agreed = service.as2.receipt_urls if service.as2 is not None else ()
     if agreed:
         return any(_is_below(url, known, urlsplit(known).path) for known in agreed)
-    return service.push is not None and _is_below(url, service.push.url, "")
+    places = service.push.places if service.push is not None else ()
+    return any(_is_below(url, place.url, "") for place in places)
 
 
 def _is_below(url: str, known: str, path: str) -> bool:

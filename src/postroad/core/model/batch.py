@@ -109,3 +109,4 @@ class Batch(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
     version: int = 0  # grows with every change that is written down; two that change it at the same time collide
     delivery: int = 0  # number under which its interchange is on its way
     resting: bool = False  # the network was stopped in good order while it was open
+    numbered: str = ""  # session of the interchange that has drawn numbers for it

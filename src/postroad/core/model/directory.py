@@ -131,6 +131,14 @@ class Push:
         None  # where what could not be pushed here is tried next; its own tries and interval count there
     )
 
+    @property
+    def places(self) -> tuple[Push, ...]:
+        return (self,) if self.backup is None else (self, self.backup)
+
+    @property
+    def tries_everywhere(self) -> int:
+        return sum(place.tries for place in self.places)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:

@@ -17,6 +17,7 @@ NAME = re.compile(
     r"[^\W_][\w .&()+-]{0,62}[\w.)]\Z|[^\W_]\Z"
 )  # organizations and services: readable, no slash, no edge spaces
 SESSION = re.compile(r"[0-9a-f]{32}\Z")
+BATCH = re.compile(r"[0-9a-f]{20}\Z")
 RECIPIENTS_MAX = 1 << 16  # a delivery number keeps its ordinal in 16 bits
 
 

@@ -53,7 +53,7 @@ def rule_faults(rule: Rule, directory: Directory, service: Service) -> list[Faul
     """What is wrong with a rule of this service; an empty list when nothing is."""
     return [
         *_naming_faults(rule),
-        *_condition_faults(rule.when, directory, service),
+        *condition_faults(rule.when, "/when", directory, service),
         *_action_faults(rule, directory, service),
     ]
 
@@ -68,15 +68,18 @@ def _naming_faults(rule: Rule) -> Iterator[Fault]:
 # ---- conditions ------------------------------------------------------------------------------------------------------
 
 
-def _condition_faults(when: Condition, directory: Directory, service: Service) -> Iterator[Fault]:
-    """Walks without recursion, since how deep a condition goes is for its writer to say and for us to refuse."""
-    waiting: list[tuple[str, int, Condition]] = [("/when", 1, when)]
+def condition_faults(when: Condition, at: str, directory: Directory, service: Service) -> Iterator[Fault]:
+    """What is wrong with a condition that stands at a place.
+
+    Walks without recursion, since how deep a condition goes is for its writer to say and for us to refuse.
+    """
+    waiting: list[tuple[str, int, Condition]] = [(at, 1, when)]
     count = 0
     while waiting:
         pointer, depth, condition = waiting.pop()
         count += 1
         if count > CONDITIONS_MOST:
-            yield Fault("/when", f"a rule has at most {CONDITIONS_MOST} conditions; make two rules of it")
+            yield Fault(at, f"a rule has at most {CONDITIONS_MOST} conditions; make two rules of it")
             return
         here = f"{pointer}/{condition.operator.value}"
         if isinstance(condition, Comparison):
@@ -102,13 +105,13 @@ def _combination_faults(condition: Combination, here: str) -> Iterator[Fault]:
 
 
 def _comparison_faults(comparison: Comparison, here: str, directory: Directory, service: Service) -> Iterator[Fault]:
-    yield from _place_faults(comparison.place, here, directory, service)
+    yield from place_faults(comparison.place, here, directory, service)
     if comparison.other is not None:
-        yield from _place_faults(comparison.other, f"{here}/other", directory, service)
+        yield from place_faults(comparison.other, f"{here}/other", directory, service)
     yield from _operand_faults(comparison, here)
 
 
-def _place_faults(place: Place, here: str, directory: Directory, service: Service) -> Iterator[Fault]:
+def place_faults(place: Place, here: str, directory: Directory, service: Service) -> Iterator[Fault]:
     yield from _refusals(
         f"{here}/{place.where.value}", _not_a_text if NOT_XML.search(place.path) else lambda: lookup_of(place)
     )

@@ -1,7 +1,8 @@
-"""What an exchange or a model forwards, parted into what one entry can hold.
+"""What an exchange, a model or a splitter forwards, parted into what one entry can hold.
 
 Kept rules: the parts have names that are the same when a delivery comes again, so that nothing is forwarded twice. What goes to
-another exchange goes for itself: by however many ways a message came, it is handed on there once.
+another exchange goes for itself: by however many ways a message came, it is handed on there once. A document that was taken out
+of an interchange is a message of its own, whatever else was in it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from hashlib import blake2b
 from msgspec import Struct
 
 from postroad.core.model.asset import Hosting
-from postroad.core.model.message import Part
+from postroad.core.model.interchange import Assembled
+from postroad.core.model.message import Part, Property
 from postroad.core.model.snapshot import Directory
 
 AS_IT_CAME = ""
@@ -22,6 +24,7 @@ NOT_OPEN = (
 )
 COPIES_MOST = 10_000  # in one entry; more are parted by the first two digits of their GCIDs, which stay the same
 RELAYS = (Hosting.EXCHANGE, Hosting.MODEL)  # who forwards in turn
+FORWARDING = (*RELAYS, Hosting.SPLITTER)  # what these cannot do anything with becomes a dead letter of theirs
 APART_MOST = 3  # exchanges, through which different contents of one message go each for itself; then the first goes on
 
 
@@ -31,6 +34,11 @@ class Forward(Struct, gc=False, frozen=True):
     receiver: str  # GCID
     chosen_by: str
     part: Part | None = None
+    alone: bool = False  # nothing else of the message goes with the part: it is a message of its own
+    topic: str | None = None  # None: as it came
+    properties: tuple[Property, ...] | None = None  # None: as they came
+    assembled: Assembled | None = None  # the part is an interchange by the forwarder itself, and goes in its own name
+    once: int = 0  # a key that no other delivery may have used
 
 
 def is_relayed(forward: Forward, directory: Directory) -> bool:

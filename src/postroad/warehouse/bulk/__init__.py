@@ -6,9 +6,9 @@
     lane       what a *lane* promises: one kind of work on messages, and the columns it answers with
     routing    the lane that finds routes, as the server does when a message is posted
     translating, matching   the lanes that put messages into another format, and ask the bindings of an exchange about them
+    gathering  the lane that reads what a send port's policy wants to know; ``batching`` goes on with it: batches, interchanges
     job        the lane on Spark: pieces dealt out to workers; ``frames``: over a table or stream of wires; ``output``: Parquet
 
 Kept rule: a lane calls the same functions of ``core`` as the server, so the same message under the same directory gives the same
 result; and a message that cannot be handled is a row with its fault, never an exception.
-``batch`` becomes a lane beside them when its decisions exist in ``core``.
 """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -26,7 +26,16 @@ if TYPE_CHECKING:
 SHARES_PER_CORE = 4  # so that a slow share does not leave a core idle for long
 
 Batches = Iterator[pa.RecordBatch]
-Shares = list[list[Piece]]
+
+
+class Weighted(Protocol):
+    """Something that workers are given to do; what is heavier takes longer."""
+
+    @property
+    def weight(self) -> int: ...
+
+
+W = TypeVar("W", bound=Weighted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +54,18 @@ def result_of(spark: SparkSession, run: LaneRun) -> DataFrame:
     return over_shares(spark, run_shares(spark, run), lane_work(spark, run), schema_of(run.lane))
 
 
-def run_shares(spark: SparkSession, run: LaneRun) -> Shares:
-    return shares_of(run.pieces, SHARES_PER_CORE * spark.sparkContext.defaultParallelism)
+def run_shares(spark: SparkSession, run: LaneRun) -> list[list[Piece]]:
+    return shares_for(spark, run.pieces)
 
 
-def shares_of(pieces: Sequence[Piece], most: int) -> Shares:
-    """The pieces in shares of about the same weight, at most so many."""
-    heaviest_first = sorted(pieces, key=lambda piece: -piece.weight)
-    count = max(1, min(len(pieces), most))
+def shares_for(spark: SparkSession, things: Sequence[W]) -> list[list[W]]:
+    return shares_of(things, SHARES_PER_CORE * spark.sparkContext.defaultParallelism)
+
+
+def shares_of(things: Sequence[W], most: int) -> list[list[W]]:
+    """The things in shares of about the same weight, at most so many."""
+    heaviest_first = sorted(things, key=lambda one: -one.weight)
+    count = max(1, min(len(things), most))
     return [heaviest_first[share::count] for share in range(count)]
 
 
@@ -65,7 +78,7 @@ def counted(batches: Batches, rows: Accumulator[int] | None) -> Batches:
 
 
 def over_shares(
-    spark: SparkSession, shares: Shares, work: Callable[[Iterator[Piece]], Batches], schema: pa.Schema
+    spark: SparkSession, shares: list[list[W]], work: Callable[[Iterator[W]], Batches], schema: pa.Schema
 ) -> DataFrame:
     """What the work makes of each share, one task a share."""
     from pyspark.sql.pandas.types import from_arrow_schema
@@ -74,7 +87,7 @@ def over_shares(
 
     def work_on(batches: Batches) -> Batches:
         numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
-        yield from work(piece for number in numbers for piece in dealt.value[number])
+        yield from work(one for number in numbers for one in dealt.value[number])
 
     return spark.range(0, len(shares), 1, len(shares)).mapInArrow(work_on, from_arrow_schema(schema))
 

@@ -8,7 +8,7 @@ nothing there. Rows do not pass through the JVM, which would cost more than writ
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,9 +48,14 @@ def write(spark: SparkSession, run: LaneRun, folder: str, *, ndjson: bool = Fals
         counts[row["code"]] += row["rows"]
     settle(where, sorted(files))
     if ndjson:
-        spark.read.parquet(f"{where}/{PARQUET}").write.option("ignoreNullFields", "false").json(f"{where}/{NDJSON}")
+        write_lines(spark, where)
     handled = counts.pop("", 0)
     return {"rows": handled + counts.total(), "handled": handled, "faults": dict(sorted(counts.items()))}
+
+
+def write_lines(spark: SparkSession, where: str) -> None:
+    """The rows once more, as lines of JSON."""
+    spark.read.parquet(f"{where}/{PARQUET}").write.option("ignoreNullFields", "false").json(f"{where}/{NDJSON}")
 
 
 def location(folder: str) -> str:
@@ -64,7 +69,7 @@ def _written(
     """The work with its rows written down where it is done; what comes out is where, and how many of each code."""
 
     def work_on(pieces: Iterator[Piece]) -> Batches:
-        name = f"{_attempt()}.parquet"
+        name = f"{attempt()}.parquet"
         counts = write_file(work(pieces), schema, f"{folder}/{WRITING}/{name}")
         rows = [{"file": name, "code": code, "rows": count} for code, count in counts.items()]
         yield pa.RecordBatch.from_pylist(rows or [{"file": name, "code": "", "rows": 0}], schema=REPORTED)
@@ -95,7 +100,7 @@ def _groups(batches: Batches, schema: pa.Schema) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting, schema)
 
 
-def _attempt() -> str:
+def attempt() -> str:
     """A name that no other attempt at any task of this job has."""
     from pyspark import TaskContext
 
@@ -105,10 +110,16 @@ def _attempt() -> str:
 
 def settle(folder: str, files: list[str]) -> None:
     """Put what was reported in its place, and do away with the rest."""
+    settle_as(folder, {file: f"{PARQUET}/{file}" for file in files}, PARQUET)
+
+
+def settle_as(folder: str, files: Mapping[str, str], *folders: str) -> None:
+    """The same where each file has a place of its own in one of the folders."""
     system, path = file_system(folder)
     writing = f"{path}/{WRITING}"
-    system.create_dir(f"{path}/{PARQUET}", recursive=True)
-    for file in files:
-        system.move(f"{writing}/{file}", f"{path}/{PARQUET}/{file}")
+    for one in folders:
+        system.create_dir(f"{path}/{one}", recursive=True)
+    for file, place in files.items():
+        system.move(f"{writing}/{file}", f"{path}/{place}")
     if system.get_file_info(writing).type == fs.FileType.Directory:  # an object store has none once it is empty
         system.delete_dir(writing)

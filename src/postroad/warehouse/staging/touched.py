@@ -1,4 +1,4 @@
-"""Which days newly landed events are about: those of the messages to which they happened, however long ago these were posted."""
+"""Which days newly landed events are about: those of the messages and batches to which they happened, however old these are."""
 
 from __future__ import annotations
 
@@ -15,11 +15,16 @@ NUMBERS = ("delivery", "journey", "answers_delivery", "answers_journey", "ends_d
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Touched:
-    """The days of the messages and of their transactions; no event of those days comes before entry ``first_seq``."""
+    """The days of the messages, of their transactions and of batches.
+
+    No event of those days comes before entry ``first_seq``, and none of those batches before ``first_batch_seq``.
+    """
 
     messages: frozenset[date]
     transactions: frozenset[date]
     first_seq: int
+    batches: frozenset[date] = frozenset()
+    first_batch_seq: int = 0
 
 
 def touched_days(new: DataFrame, log: DataFrame, message_histories: DataFrame | None) -> Touched:
@@ -28,11 +33,26 @@ def touched_days(new: DataFrame, log: DataFrame, message_histories: DataFrame | 
     found = named if message_histories is None else named.unionByName(_of_known(new, message_histories))
     rows = found.distinct().collect()
     messages = frozenset(row["day"] for row in rows)
+    batches = _of_batches(new)
     return Touched(
         messages=messages,
         transactions=frozenset(row["transaction_day"] for row in rows if row["transaction_day"] is not None),
         first_seq=_first_seq(log, messages),
+        batches=batches,
+        first_batch_seq=_first_batch_seq(log, batches),
     )
+
+
+def _of_batches(new: DataFrame) -> frozenset[date]:
+    """A batch's id begins like a session, with the milliseconds at which it was opened."""
+    named = new.where(fn.col("batch").isNotNull()).select(day_of_session(fn.col("batch")).alias("day"))
+    return frozenset(row["day"] for row in named.distinct().collect())
+
+
+def _first_batch_seq(log: DataFrame, days: frozenset[date]) -> int:
+    told = log.where(fn.col("batch").isNotNull() & day_of_session(fn.col("batch")).isin(*days))
+    first = told.agg(fn.min("seq")).first() if days else None
+    return first[0] or 0 if first is not None else 0
 
 
 def _first_seq(log: DataFrame, days: frozenset[date]) -> int:

@@ -26,7 +26,7 @@ from postroad.core.routing.explanation import ServiceTried
 from postroad.core.routing.forwarding import closed_to, forwarded_copies
 from postroad.core.routing.forwards import NOT_OPEN, RELAYS, Forward, told_apart
 from postroad.errors import Refused
-from postroad.flow.forward import FORM
+from postroad.flow.going import FORM
 from postroad.services.callables import Routing
 from postroad.services.matching import content_of
 from postroad.services.model import source_of

@@ -9,11 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroad.adapters.desk.shared_effects import answered
-from postroad.adapters.desk.shared_group import EVERYBODY, GroupPlan, Nothing, Used, Written
+from postroad.adapters.desk.shared_group import EVERYBODY, GroupPlan, Nothing, Over, Used, Written
 from postroad.adapters.desk.shared_rebuild import Replay
 from postroad.adapters.journal.postgres_group import group_from_row, pack
+from postroad.core.delivery.mailbox import IN_A_BATCH_US
+from postroad.core.model.batch import Batch, BatchMember
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
+    BatchesChanged,
     DeliveriesAcknowledged,
     DeliveriesEnded,
     DeliveriesLeased,
@@ -33,12 +36,14 @@ NAMES = (
     "returned", "deliveries", "returned_mailboxes", "messages", "copies", "hops", "returned_expires",
     "returned_at", "returned_bytes", "returned_body_at", "returned_body_bytes", "woken",
     "resent", "resent_mailboxes", "resent_messages", "resent_copies", "resent_hops", "resent_contents", "resent_expires",
-    "resent_followed", "resent_origins",
+    "resent_followed", "resent_origins", "free",
 )  # fmt: skip
 
 
-def plan(*steps: Step, seen: dict[int, int] | None = None, gone: set[int] | None = None) -> GroupPlan:
-    return GroupPlan(steps, seen or {}, gone or set())
+def plan(
+    *steps: Step, seen: dict[int, int] | None = None, gone: set[int] | None = None, in_batch: set[int] | None = None
+) -> GroupPlan:
+    return GroupPlan(steps, seen or {}, gone or set(), in_batch or set())
 
 
 def parameters(group: GroupPlan) -> dict[str, Any]:
@@ -97,6 +102,49 @@ def test_hand_outs_and_returns_of_one_delivery_add_up() -> None:
     )
     found = parameters(group)
     assert (found["touched"], found["touched_attempts"], found["touched_available"]) == ([5], [1], [62_000_000])
+
+
+def joined(*numbers: int, id_: str = "b") -> Step:
+    batch = Batch(id=id_, key=(), opened_at_us=1, latest_at_us=1, changed_at_us=1, version=1)
+    members = tuple(BatchMember(number=number, bytes=1) for number in numbers)
+    entry = BatchesChanged(1, "x", "x", "joined", (batch,), id_, members)
+    return Step(entry, keys=tuple(unique_keys(entry)))
+
+
+def test_what_joins_a_batch_is_required_free_and_available_to_nobody() -> None:
+    found = parameters(plan(Step(DeliveriesLeased(1_000_000, "x", 30.0, (5, 6))), joined(5, 6)))
+    assert (found["touched"], found["touched_attempts"]) == ([5, 6], [1, 1])
+    assert found["touched_available"] == [IN_A_BATCH_US, IN_A_BATCH_US]
+    assert sorted(found["required"]) == sorted(found["free"]) == [5, 6]
+    assert found["settled"] == []
+
+
+def test_what_is_gone_or_in_a_batch_joins_none() -> None:
+    assert plan(joined(5, 6), gone={6}).verdicts == [Over()]
+    assert plan(joined(5, 6), in_batch={6}).verdicts == [Over()]
+    assert plan(joined(5), joined(6, id_="c"), joined(5, 7, id_="d")).verdicts == [Written(0), Written(1), Over()]
+    assert plan(Step(DeliveriesAcknowledged(1, "x", (5,))), joined(5)).verdicts == [Written(0), Over()]
+
+
+def test_nobody_who_is_late_brings_back_what_is_in_a_batch() -> None:
+    late = Step(DeliveriesReturned(2, "x", "later", 1.0, (5,)))
+    group = plan(Step(DeliveriesLeased(1, "x", 1.0, (5, 6))), late, in_batch={5})
+    assert (group.verdicts, group.dropped) == ([Written(0), Nothing()], {5})
+    assert (parameters(group)["touched"], parameters(group)["free"]) == ([6], [6])
+    assert plan(joined(5), late).verdicts == [Written(0), Nothing()]
+
+
+def test_members_end_with_their_batch_and_a_batch_changes_though_all_its_members_are_gone() -> None:
+    entry = joined(5).entry
+    assert isinstance(entry, BatchesChanged)
+    [batch] = entry.batches
+    sent = DeliveriesAcknowledged(1, "x", (5, 6), batch=msgspec.structs.replace(batch, version=2))
+    keys = tuple(unique_keys(sent))
+    group = plan(Step(sent, keys=keys), in_batch={5}, gone={6})
+    assert group.verdicts == [Written(0)]
+    assert (parameters(group)["settled"], parameters(group)["checked"]) == ([5], [*keys])
+    assert plan(Step(sent, keys=keys), gone={5, 6}).verdicts == [Written(0)]
+    assert plan(Step(sent, keys=keys), Step(sent, keys=keys)).verdicts == [Written(0), Used(keys[0], record=0)]
 
 
 def test_a_journey_ends_though_its_delivery_is_gone_and_only_once() -> None:
@@ -158,7 +206,7 @@ class Tables:
             self.places[first + record] = [first, at, size]
             self.queue[number] = [number, mailbox, first + record, ordinal, 0, expires, 0, 0, *where]
         for record, mailbox, message, copy, hop, content, expires, followed, origin in zip(
-            *(given[name] for name in NAMES[31:]), strict=True
+            *(given[name] for name in NAMES[31:40]), strict=True
         ):
             number = delivery_number(first + record, 0)
             where = [

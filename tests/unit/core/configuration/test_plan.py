@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroad.core.configuration.document import Fault, NetworkDocument, read_document
-from postroad.core.configuration.plan import Action, Plan, plan
+from postroad.core.configuration.plan import plan
 from postroad.core.configuration.sections import export
+from postroad.core.configuration.steps import Action, Plan
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory
 

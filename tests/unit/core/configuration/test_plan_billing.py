@@ -8,8 +8,8 @@ import pytest
 
 from postroad.core.billing.tariffs import holders
 from postroad.core.configuration.document import NetworkDocument, read_document
-from postroad.core.configuration.plan import Action
 from postroad.core.configuration.sections import export
+from postroad.core.configuration.steps import Action
 from postroad.core.model.snapshot import Directory
 from tests.unit.core.configuration.test_plan import applied, planned
 

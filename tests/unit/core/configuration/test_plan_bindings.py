@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from postroad.core.configuration.plan import Action
 from postroad.core.configuration.sections import export
+from postroad.core.configuration.steps import Action
 from postroad.core.exchange import binding_limits
 from postroad.core.model.exchange import Binding
 from postroad.core.model.journal import ObjectChange

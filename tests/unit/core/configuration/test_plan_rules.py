@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroad.core.configuration.owned_rules import placed
-from postroad.core.configuration.plan import Action, Plan
 from postroad.core.configuration.sections import export
+from postroad.core.configuration.steps import Action, Plan
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.rule import Rule
 from postroad.core.model.snapshot import Directory

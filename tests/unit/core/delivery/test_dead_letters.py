@@ -9,6 +9,7 @@ import pytest
 
 from postroad.adapters.transport.no_answer import in_words
 from postroad.core.delivery.dead_letters import MEANING, Cause, cause_of, grouped
+from postroad.core.delivery.places import target_at
 from postroad.core.delivery.pushing import PushAnswer
 from postroad.core.delivery.retrying import GiveUp, verdict
 from postroad.core.model.directory import Push
@@ -17,7 +18,7 @@ PUSH = Push(url="https://acme.example/in", tries=3)
 
 
 def given_up(answer: PushAnswer) -> str:
-    judged = verdict(answer, 3, PUSH, 0.5, 0)
+    judged = verdict(answer, target_at(PUSH, 3), 0.5, 0)
     assert isinstance(judged, GiveUp)
     return judged.reason
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postroad.core.delivery.places import target_at
 from postroad.core.delivery.pushing import PushAnswer
 from postroad.core.delivery.retrying import Again, Delivered, GiveUp, SwitchOff, Verdict, verdict
 from postroad.core.model.directory import Push
@@ -15,7 +16,7 @@ NOW_US = 1_700_000_000_000_000
 
 
 def after(status: int | None, attempt: int = 1, push: Push = PUSH, jitter: float = 0.5, **more: float | str) -> Verdict:
-    return verdict(PushAnswer(status=status, **more), attempt, push, jitter, NOW_US)  # type: ignore[arg-type]
+    return verdict(PushAnswer(status=status, **more), target_at(push, attempt), jitter, NOW_US)  # type: ignore[arg-type]
 
 
 def delay_s(found: Verdict) -> float:

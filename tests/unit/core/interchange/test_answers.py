@@ -8,9 +8,9 @@ import pytest
 
 from postroad.core.interchange.answers import Matched, Said, Scope, matched
 from postroad.core.interchange.catalogue import BUILT_IN
+from postroad.core.interchange.filing import filed
 from postroad.core.interchange.nouns import Dirt, Envelope, Placed, Verdict
 from postroad.core.interchange.numbering import Drawing, series_of
-from postroad.core.interchange.placing import filed
 from postroad.core.model.interchange import Drawn, Filed
 from tests.unit.core.interchange.test_catalogue import TWO_MEMBERS
 from tests.unit.core.interchange.x12.samples import NOON, Counting

@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 from postroad.core.interchange.catalogue import BUILT_IN, Catalogue, Standard
+from postroad.core.interchange.filing import filed
 from postroad.core.interchange.nouns import Buffer, Dirt, Envelope, Numbers, Placed
-from postroad.core.interchange.placing import by_place, filed
+from postroad.core.interchange.placing import by_place
 from postroad.errors import Refused
 from tests.unit.core.interchange.x12.samples import NOON, ORDER, SECOND, Counting
 

@@ -1,13 +1,13 @@
 -- name: commit
-SELECT first_seq, chain, seen, seen_seqs, gone FROM desk_commit(
+SELECT first_seq, chain, seen, seen_seqs, gone, in_batch FROM desk_commit(
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
-    $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40
+    $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41
 )
 
 -- name: reserve
 WITH chosen AS (
     SELECT number FROM desk_queue
-    WHERE mailbox = $1 AND available_at_us <= $2 AND ($5::bigint[] IS NULL OR number = ANY ($5)) AND number <= $6
+    WHERE mailbox = $1 AND NOT gathered AND available_at_us <= $2 AND ($5::bigint[] IS NULL OR number = ANY ($5)) AND number <= $6
     ORDER BY number LIMIT $3 FOR UPDATE SKIP LOCKED
 ), reserved AS (
     UPDATE desk_queue SET available_at_us = $4 FROM chosen WHERE desk_queue.number = chosen.number RETURNING desk_queue.*
@@ -36,12 +36,12 @@ SELECT number, copy, hop, substring(message.facts FROM message_at + 1 FOR messag
 FROM desk_queue
 JOIN journal_group AS message ON message.first_seq = message_group
 JOIN journal_group AS content ON content.first_seq = content_group
-WHERE mailbox = $1 AND available_at_us <= $2 AND number > $3
+WHERE mailbox = $1 AND NOT gathered AND available_at_us <= $2 AND number > $3
 ORDER BY number LIMIT $4
 
 -- name: next_due
 SELECT min(available_at_us) FROM (
-    SELECT available_at_us FROM desk_queue WHERE mailbox = $1 ORDER BY number LIMIT 1000
+    SELECT available_at_us FROM desk_queue WHERE mailbox = $1 AND NOT gathered ORDER BY number LIMIT 1000
 ) AS first_ones WHERE available_at_us > $2
 
 -- name: waiting

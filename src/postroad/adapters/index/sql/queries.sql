@@ -28,6 +28,7 @@ ORDER BY service.gcid
 
 -- A delivery's number is that of its entry times 65536, so a span of 4096 entries has 268435456 (1 << 28) numbers.
 -- The plus keeps SQLite from walking through all deliveries after $2 instead; with "+ 0" it sees that its index has that expression.
+-- What has joined a batch is available after 4611686018427387904 (1 << 62), which is never.
 -- name: mailbox
 SELECT {waiting}
 FROM activity CROSS JOIN delivery
@@ -35,7 +36,7 @@ FROM activity CROSS JOIN delivery
 WHERE activity.service = (SELECT service.number FROM service WHERE service.gcid = $1) AND activity.part = 1
   AND activity.span >= CAST($2 AS bigint) / 268435456
   AND (delivery.number >> 28) = activity.span + 0 AND delivery.recipient = activity.service
-  AND delivery.state = 0 AND +delivery.number > $2
+  AND delivery.state = 0 AND +delivery.number > $2 AND delivery.available_at_us < 4611686018427387904
 ORDER BY activity.span, delivery.number LIMIT $3
 
 -- name: delivery
@@ -260,6 +261,37 @@ WHERE reference.owner = $1 AND reference.map = $2 AND reference.service = reache
   AND reference.key_name = reached.key_name AND reference.key_value = reached.key_value
 ORDER BY CASE WHEN reference.service = $3 AND reference.key_name = $4 AND reference.key_value = $5 THEN 0 ELSE 1 END,
   reference.service, reference.key_name, reference.key_value
+
+-- name: batch
+SELECT {batch} FROM batch WHERE id = $1
+
+-- name: unsettled_batches
+SELECT {batch} FROM batch WHERE service = $1 AND state IN ('open', 'closed', 'assembled', 'suspended') ORDER BY id
+
+-- name: batches_at
+SELECT {batch} FROM batch WHERE service = $1 AND id < $2 ORDER BY id DESC LIMIT $3
+
+-- name: all_batches
+SELECT {batch} FROM batch WHERE id < $1 ORDER BY id DESC LIMIT $2
+
+-- name: batch_of
+SELECT {batch} FROM batch_member JOIN batch ON batch.id = batch_member.batch WHERE batch_member.number = $1
+
+-- CROSS JOIN keeps SQLite from beginning with the deliveries.
+-- name: batch_members
+SELECT {member} FROM batch_member CROSS JOIN delivery
+{its_message} LEFT JOIN content ON content.seq = delivery.content_seq
+WHERE batch_member.batch = $1 AND batch_member.number > $2 AND delivery.number = batch_member.number
+ORDER BY batch_member.number LIMIT $3
+
+-- name: latest_number
+SELECT max(number) AS number FROM control_number WHERE series = $1
+
+-- name: control_number
+SELECT {control_number} FROM control_number WHERE series = $1 AND number = $2
+
+-- name: batch_answers
+SELECT {batch_answer} FROM batch_answer WHERE batch = $1 ORDER BY seq
 
 -- name: states
 SELECT state, count(*) FROM delivery GROUP BY state ORDER BY state

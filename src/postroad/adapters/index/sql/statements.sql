@@ -61,11 +61,14 @@ INSERT INTO trail (number, seq)
 SELECT delivery.number, delivery.lease_seq FROM delivery
 WHERE delivery.number = $1 AND delivery.lease_seq > 0 AND delivery.lease_seq < $2 ON CONFLICT DO NOTHING
 
--- A final reason is not overwritten: so it does not matter whether a lease and the end came in one batch or in two.
+-- A final reason is not overwritten: so it does not matter whether a lease and the end came in one batch or in two. What has joined
+-- a batch (it is available after 1 << 62) stays in it, whoever is late with a lease or gives it back.
 -- name: hand_out
 UPDATE delivery
-SET attempts = delivery.attempts + $1, leased_at_us = $2, available_at_us = $3,
-    reason = CASE WHEN delivery.settle_seq = 0 THEN $4 ELSE delivery.reason END, lease_seq = $5
+SET attempts = delivery.attempts + $1, leased_at_us = $2,
+    available_at_us = CASE WHEN delivery.available_at_us < 4611686018427387904 THEN $3 ELSE delivery.available_at_us END,
+    reason = CASE WHEN delivery.settle_seq = 0 AND delivery.available_at_us < 4611686018427387904 THEN $4 ELSE delivery.reason END,
+    lease_seq = $5
 WHERE delivery.number = $6 AND delivery.lease_seq < $5
 
 -- The same where nobody did before. A writer that is told how many rows it changed tries this first, and needs no keep_replaced
@@ -115,6 +118,22 @@ INSERT INTO relation ({relation}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON
 
 -- name: insert_released
 INSERT INTO released ({released}) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING
+
+-- name: save_batch
+INSERT INTO batch ({batch}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (id) DO UPDATE
+SET service = excluded.service, state = excluded.state, opened_at_us = excluded.opened_at_us,
+    changed_at_us = excluded.changed_at_us, interchange = excluded.interchange, facts = excluded.facts, seq = excluded.seq
+WHERE excluded.seq > batch.seq
+
+-- name: insert_batch_member
+INSERT INTO batch_member ({batch_member}) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING
+
+-- name: insert_control_number
+INSERT INTO control_number ({control_number}) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING
+
+-- name: insert_batch_answer
+INSERT INTO batch_answer ({batch_answer}) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
 
 -- Never backwards, so that a second follower that lags behind does no harm.
 -- name: move_position

@@ -11,7 +11,9 @@ its own; only one member is held at a time, so the stream may be larger than the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.nouns import Dirt, Envelope, Numbers
@@ -20,6 +22,7 @@ from postroad.core.interchange.x12.envelopes import (
     GroupKey,
     checked_number,
     group_opening,
+    key_of_group,
     marks_of,
     opening,
     release_of,
@@ -29,8 +32,8 @@ from postroad.core.interchange.x12.envelopes import (
     written_time,
 )
 from postroad.core.interchange.x12.functional_groups import FUNCTIONAL_GROUPS
-from postroad.core.interchange.x12.sets import TransactionSet, in_delimiters, read_set, with_trailer
-from postroad.core.interchange.x12.splitting import examine_with_delimiters, judged
+from postroad.core.interchange.x12.sets import TransactionSet, in_delimiters, read_set, right_set, with_trailer
+from postroad.core.interchange.x12.splitting import examine_walks, judged
 from postroad.errors import Refused
 
 MOST_SETS = 999_999  # of a group: GE01 has six digits
@@ -114,13 +117,12 @@ class _Assembly:
 
     def _sets_in(self, interchanges: bytes) -> Iterator[tuple[TransactionSet, GroupKey]]:
         dirt = Dirt.REPAIR if self._repairs else Dirt.REFUSE
-        for examined, marks in examine_with_delimiters(interchanges):
+        for examined, walk in examine_walks(interchanges):
             interchange = judged(examined, dirt)
-            for member in interchange.members:
-                group = interchange.groups[member.group]
-                sides = group.facts["sender"], group.facts["receiver"]
-                key = GroupKey(kind=group.kind, sender=sides[0], receiver=sides[1], version=group.facts["version"])
-                yield read_set(member.data, marks), key
+            keys = [key_of_group(group) for group in interchange.groups]
+            for place, member in enumerate(interchange.members):
+                is_right = not interchange.faults and place not in walk.with_binaries
+                yield (right_set if is_right else read_set)(member.data, walk.marks), keys[member.group]
 
     def _key_of(self, found: TransactionSet) -> GroupKey:
         facts, envelope = self._envelope.facts, self._envelope
@@ -174,7 +176,7 @@ class _Assembly:
         raise _of_member(position, Refused("interchange.unfit", detail))
 
     def _own(self, found: TransactionSet) -> Delimiters:
-        own = replace(found.marks, line_end=self._asked.line_end)
+        own = structs.replace(found.marks, line_end=self._asked.line_end)
         return own if version_of(self._envelope) >= REPEATS_SINCE else without_repetition(own)
 
     def _group_is_over(self, key: GroupKey, found: TransactionSet) -> bool:

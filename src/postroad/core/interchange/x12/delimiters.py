@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.interchange.nouns import Fault
@@ -31,9 +32,10 @@ _UTF_8_MARK = b"\xef\xbb\xbf"
 _UTF_16_BEGINNINGS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"I\x00": "utf-16-le", b"\x00I": "utf-16-be"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delimiters:
-    """What stands between elements, components, repetitions and segments of one interchange."""
+class Delimiters(Struct, frozen=True, kw_only=True, gc=False, cache_hash=True):
+    """What stands between elements, components, repetitions and segments of one interchange.
+
+    Patterns and facts are remembered by it, and looked up for every small interchange: hence a Struct."""
 
     element: bytes = b"*"
     component: bytes = b":"

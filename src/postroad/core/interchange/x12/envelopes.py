@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from postroad.core.interchange.nouns import Envelope, Split
+from postroad.core.interchange.nouns import Envelope, Group, Split
 from postroad.core.interchange.x12.delimiters import ISA_WIDTHS, REPEATS_SINCE, Delimiters, delimiters_of
 from postroad.errors import Refused
 
@@ -46,6 +46,11 @@ class GroupKey(NamedTuple):
     sender: str  # GS02
     receiver: str  # GS03
     version: str  # GS08
+
+
+def key_of_group(group: Group) -> GroupKey:
+    facts = group.facts
+    return GroupKey(kind=group.kind, sender=facts["sender"], receiver=facts["receiver"], version=facts["version"])
 
 
 def version_of(envelope: Envelope) -> str:

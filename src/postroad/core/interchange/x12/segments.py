@@ -29,18 +29,40 @@ class Binary(NamedTuple):
 
 @lru_cache(maxsize=64)
 def control_pattern(delimiters: Delimiters) -> re.Pattern[bytes]:
-    """A terminator, and behind it the tag of a segment that the walk must stop at, and its first two elements."""
-    terminator, element = re.escape(delimiters.terminator), re.escape(delimiters.element)
-    # Without the terminator among the blanks, a long run of line ends is passed once and not once from each of its places.
-    blanks = re.escape(bytes(byte for byte in BLANKS if byte not in delimiters.terminator))
-    text = b"[^" + element + terminator + b"]*+"
-    if len(delimiters.element + delimiters.terminator) > 2:  # a class knows single bytes only, and a group costs memory
-        text = b"(?:(?!" + element + b"|" + terminator + b")[\\x00-\\xff]){0,%d}+" % _LONGEST_NAMED
+    """A terminator, and behind it the tag of a segment that the walk must stop at, and its first three elements."""
+    terminator, element, text = re.escape(delimiters.terminator), re.escape(delimiters.element), _text(delimiters)
     tag = b"(S[TE]|G[SE]|BIN|BDS|ISA|IEA)"
+    more = b"(?:" + element + text + b")?+"
     # Nothing is given back (*+, ?+): what does not fit at once does not fit, and is left a tenth sooner.
-    return re.compile(
-        terminator + b"[" + blanks + b"]*+" + tag + element + b"(" + text + b")(?:" + element + b"(" + text + b"))?+"
-    )
+    return re.compile(terminator + b"[" + _blanks(delimiters) + b"]*+" + tag + element + text + more + more)
+
+
+@lru_cache(maxsize=64)
+def turn_pattern(delimiters: Delimiters) -> re.Pattern[bytes]:
+    """Where a set ends, and mostly the next begins: SE01, SE02, and ST01, ST02, ST03 if ST follows as segments do here.
+
+    Without any of them: somewhere else the walk must look closer. It stops too often rather than too seldom, because one look
+    at the first letter (most segments are left there) costs a third less than a look at each tag."""
+    terminator, element, text = re.escape(delimiters.terminator), re.escape(delimiters.element), _text(delimiters)
+    blanks, line_end = _blanks(delimiters), re.escape(delimiters.line_end)
+    first = b"[" + blanks + b"]*+[SGBI]" if line_end else b"[SGBI" + blanks + b"]"
+    trailer = b"E(?<=SE)" + (element + text) * 2 + terminator
+    header = line_end + b"ST" + (element + text) * 2 + b"(?:" + element + text + b")?+"
+    others = b"(?:[TES]|IN|DS|SA|EA)" + element + b"|(?<=[" + blanks + b"])"
+    return re.compile(terminator + first + b"(?:" + trailer + b"(?:" + header + b")?+|" + others + b")")
+
+
+def _blanks(delimiters: Delimiters) -> bytes:
+    """Without the terminator among them, a long run of line ends is passed once and not once from each of its places."""
+    return re.escape(bytes(byte for byte in BLANKS if byte not in delimiters.terminator))
+
+
+def _text(delimiters: Delimiters) -> bytes:
+    """What an element may be, as a group."""
+    terminator, element = re.escape(delimiters.terminator), re.escape(delimiters.element)
+    if len(delimiters.element + delimiters.terminator) > 2:  # a class knows single bytes only, and a group costs memory
+        return b"((?:(?!" + element + b"|" + terminator + b")[\\x00-\\xff]){0,%d}+)" % _LONGEST_NAMED
+    return b"([^" + element + terminator + b"]*+)"
 
 
 def elements_of(segment: bytes, delimiters: Delimiters) -> list[str]:

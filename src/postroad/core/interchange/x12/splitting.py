@@ -19,7 +19,7 @@ from msgspec import structs
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.faults import judgement, refusal
 from postroad.core.interchange.nouns import Dirt, Fault, Member, Split
-from postroad.core.interchange.x12.delimiters import Delimiters, delimiters_of, readable
+from postroad.core.interchange.x12.delimiters import delimiters_of, readable
 from postroad.core.interchange.x12.sets import read_set, with_trailer
 from postroad.core.interchange.x12.walking import MOST_MEMBERS, Walk, rest_after
 
@@ -38,18 +38,19 @@ def examine(data: Buffer, most_members: int = MOST_MEMBERS) -> Split:
 
 def examine_stream(data: Buffer, most_members: int = MOST_MEMBERS) -> Iterator[Split]:
     """Every interchange in these bytes, one behind the other."""
-    return (found for found, _ in examine_with_delimiters(data, most_members))
+    return (found for found, _ in examine_walks(data, most_members))
 
 
-def examine_with_delimiters(data: Buffer, most_members: int = MOST_MEMBERS) -> Iterator[tuple[Split, Delimiters]]:
+def examine_walks(data: Buffer, most_members: int = MOST_MEMBERS) -> Iterator[tuple[Split, Walk]]:
+    """The same, each with the walk that found it."""
     raw, at, encoding = readable(data)
     while True:
         walk = Walk(raw, at, encoding, most_members)
         at = rest_after(raw, walk.end)
         if raw.startswith(b"ISA", at):
-            yield walk.split, walk.marks
+            yield walk.split, walk
             continue
-        yield _with_rest(walk.split, at, len(raw)), walk.marks
+        yield _with_rest(walk.split, at, len(raw)), walk
         return
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import islice
 
 from postroad.core.interchange.faults import same_number
 from postroad.core.interchange.nouns import Fault, Group, Member, Split
@@ -27,6 +28,7 @@ from postroad.core.interchange.x12.segments import (
     control_pattern,
     elements_of,
     filled_segments_between,
+    turn_pattern,
 )
 from postroad.errors import Refused
 
@@ -34,7 +36,6 @@ MOST_MEMBERS = 1_000_000
 _SERVICES = ("TA1", "TA3", "ISB", "ISE")  # may stand between ISA and the first group
 _ASSURANCES = ("S1S", "S1A", "S1E", "SVA", "S2S", "S2A", "S2E")  # security, around groups and sets
 _BETWEEN_GROUPS = (*_SERVICES, *_ASSURANCES)
-_NONE: tuple[Binary, ...] = ()
 _MOST_NAMED = 5  # stray segments named in one fault
 
 
@@ -53,6 +54,7 @@ class Walk:
         self._header = read_header(data, at)
         self.marks = self._header.delimiters
         self._search = control_pattern(self.marks).search
+        self._turns = turn_pattern(self.marks).finditer
         self._faults = list(self._header.faults)
         self._groups: list[Group] = []
         self._members: list[Member] = []
@@ -60,7 +62,9 @@ class Walk:
         self._first_member = 0  # of the open group
         self._group_numbers: set[tuple[str, str]] = set()
         self._set_numbers: set[bytes | None] = set()
+        self._versions: dict[bytes, Mapping[str, str]] = {}  # facts of sets in the open group, by what their ST03 says
         self._answers: list[str] = []
+        self.with_binaries: set[int] = set()  # places of members in which delimiters may mean nothing
         self.end = self._header.end
         self._walk()
 
@@ -103,13 +107,20 @@ class Walk:
     def _group(self, at: int) -> int:
         place = len(self._groups)
         end, header = self._segment(at, 9)
-        facts = dict(zip(("sender", "receiver", "date", "time"), header[2:6], strict=True))
-        facts |= {"agency": header[7], "version": header[8]}
-        self._groups.append(Group(kind=header[1], reference=header[6], facts=facts))
-        if (header[1], header[6]) in self._group_numbers:
-            self._note("x12.duplicate", f"group {header[1]} {header[6]} was in this interchange before", at, place)
-        self._group_numbers.add((header[1], header[6]))
-        self._first_member, self._set_numbers = len(self._members), set()
+        _, kind, sender, receiver, date, time, reference, agency, version, *_ = header
+        facts = {
+            "sender": sender,
+            "receiver": receiver,
+            "date": date,
+            "time": time,
+            "agency": agency,
+            "version": version,
+        }
+        self._groups.append(Group(kind=kind, reference=reference, facts=facts))
+        if (kind, reference) in self._group_numbers:
+            self._note("x12.duplicate", f"group {kind} {reference} was in this interchange before", at, place)
+        self._group_numbers.add((kind, reference))
+        self._first_member, self._set_numbers, self._versions = len(self._members), set(), {}
         found = self._next(end, _ASSURANCES, "in a group", place)
         while found.group(1) == b"ST":
             found = self._next(self._sets(found, facts, place), _ASSURANCES, "in a group", place)
@@ -128,37 +139,57 @@ class Walk:
             self._note("x12.control", f"GS has the number {header[6]!r}, and GE {trailer[2]!r}", at, place)
         return end
 
-    def _sets(self, header: re.Match[bytes] | None, facts: Mapping[str, str], group: int) -> int:
-        """The hot path: sets that follow each other at once; a right one costs two searches and one count."""
-        data, view, search, members, seen = self._data, self._view, self._search, self._members, self._set_numbers
-        terminator, more, most = self.marks.terminator, self.marks.element[0], self._most
-        size, end = len(terminator), 0
-        while header is not None and (end == 0 or header.start() == end):
-            tag, kind, reference = header.group(1, 2, 3)
-            if tag != b"ST":
+    def _sets(self, header: re.Match[bytes], facts: Mapping[str, str], group: int) -> int:
+        """The hot path: sets that follow each other at once; a right one costs one search and one count."""
+        data, view, members, seen = self._data, self._view, self._members, self._set_numbers
+        count, terminator = data.count, self.marks.terminator
+        size, gap = len(terminator), len(self.marks.line_end)
+        end, begin, (kind, reference, version) = header.start(), header.start(1), header.group(2, 3, 4)
+        for turn in islice(self._turns(data, header.end()), self._most - len(members)):
+            said, closed, next_kind, next_reference, next_version = turn.groups()
+            stop = turn.end(2) + size
+            if said != b"%d" % count(terminator, begin, stop) or closed != reference or reference in seen:
                 break
-            begin, head_end = header.start(1), header.end()
-            trailer, binaries = search(data, head_end), _NONE
-            if trailer is None or trailer.group(1) != b"SE":
-                trailer, binaries = self._trailer(head_end)
-            said, closed = trailer.group(2, 3)
-            end = data.find(terminator, trailer.end())
-            if end < 0 or len(members) >= most:
-                raise self._unfinished(begin)
-            stop = end + size
-            if said != b"%d" % data.count(terminator, begin, stop) or closed != reference or reference in seen:
-                self._check_set(header, trailer, filled_segments_between(data, begin, stop, self.marks, binaries))
             seen.add(reference)
             members.append(
                 Member(
                     data=view[begin:stop],
-                    kind=str(kind, "latin-1"),
-                    reference=str(reference or b"", "latin-1"),
+                    kind=kind.decode("latin-1"),
+                    reference=reference.decode("latin-1"),
                     group=group,
-                    facts=self._with_version(begin, facts) if data[head_end] == more else facts,
+                    facts=self._with_version(version, facts) if version else facts,
                 )
             )
-            header = search(data, end)
+            end = stop - size
+            if next_kind is None:
+                return end
+            begin, kind, reference, version = stop + gap, next_kind, next_reference, next_version
+        return self._set(self._next(end, _ASSURANCES, "in a group", group), facts, group)
+
+    def _set(self, header: re.Match[bytes], facts: Mapping[str, str], group: int) -> int:
+        """A set that is wrong, or not as most are."""
+        trailer, binaries = self._trailer(header.end())
+        begin, end = header.start(1), self._data.find(self.marks.terminator, trailer.end())
+        if end < 0 or len(self._members) >= self._most:
+            raise self._unfinished(begin)
+        stop = end + len(self.marks.terminator)
+        kind, reference, version = header.group(2, 3, 4)
+        right = b"%d" % self._data.count(self.marks.terminator, begin, stop), reference
+        if binaries or trailer.group(2, 3) != right or reference in self._set_numbers:
+            filled = filled_segments_between(self._data, begin, stop, self.marks, binaries)
+            self._check_set(header, trailer, filled)
+        self._set_numbers.add(reference)
+        if binaries:
+            self.with_binaries.add(len(self._members))
+        self._members.append(
+            Member(
+                data=self._view[begin:stop],
+                kind=kind.decode("latin-1"),
+                reference=(reference or b"").decode("latin-1"),
+                group=group,
+                facts=self._with_version(version, facts) if version else facts,
+            )
+        )
         return end
 
     def _unfinished(self, at: int) -> Exception:
@@ -166,10 +197,12 @@ class Walk:
             return Refused("wire.too-complex", f"byte {at}: the interchange has more than {self._most} members")
         return _Uncertain("x12.truncated", "it ends inside a segment", len(self._data))
 
-    def _with_version(self, begin: int, facts: Mapping[str, str]) -> Mapping[str, str]:
-        """A set may say itself which version it is, in ST03."""
-        _, header = self._segment(begin, 4)
-        return {**facts, "version": header[3], "implementation": header[3]} if header[3] else facts
+    def _with_version(self, version: bytes, facts: Mapping[str, str]) -> Mapping[str, str]:
+        """A set may say itself which version it is, in ST03; mostly the same as the one before."""
+        if version not in self._versions:
+            text = text_of(version)
+            self._versions[version] = {**facts, "version": text, "implementation": text}
+        return self._versions[version]
 
     def _trailer(self, end: int) -> tuple[re.Match[bytes], tuple[Binary, ...]]:
         """The SE of the open set, and the binary contents on the way there."""

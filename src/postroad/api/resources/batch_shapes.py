@@ -1,0 +1,196 @@
+"""What is asked and answered about batches."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from postroad.api.pagination import PageQuery
+from postroad.api.resources.batch_stories import (
+    DrawnView,
+    PartnerAnswerView,
+    answer_view,
+    drawn_view,
+)
+from postroad.api.resources.context import time_or_none
+from postroad.core.audit.batch_members import Member
+from postroad.core.audit.batches import drawn, partner_answer
+from postroad.core.batching.due import Due
+from postroad.core.codecs.lexical import write_time
+from postroad.core.configuration.shapes import Line, Shape, Word
+from postroad.core.model.batch import Batch, BatchState, Criterion
+from postroad.flow.administration_batch_reading import SeenBatch, Sending, ShownBatch
+
+StateName = BatchState | Literal["", "all"]
+
+
+class BatchQuery(PageQuery):
+    service: Annotated[Line, Field(description="GCID or address of the batcher; all of yours when left out")] = ""
+    state: Annotated[
+        StateName, Field(description="Only those in this state; empty: all that are still to be sent; all: every one")
+    ] = ""
+
+
+class SteeringWish(Shape):
+    reason: Annotated[Line, Field(description="Goes on record")] = ""
+
+
+class ReasonedWish(Shape):
+    reason: Annotated[Word, Field(description="Goes on record")]
+
+
+class CriterionView(Shape):
+    """What one of a policy's criteria says of a batch."""
+
+    criterion: Annotated[Criterion | None, Field(description="None when the batch is past all of them")]
+    at: Annotated[str | None, Field(description="When it is fulfilled, if nothing more comes; none: not by itself")]
+    share: Annotated[float, Field(description="How much of it is fulfilled, from 0 to 1")]
+    told: Annotated[str, Field(description="In words")]
+
+
+class BatchView(Shape):
+    id: str
+    version: Annotated[int, Field(description="Grows with every change; the ETag")]
+    service: Annotated[str, Field(description="Address of the batcher")]
+    gcid: str
+    state: BatchState
+    key: Annotated[list[str], Field(description="What its members have in common")]
+    kind: Annotated[str, Field(description="The type of its first document")]
+    members: int
+    bytes: int
+    opened_at: str
+    latest_at: Annotated[str, Field(description="When the latest member came")]
+    closed_at: str | None
+    closed_by: Criterion | None
+    held: Annotated[bool, Field(description="It is not assembled before it is let go")]
+    controlled: Annotated[bool, Field(description="Its application says when it ends")]
+    why: Annotated[str, Field(description="It was closed or suspended")]
+    nearest: Annotated[CriterionView, Field(description="Which criterion is nearest, or why it has not gone")]
+    interchange: Annotated[str, Field(description="Session of the stream that was made of it")]
+
+
+class BatchPage(Shape):
+    items: list[BatchView]
+    next: str | None = None
+
+
+class SendingView(Shape):
+    """Where the interchange of a batch is."""
+
+    recipient: str
+    delivery: int
+    state: str
+    attempts: int
+    next_at: Annotated[str | None, Field(description="When it is tried again")]
+    expires_at: str | None
+    reason: str
+
+
+class BatchDetails(BatchView):
+    criteria: Annotated[list[CriterionView], Field(description="What each says, while the batch is open")]
+    standard: str
+    numbers: list[DrawnView]
+    sending: SendingView | None
+    answers: list[PartnerAnswerView]
+
+
+class BatchMemberView(Shape):
+    delivery: Annotated[int, Field(description="Number of the delivery, which names the member")]
+    session: str
+    sender: str = Field(alias="from")
+    kind: str
+    bytes: int
+    state: str
+    in_batch: Annotated[bool, Field(description="False when it has left: expired, cancelled or taken out")]
+    since: str
+    group: Annotated[str, Field(description="Control number of its group in the interchange")]
+    document: Annotated[str, Field(description="What its document is called there")]
+    verdict: Annotated[str, Field(description="What the partner says of it")]
+    reasons: list[str]
+
+
+class BatchMemberPage(Shape):
+    items: list[BatchMemberView]
+    next: str | None = None
+
+
+def batch_view(seen: SeenBatch, now_us: int) -> dict[str, Any]:
+    batch = seen.batch
+    return {
+        "id": batch.id,
+        "version": batch.version,
+        "service": seen.service.address if seen.service is not None else batch.service,
+        "gcid": batch.service,
+        "state": batch.state.value,
+        "key": list(batch.key[1:]),
+        "kind": batch.kind,
+        "members": batch.count,
+        "bytes": batch.bytes,
+        "openedAt": write_time(batch.opened_at_us),
+        "latestAt": write_time(batch.latest_at_us),
+        "closedAt": time_or_none(batch.closed_at_us),
+        "closedBy": batch.closed_by.value if batch.closed_by is not None else None,
+        "held": batch.held,
+        "controlled": batch.controlled,
+        "why": batch.why,
+        "nearest": criterion_view(seen.due, batch, now_us),
+        "interchange": batch.interchange,
+    }
+
+
+def details_view(shown: ShownBatch, now_us: int) -> dict[str, Any]:
+    made = shown.known.assembled
+    return batch_view(shown.seen, now_us) | {
+        "criteria": [criterion_view(one, shown.seen.batch, now_us) for one in shown.criteria],
+        "standard": made.standard if made is not None else "",
+        "numbers": [drawn_view(one) for one in drawn(made)] if made is not None else [],
+        "sending": _sending_view(shown.sending) if shown.sending is not None else None,
+        "answers": [answer_view(partner_answer(one)) for one in shown.known.answers],
+    }
+
+
+def criterion_view(due: Due, batch: Batch, now_us: int) -> dict[str, Any]:
+    return {
+        "criterion": due.criterion.value if due.criterion is not None else None,
+        "at": write_time(due.when_us) if due.when_us is not None else None,
+        "share": round(min(1.0, _share(due, batch, now_us)), 4),
+        "told": due.told,
+    }
+
+
+def _share(due: Due, batch: Batch, now_us: int) -> float:
+    """Of a time, how much of the way there has passed."""
+    if due.when_us is None or due.criterion in (Criterion.COUNT, Criterion.BYTES):
+        return due.share
+    begin_us = batch.latest_at_us if due.criterion is Criterion.IDLE else batch.opened_at_us
+    return max(0.0, (now_us - begin_us) / max(1, due.when_us - begin_us))
+
+
+def _sending_view(sending: Sending) -> dict[str, Any]:
+    return {
+        "recipient": sending.recipient,
+        "delivery": sending.delivery,
+        "state": sending.state,
+        "attempts": sending.attempts,
+        "nextAt": time_or_none(sending.next_at_us),
+        "expiresAt": time_or_none(sending.expires_at_us),
+        "reason": sending.reason,
+    }
+
+
+def member_view(member: Member) -> dict[str, Any]:
+    return {
+        "delivery": member.id,
+        "session": member.session,
+        "from": member.sender,
+        "kind": member.kind,
+        "bytes": member.bytes,
+        "state": member.state,
+        "inBatch": member.is_in_it,
+        "since": write_time(member.since_us),
+        "group": member.group,
+        "document": member.document,
+        "verdict": member.verdict,
+        "reasons": list(member.reasons),
+    }

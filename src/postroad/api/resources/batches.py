@@ -1,0 +1,62 @@
+"""Batches: see what is gathered, what each batch waits for and what became of it. Steering them is in ``batch_steering``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from postroad.api.pagination import Page, PageQuery, asked_by
+from postroad.api.resources import batch_shapes as shapes
+from postroad.api.resources.conditional import tag_of
+from postroad.api.resources.context import Api, ApiContext, Asking, answer, page_answer
+from postroad.api.resources.guarded import GuardedRoute
+from postroad.core.model.caller import Caller
+from postroad.flow import administration_batch_reading as reading
+
+router = APIRouter(route_class=GuardedRoute, tags=["batches"])
+
+BATCHES = "/v1/batches"
+BATCH = BATCHES + "/{batch}"
+MEMBERS = BATCH + "/members"
+
+
+@router.get(BATCHES, response_model=shapes.BatchPage)
+async def list_batches(
+    request: Request, api: Api, caller: Asking, query: Annotated[shapes.BatchQuery, Query()]
+) -> Response:
+    """Batches of your batchers: those that are still to be sent, or those in a state; newest first."""
+    asked = asked_by(caller.name, request)
+    before = api.cursors.read(asked, query.cursor) or reading.NEWEST
+    wish = reading.Wish(service=query.service, state=query.state, before=before, limit=query.limit)
+    page = await reading.browse(api.network, caller, wish)
+    following = api.cursors.write(asked, page.next_before) if page.next_before is not None else None
+    now_us = api.network.clock.now_us()
+    return page_answer(request, Page([shapes.batch_view(one, now_us) for one in page.found], following))
+
+
+@router.get(BATCH, response_model=shapes.BatchDetails)
+async def read_batch(api: Api, caller: Asking, batch: str) -> Response:
+    """One batch: what every criterion says, its interchange, control numbers and where that is, and what the partner says."""
+    return await details_answer(api, caller, batch)
+
+
+@router.get(MEMBERS, response_model=shapes.BatchMemberPage)
+async def list_batch_members(
+    request: Request, api: Api, caller: Asking, batch: str, query: Annotated[PageQuery, Query()]
+) -> Response:
+    """All that ever joined a batch, in the order of arrival; those that have left it too."""
+    asked, veil = asked_by(caller.name, request), api.network.tokens.veil
+    position = api.cursors.read(asked, query.cursor)
+    after = veil.real_number(int(position)) if position else 0
+    page = await reading.members(api.network, caller, batch, after, query.limit)
+    # A cursor can be read, and real numbers would tell hidden parties too much.
+    following = api.cursors.write(asked, str(veil.number(page.next_after))) if page.next_after is not None else None
+    return page_answer(request, Page([shapes.member_view(member) for member in page.members], following))
+
+
+async def details_answer(api: ApiContext, caller: Caller, batch: str) -> Response:
+    """One batch, whole, as it is now; its version is the ETag."""
+    shown = await reading.show(api.network, caller, batch)
+    tag = tag_of(shown.seen.batch.version)
+    return answer(shapes.details_view(shown, api.network.clock.now_us()), tag=tag)

@@ -1,0 +1,214 @@
+"""What is wrong with a send port or a splitter, found when it is saved: asked where its service and the network are known.
+
+Kept rules: all faults are found at once, each at its place in the profile as people write it; nothing is found out by a batch
+that could have been known here, so the envelope is tried by assembling an interchange of nothing. Who is private to others is to
+them as if it did not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from postroad.core.batching.checking import SOME_MOMENT_US, check_policy
+from postroad.core.configuration.batching_profile import BatchingProfile
+from postroad.core.configuration.document import Fault, pointer
+from postroad.core.configuration.facts import written_name
+from postroad.core.configuration.planning import Wanted
+from postroad.core.interchange.catalogue import Catalogue, Standard
+from postroad.core.interchange.nouns import Envelope
+from postroad.core.model.batch_policy import Batching, Empty, Policy, Port, Splitting
+from postroad.core.model.directory import Service
+from postroad.core.model.rule import Place
+from postroad.core.model.snapshot import Directory
+from postroad.core.routing.checking import condition_faults, place_faults
+from postroad.errors import Refused
+
+BATCHING, SPLITTING = "/batching", "/splitting"
+_ELSEWHERE = {"unfinished_after_s": "controlled/unfinishedAfterSeconds"}  # of what the policy names without its section
+
+
+def port_faults(service: Service, directory: Directory, standards: Catalogue) -> list[Fault]:
+    """Everything wrong with the service's batching and splitting, in this directory."""
+    found: list[Fault] = []
+    if service.batching is not None:
+        found += _batching_faults(service, service.batching, directory, standards)
+    if service.splitting is not None:
+        found += _splitting_faults(service, service.splitting, directory, standards)
+    return found
+
+
+def new_port_faults(wanted: Iterable[Wanted], before: Directory, after: Directory, standards: Catalogue) -> list[Fault]:
+    """What a document makes wrong; a port that stays as it is may have been wrong before, by no doing of the document."""
+    found = []
+    for item in wanted:
+        service: Service = item.value
+        faults = port_faults(service, after, standards)
+        if faults and before.services.get(service.gcid) == service:
+            known = port_faults(service, before, standards)
+            faults = [fault for fault in faults if fault not in known]
+        found += [Fault(item.place + fault.pointer, fault.detail) for fault in faults]
+    return found
+
+
+def _batching_faults(
+    service: Service, batching: Batching, directory: Directory, standards: Catalogue
+) -> Iterator[Fault]:
+    yield from _receiver_faults(service, batching.sends_to, f"{BATCHING}/sendsTo", directory)
+    yield from _policy_faults(service, batching.policy, directory)
+    standard = _standard(batching.standard, standards)
+    if isinstance(standard, str):
+        yield Fault(f"{BATCHING}/standard", standard)
+    elif standard.assemble is None:
+        yield Fault(f"{BATCHING}/standard", f"{standard.title} cannot be assembled; take another standard")
+    else:
+        yield from _envelope_faults(standard, batching)
+
+
+def _splitting_faults(
+    service: Service, splitting: Splitting, directory: Directory, standards: Catalogue
+) -> Iterator[Fault]:
+    yield from _receiver_faults(service, splitting.sends_to, f"{SPLITTING}/sendsTo", directory)
+    if splitting.answers_to:
+        yield from _receiver_faults(service, splitting.answers_to, f"{SPLITTING}/answersTo", directory)
+    if not splitting.standard:
+        return
+    standard = _standard(splitting.standard, standards)
+    if isinstance(standard, str):
+        yield Fault(f"{SPLITTING}/standard", standard)
+        return
+    if standard.split is None:
+        yield Fault(f"{SPLITTING}/standard", f"{standard.title} cannot be taken apart; take another standard")
+    if splitting.answers_to and standard.acknowledge is None:
+        yield Fault(f"{SPLITTING}/answersTo", f"{standard.title} has no answers to interchanges; leave it out")
+    yield from _facts_faults(standard, splitting)
+
+
+def _standard(name: str, standards: Catalogue) -> Standard | str:
+    """The standard of this name, or why there is none."""
+    try:
+        return standards.standard(name)
+    except Refused as refusal:
+        return refusal.detail
+
+
+# ---- whom it sends to ------------------------------------------------------------------------------------------------
+
+
+def _receiver_faults(service: Service, named: str, here: str, directory: Directory) -> Iterator[Fault]:
+    receiver = directory.service(named)
+    if receiver is None or not directory.visible(receiver, service.organization):
+        yield Fault(here, f"there is no service {named[:120]!r} that you can use; check it in the directory")
+    elif receiver.gcid == service.gcid:
+        yield Fault(here, "a service cannot send to itself: nothing would ever arrive")
+    elif _comes_back(service, receiver, directory):
+        yield Fault(here, f"what goes to {receiver.address} comes back from there: nothing would ever arrive")
+
+
+def _comes_back(service: Service, receiver: Service, directory: Directory) -> bool:
+    """Whether batchers and splitters send on in a circle from here to here."""
+    seen: set[str] = set()
+    following: Service | None = receiver
+    while following is not None and following.gcid not in seen:
+        if following.gcid == service.gcid:
+            return True
+        seen.add(following.gcid)
+        section = following.batching or following.splitting
+        following = directory.service(section.sends_to) if section else None
+    return False
+
+
+# ---- when it goes ----------------------------------------------------------------------------------------------------
+
+
+def _policy_faults(service: Service, policy: Policy, directory: Directory) -> list[Fault]:
+    """Of all its conditions and places; then of the policy as a whole."""
+    found = [*_reading_faults(service, policy, directory)]
+    if found:
+        return found
+    try:
+        check_policy(policy, Port(time_zone=service.time_zone, windows=service.windows))
+    except Refused as refusal:
+        return [Fault(_written_pointer(refusal.pointer), refusal.detail)]
+    return []
+
+
+def _reading_faults(service: Service, policy: Policy, directory: Directory) -> Iterator[Fault]:
+    for name, condition in (("last", policy.last), ("takes", policy.takes)):
+        if condition is not None:
+            yield from _located(condition_faults(condition, f"{BATCHING}/{name}", directory, service))
+    sorted_by = tuple(key.place for key in policy.sort_by)
+    places: tuple[tuple[str, tuple[Place, ...]], ...] = (("groupBy", policy.group_by), ("sortBy", sorted_by))
+    for name, given in places:
+        for number, place in enumerate(given):
+            yield from _located(place_faults(place, f"{BATCHING}/{name}/{number}", directory, service))
+
+
+def _located(faults: Iterable[tuple[str, str]]) -> Iterator[Fault]:
+    for place, detail in faults:
+        yield Fault(place, detail)
+
+
+def _written_pointer(policy_pointer: str) -> str:
+    """The place in a policy, by the names that people write."""
+    first, _, rest = policy_pointer.removeprefix("/").partition("/")
+    if not first:
+        return BATCHING
+    field = BatchingProfile.model_fields.get(first)
+    name = _ELSEWHERE.get(first) or (field.alias if field and field.alias else first)
+    return f"{BATCHING}/{name}" + (f"/{rest}" if rest else "")
+
+
+# ---- as what it goes -------------------------------------------------------------------------------------------------
+
+
+class _Ones:
+    """Numbers for a trial: nothing is drawn."""
+
+    def next(self, scope: str) -> int:
+        return 1
+
+
+def _envelope_faults(standard: Standard, batching: Batching) -> Iterator[Fault]:
+    envelope = Envelope(
+        sender=batching.sender, receiver=batching.receiver, at_us=SOME_MOMENT_US, facts=dict(batching.envelope)
+    )
+
+    def attempt() -> None:
+        if standard.assemble is not None:
+            for _ in standard.assemble((), envelope, _Ones()):
+                pass
+
+    refusal = _refusal(attempt)
+    if refusal is None:
+        return
+    if refusal.pointer:
+        yield Fault(BATCHING + _fact_pointer(refusal.pointer, "/envelope"), refusal.detail)
+    elif batching.policy.empty is Empty.SEND:
+        yield Fault(f"{BATCHING}/empty", f"an empty batch cannot be sent: {refusal.detail}")
+
+
+def _facts_faults(standard: Standard, splitting: Splitting) -> Iterator[Fault]:
+    """Of what was agreed on; that there is nothing in no bytes is none."""
+
+    def attempt() -> None:
+        if standard.split is not None:
+            for _ in standard.split(b"", splitting.dirt, dict(splitting.facts)):
+                pass
+
+    refusal = _refusal(attempt)
+    if refusal is not None and refusal.pointer.startswith("/envelope/"):
+        yield Fault(SPLITTING + _fact_pointer(refusal.pointer, "/facts"), refusal.detail)
+
+
+def _refusal(attempt: Callable[[], None]) -> Refused | None:
+    try:
+        attempt()
+    except Refused as refusal:
+        return refusal
+    return None
+
+
+def _fact_pointer(named: str, section: str) -> str:
+    """Assemblers name a fact as theirs; both sides of the envelope stand beside it."""
+    name = named.rpartition("/")[2]
+    return pointer(name) if name in ("sender", "receiver") else section + pointer(written_name(name))

@@ -1,0 +1,122 @@
+"""What comes to a batcher's mailbox: messages that are gathered, those that go on by themselves, and those that are refused.
+
+Kept rules: only notifications of one document are gathered; a request is answered with what to do instead; what the policy does
+not take goes on as it came, and its delivery is acknowledged after that. What cannot be dealt with now is left to its lease.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+
+from postroad.core.batching import arrival_of
+from postroad.core.batching.contents import member_of
+from postroad.core.model.batch_policy import Batching
+from postroad.core.model.delivery import Queued
+from postroad.core.model.directory import Service
+from postroad.core.model.message import Message, MessageType, Status
+from postroad.core.model.selector import EVERYTHING
+from postroad.core.routing.forwards import Forward
+from postroad.core.routing.message_subject import travelling_subject
+from postroad.errors import Refused, Unavailable
+from postroad.flow.batch_gathering import Come
+from postroad.flow.batch_posting import caller_for
+from postroad.flow.network import Network
+from postroad.flow.posting import parts_of
+from postroad.flow.settle import acknowledge
+
+PAGE = 500  # deliveries taken at a time …
+PAGE_BYTES = 16 << 20  # … and read at a time
+LEASE_S = 60.0  # longer than anything may stay unsaved
+CHOSEN_BY = "batcher"
+REFUSED = Status(
+    "batch.request",
+    "A batcher gathers notifications, and answers nothing: post a notification, or send the request to the service itself",
+)
+
+log = logging.getLogger(__name__)
+
+
+class Arrivals:
+    def __init__(self, network: Network, gcid: str) -> None:
+        self._network = network
+        self._gcid = gcid
+
+    async def take(self, service: Service, batching: Batching) -> tuple[list[Come], bool]:
+        """What has come to be gathered, and whether more may wait; all else is on its way by then."""
+        claimed = await self._network.desk.claim(self._gcid, EVERYTHING, PAGE, LEASE_S)
+        come: list[Come] = []
+        for portion in _portions(claimed):
+            bodies = await self._network.desk.bodies(portion)
+            for queued, body in zip(portion, bodies, strict=True):
+                if (found := await self._received(service, batching, queued, body)) is not None:
+                    come.append(found)
+        return come, len(claimed) == PAGE
+
+    async def _received(self, service: Service, batching: Batching, queued: Queued, body: bytes | None) -> Come | None:
+        try:
+            if body is None:
+                await self._network.ending.fail(queued.number, "body.dropped: its documents are no longer kept")
+            elif queued.in_transit or queued.message.type is not MessageType.NOTIFICATION:
+                await self._refuse(service, queued, body)
+            elif (come := self._come(batching, queued, body)) is not None:
+                return come
+            else:
+                await self._pass_by(service, batching, queued, body)
+        except Unavailable as error:
+            log.warning("%s leaves session %s to its lease: %s", service.address, queued.message.session, error)
+        except Refused as refusal:  # expired or answered meanwhile
+            log.info("%s: session %s: %s", service.address, queued.message.session, refusal.code)
+        return None
+
+    def _come(self, batching: Batching, queued: Queued, body: bytes) -> Come | None:
+        """The message as it comes to a batch; None: it goes by itself."""
+        parts = parts_of(queued.content.parts, body)
+        if len(parts) != 1:
+            return None
+        subject = travelling_subject(queued, parts, queued.message.properties, self._network.directory)
+        arrival = arrival_of(batching.policy, subject, member_of(queued.number, parts))
+        return Come(arrival, self._came_at_us(queued)) if arrival.taken else None
+
+    def _came_at_us(self, queued: Queued) -> int:
+        """When it came: as soon as it was posted, where it was posted to the batcher."""
+        now_us = self._network.clock.now_us()
+        is_first = queued.hop == 0 and not queued.origin
+        return min(queued.message.at_us, now_us) if is_first else now_us
+
+    async def _pass_by(self, service: Service, batching: Batching, queued: Queued, body: bytes) -> None:
+        """Let it go on as it came."""
+        network = self._network
+        receiver = network.directory.service(batching.sends_to)
+        if receiver is None:
+            reason = f"recipient.unknown: there is no service {batching.sends_to}; correct sendsTo, and resend this"
+            await network.ending.fail(queued.number, reason)
+            return
+        delivered = network.handed_out(queued, body)
+        onward = await network.forward(caller_for(service), delivered, [Forward(receiver.gcid, CHOSEN_BY)])
+        if onward.faults:
+            await network.ending.fail(queued.number, onward.faults[0][1])
+        else:
+            await acknowledge(network.desk, network.clock.now_us(), self._gcid, [queued])
+
+    async def _refuse(self, service: Service, queued: Queued, body: bytes) -> None:
+        if not queued.in_transit and queued.message.type is not MessageType.REQUEST:
+            await self._network.ending.fail(queued.number, f"{REFUSED.code}: {REFUSED.text}")
+            return
+        token = self._network.handed_out(queued, body).token
+        answer = Message(type=MessageType.RESPONSE, reference=token, status=REFUSED)
+        await self._network.post(caller_for(service), answer, form="hosted")
+
+
+def _portions(claimed: Sequence[Queued]) -> Iterator[list[Queued]]:
+    """The deliveries in portions whose bodies are read at a time."""
+    portion: list[Queued] = []
+    size = 0
+    for queued in claimed:
+        portion.append(queued)
+        size += sum([part.size for part in queued.content.parts])
+        if size >= PAGE_BYTES:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion

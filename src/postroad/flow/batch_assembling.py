@@ -1,0 +1,254 @@
+"""Make the interchange of a closed batch, and post it in the batcher's name.
+
+Kept rules: the interchange, its control numbers and the batch's next state are one entry, so numbers are used exactly when the
+interchange is posted. A member that does not fit fails alone, and its batch goes on without it; what is wrong with the whole
+suspends the batch, for somebody to look at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from msgspec.structs import replace
+
+from postroad.core.batching import in_order
+from postroad.core.batching.contents import document_of, envelope_of
+from postroad.core.batching.moves import assembled, left, suspended
+from postroad.core.batching.redrawing import Redrawing
+from postroad.core.interchange.catalogue import Standard
+from postroad.core.interchange.filing import filed
+from postroad.core.interchange.nouns import Envelope, Placed
+from postroad.core.interchange.numbering import Drawing, series_of
+from postroad.core.model.batch import Batch, BatchState
+from postroad.core.model.batch_policy import Batching
+from postroad.core.model.directory import Service
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.interchange import Assembled, Drawn
+from postroad.core.model.journal import MessagePosted, decode
+from postroad.core.model.message import Message, Part, Property, PropertyType
+from postroad.core.projection.keys import batch_key, number_key
+from postroad.core.projection.queries import MESSAGE
+from postroad.errors import Refused, Unavailable
+from postroad.flow.batch_book import Held, next_version
+from postroad.flow.batch_posting import interchange_step
+from postroad.flow.commit import committed
+from postroad.flow.interchange_book import InterchangeBook
+from postroad.flow.network import Network
+from postroad.flow.posting import parts_of
+from postroad.ports import Conflict, Step
+
+FORM = "interchange"
+DRAWS_MOST = 10  # times that others may draw the same numbers at the same moment
+BESIDE_BYTES = 256 << 10  # from so many bytes on, an interchange is made beside the event loop
+REASON_MOST = 500
+HEADER = MESSAGE.index("header")
+_MEMBER = re.compile(r"/members/([0-9]+)")
+
+
+Result = TypeVar("Result")
+
+
+class Document(NamedTuple):
+    """A member with its bytes."""
+
+    held: Held
+    data: bytes
+
+
+class Made(NamedTuple):
+    """An interchange, and what it uses."""
+
+    stream: bytes
+    again: tuple[Drawn, ...]  # numbers that the batch has drawn before
+    new: tuple[Drawn, ...]
+    placed: list[Placed]
+
+
+class Assembling:
+    def __init__(self, network: Network, message_bytes: int) -> None:
+        self._network = network
+        self._book = network.batches
+        self._numbers = InterchangeBook(network.index, network.indexed)
+        self._message_bytes = message_bytes
+
+    async def assemble(self, service: Service, batching: Batching, batch: Batch) -> Batch | None:
+        """The batch as it is then: assembled, suspended, or without a member that did not fit; None: others changed it."""
+        try:
+            return await self._assemble(service, batching, batch)
+        except Refused as refusal:
+            why = f"{refusal.code}: {refusal.detail}"[:REASON_MOST]
+            written = await self._book.write(
+                service.gcid, "suspended", [suspended(batch, why, self._network.clock.now_us())]
+            )
+            return written[0] if written is not None else None
+
+    async def _assemble(self, service: Service, batching: Batching, batch: Batch) -> Batch | None:
+        standard = self._network.standards.standard(batching.standard)
+        envelope = envelope_of(batching, batch)
+        documents = await self._documents(batching, batch)
+        for _ in range(DRAWS_MOST):
+            drawing = await self._drawing(batching, batch)
+            try:
+                made = await _made(standard, envelope, drawing, documents)
+            except Refused as refusal:
+                if _MEMBER.fullmatch(refusal.pointer) is None:
+                    raise
+                return await self._without_unfit(service, batch, standard, envelope, documents, refusal)
+            step = self._step(service, batching, batch, standard, documents, made)
+            outcome = await committed(self._network.desk, step)
+            if not isinstance(outcome, Conflict):
+                return self._on_its_way(step, outcome.seq)
+            if outcome.key == batch_key(next_version(batch)):
+                return None
+        raise Unavailable("network.busy", "Others draw the same control numbers; the batch is assembled in a moment")
+
+    def _on_its_way(self, step: Step, seq: int) -> Batch | None:
+        entry = step.entry
+        if not isinstance(entry, MessagePosted) or entry.assembled is None or entry.assembled.batch is None:
+            raise TypeError("an interchange is posted with its batch")
+        self._network.expires(entry.expires_at_us)
+        return replace(entry.assembled.batch, delivery=delivery_number(seq, 0))
+
+    async def _drawing(self, batching: Batching, batch: Batch) -> Redrawing:
+        drawing = await self._numbers.drawing(batching.standard, batching.sender, batching.receiver)
+        if not (batching.gap_free and batch.numbered):
+            return Redrawing(drawing)
+        [row] = await self._network.index.query("message", batch.numbered)
+        before = decode(row[HEADER])
+        if not isinstance(before, MessagePosted) or before.assembled is None:
+            raise TypeError("an interchange is a post")
+        series = series_of(batching.standard, batching.sender, batching.receiver, "")
+        return Redrawing(drawing, [one for one in before.assembled.numbers if one.series.startswith(series)])
+
+    async def _documents(self, batching: Batching, batch: Batch) -> list[Document]:
+        """The members in the order of the interchange."""
+        self._check_size(batch.bytes)
+        found: dict[int, Document] = {}
+        gone = 0
+        async for page in self._book.members(batch.id):
+            bodies = await self._network.desk.bodies([held.queued for held in page])
+            for held, body in zip(page, bodies, strict=True):
+                if body is None:
+                    gone += 1
+                else:
+                    data = document_of(parts_of(held.queued.content.parts, body)).data
+                    found[held.queued.number] = Document(held, data)
+        if gone:
+            raise Refused(
+                "body.dropped", f"the documents of {gone} members are no longer kept; take them out, or drop it"
+            )
+        return [
+            found[member.number] for member in in_order(batching.policy, [one.held.member for one in found.values()])
+        ]
+
+    def _check_size(self, size: int) -> None:
+        if size > self._message_bytes:
+            raise Refused(
+                "message.too-large",
+                f"it has {size} bytes, and the network takes messages of {self._message_bytes}; take members out, or drop it",
+            )
+
+    def _step(
+        self,
+        service: Service,
+        batching: Batching,
+        batch: Batch,
+        standard: Standard,
+        documents: list[Document],
+        made: Made,
+    ) -> Step:
+        self._check_size(len(made.stream))
+        part = Part(id="interchange", content_type=standard.content_type, data=made.stream)
+        message = Message(topic=_topic(documents), properties=_properties(batch, made), parts=(part,))
+        numbers = [one.held.queued.number for one in documents]
+
+        def facts(session: str, now_us: int) -> tuple[Assembled, tuple[int, ...]]:
+            after = next_version(assembled(batch, session, now_us))
+            where = tuple([filed(one, numbers[one.position]) for one in made.placed])
+            whole = Assembled(standard.name, made.again + made.new, after, where)
+            return whole, (batch_key(after), *map(number_key, made.new))
+
+        return interchange_step(self._network, service, batching.sends_to, message, facts)
+
+    async def _without_unfit(
+        self,
+        service: Service,
+        batch: Batch,
+        standard: Standard,
+        envelope: Envelope,
+        documents: list[Document],
+        refusal: Refused,
+    ) -> Batch | None:
+        """Fail the member that does not fit, and all that do not either; the others are assembled then."""
+        first = _position(refusal)
+        faults = {first: refusal.detail}
+        rest = documents[first + 1 :]
+        alone = await _beside(rest, lambda: _unfit(standard, envelope, rest))
+        faults.update({first + 1 + place: detail for place, detail in alone.items()})
+        after: Batch | None = batch
+        for place, detail in faults.items():
+            if after is None or after.state is not BatchState.CLOSED:
+                break
+            held = documents[place].held
+            reason = f"interchange.unfit: {detail}"[:REASON_MOST]
+            without = left(after, held.member, self._network.clock.now_us())
+            after = await self._book.end(service.gcid, "failed", reason, without, [held])
+        return after
+
+
+async def _made(standard: Standard, envelope: Envelope, drawing: Redrawing, documents: list[Document]) -> Made:
+    return await _beside(documents, lambda: _assembled(standard, envelope, drawing, documents))
+
+
+async def _beside(documents: list[Document], work: Callable[[], Result]) -> Result:
+    """Do the work, beside the event loop where it takes a while."""
+    if sum(len(one.data) for one in documents) < BESIDE_BYTES:
+        return work()
+    return await asyncio.to_thread(work)
+
+
+def _assembled(standard: Standard, envelope: Envelope, drawing: Redrawing, documents: list[Document]) -> Made:
+    if standard.assemble is None:
+        raise Refused(
+            "interchange.unfit", f"interchanges of {standard.title} cannot be assembled; choose another standard"
+        )
+    placed: list[Placed] = []
+    pieces = standard.assemble([one.data for one in documents], envelope, drawing, placed.append)
+    stream = b"".join(pieces)
+    return Made(stream, drawing.again(), drawing.new(), placed)
+
+
+def _unfit(standard: Standard, envelope: Envelope, documents: list[Document]) -> dict[int, str]:
+    """Those that do not even fit alone, by their places."""
+    faults = {}
+    in_thought = Drawing(standard=standard.name, sender="", receiver="", latest={})
+    for place, one in enumerate(documents):
+        try:
+            _assembled(standard, envelope, Redrawing(in_thought), [one])
+        except Refused as refusal:
+            if _MEMBER.fullmatch(refusal.pointer) is not None:
+                faults[place] = refusal.detail
+    return faults
+
+
+def _position(refusal: Refused) -> int:
+    found = _MEMBER.fullmatch(refusal.pointer)
+    return int(found.group(1)) if found is not None else 0
+
+
+def _topic(documents: list[Document]) -> str:
+    """The topic that all members share, if they do."""
+    topics = {one.held.queued.message.topic for one in documents}
+    return topics.pop() if len(topics) == 1 else ""
+
+
+def _properties(batch: Batch, made: Made) -> tuple[Property, ...]:
+    reference = made.placed[0].interchange if made.placed else str((made.again + made.new)[0].number)
+    return (
+        Property("batch.id", batch.id),
+        Property("batch.count", str(batch.count), PropertyType.NUMBER),
+        Property("interchange.reference", reference),
+    )

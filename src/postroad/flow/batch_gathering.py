@@ -1,0 +1,165 @@
+"""What a batcher knows of its batches, and what it has decided but not written down yet.
+
+Kept rules: nothing here waits or stores. A decision that is not written down can be taken back: ``forget`` and arrive again. What
+closes a batch is folded into the write that it is part of, so that writes do not depend on each other.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from postroad.core.batching import Arrival, Due, arrive, due, elapsed, next_empty
+from postroad.core.model.batch import Batch, BatchMember, BatchState
+from postroad.core.model.batch_policy import Policy, Port
+
+SETTLED = frozenset({BatchState.SENT, BatchState.DROPPED, BatchState.DISSOLVED})
+
+
+class Come(Struct, gc=False, frozen=True):
+    """A message that has come to a batch, and when."""
+
+    arrival: Arrival
+    at_us: int
+
+
+class Write(Struct):
+    """A batch with those who joined it since it was last written, and the batch that was closed by their coming."""
+
+    batch: Batch
+    before: Batch | None
+    come: list[Come]
+
+    @property
+    def batches(self) -> tuple[Batch, ...]:
+        return (self.batch,) if self.before is None else (self.before, self.batch)
+
+    @property
+    def joined(self) -> list[BatchMember]:
+        return [one.arrival.member for one in self.come]
+
+
+class Gathering:
+    def __init__(self, service: str) -> None:
+        self._service = service
+        self._policy, self._port = Policy(), Port()
+        self._batches: dict[str, Batch] = {}  # unsettled ones
+        self._open: dict[tuple[str, ...], str] = {}
+        self._writes: dict[str, Write] = {}
+        self._timers: list[tuple[int, str]] = []  # a heap; what is in it may have been put off since
+        self.unsaved = 0  # messages that have come and are not written down
+
+    def follow(self, policy: Policy, port: Port) -> None:
+        """Go by this policy from now on."""
+        if (policy, port) != (self._policy, self._port):
+            self._policy, self._port = policy, port
+            self._timers = []
+            for batch in self._batches.values():
+                self._remind(batch)
+
+    def read(self, batches: Iterable[Batch]) -> None:
+        """Know these batches, and no others; nothing may be unsaved."""
+        self._batches, self._open, self._timers = {}, {}, []
+        for batch in sorted(batches, key=lambda batch: batch.id):
+            self.note(batch)
+
+    def note(self, batch: Batch) -> None:
+        """A batch is now like this."""
+        if self._open.get(batch.key) == batch.id and batch.state is not BatchState.OPEN:
+            del self._open[batch.key]
+        if batch.state in SETTLED:
+            self._batches.pop(batch.id, None)
+            return
+        self._batches[batch.id] = batch
+        if batch.state is BatchState.OPEN:
+            self._open[batch.key] = batch.id
+            self._remind(batch)
+
+    def come(self, come: Come, new_id: str) -> bool:
+        """Let a message come to the batch that is its own; whether a batch of this id was begun for it."""
+        arrival, at_us = come.arrival, come.at_us
+        current = self._batches.get(self._open.get(arrival.key, ""))
+        batch, before = arrive(self._policy, self._port, arrival, current, new_id, at_us)
+        if batch is None:
+            raise ValueError("what goes by itself does not come to a batch")
+        self.unsaved += 1
+        is_new = batch.id == new_id
+        batch = replace(batch, service=self._service) if is_new else batch
+        if before is not None:
+            self.note(before)
+            if (write := self._writes.get(before.id)) is not None:
+                write.batch, before = before, None
+        self._add(batch, before, come)
+        return is_new
+
+    def _add(self, batch: Batch, before: Batch | None, come: Come) -> None:
+        write = self._writes.get(batch.id)
+        if write is None:
+            self._writes[batch.id] = Write(batch, before, [come])
+            self.note(batch)
+            return
+        write.batch = batch
+        write.come.append(come)
+        # Timers are looked at again when they go off, and no message brings one nearer: nothing but the batch has changed.
+        if batch.state is BatchState.OPEN:
+            self._batches[batch.id] = batch
+        else:
+            self.note(batch)
+
+    def writes(self) -> list[Write]:
+        """All that is unsaved, which is then somebody else's."""
+        writes = list(self._writes.values())
+        self._writes, self.unsaved = {}, 0
+        return writes
+
+    def overdue(self, now_us: int) -> list[Batch]:
+        """The batches whose time has come, as they are then; nothing may be unsaved."""
+        found = []
+        while self._timers and self._timers[0][0] <= now_us:
+            _, batch_id = heapq.heappop(self._timers)
+            batch = self._batches.get(batch_id)
+            if batch is None or batch.state is not BatchState.OPEN:
+                continue
+            after = elapsed(self._policy, self._port, batch, now_us)
+            if after is batch:
+                self._remind(batch)
+            else:
+                found.append(after)
+        return found
+
+    @property
+    def has_completed(self) -> bool:
+        """Whether what is unsaved has closed a batch."""
+        return any(batch.state is not BatchState.OPEN for write in self._writes.values() for batch in write.batches)
+
+    def has_gathered_at(self, at_us: int) -> bool:
+        """Whether something was gathered when a scheduled time came."""
+        return any(
+            batch.opened_at_us <= at_us and (batch.state is BatchState.OPEN or batch.closed_at_us >= at_us)
+            for batch in self._batches.values()
+        )
+
+    def next_us(self) -> int | None:
+        return self._timers[0][0] if self._timers else None
+
+    def next_empty(self, after_us: int) -> Due | None:
+        return next_empty(self._policy, self._port, after_us)
+
+    @property
+    def opened(self) -> list[Batch]:
+        return [self._batches[batch_id] for batch_id in self._open.values()]
+
+    @property
+    def past_opening(self) -> list[Batch]:
+        """Those that gather no more, in the order in which they were closed."""
+        past = [batch for batch in self._batches.values() if batch.state is not BatchState.OPEN]
+        return sorted(past, key=lambda batch: (batch.closed_at_us, batch.id))
+
+    def _remind(self, batch: Batch) -> None:
+        if batch.state is BatchState.OPEN:
+            when_us = due(self._policy, self._port, batch).when_us
+            if when_us is not None:
+                heapq.heappush(self._timers, (when_us, batch.id))

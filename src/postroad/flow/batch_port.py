@@ -1,0 +1,252 @@
+"""A send port: takes what comes to its batcher, and sees every batch through to its end.
+
+    take → close what is due → assemble what is closed → look what became of interchanges
+
+Kept rules: all that has come is gathered before the clock is looked at, so that a late timer costs no message its batch. What was
+decided is written down before anything follows from it. Whatever others have changed is read again from the index.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from postroad.core.batching.arriving import is_selective
+from postroad.core.batching.moves import closed_empty, recovered
+from postroad.core.model import ids
+from postroad.core.model.batch import Batch, BatchState
+from postroad.core.model.batch_policy import Batching, Policy, Port, Recovery
+from postroad.core.model.delivery import State
+from postroad.core.model.directory import Service
+from postroad.flow.batch_arrivals import Arrivals
+from postroad.flow.batch_assembling import Assembling
+from postroad.flow.batch_fates import Fates
+from postroad.flow.batch_gathering import Come, Gathering, Write
+from postroad.flow.network import Network
+
+MESSAGE_BYTES = 10 << 20
+ROOM = 0.9  # of the largest message is for members; what stands around them needs some too
+SAVE_AFTER_US = 1_000_000  # at the latest; less than the lease of what was taken
+PAGES_MOST = 20  # taken before the clock is looked at again
+LOOK_S = 2.0  # between looks at what became of interchanges, where nobody tells
+
+
+class SendPort:
+    """Remembers the unsettled batches of one batcher; ``work`` does all there is to do now."""
+
+    def __init__(
+        self,
+        network: Network,
+        gcid: str,
+        message_bytes: int = MESSAGE_BYTES,
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._network = network
+        self._book = network.batches
+        self._gcid = gcid
+        self._message_bytes = message_bytes
+        self._gathering = Gathering(gcid)
+        self._arrivals = Arrivals(network, gcid)
+        self._assembling = Assembling(network, message_bytes)
+        self._fates = Fates(network)
+        self._is_read = False
+        self._is_begun = False
+        self._new_id = ""
+        self._empty_after_us = 0
+        self._unsaved_since_us = 0
+        self._look_at = 0.0  # monotonic
+        self._on_change = on_change
+        self._book.listen(gcid, self.changed)
+
+    def changed(self) -> None:
+        """Somebody else has changed a batch of ours, or an interchange has come to its end."""
+        self._is_read = False
+        self._look_at = 0.0
+        self._on_change()
+
+    async def work(self) -> int | None:
+        """Do all there is to do now, and say when there is more to do, in microseconds; None: when something comes."""
+        service = self._network.directory.services.get(self._gcid)
+        if service is None or service.batching is None:
+            return None
+        batching = service.batching
+        self._gathering.follow(
+            self._within(batching.policy), Port(time_zone=service.time_zone, windows=service.windows)
+        )
+        await self._begin(batching)
+        more = await self._take(service, batching)
+        await self._close_due()
+        if not self._is_read:
+            await self._save()
+            await self._read()
+        await self._see_through(service, batching)
+        return self._now_us if more else self._next_us()
+
+    async def rest(self) -> None:
+        """Stop in good order: what came is written down, and so is that open batches were not cut off."""
+        service = self._network.directory.services.get(self._gcid)
+        await self._save()
+        if service is None or service.batching is None or service.batching.policy.recovery is Recovery.GO_ON:
+            return
+        for batch in self._gathering.opened:
+            await self._book.write(self._gcid, "rested", [replace(batch, resting=True)])
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an interchange is on its way whose fate is waited for."""
+        return any(batch.state is BatchState.ASSEMBLED for batch in self._gathering.past_opening)
+
+    # --- gathering --------------------------------------------------------------------------------------------------
+
+    async def _begin(self, batching: Batching) -> None:
+        """Take over what there is, at first with what a stop without warning means for it."""
+        if not self._is_read:
+            await self._save()
+            await self._read()
+        if self._is_begun:
+            return
+        for batch in self._gathering.opened:
+            after = replace(batch, resting=False) if batch.resting else recovered(batching.policy, batch, self._now_us)
+            if after != batch:
+                what = {BatchState.OPEN: "went on", BatchState.CLOSED: "closed"}.get(after.state, "suspended")
+                await self._write(what, after)
+        newest = await self._book.newest(self._gcid)
+        self._empty_after_us = self._now_us if newest is None else max(newest.closed_at_us, newest.opened_at_us)
+        self._is_begun = True
+
+    async def _read(self) -> None:
+        self._is_read = True
+        self._gathering.read(await self._book.unsettled(self._gcid))
+        for batch in self._gathering.past_opening:
+            if batch.state is BatchState.ASSEMBLED:
+                self._book.watch(batch.delivery, self._gcid)
+
+    async def _take(self, service: Service, batching: Batching) -> bool:
+        """Gather what waits; whether more may wait."""
+        for _ in range(PAGES_MOST):
+            come, more = await self._arrivals.take(service, batching)
+            self._let_come(come)
+            unsaved = self._gathering.unsaved
+            if unsaved and (unsaved >= batching.persist_at or self._gathering.has_completed):
+                await self._save()
+            if not more:
+                return False
+        return True
+
+    def _let_come(self, come: Sequence[Come]) -> None:
+        if not self._gathering.unsaved:
+            self._unsaved_since_us = self._now_us
+        for one in come:
+            self._new_id = self._new_id or ids.batch(self._now_us, self._network.randomness.bytes(4))
+            if self._gathering.come(one, self._new_id):
+                self._new_id = ""
+
+    async def _save(self) -> None:
+        """Write down what has joined; what somebody else has made impossible is decided anew."""
+        while writes := self._gathering.writes():
+            again: list[Come] = []
+            outcomes = await asyncio.gather(*[self._written(write) for write in writes])  # in one group of the journal
+            for write, written in zip(writes, outcomes, strict=True):
+                if written is None:
+                    again += await self._waiting(write.come)
+                for batch in written or ():
+                    self._gathering.note(batch)
+            if again:
+                await self._read()
+                self._let_come(again)
+
+    async def _written(self, write: Write) -> list[Batch] | None:
+        return await self._book.write(self._gcid, "joined", write.batches, write.joined)
+
+    async def _waiting(self, come: Sequence[Come]) -> list[Come]:
+        """Those that have not come to their end meanwhile."""
+        found = [(one, await self._network.desk.find(one.arrival.member.number)) for one in come]
+        return [one for one, there in found if there is not None and there.state is State.QUEUED]
+
+    # --- time -------------------------------------------------------------------------------------------------------
+
+    async def _close_due(self) -> None:
+        now_us, gathering = self._now_us, self._gathering
+        due_us = gathering.next_us()
+        is_late = gathering.unsaved and now_us - self._unsaved_since_us >= SAVE_AFTER_US
+        if is_late or (due_us is not None and due_us <= now_us):
+            await self._save()
+        for batch in gathering.overdue(now_us):
+            await self._write("closed" if batch.state is BatchState.CLOSED else "suspended", batch)
+        await self._send_empty(now_us)
+
+    async def _send_empty(self, now_us: int) -> None:
+        """A batch without members, where one was due and nothing had been gathered."""
+        due = self._gathering.next_empty(self._empty_after_us)
+        if due is None or due.when_us is None or due.when_us > now_us:
+            return
+        self._empty_after_us = now_us  # of several that were missed, one is enough
+        if not self._gathering.has_gathered_at(due.when_us):
+            empty = closed_empty(ids.batch(now_us, self._network.randomness.bytes(4)), due.why, due.when_us)
+            await self._write("closed", replace(empty, service=self._gcid))
+
+    async def _write(self, what: str, batch: Batch) -> None:
+        written = await self._book.write(self._gcid, what, [batch])
+        if written is None:
+            self._is_read = False
+        else:
+            self._gathering.note(written[0])
+
+    # --- seeing through ---------------------------------------------------------------------------------------------
+
+    async def _see_through(self, service: Service, batching: Batching) -> None:
+        """Assemble what is closed, and look what became of what was."""
+        looks = self._network.clock.monotonic() >= self._look_at
+        if looks:
+            self._look_at = self._network.clock.monotonic() + LOOK_S
+        progress = True
+        while progress:
+            progress = False
+            for batch in self._gathering.past_opening:
+                after = await self._further(service, batching, batch, looks)
+                if after is None:
+                    await self._save()
+                    await self._read()
+                    progress = True
+                    break
+                if after is not batch:
+                    self._gathering.note(after)
+                    progress = True
+
+    async def _further(self, service: Service, batching: Batching, batch: Batch, looks: bool) -> Batch | None:
+        """The batch one step further, or the same where it has to wait."""
+        if batch.state is not BatchState.CLOSED:
+            return await self._look(batch) if looks else batch
+        first = self._gathering.past_opening[0]
+        if batch.held or (batching.ordered and first.id != batch.id):
+            return batch
+        after = await self._assembling.assemble(service, batching, batch)
+        if after is not None and after.state is BatchState.ASSEMBLED:
+            self._book.watch(after.delivery, self._gcid)
+        return after
+
+    async def _look(self, batch: Batch) -> Batch | None:
+        after = await self._fates.look(batch)
+        if after is not batch:
+            self._book.unwatch(batch.delivery)
+        return after
+
+    def _next_us(self) -> int | None:
+        empty = self._gathering.next_empty(self._empty_after_us)
+        unsaved_us = self._unsaved_since_us + SAVE_AFTER_US if self._gathering.unsaved else None
+        times = (self._gathering.next_us(), empty.when_us if empty is not None else None, unsaved_us)
+        return min((at_us for at_us in times if at_us is not None), default=None)
+
+    def _within(self, policy: Policy) -> Policy:
+        """The policy, with batches that fit into a message."""
+        if not is_selective(policy):
+            return policy
+        most = int(self._message_bytes * ROOM)
+        return dataclasses.replace(policy, bytes=min(policy.bytes or most, most))
+
+    @property
+    def _now_us(self) -> int:
+        return self._network.clock.now_us()

@@ -1,0 +1,176 @@
+"""Batchers at work: one for each service that is hosted as one, on the node that does what one node does for all.
+
+Kept rules: a batcher stops in good order, so that the next one knows which batches were cut off; the next one for a service
+begins when the one before has ended. Sleeping is the event loop's: where its time is a simulator's, so is a batcher's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from postroad.core.model.asset import Hosting
+from postroad.core.model.snapshot import Directory
+from postroad.errors import PostroadError
+from postroad.flow.batch_port import MESSAGE_BYTES, SendPort
+from postroad.flow.expire import always
+from postroad.flow.network import Network
+from postroad.flow.one_per_service import OnePerService
+from postroad.flow.patience import Patience
+
+LOOK_S = 2.0  # for what became of interchanges on other nodes, and for who leads
+IDLE_S = 60.0
+AGAIN_S = 1.0
+
+log = logging.getLogger(__name__)
+
+Leads = Callable[[], Awaitable[bool]]
+
+
+class Terms(NamedTuple):
+    """What holds for all batchers of a node."""
+
+    leads: Leads
+    message_bytes: int
+    look_s: float
+    is_shared: bool  # other nodes may change batches, too
+
+
+class BatchStage:
+    """Follows the directory: a batcher for each service in good standing that is hosted as one."""
+
+    def __init__(
+        self,
+        network: Network,
+        *,
+        leads: Leads = always,
+        message_bytes: int = MESSAGE_BYTES,
+        look_s: float = LOOK_S,
+        is_shared: bool = False,
+    ) -> None:
+        self._network = network
+        self._terms = Terms(leads, message_bytes, look_s, is_shared)
+        self._latest: dict[str, Batcher] = {}
+        self._batchers = OnePerService(_batching, self._batcher)
+
+    def start(self) -> None:
+        self._batchers.start(self._network.configuration)
+
+    async def close(self) -> None:
+        """Stop in good order: what came is written down, and the next to begin knows that nothing was cut off."""
+        await self._batchers.close()
+
+    async def abandon(self) -> None:
+        """Stop as a crash would, for tests."""
+        for batcher in self._latest.values():
+            batcher.abandon()
+        await self._batchers.close()
+
+    def _batcher(self, gcid: str) -> Batcher:
+        batcher = Batcher(self._network, gcid, self._terms, self._latest.get(gcid))
+        self._latest[gcid] = batcher
+        return batcher
+
+
+class Batcher:
+    """Works for one send port from the moment it is made until it is told to end."""
+
+    def __init__(self, network: Network, gcid: str, terms: Terms, before: Batcher | None) -> None:
+        self._network = network
+        self._gcid = gcid
+        self._terms = terms
+        self._port: SendPort | None = None
+        self._patience = Patience()
+        self._is_abandoned = False
+        self._woken = asyncio.Event()
+        self._arrival: asyncio.Task[None] | None = None
+        self.ended = asyncio.Event()
+        self._running = asyncio.get_running_loop().create_task(self._run(before))
+
+    async def end(self) -> None:
+        """Take nothing more, and leave everything so that another can go on."""
+        self._patience.end()
+        await asyncio.gather(self._running, return_exceptions=True)
+        if self._arrival is not None:
+            self._arrival.cancel()
+            await asyncio.gather(self._arrival, return_exceptions=True)
+        try:
+            if self._port is not None and not self._is_abandoned:
+                self._network.batches.listen(self._gcid, None)
+                await self._port.rest()
+        except PostroadError as error:
+            log.warning("the batches of %s are left as after a crash: %s", self._gcid, error)
+        finally:
+            self.ended.set()
+
+    def abandon(self) -> None:
+        """Stop without a word."""
+        self._is_abandoned = True
+        self._running.cancel()
+
+    async def _run(self, before: Batcher | None) -> None:
+        if before is not None:
+            await self._patience.wait(_until(before.ended))
+        while not self._patience.over:
+            try:
+                await self._round()
+            except PostroadError as error:
+                log.warning("the batcher %s waits a moment: %s", self._gcid, error)
+                await self._after_trouble()
+            except Exception as error:
+                log.error("the batcher %s failed: %s", self._gcid, type(error).__name__, exc_info=error)
+                await self._after_trouble()
+
+    async def _round(self) -> None:
+        terms = self._terms
+        if not await terms.leads():
+            self._port = None
+            await self._patience.wait(asyncio.sleep(terms.look_s))
+            return
+        await self._listening()
+        self._woken.clear()
+        if self._port is None:
+            self._port = SendPort(self._network, self._gcid, terms.message_bytes, self._woken.set)
+        due_us = await self._port.work()
+        most_s = terms.look_s if terms.is_shared or self._port.is_waiting else IDLE_S
+        left_s = most_s if due_us is None else min(most_s, (due_us - self._network.clock.now_us()) / 1_000_000)
+        if left_s > 0:
+            await self._patience.wait(self._sooner(left_s))
+        if terms.is_shared:
+            self._port.changed()
+
+    async def _listening(self) -> asyncio.Task[None]:
+        """What comes from now on is noticed, also while we work."""
+        if self._arrival is None or self._arrival.done():
+            self._arrival = asyncio.get_running_loop().create_task(self._network.desk.arrival(self._gcid, IDLE_S))
+            await asyncio.sleep(0)
+        return self._arrival
+
+    async def _sooner(self, left_s: float) -> None:
+        """Wait until something comes, somebody has changed a batch, or the time is over."""
+        woken = asyncio.get_running_loop().create_task(_until(self._woken))
+        try:
+            arrival = await self._listening()
+            await asyncio.wait({arrival, woken}, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            woken.cancel()
+
+    async def _after_trouble(self) -> None:
+        if self._port is not None:
+            self._port.changed()
+        await self._patience.wait(asyncio.sleep(AGAIN_S))
+
+
+async def _until(event: asyncio.Event) -> None:
+    await event.wait()
+
+
+def _batching(directory: Directory) -> dict[str, str]:
+    """Batchers in good standing; what came to a suspended one waits. A change of its policy does not replace a batcher."""
+    return {
+        service.gcid: service.gcid
+        for service in directory.services.values()
+        if service.hosted is Hosting.BATCHER and service.batching is not None and not directory.is_suspended(service)
+    }

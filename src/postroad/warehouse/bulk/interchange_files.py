@@ -1,0 +1,176 @@
+"""A finished batch written as one interchange: first counted, then written as a stream, and told where each document went.
+
+Kept rules: control numbers are drawn in the order in which batches were closed, so what each of them will draw is counted before
+any is written. A member that does not fit fails alone, and its batch goes on without it, as in the server; only one document is
+held at a time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+import pyarrow as pa
+
+from postroad.core.batching.contents import envelope_of
+from postroad.core.interchange.catalogue import Standard
+from postroad.core.interchange.nouns import Envelope, Note, Placed
+from postroad.core.interchange.numbering import Drawing
+from postroad.core.model.batch import Batch
+from postroad.core.model.batch_policy import Batching
+from postroad.errors import Refused
+from postroad.warehouse.bulk.member_files import Members, Row, aside_of
+from postroad.warehouse.bulk.put_aside import ReadingAside, begun
+
+WRITE_BYTES = 1 << 20
+PLACED_ROWS = 4_096
+PLACED = pa.schema(
+    [
+        pa.field("position", pa.int64()),
+        pa.field("interchange", pa.string()),
+        pa.field("group", pa.string()),
+        pa.field("document_type", pa.string()),
+        pa.field("reference", pa.string()),
+    ]
+)
+_MEMBER = re.compile(r"/members/([0-9]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """What an interchange will use, and who will not be in it."""
+
+    numbers: Mapping[str, int]  # how many of each scope
+    unfit: Mapping[int, str] = field(default_factory=dict)  # places of members, and what is wrong with them
+    fault: str = ""  # that is none of a member's: nothing can be written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    size: int
+    sha256: str
+    placed: PlacedRows
+    numbers: tuple[str, ...]  # as series:number
+
+
+class InterchangeFiles:
+    """Interchanges of one send port, made in one task."""
+
+    def __init__(self, batching: Batching, standard: Standard) -> None:
+        if standard.assemble is None:
+            raise Refused("interchange.unfit", f"interchanges of {standard.title} cannot be assembled")
+        self._batching, self._standard, self._assemble = batching, standard, standard.assemble
+        self._aside = ReadingAside()
+
+    def close(self) -> None:
+        self._aside.close()
+
+    def counted(self, batch: Batch, members: Members) -> Counted:
+        """What writing this batch would draw, found by doing so in thought."""
+        unfit: dict[int, str] = {}
+        while True:
+            drawing = self._drawing({})
+            try:
+                for _ in self._pieces(batch, members, unfit, drawing):
+                    pass
+            except Refused as refusal:
+                found = _MEMBER.fullmatch(refusal.pointer)
+                if found is None:
+                    return Counted(numbers={}, fault=f"{refusal.code}: {refusal.detail}")
+                self._note_unfit(int(found.group(1)), refusal, batch, members, unfit)
+            else:
+                scopes = Counter(drawn.series.rpartition(":")[2] for drawn in drawing.used())
+                return Counted(numbers=dict(scopes), unfit=unfit)
+
+    def write(
+        self, batch: Batch, members: Members, unfit: Mapping[int, str], latest: Mapping[str, int], file: str
+    ) -> Written:
+        """The interchange as a file; ``latest`` are the numbers after which it draws its own."""
+        drawing, placed = self._drawing(latest), PlacedRows()
+        digest, size = sha256(), 0
+        with begun(file) as target:
+            for block in _blocks(self._pieces(batch, members, unfit, drawing, placed.note)):
+                digest.update(block)
+                size += len(block)
+                target.write(block)
+        numbers = tuple([f"{drawn.series}:{drawn.number}" for drawn in drawing.used()])
+        return Written(size=size, sha256=digest.hexdigest(), placed=placed, numbers=numbers)
+
+    def _pieces(
+        self, batch: Batch, members: Members, unfit: Mapping[int, str], drawing: Drawing, note: Note | None = None
+    ) -> Iterator[bytes]:
+        documents = (self._aside.read(aside_of(row)) for row in fitting(members, unfit))
+        return self._assemble(documents, self._envelope(batch), drawing, note)
+
+    def _note_unfit(
+        self, position: int, refusal: Refused, batch: Batch, members: Members, unfit: dict[int, str]
+    ) -> None:
+        """Note who does not fit, and all behind it who do not even fit alone; ``position`` is among those that were left."""
+        left = [place for place in range(batch.count) if place not in unfit]
+        first = left[position]
+        unfit[first] = refusal.detail
+        for place, row in enumerate(members):
+            if place > first and place not in unfit and (fault := self._fault_alone(batch, row)):
+                unfit[place] = fault
+
+    def _fault_alone(self, batch: Batch, row: Row) -> str:
+        try:
+            for _ in self._assemble([self._aside.read(aside_of(row))], self._envelope(batch), self._drawing({})):
+                pass
+        except Refused as refusal:
+            return refusal.detail if _MEMBER.fullmatch(refusal.pointer) else ""
+        return ""
+
+    def _envelope(self, batch: Batch) -> Envelope:
+        return envelope_of(self._batching, batch)
+
+    def _drawing(self, latest: Mapping[str, int]) -> Drawing:
+        one = self._batching
+        return Drawing(standard=one.standard, sender=one.sender, receiver=one.receiver, latest=latest)
+
+
+def fitting(members: Iterable[Row], unfit: Mapping[int, str]) -> Iterator[Row]:
+    return (row for place, row in enumerate(members) if place not in unfit)
+
+
+class PlacedRows:
+    """Where documents went, kept as columns: there may be a million."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Any, ...]] = []
+        self._batches: list[pa.RecordBatch] = []
+
+    def note(self, placed: Placed) -> None:
+        self._waiting.append((placed.position, placed.interchange, placed.group, placed.kind, placed.reference))
+        if len(self._waiting) >= PLACED_ROWS:
+            self._pack()
+
+    def __iter__(self) -> Iterator[Row]:
+        """In the order of positions, in which they were noted."""
+        self._pack()
+        return (row for batch in self._batches for row in batch.to_pylist())
+
+    def _pack(self) -> None:
+        if self._waiting:
+            columns = zip(*self._waiting, strict=True)
+            arrays = [pa.array(column, field.type) for column, field in zip(columns, PLACED, strict=True)]
+            self._batches.append(pa.RecordBatch.from_arrays(arrays, schema=PLACED))
+            self._waiting = []
+
+
+def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same in blocks that are worth a write."""
+    waiting: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= WRITE_BYTES:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield b"".join(waiting)

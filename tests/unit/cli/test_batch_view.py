@@ -1,0 +1,95 @@
+"""Batches on the terminal: what a reader sees of one, and of many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from postroad.cli.batch_view import bar, details, said, table
+from postroad.cli.output import Output
+
+ID = "01a1e1845d2ac5dc5867"
+AT = "2026-11-16T18:00:00Z"
+
+
+def criterion(name: str | None, share: float, told: str, at: str | None = None) -> dict[str, Any]:
+    return {"criterion": name, "share": share, "told": told, "at": at}
+
+
+def batch(**more: Any) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "id": ID, "version": 3, "service": "Acme/orders", "gcid": "0" * 16, "state": "open", "key": ["north"], "kind": "850",
+        "members": 30, "bytes": 4200, "openedAt": AT, "latestAt": AT, "closedAt": None, "closedBy": None, "held": False,
+        "controlled": False, "why": "", "interchange": "", "standard": "", "numbers": [], "sending": None, "answers": [],
+        "nearest": criterion("count", 0.3, "30 of 100 messages"),
+        "criteria": [criterion("count", 0.3, "30 of 100 messages"), criterion("age", 0.5, "3600 s after …", AT)],
+    }  # fmt: skip
+    return known | more
+
+
+def member(**more: Any) -> dict[str, Any]:
+    known = {
+        "delivery": 65536, "session": "a" * 32, "from": "MyBiz/Purchasing", "kind": "850", "bytes": 140, "state": "queued",
+        "inBatch": True, "since": AT, "group": "", "document": "0001", "verdict": "", "reasons": [],
+    }  # fmt: skip
+    return known | more
+
+
+def test_a_bar_is_as_long_as_what_is_fulfilled() -> None:
+    assert bar(criterion("count", 0.3, "")) == "███░░░░░░░ 30 %"
+    assert bar(criterion("count", 1.0, "")) == "██████████ 100 %"
+
+
+def test_a_list_says_how_full_each_is_and_why_it_has_not_gone(capsys: pytest.CaptureFixture[str]) -> None:
+    stuck = batch(state="suspended", nearest=criterion(None, 0.0, "it is suspended: no route; resume or drop it"))
+    table(Output(), [batch(held=True), stuck])
+    first, second = capsys.readouterr().out.splitlines()[1:]
+    assert first.split("  ")[0] == ID
+    for words in ("Acme/orders [north]", "open, held back", "30", "4200", "███░░░░░░░ 30 %", "30 of 100 messages"):
+        assert words in first
+    assert "it is suspended: no route; resume or drop it" in second
+    assert "░" not in second
+
+
+@pytest.mark.req("B5")
+def test_an_open_batch_shows_all_its_criteria_and_some_members(capsys: pytest.CaptureFixture[str]) -> None:
+    details(Output(), batch(), [member()])
+    shown = capsys.readouterr().out
+    for words in ("30, 4200 bytes", "why not gone 30 of 100 messages", "█████░░░░░ 50 %", "MyBiz/Purchasing", "0001"):
+        assert words in shown
+    assert f"… and more; all of them: postroad batch members {ID}" in shown
+    assert "interchange" not in shown
+
+
+def test_a_batch_on_its_way_shows_where_it_is_and_what_the_partner_says(capsys: pytest.CaptureFixture[str]) -> None:
+    sending = {"recipient": "Acme/edi", "delivery": 1, "state": "queued", "attempts": 2, "nextAt": AT, "expiresAt": None,
+               "reason": "push failed: 503"}  # fmt: skip
+    answers = [{"at": AT, "session": "b" * 32, "verdict": "accepted", "detail": "", "otherwise": 1}]
+    numbers = [{"scope": "interchange", "first": 42, "last": 42}, {"scope": "group", "first": 7, "last": 9}]
+    on_its_way = batch(
+        state="assembled", closedAt=AT, closedBy="count", why="30 of 30 messages", interchange="c" * 32, standard="x12",
+        numbers=numbers, sending=sending, answers=answers, criteria=[], members=1,
+    )  # fmt: skip
+    details(Output(), on_its_way, [member(verdict="rejected", reasons=["no price"])])
+    shown = capsys.readouterr().out
+    for words in (
+        "assembled: 30 of 30 messages",
+        f"{'c' * 32} (x12)",
+        "interchange 42, group 7 to 9",
+        f"to Acme/edi, queued, attempts: 2, again at {AT}: push failed: 503",
+        "otherwise of 1 members",
+        "rejected: no price",
+    ):
+        assert words in shown
+    assert "and more" not in shown
+
+
+def test_an_action_says_what_it_has_come_to() -> None:
+    assert said("held back", batch(held=True)) == f"held back: batch {ID} is open, held back, messages: 30"
+
+
+def test_scripts_get_no_pictures(capsys: pytest.CaptureFixture[str]) -> None:
+    table(Output(as_json=True), [batch()])
+    details(Output(as_json=True), batch(), [member()])
+    assert capsys.readouterr().out == ""

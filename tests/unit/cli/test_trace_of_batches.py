@@ -1,0 +1,94 @@
+"""A trace that speaks of batches: the same to a client as the network tells it, and in words a reader understands."""
+
+from __future__ import annotations
+
+import msgspec
+from rich.console import Console
+
+from postroad.api.resources.message_views import status_view, trace_view
+from postroad.cli.trace_view import trace_tree
+from postroad.client.histories import HistoryShape, history
+from postroad.core.audit.story import (
+    Contained,
+    CopyHistory,
+    Drawn,
+    Event,
+    Gathered,
+    History,
+    MessageHistory,
+    PartnerAnswer,
+    Stop,
+)
+
+ID, STREAM, WORD = "01a1e1845d2ac5dc5867", "b" * 32, "c" * 32
+
+
+def told(gathered: Gathered | None = None, contained: Contained | None = None, state: str = "delivered") -> History:
+    event = Event(seq=2, at_us=2000, what="gathered", by="Acme/orders", detail=f"in batch {ID}")
+    stop = Stop(
+        delivery=65536, service="Acme/orders", gcid="0" * 16, in_transit=False, state=state, size=9, events=[event],
+        gathered=gathered,
+    )  # fmt: skip
+    copy = CopyHistory(recipient="Acme/orders", code="", detail="", route=["Acme/orders"], state=state, stops=[stop])
+    message = MessageHistory(
+        seq=1, session="a" * 32, at_us=1000, type="notification", sender="MyBiz/Purchasing", topic="", handle="", size=9,
+        form="json", directory=1, answers="", copies=[copy], contained=contained,
+    )  # fmt: skip
+    return History(transaction="a" * 32, messages=[message])
+
+
+SENT = Gathered(
+    batch=ID, state="sent", interchange=STREAM, reference="000000042", document="0002", verdict="rejected",
+    reasons=["PO1 is missing"],
+)  # fmt: skip
+MADE = Contained(
+    batch=ID,
+    members=97,
+    standard="x12",
+    numbers=[Drawn(scope="interchange", first=42, last=42), Drawn(scope="group", first=7, last=9)],
+    answers=[PartnerAnswer(at_us=5000, session=WORD, verdict="accepted", detail="997", otherwise=2)],
+)
+
+
+def lines(what: History) -> list[str]:
+    console = Console(width=160, color_system=None)
+    with console.capture() as capture:
+        console.print(trace_tree(what))
+    return [line.strip(" │├└─") for line in capture.get().splitlines()]
+
+
+def test_a_client_reads_what_the_network_writes() -> None:
+    for what in (told(), told(SENT, MADE), told(Gathered(batch=ID, state="left"))):
+        wire = msgspec.json.encode(trace_view(what))
+        assert history(msgspec.json.decode(wire, type=HistoryShape)) == what
+
+
+def test_a_member_is_told_by_which_number_it_went_and_what_the_partner_says() -> None:
+    shown = lines(told(SENT))
+    assert f"gathered by Acme/orders: in batch {ID}  +1.0 ms" in shown
+    assert f"in interchange {STREAM}, control number 000000042 as 0002" in shown
+    assert "the partner says: rejected: PO1 is missing" in shown
+    assert f"batch {ID} is sent" not in shown
+
+
+def test_a_member_that_waits_is_told_how_its_batch_is() -> None:
+    assert f"batch {ID} is suspended" in lines(told(Gathered(batch=ID, state="suspended"), state="queued"))
+
+
+def test_an_interchange_is_told_with_what_is_in_it() -> None:
+    shown = lines(told(None, MADE))
+    assert f"x12 interchange of batch {ID}, members: 97; control numbers: interchange 42, group 7 to 9" in shown
+    assert f"the partner says with session {WORD}: accepted, otherwise of 2 of its members: 997" in shown
+
+
+def test_what_became_of_a_member_is_said_in_plain_words() -> None:
+    def words(gathered: Gathered | None, state: str) -> str:
+        [recipient] = status_view(told(gathered, state=state).messages[0])["recipients"]
+        return str(recipient["inWords"])
+
+    assert words(SENT, "delivered") == f"sent by Acme/orders in the interchange of batch {ID}"
+    waiting = Gathered(batch=ID, state="assembled", interchange=STREAM)
+    assert words(waiting, "queued") == f"on its way from Acme/orders in the interchange of batch {ID}"
+    left = Gathered(batch=ID, state="left")
+    assert words(left, "failed") == "given up at Acme/orders and kept as a dead letter"
+    assert words(None, "delivered") == "taken over by Acme/orders"

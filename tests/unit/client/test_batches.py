@@ -1,0 +1,75 @@
+"""Batches from a program: pages are followed, actions name what they mean, and a version that was read is insisted on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from postroad.client.batches import AsyncBatches, Batches
+from postroad.client.exchange import Talk
+from tests.unit.client.scripted import Script, conversations, ok
+
+ID = "01a1e1845d2ac5dc5867"
+BATCH = {"id": ID, "version": 3}
+
+
+def both(script: Script) -> tuple[Batches, AsyncBatches]:
+    def run(talk: Talk[Any]) -> Any:
+        return script.play(talk)
+
+    async def run_async(talk: Talk[Any]) -> Any:
+        return script.play(talk)
+
+    return Batches(conversations(), run), AsyncBatches(conversations(), run_async)
+
+
+def test_lists_are_followed_to_their_end() -> None:
+    script = Script([ok({"items": [BATCH], "next": "c"}), ok({"items": [BATCH]})] * 2)
+    blocking, nonblocking = both(script)
+    assert blocking.listed("Acme/orders", "open") == [BATCH, BATCH]
+    assert asyncio.run(nonblocking.listed("Acme/orders", "open")) == [BATCH, BATCH]
+    assert [request.path for request in script.requests[:2]] == [
+        "/v1/batches?limit=200&service=Acme%2Forders&state=open",
+        "/v1/batches?limit=200&cursor=c&service=Acme%2Forders&state=open",
+    ]
+
+
+def test_members_are_all_or_the_first_few() -> None:
+    script = Script([ok({"items": [1, 2], "next": "c"}), ok({"items": [3]}), ok({"items": [1], "next": "c"})])
+    blocking, nonblocking = both(script)
+    assert blocking.members(ID) == [1, 2, 3]
+    assert asyncio.run(nonblocking.members(ID, most=1)) == [1]
+    assert script.requests[-1].path == f"/v1/batches/{ID}/members?limit=1"
+
+
+ACTIONS: list[tuple[str, Callable[[Any], Any]]] = [
+    ("release", lambda batches: batches.release(ID, reason="why", version=3)),
+    ("hold", lambda batches: batches.hold(ID, reason="why", version=3)),
+    ("let-go", lambda batches: batches.let_go(ID, reason="why", version=3)),
+    ("resume", lambda batches: batches.resume(ID, reason="why", version=3)),
+    ("drop", lambda batches: batches.drop(ID, "why", version=3)),
+    ("members/77/take-out", lambda batches: batches.take_out(ID, 77, "why", version=3)),
+]
+
+
+@pytest.mark.parametrize(("action", "act"), ACTIONS, ids=[action for action, _ in ACTIONS])
+def test_every_action_says_why_and_on_which_version(action: str, act: Callable[[Any], Any]) -> None:
+    script = Script([ok(BATCH), ok(BATCH)])
+    blocking, nonblocking = both(script)
+    assert act(blocking) == asyncio.run(act(nonblocking)) == BATCH
+    for request in script.requests:
+        assert (request.method, request.path) == ("POST", f"/v1/batches/{ID}/{action}")
+        assert msgspec.json.decode(request.body) == {"reason": "why"}
+        assert dict(request.headers)["If-Match"] == '"3"'
+
+
+def test_without_a_version_the_batch_is_meant_as_it_is() -> None:
+    script = Script([ok(BATCH), ok(BATCH)])
+    blocking, nonblocking = both(script)
+    assert blocking.release(ID) == asyncio.run(nonblocking.batch(ID)) == BATCH
+    assert "If-Match" not in dict(script.requests[0].headers)
+    assert script.requests[1].path == f"/v1/batches/{ID}"

@@ -28,7 +28,14 @@ YOURS = Group(
     title="Yours",
     items=(Item(path="/account", title="Account"), Item(path="/support", title="Support")),
 )
-OPERATORS = Group(title="Network", items=())
+OPERATORS = Group(
+    title="Network",
+    items=(
+        Item(path="/operators/organizations", title="Organizations"),
+        Item(path="/operators/health", title="Health"),
+        Item(path="/operators/audit", title="Audit"),
+    ),
+)
 
 
 def navigation(person: Person) -> tuple[Group, ...]:

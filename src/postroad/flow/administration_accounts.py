@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from postroad.core.configuration.passwords import check_password
-from postroad.core.identity.expiry import INVITATION, LOGIN
+from postroad.core.identity.expiry import INVITATION, LINK, LOGIN
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Organization, Person, Role
 from postroad.core.model.ids import check_name
@@ -18,7 +18,6 @@ from postroad.errors import Refused
 from postroad.flow.administration import Administration, denied, not_found, removing
 from postroad.flow.configure import Change, saving
 
-LINK = "login link"
 LINK_US = 15 * 60 * 1_000_000
 LOGIN_US = 12 * 3_600 * 1_000_000
 INVITATION_US = 7 * 24 * 3_600 * 1_000_000

@@ -340,7 +340,13 @@ def _states(index: MemoryIndex) -> Iterator[Row]:
     return ((state, states.count(state)) for state in sorted(set(states)))
 
 
+def _changes(index: MemoryIndex, before_seq: int, limit: int) -> list[Row]:
+    rows = [row for row in index.all("object_version") if row[CHANGE_SEQ] < before_seq]
+    return sorted(rows, key=lambda row: (-row[CHANGE_SEQ], row[:2]))[:limit]
+
+
 OBJECT_SEQ = TABLES["object"].index("seq")
+CHANGE_SEQ = TABLES["object_version"].index("seq")
 
 ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
     "objects": lambda index: index.all("object"),
@@ -348,6 +354,8 @@ ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
         (row for row in index.all("object") if row[OBJECT_SEQ] > seq), key=lambda row: (row[OBJECT_SEQ], row[:2])
     ),
     "object_versions": lambda index, kind, key: reversed(index.all("object_version", kind=kind, key=key)),
+    "changes": _changes,
+    "accesses": lambda index, before_seq, limit: _newest(index.all("access"), before_seq, limit),
     "mailboxes": _mailboxes,
     "waiting_at": _waiting_at,
     "held_back": _held_back,

@@ -2,6 +2,6 @@
 
 from starlette.routing import Route
 
-from postroad.console.pages import account, entering, home, support
+from postroad.console.pages import account, entering, home, operators, support
 
-PAGES: tuple[Route, ...] = (*home.ROUTES, *entering.ROUTES, *account.ROUTES, *support.ROUTES)
+PAGES: tuple[Route, ...] = (*home.ROUTES, *entering.ROUTES, *account.ROUTES, *support.ROUTES, *operators.ROUTES)

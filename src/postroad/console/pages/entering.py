@@ -18,6 +18,7 @@ from postroad.console.guarding import (
 )
 from postroad.console.proving import WRONG, by_password
 from postroad.core.identity import api_key
+from postroad.core.identity.expiry import LINK
 from postroad.core.model.directory import Person
 from postroad.errors import Refused
 from postroad.flow import administration_accounts as accounts
@@ -46,7 +47,7 @@ async def login_by_link(request: Request) -> Response:
     key = request.query_params.get("once", "")
     console = console_of(request)
     credential = console.directory.credentials.get(api_key.key_id(key) or "")
-    if credential is None or credential.label != accounts.LINK or not await log_in(request, key):
+    if credential is None or credential.label != LINK or not await log_in(request, key):
         fault = "The link has been used, or is too old. Log in with your password, or have a new link made: postroad login-link"
         return show(request, "login.html", {"next": "/", "email": "", "fault": fault}, 401)
     person = accounts.person_of(caller_of(request))

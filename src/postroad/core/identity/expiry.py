@@ -18,6 +18,7 @@ OVER = 0
 # Labels of keys that the network makes for people, and that end by themselves.
 LOGIN = "login"
 INVITATION = "invitation"
+LINK = "login link"  # logs its bearer in once
 
 
 class Expiring(NamedTuple):
@@ -97,4 +98,4 @@ def _in_days(expires_at_us: int, now_us: int) -> str:
 
 
 def _passes_by_itself(credential: Credential) -> bool:
-    return bool(credential.person) and credential.label in (LOGIN, INVITATION)
+    return bool(credential.person) and credential.label in (LOGIN, INVITATION, LINK)

@@ -31,6 +31,11 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),  # by kind, key; removed ones have an empty value
     "objects_since": (("seq",), ("kind", "key", "version", "value", "at_us", "by", "seq")),  # by seq, kind, key
     "object_versions": (("kind", "key"), TABLES["object_version"]),  # newest first
+    "changes": (
+        ("before_seq", "limit"),
+        TABLES["object_version"],
+    ),  # of all objects, newest first, then by kind and key
+    "accesses": (("before_seq", "limit"), TABLES["access"]),  # newest first
     # queues
     "mailboxes": ((), ("recipient", "waiting")),  # every service with queued deliveries
     "mailbox": (

@@ -20,6 +20,12 @@ SELECT {object} FROM object WHERE seq > $1 ORDER BY seq, kind, key
 -- name: object_versions
 SELECT {object_version} FROM object_version WHERE kind = $1 AND key = $2 ORDER BY version DESC
 
+-- name: changes
+SELECT {object_version} FROM object_version WHERE seq < $1 ORDER BY seq DESC, kind, key LIMIT $2
+
+-- name: accesses
+SELECT {access} FROM access WHERE seq < $1 ORDER BY seq DESC LIMIT $2
+
 -- name: mailboxes
 SELECT service.gcid, waiting.deliveries
 FROM (SELECT recipient, count(*) AS deliveries FROM delivery WHERE state = 0 GROUP BY recipient) AS waiting

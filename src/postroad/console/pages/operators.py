@@ -1,0 +1,153 @@
+"""For the network's operators: organizations, health, and who did what."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from postroad.console.context import Console, caller_of, console_of
+from postroad.console.guarding import form_of, go, member_form, member_page, show
+from postroad.core.identity.expiry import due_warning, expiring_credentials, warning
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Organization, OrganizationLimits
+from postroad.errors import Refused
+from postroad.flow import administration_audit as audit
+from postroad.flow import administration_messages as reading
+from postroad.flow import administration_services as services
+from postroad.flow.administration import denied, not_found
+
+PAGE = 50
+LIMITS = ("message_bytes", "stored_bytes", "queued_messages")
+
+
+async def organizations(request: Request) -> Response:
+    directory = console_of(request).directory
+    _require_operator(request)
+    rows = [
+        (house, len(directory.services_of(house.name)), len(directory.people_of(house.name)))
+        for house in sorted(directory.organizations.values(), key=lambda one: one.name.casefold())
+    ]
+    return show(request, "operators_organizations.html", {"rows": rows})
+
+
+async def organization(request: Request) -> Response:
+    return _shown(request, _house(request))
+
+
+async def suspend(request: Request) -> Response:
+    """Suspend with a reason, or without one let it take part again."""
+    house, form = _house(request), await form_of(request)
+    reason = form.get("reason", "").strip()[:200]
+    if "resume" in form:
+        reason = ""
+    elif not reason:
+        return _shown(request, house, suspend_fault="Say why: its people will read it.")
+    find = services.organization_named(caller_of(request), house.name)
+    await services.suspend(console_of(request).administration, caller_of(request), find, reason)
+    return go(_path(house), f"{house.name} is suspended." if reason else f"{house.name} takes part again.")
+
+
+async def set_limits(request: Request) -> Response:
+    house, form = _house(request), await form_of(request)
+    try:
+        numbers = {name: _number(form, name) for name in (*LIMITS, "posts_per_s")}
+    except Refused as refusal:
+        return _shown(request, house, limits_fault=refusal.detail)
+    posts_per_s = numbers.pop("posts_per_s")
+    limits = replace(OrganizationLimits(), **numbers)
+    await services.change_organization(
+        console_of(request).administration, caller_of(request), house.name, house.description, posts_per_s, limits, None
+    )
+    return go(_path(house), "The limits hold from now on.")
+
+
+async def health(request: Request) -> Response:
+    console = console_of(request)
+    caller = _require_operator(request)
+    queues = sorted(await reading.waiting(console.network, caller), key=lambda row: (-row[1], row[0]))
+    head, position = await console.network.journal.head(), await console.network.index.position()
+    values = {
+        "journal": head.seq,
+        "behind": max(0, head.seq - position.seq),
+        "queues": [row for row in queues if row[1]][:PAGE],
+        "settings": console.running.settings,
+        "disk": shutil.disk_usage(console.running.settings.data) if console.running.settings.data.exists() else None,
+        "expiring": _expiring(console),
+    }
+    return show(request, "operators_health.html", values)
+
+
+async def acts(request: Request) -> Response:
+    """Changes, a page at a time; or with ``what=accesses`` what was looked at."""
+    console, caller = console_of(request), _require_operator(request)
+    what = "accesses" if request.query_params.get("what") == "accesses" else "changes"
+    before = _before(request)
+    rows = await (audit.accesses if what == "accesses" else audit.acts)(console.network, caller, before, PAGE)
+    following = rows[-1].seq if len(rows) == PAGE else 0
+    return show(request, "operators_audit.html", {"what": what, "rows": rows, "following": following})
+
+
+def _require_operator(request: Request) -> Caller:
+    caller = caller_of(request)
+    if not caller.operator:
+        raise denied("This page is for the network's operators")
+    return caller
+
+
+def _house(request: Request) -> Organization:
+    _require_operator(request)
+    found = console_of(request).directory.organization(request.path_params["name"])
+    if found is None:
+        raise not_found()
+    return found
+
+
+def _shown(request: Request, house: Organization, **faults: str) -> Response:
+    directory = console_of(request).directory
+    values = {
+        "house": house,
+        "services": sorted(directory.services_of(house.name), key=lambda one: one.address.casefold()),
+        "people": sorted(directory.people_of(house.name), key=lambda one: one.email.casefold()),
+        "suspend_fault": "",
+        "limits_fault": "",
+    }
+    return show(request, "operators_organization.html", values | faults, 422 if faults else 200)
+
+
+def _path(house: Organization) -> str:
+    return f"/operators/organizations/{quote(house.name)}"
+
+
+def _number(form: dict[str, str], name: str) -> int:
+    text = form.get(name, "").strip() or "0"
+    if not (text.isascii() and text.isdigit()) or len(text) > 15:
+        raise Refused("value.invalid", "Limits are whole numbers; 0 is the network's default")
+    return int(text)
+
+
+def _before(request: Request) -> int:
+    text = request.query_params.get("before", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else audit.NEWEST
+
+
+def _expiring(console: Console) -> list[tuple[str, int, str]]:
+    now_us = console.now_us
+    found = [
+        one for one in expiring_credentials(console.directory) if due_warning(one.expires_at_us, now_us) is not None
+    ]
+    found.sort(key=lambda one: one.expires_at_us)
+    return [(one.what, one.expires_at_us, warning(one.expires_at_us, now_us)) for one in found[:PAGE]]
+
+
+ROUTES = (
+    member_page("/operators/organizations", organizations),
+    member_page("/operators/organizations/{name}", organization),
+    member_form("/operators/organizations/{name}/suspension", suspend),
+    member_form("/operators/organizations/{name}/limits", set_limits),
+    member_page("/operators/health", health),
+    member_page("/operators/audit", acts),
+)

@@ -1,0 +1,106 @@
+"""What people have done to the network: every change of the configuration, and what was looked at that must be on record.
+
+Kept rules: for operators alone; a secret is never shown, of a new one it is only said that it is new.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from postroad.core.configuration.steps import FieldChange
+from postroad.core.configuration.written import differences
+from postroad.core.model.caller import Caller
+from postroad.core.model.snapshot import KINDS, Directory
+from postroad.core.projection.queries import QUERIES
+from postroad.flow.administration import denied
+from postroad.flow.network import Network
+
+NEWEST = 1 << 62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """One object as somebody left it, and what that changed."""
+
+    seq: int
+    at_us: int
+    by: str
+    reason: str
+    kind: str
+    name: str
+    version: int
+    removed: bool
+    fields: tuple[FieldChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    seq: int
+    at_us: int
+    by: str
+    what: str
+    detail: str
+
+
+async def acts(network: Network, caller: Caller, before_seq: int = NEWEST, limit: int = 50) -> list[Act]:
+    """The newest changes before an entry, each with what differs from the version before it."""
+    _check(caller)
+    await network.indexed()
+    columns = QUERIES["changes"][1]
+    rows = [dict(zip(columns, row, strict=True)) for row in await network.index.query("changes", before_seq, limit)]
+    return [await _act(network, row) for row in rows]
+
+
+async def accesses(network: Network, caller: Caller, before_seq: int = NEWEST, limit: int = 50) -> list[Access]:
+    """Logins that failed, and payloads that were looked at, newest first."""
+    _check(caller)
+    await network.indexed()
+    rows = await network.index.query("accesses", before_seq, limit)
+    return [Access(**dict(zip(QUERIES["accesses"][1], row, strict=True))) for row in rows]
+
+
+async def _act(network: Network, row: dict[str, Any]) -> Act:
+    kind, key, after = row["kind"], row["key"], _object(row["kind"], row["value"])
+    return Act(
+        seq=row["seq"],
+        at_us=row["at_us"],
+        by=row["by"],
+        reason=row["reason"],
+        kind=kind,
+        name=_name(key, after, network.directory),
+        version=row["version"],
+        removed=not row["value"],
+        fields=differences(await _before(network, kind, key, row["version"]), after) if after is not None else (),
+    )
+
+
+async def _before(network: Network, kind: str, key: str, version: int) -> Any | None:
+    if version <= 1:
+        return None
+    columns = QUERIES["object_versions"][1]
+    rows = [dict(zip(columns, row, strict=True)) for row in await network.index.query("object_versions", kind, key)]
+    found = [row["value"] for row in rows if row["version"] == version - 1]
+    return _object(kind, found[0]) if found else None
+
+
+def _object(kind: str, value: bytes) -> Any | None:
+    """The object, where it is of a kind that people write."""
+    return msgspec.convert(msgspec.json.decode(value), KINDS[kind]) if value and kind in KINDS else None
+
+
+def _name(key: str, item: Any | None, directory: Directory) -> str:
+    """As people know it; what belongs to a service is named after that."""
+    address = getattr(item, "address", "")
+    owner, _, rest = key.partition("/")
+    service = directory.services.get(owner)
+    if address or service is None:
+        return address or key
+    return f"{service.address} {rest}".rstrip()
+
+
+def _check(caller: Caller) -> None:
+    if not caller.operator:
+        raise denied("What people have done to the whole network is for its operators")

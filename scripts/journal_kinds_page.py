@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inspect import cleandoc
 
-from postroad.core.model import journal
+from postroad.core.model import batch, cross_reference, exchange, interchange, journal
 from scripts.source_comments import Field, fields
 
 INTRODUCTION = """# Kinds of journal entries
@@ -71,6 +71,27 @@ MEANINGS = {
     "Returned.properties": "what it added",
     "CrossReferenceRecord.key": "whose it is, and its key",
     "Key.value": "value of the key",
+    "Batch.id": "by which it is known",
+    "Batch.state": "`open`, `closed`, `assembled`, `sent`, `suspended`, `dropped` or `dissolved`",
+    "Batch.bytes": "of all its members",
+    "Batch.count": "how many members it has",
+    "Batch.opened_at_us": "when its first member joined",
+    "Batch.changed_at_us": "when this happened",
+    "Batch.closed_at_us": "when it was closed; 0 = not yet",
+    "Batch.closed_by": "the criterion that closed it",
+    "BatchMember.bytes": "how large it is",
+    "Drawn.number": "the number",
+    "Filed.interchange": "control reference of the interchange",
+    "Filed.group": "of the group, where there is one",
+    "Filed.kind": "type of the document",
+    "Filed.reference": "control reference of the document",
+    "Filed.facts": "what else an answer needs: names and values",
+    "AnsweredMember.delivery": "by which it joined its batch",
+    "reasons": "why, in the partner's words",
+    "standard": "x12, edifact, hl7 …",
+    "verdict": "what the partner says of it",
+    "numbers": "the control numbers that it uses",
+    "joined": "the deliveries that joined it, and what is known of them",
 }
 
 PARTS = (
@@ -82,8 +103,15 @@ PARTS = (
     journal.Returned,
     journal.Answers,
     journal.Ending,
-    journal.CrossReferenceRecord,
-    journal.Key,
+    exchange.Forwarded,
+    batch.Batch,
+    batch.BatchMember,
+    interchange.Assembled,
+    interchange.Drawn,
+    interchange.Filed,
+    interchange.AnsweredMember,
+    cross_reference.CrossReferenceRecord,
+    cross_reference.Key,
     journal.ObjectChange,
 )
 

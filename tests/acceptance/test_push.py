@@ -194,6 +194,20 @@ def test_a_slow_receiver_does_not_slow_others(network: Served, receiving: Receiv
     receiving.wait_for(slow_path, 30)
 
 
+@pytest.mark.req("B7")
+def test_what_the_main_place_does_not_take_is_taken_by_the_backup(network: Served, receiving: Receiver) -> None:
+    backup = {"url": receiving.url("/second"), "authentication": "none", "tries": 2}
+    path = push_to(network, receiving, "Twofold/Inbox", push={"tries": 2, "retryIntervalSeconds": 1, "backup": backup})
+    receiving.answers[path] = lambda _: Answer(status=503)
+    with network.client(MYBIZ) as mybiz:
+        session = sent(mybiz, "Twofold/Inbox", "hello")
+    [taken] = receiving.wait_for("/second")
+    assert {one.id for one in receiving.at(path)} == {taken.id}
+    assert len(receiving.at(path)) == 2
+    eventually(lambda: "acknowledged" in trace(network, session))
+    assert "/second" in succeeded("export", "--data", network.data)
+
+
 @pytest.mark.req("D3")
 def test_a_receiver_that_is_gone_is_pushed_to_no_more(network: Served, receiving: Receiver) -> None:
     path = push_to(network, receiving, "Gone/Inbox")

@@ -10,6 +10,7 @@ from postroad.services.lookup import LookupService
 from postroad.services.model import ModelService
 from postroad.services.provisioning import ProvisioningService
 from postroad.services.service import HostedService
+from postroad.services.splitter import SplitterService
 from postroad.services.validation import ValidationService
 from postroad.services.xslt import XsltService
 
@@ -22,4 +23,5 @@ CATALOGUE: dict[Hosting, HostedService] = {
     Hosting.EXCHANGE: ExchangeService(),
     Hosting.MODEL: ModelService(),
     Hosting.PROVISIONING: ProvisioningService(),
+    Hosting.SPLITTER: SplitterService(),
 }

@@ -14,6 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from postroad.core.exchange.bound import Language
 from postroad.core.hierarchy.index import ModelIndex
+from postroad.core.interchange.catalogue import BUILT_IN, Catalogue
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Cookie, Delivered, Part, Property, Status
@@ -22,6 +23,7 @@ from postroad.core.routing.forwards import Forward
 from postroad.errors import Refused
 from postroad.flow.forward import Onward
 from postroad.flow.open_exchange import OpenExchange
+from postroad.flow.partners import Hearing, Telling
 from postroad.ports import QueryEngine, Validator
 from postroad.services.engine import VALIDATES_NOTHING, Transformer
 from postroad.services.references import References
@@ -34,7 +36,9 @@ class Returned:
     parts: tuple[Part, ...] | None = None
     properties: tuple[Property, ...] = ()
     status: Status | None = None
-    forwards: tuple[Forward, ...] | None = None  # by an exchange or a model: to whom the message goes, perhaps nobody
+    forwards: tuple[Forward, ...] | None = (
+        None  # by an exchange, a model or a splitter: to whom what goes, perhaps nobody
+    )
 
 
 class KeepsTrust(Protocol):
@@ -59,6 +63,17 @@ class OpensModels(Protocol):
         """The model as it is now; None when it has no nodes."""
 
 
+class MeetsPartners(Protocol):
+    """What a splitter asks of the network; all is about the delivery that it has at hand."""
+
+    async def came_before(self, delivered: Delivered, forwards: Sequence[Forward]) -> list[Forward]:
+        """Those of which another delivery has brought the same."""
+
+    async def tell(self, splitter: Service, delivered: Delivered, telling: Telling) -> None: ...
+
+    async def hear(self, delivered: Delivered, hearing: Hearing) -> None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
     """What a service works with: who takes part, its own assets, and those who do the heavy work."""
@@ -70,9 +85,11 @@ class Tools:
     trust: KeepsTrust
     exchanges: OpensExchanges
     models: OpensModels
+    partners: MeetsPartners
     judges: Mapping[Language, QueryEngine]
     now_us: Callable[[], int]
     validator: Validator = VALIDATES_NOTHING
+    standards: Catalogue = BUILT_IN  # of interchanges
 
     def asset(self, kind: AssetKind, name: str) -> Asset:
         """The service's asset of that name; where it has only one of the kind, the name may be left out."""

@@ -16,7 +16,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Service
 from postroad.core.model.message import Delivered, Message, MessageType, Status
 from postroad.core.model.polling import Outcome, Settlement
-from postroad.core.routing.forwards import RELAYS, Forward
+from postroad.core.routing.forwards import FORWARDING, Forward
 from postroad.errors import Refused, Unavailable
 from postroad.flow.going import FORM
 from postroad.flow.network import Network
@@ -118,6 +118,8 @@ class Workshop:
             trust=self._trust,
             exchanges=self._network.exchanges,
             models=self._network.models,
+            partners=self._network.partners,
+            standards=self._network.standards,
             judges=self._engines.judges,
             now_us=self._network.clock.now_us,
             validator=self._engines.validator,
@@ -125,9 +127,7 @@ class Workshop:
 
     async def _answer(self, service: Service, delivered: Delivered, returned: Returned) -> None:
         if not delivered.in_transit and delivered.type is not MessageType.REQUEST:
-            if (
-                returned.status is not None and service.hosted in RELAYS
-            ):  # what these cannot do anything with becomes a dead letter of theirs
+            if returned.status is not None and service.hosted in FORWARDING:
                 await self._network.fail(delivered, f"{returned.status.code}: {returned.status.text}")
                 return
             if returned.status is not None:

@@ -263,3 +263,19 @@ async def test_http_credentials_go_along_where_the_profile_has_them(at: As2Bench
     at.posts.answering = answering()
     await at.ends(await at.post(), "delivered")
     assert at.posts.requests[0].headers["authorization"].startswith("Basic ")
+
+
+@pytest.mark.req("B7", "T7")
+async def test_a_partner_has_a_second_address_where_the_same_message_is_tried_next(at: As2Bench) -> None:
+    second = "https://second.acme.example/as2"
+    backup = Push(url=second, authentication=PushAuthentication.NONE, tries=2)
+    await at.change(push=Push(url=URL, authentication=PushAuthentication.NONE, tries=1, backup=backup))
+    at.posts.answering = lambda request: PushAnswer(status=503) if request.url == URL else answering()(request)
+
+    session = await at.post()
+
+    await at.ends(session, "delivered")
+    first, again = at.posts.requests
+    assert (first.url, again.url) == (URL, second)
+    assert first.headers["message-id"] == again.headers["message-id"]
+    assert opened(first).mic == opened(again).mic

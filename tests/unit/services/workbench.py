@@ -14,9 +14,11 @@ from postroad.core.model.directory import Organization, Service, Visibility
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.message import Argument, Cookie, Delivered, MessageType, Part, Property, Reference, Status
 from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.routing.forwards import Forward
 from postroad.core.schemas.schema import DocumentFault, Schema
 from postroad.errors import Refused
 from postroad.flow.open_exchange import OpenExchange
+from postroad.flow.partners import Hearing, Telling
 from postroad.ports import ItemValue, Verdict
 from postroad.services.engine import Engines, Transformer
 from postroad.services.references import Cause, Related
@@ -141,6 +143,15 @@ class NoExchanges:
         return OpenExchange()
 
 
+class NoPartners:
+    async def came_before(self, delivered: Delivered, forwards: Sequence[Forward]) -> list[Forward]:
+        return []
+
+    async def tell(self, splitter: Service, delivered: Delivered, telling: Telling) -> None: ...
+
+    async def hear(self, delivered: Delivered, hearing: Hearing) -> None: ...
+
+
 class NoModels:
     async def opened(self, gcid: str) -> None:
         return None
@@ -166,6 +177,7 @@ def tools(*assets: Asset, hosted: Hosting = Hosting.XSLT, operations: tuple[str,
         trust=RememberedTrust(),
         exchanges=NoExchanges(),
         models=NoModels(),
+        partners=NoPartners(),
         judges={},
         now_us=lambda: 0,
         validator=Strict(),

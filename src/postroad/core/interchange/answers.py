@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from postroad.core.interchange import edifact, hl7, swift, x12
-from postroad.core.interchange.nouns import Split, Verdict
+from postroad.core.interchange.nouns import Member, Split, Verdict
 from postroad.core.model.interchange import Filed
 
 
@@ -139,6 +139,23 @@ def of_swift(found: Split) -> tuple[Said, ...]:
         )
         for one in swift.read_answers(found)
     )
+
+
+def is_x12_answer(member: Member) -> bool:
+    return member.kind in ("997", "999")
+
+
+def is_edifact_answer(member: Member) -> bool:
+    return member.kind == "CONTRL"
+
+
+def is_hl7_answer(member: Member) -> bool:
+    """An acknowledgement and nothing more; other answers (ORR, RSP …) bring results too, and are documents."""
+    return member.kind[:3] == "ACK"
+
+
+def is_swift_answer(member: Member) -> bool:
+    return "acknowledged" in member.facts
 
 
 # ---- matching --------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Protocol
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange import answers, edifact, flat, hl7, json_lines, placing, swift, x12
 from postroad.core.interchange.answers import Said
-from postroad.core.interchange.nouns import Assemble, Dirt, Envelope, Numbers, Split
+from postroad.core.interchange.nouns import Assemble, Dirt, Envelope, Member, Numbers, Split
 from postroad.core.interchange.xml_wrapper import gs1, iso20022, plain
 from postroad.errors import Refused
 
@@ -45,6 +45,7 @@ class Standard:
     examine: Callable[[Buffer], Iterator[Split]] | None = None  # like split, with nothing judged: partners are told why
     judged: Callable[[Split, Dirt], Split] | None = None  # what was examined: as it is, repaired, or refused
     answers: Callable[[Split], tuple[Said, ...]] | None = None  # what an interchange from a partner says of ours
+    is_answer: Callable[[Member], bool] | None = None  # whether a member says that, and nothing else
     content_type: str = "application/octet-stream"
 
     @property
@@ -127,6 +128,7 @@ BUILT_IN = Catalogue(
             examine=x12.examine_stream,
             judged=x12.judged,
             answers=answers.of_x12,
+            is_answer=answers.is_x12_answer,
             content_type="application/edi-x12",
         ),
         Standard(
@@ -139,6 +141,7 @@ BUILT_IN = Catalogue(
             examine=edifact.examine_stream,
             judged=edifact.judged,
             answers=answers.of_edifact,
+            is_answer=answers.is_edifact_answer,
             content_type="application/edifact",
         ),
         Standard(
@@ -151,6 +154,7 @@ BUILT_IN = Catalogue(
             examine=_examine_hl7,
             judged=hl7.judged,
             answers=answers.of_hl7,
+            is_answer=answers.is_hl7_answer,
             content_type="application/hl7-v2+er7",
         ),
         Standard(
@@ -159,6 +163,7 @@ BUILT_IN = Catalogue(
             split=_by_file(swift.split),
             assemble=placing.assemble_swift,
             answers=answers.of_swift,
+            is_answer=answers.is_swift_answer,
             content_type="text/plain",
         ),
         Standard(

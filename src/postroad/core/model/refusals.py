@@ -128,6 +128,7 @@ REFUSALS: dict[str, Refusal] = {
     # interchanges: many documents in one stream
     "interchange.malformed": Refusal(422, "The interchange cannot be taken apart"),
     "interchange.unfit": Refusal(422, "Something does not fit into the interchange"),
+    "interchange.duplicate": Refusal(409, "The interchange came before"),
     "batching.invalid": Refusal(422, "The batch policy cannot be used as it is written"),
     "batch.state": Refusal(409, "The batch is not in a state in which that can be done"),
     # hosted services: the status of what they answer

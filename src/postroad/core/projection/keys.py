@@ -17,6 +17,7 @@ from postroad.core.model.journal import (
     DeliveriesEnded,
     DeliveryResent,
     Entry,
+    InterchangeAnswered,
     InvocationReturned,
     MessagePosted,
 )
@@ -34,6 +35,8 @@ def unique_keys(entry: Entry) -> list[int]:
         return [*(_keys_of_end(entry) if entry.journeys else ()), *_key_of_batch(entry)]
     if isinstance(entry, BatchesChanged):
         return [batch_key(batch) for batch in entry.batches]
+    if isinstance(entry, InterchangeAnswered):
+        return [heard_key(entry.session, entry.batch)]
     if isinstance(entry, DeliveryResent):
         return [dealt_key(entry.delivery)]
     if isinstance(entry, DeliveriesDropped):
@@ -122,6 +125,16 @@ def batch_key(batch: Batch) -> int:
 def number_key(drawn: Drawn) -> int:
     """A control number is drawn once, whoever draws it."""
     return key_hash("number", drawn.series, str(drawn.number))
+
+
+def came_key(splitter: str, standard: str, sender: str, receiver: str, reference: str, date: str) -> int:
+    """A partner sends an interchange once to a splitter: its number stands for one interchange of a day."""
+    return key_hash("came", splitter, standard, sender, receiver, reference, date)
+
+
+def heard_key(session: str, batch: str) -> int:
+    """What a message says of a batch is written down once."""
+    return key_hash("heard", session, batch)
 
 
 def version_key(kind: str, key: str, version: int) -> int:

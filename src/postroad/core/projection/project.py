@@ -123,6 +123,8 @@ def _batches_changed(changes: Changes, seq: int, entry: BatchesChanged, facts: b
 
 def _interchange_answered(changes: Changes, seq: int, entry: InterchangeAnswered, facts: bytes, body: BodyAt) -> None:
     changes["insert_batch_answer"].append((seq, entry.at_us, entry.batch, entry.session, entry.verdict, facts))
+    for key in unique_keys(entry):
+        changes["insert_seen"].append((key, "", seq))
 
 
 def _journey_answered(changes: Changes, seq: int, at_us: int, answers: Answers) -> None:

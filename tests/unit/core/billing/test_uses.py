@@ -9,6 +9,7 @@ from postroad.core.billing.uses import uses
 from postroad.core.model.billing import Party, UseKind
 from postroad.core.model.journal import DeliveriesLeased, DeliveryAttempted, MessageRefused
 from postroad.core.model.message import MessageType
+from postroad.testing.index_story_batches import BATCHER, BATCHES, FARMER, PARTNER
 from tests.unit.core.billing.parties import BUYER, SELLER, XSLT, ZIP, hop, numbered, posted, returned
 
 pytestmark = pytest.mark.req("P3")
@@ -61,3 +62,9 @@ def test_a_route_that_changed_on_the_way_names_who_returned() -> None:
     route = (hop(XSLT), hop(ZIP, payer=XSLT), hop(SELLER))
     entries = numbered(posted((hop(XSLT), hop(SELLER))), returned(1, 0, 1, hops=route), returned(1, 0, 2, hops=route))
     assert [use.transit for use in uses(entries)][1:] == [(Party(XSLT),), (Party(ZIP, XSLT),)]
+
+
+def test_members_of_a_batch_count_for_their_senders_and_the_interchange_once_for_its_batcher() -> None:
+    counted = [(use.seq, use.originator, use.recipient.service) for use in uses(enumerate(BATCHES, 40))]
+    members = [(seq, FARMER, BATCHER) for seq in (40, 41, 42, 50, 53)]
+    assert counted == [*members[:3], (47, BATCHER, PARTNER), *members[3:]]

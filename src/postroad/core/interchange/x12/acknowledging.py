@@ -31,8 +31,9 @@ def acknowledge(
 ) -> Iterator[bytes]:
     """The interchange to send back; nothing at all where nothing was asked for and nothing is wrong.
 
-    ``rejected`` are places of members that were not taken though the others were. ``kind`` is 997 or 999; without it, 999
-    answers what follows an implementation guide (005010X222A1), and 997 the rest."""
+    ``rejected`` are places of members that were not taken though the others were. ``kind`` is 997 or 999, as the envelope's
+    fact ``answer``; without both, 999 answers what follows an implementation guide (005010X222A1), and 997 the rest."""
+    kind = kind or envelope.facts.get("answer", "")
     telling = _Telling(found, marks_of(envelope), taken, rejected)
     about_all = [telling.about_interchange()] if telling.needs_ta1() else []
     sets = [telling.about_group(place, kind) for place in telling.groups_to_answer()]

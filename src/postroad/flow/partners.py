@@ -1,0 +1,203 @@
+"""What partners are told of interchanges that came from them, and what they tell of ours, written down.
+
+Kept rules: an answer is posted with the numbers that it uses as one entry, and once for each interchange that came, however often
+its delivery comes again; numbers that others were quicker to draw are drawn again. What a partner says is written down once for
+each batch that it speaks of, and what speaks of none is written down too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from postroad.core.interchange.answers import Became, Said, Scope, matched
+from postroad.core.interchange.catalogue import Standard
+from postroad.core.interchange.hearing import Heard, heard
+from postroad.core.interchange.nouns import Split, Verdict
+from postroad.core.interchange.numbering import Drawing, series_of
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import AuthenticationLevel, Service
+from postroad.core.model.interchange import AnsweredMember, Assembled, Filed
+from postroad.core.model.journal import InterchangeAnswered
+from postroad.core.model.message import Delivered, Part, Property
+from postroad.core.projection.keys import unique_keys
+from postroad.core.routing.forwards import Forward
+from postroad.errors import Unavailable
+from postroad.flow.answer import AnswerStage
+from postroad.flow.commit import committed
+from postroad.flow.forward import ForwardStage
+from postroad.flow.interchange_book import InterchangeBook
+from postroad.ports import Clock, Desk, Step
+
+DRAWS_MOST = 10  # times that others may draw the same numbers at the same moment
+LOOK_BACK = 100  # interchanges, for answers that name nothing but a document: the newest first
+DETAIL_CHARS = 1_000
+UNMATCHED_TOLD = 20  # things said of nothing that was sent, in one entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Telling:
+    """What a partner is to be told of one of its interchanges."""
+
+    receiver: str  # GCID of the service by which it is told
+    name: str  # of this answer, among those to one delivery
+    standard: Standard
+    found: Split
+    facts: tuple[tuple[str, str], ...] = ()  # agreed on
+    taken: bool = True
+    rejected: tuple[int, ...] = ()  # places of members that were not taken though the others were
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hearing:
+    """What a partner says of interchanges that went to it."""
+
+    standard: str
+    ours: str  # as the interchanges name both sides
+    partner: str
+    said: tuple[Said, ...]
+
+
+class PartnerStage:
+    def __init__(
+        self, desk: Desk, clock: Clock, book: InterchangeBook, answers: AnswerStage, forwarding: ForwardStage
+    ) -> None:
+        self._desk = desk
+        self._clock = clock
+        self._book = book
+        self._answers = answers
+        self._forwarding = forwarding
+        self._drawing = asyncio.Lock()  # one at a time: those of other processes are collisions enough
+
+    async def came_before(self, delivered: Delivered, forwards: Sequence[Forward]) -> list[Forward]:
+        """Those of which another delivery has brought the same."""
+        queued = (await self._answers.delivery(delivered.token, delivered.recipient_gcid)).queued
+        return [one for one in forwards if await self._forwarding.came_before(queued, one)]
+
+    async def tell(self, splitter: Service, delivered: Delivered, telling: Telling) -> None:
+        """Send the partner its answer, if there is one to be given; raises Refused where none can be written."""
+        caller = Caller(service=splitter, level=AuthenticationLevel.CERTIFICATE, secure=True)
+        queued = (await self._answers.delivery(delivered.token, delivered.recipient_gcid)).queued
+        async with self._drawing:
+            for _ in range(DRAWS_MOST):
+                forward = await self._answer(telling)
+                if forward is None or await self._forwarding.tell(caller, delivered, queued, forward) is None:
+                    return
+        raise Unavailable("network.busy", "Others draw the same control numbers; the partner is told in a moment")
+
+    async def _answer(self, telling: Telling) -> Forward | None:
+        standard, found = telling.standard, telling.found
+        if standard.acknowledge is None or standard.answering is None:
+            return None
+        envelope = standard.answering(found, self._clock.now_us(), dict(telling.facts))
+        drawing = await self._book.drawing(standard.name, envelope.sender, envelope.receiver)
+        pieces = standard.acknowledge(found, envelope, drawing, taken=telling.taken, rejected=telling.rejected)
+        stream = await asyncio.to_thread(b"".join, pieces)
+        return _as_forward(telling, stream, drawing) if stream else None
+
+    async def hear(self, delivered: Delivered, hearing: Hearing) -> None:
+        """Write down what was said, for each batch that it is about."""
+        queued = (await self._answers.delivery(delivered.token, delivered.recipient_gcid)).queued
+        about = {batch: filed async for batch, filed in self._spoken_of(hearing)}
+        batch_of = {id(one): batch for batch, filed in about.items() for one in filed}
+        found = matched(hearing.said, [one for filed in about.values() for one in filed])
+        became: defaultdict[str, list[Became]] = defaultdict(list)
+        for one in found.became:
+            became[batch_of[id(one.filed)]].append(one)
+        told = _Told(hearing, queued.recipient, queued.message.session, self._clock.now_us())
+        for batch, of_batch in became.items():
+            await self._write(told.of_batch(batch, heard(of_batch, about[batch])))
+        if found.unmatched:
+            await self._write(told.of_nothing(found.unmatched))
+
+    async def _write(self, entry: InterchangeAnswered) -> None:
+        await committed(self._desk, Step(entry, None, tuple(unique_keys(entry)), reserve=True))
+
+    async def _spoken_of(self, hearing: Hearing) -> AsyncIterator[tuple[str, tuple[Filed, ...]]]:
+        """Batches that may be meant, each with all its documents."""
+        seen: set[str] = set()
+        async for assembled in self._interchanges(hearing):
+            if assembled.batch is not None and assembled.batch.id not in seen:
+                seen.add(assembled.batch.id)
+                yield assembled.batch.id, assembled.filed
+
+    async def _interchanges(self, hearing: Hearing) -> AsyncIterator[Assembled]:
+        names = (hearing.standard, hearing.ours, hearing.partner)
+        for scope, number in dict.fromkeys(_number_named(one) for one in hearing.said):
+            if scope is None:
+                async for assembled in self._latest_ones(names):
+                    yield assembled
+            elif number.isdecimal():
+                await self._book.latest(series_of(*names, scope))
+                found = await self._book.sent(series_of(*names, scope), int(number))
+                if found is not None:
+                    yield found
+
+    async def _latest_ones(self, names: tuple[str, str, str]) -> AsyncIterator[Assembled]:
+        for scope in (Scope.INTERCHANGE, Scope.GROUP):
+            series = series_of(*names, scope)
+            latest = await self._book.latest(series)
+            for number in range(latest, max(0, latest - LOOK_BACK), -1):
+                found = await self._book.sent(series, number)
+                if found is not None:
+                    yield found
+            if latest:
+                return
+
+
+def _as_forward(telling: Telling, stream: bytes, drawing: Drawing) -> Forward:
+    standard, numbers = telling.standard, drawing.used()
+    properties = (
+        Property("interchange.standard", standard.name),
+        Property("interchange.reference", str(numbers[0].number)),
+        Property("interchange.answers", telling.found.reference),
+    )
+    return Forward(
+        telling.receiver,
+        telling.name,
+        Part(id="answer", content_type=standard.content_type, data=stream),
+        alone=True,
+        topic="",
+        properties=properties,
+        assembled=Assembled(standard.name, numbers),
+    )
+
+
+def _number_named(said: Said) -> tuple[Scope | None, str]:
+    """By which number what was sent is looked for: that of the interchange, or of the group; by none where it names none."""
+    if said.interchange:
+        return Scope.INTERCHANGE, said.interchange.strip()
+    return (Scope.GROUP, said.group.strip()) if said.group else (None, "")
+
+
+class _Told:
+    """What was said, as the journal keeps it."""
+
+    def __init__(self, hearing: Hearing, splitter: str, session: str, now_us: int) -> None:
+        self._hearing, self._splitter, self._session, self._now_us = hearing, splitter, session, now_us
+
+    def of_batch(self, batch: str, found: Heard) -> InterchangeAnswered:
+        return self._entry(batch, found.verdict, "; ".join(found.reasons), found.members)
+
+    def of_nothing(self, unmatched: Sequence[Said]) -> InterchangeAnswered:
+        """What speaks of nothing that was sent; a rejection is its verdict, if there is one."""
+        rejected = any(one.verdict is Verdict.REJECTED for one in unmatched)
+        told = "; ".join(f"{one.named}: {one.verdict}" for one in unmatched[:UNMATCHED_TOLD])
+        detail = f"from {self._hearing.partner} to {self._hearing.ours}: {told}"
+        return self._entry("", Verdict.REJECTED if rejected else unmatched[0].verdict, detail)
+
+    def _entry(
+        self, batch: str, verdict: Verdict, detail: str, members: tuple[AnsweredMember, ...] = ()
+    ) -> InterchangeAnswered:
+        return InterchangeAnswered(
+            at_us=self._now_us,
+            by=self._splitter,
+            session=self._session,
+            standard=self._hearing.standard,
+            batch=batch,
+            verdict=verdict.value,
+            members=members,
+            detail=detail[:DETAIL_CHARS],
+        )

@@ -1,0 +1,141 @@
+"""Documents of interchanges as messages of their own: their content, their topic, and what is told of where they came from.
+
+Kept rules: a document's bytes are those that stood in the interchange; what its envelope said of it, and what is wrong with it,
+goes along as properties, so that rules and bindings can choose by it. The topic is the document's kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from msgspec import structs
+
+from postroad.core.codecs.lexical import NOT_XML
+from postroad.core.interchange.catalogue import Standard
+from postroad.core.interchange.nouns import Fault, Group, Member, Split
+from postroad.core.interchange.opening import Opened
+from postroad.core.model.message import Delivered, Part, Property, PropertyType
+from postroad.core.projection.keys import came_key
+from postroad.core.routing.forwards import Forward
+
+VALUE_CHARS = 1_000
+FAULTS_TOLD = 10
+SINGLE = {"json_lines": "application/json"}  # where one document is of another type than many of them
+# In which order delimiters are told; EDIFACT's is that of UNA.
+DELIMITERS = {
+    "x12": ("element", "component", "terminator", "repetition"),
+    "edifact": ("component", "element", "decimal", "release", "repetition", "terminator"),
+}
+_TEST = {"usage": ("T",), "test": ("1",), "processing": ("T", "D")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A member that goes on, and where it stands: in which interchange of the message, and in which place there."""
+
+    forward: Forward
+    interchange: int
+    place: int
+
+    def marked(self) -> Document:
+        """The same, known to be of an interchange that came before."""
+        told = (*(self.forward.properties or ()), Property("interchange.duplicate", "true", PropertyType.BOOLEAN))
+        return replace(self, forward=structs.replace(self.forward, properties=told, once=0))
+
+
+class Documents:
+    """All documents of a message, in the order in which they stand in it."""
+
+    def __init__(self, message: Delivered, splitter: str, receiver: str, facts: Mapping[str, str]) -> None:
+        self._message, self._splitter, self._receiver = message, splitter, receiver
+        self._keeps_topic = facts.get("topic") == "keep"
+        self._passes_answers = facts.get("pass_answers") == "yes"
+
+    def of(self, parts: Sequence[tuple[Part, Opened]]) -> list[Document]:
+        found = [(part, one.standard, split) for part, one in parts for split in one.found]
+        documents: list[Document] = []
+        for number, (part, standard, split) in enumerate(found):
+            for place, forward in self._in_interchange(part, standard, split, len(documents) + 1):
+                documents.append(Document(forward=forward, interchange=number, place=place))
+        return documents
+
+    def _in_interchange(
+        self, part: Part, standard: Standard, found: Split, number: int
+    ) -> Iterator[tuple[int, Forward]]:
+        once, faults = _once(self._splitter, found), _Faults(found.faults)
+        common = (*self._message.properties, *_of_interchange(found, self._message))
+        content_type = SINGLE.get(standard.name, standard.content_type)
+        for place, member in enumerate(found.members):
+            if not self._passes_answers and standard.is_answer is not None and standard.is_answer(member):
+                continue
+            yield (
+                place,
+                Forward(
+                    self._receiver,
+                    f"document {number}",
+                    Part(id=part.id, content_type=content_type, data=bytes(member.data)),
+                    alone=True,
+                    topic=self._message.topic if self._keeps_topic else _value(member.kind),
+                    properties=(*common, *_of_member(found, member, number), *faults.about(member.group, place)),
+                    once=once,
+                ),
+            )
+            once, number = 0, number + 1
+
+
+def _once(splitter: str, found: Split) -> int:
+    """What tells the interchange from all others; nothing where its standard gives it no number."""
+    if not found.reference:
+        return 0
+    date = found.facts.get("date", "")[:8] or found.facts.get("created", "")[:10]
+    return came_key(splitter, found.standard, found.sender, found.receiver, found.reference, date)
+
+
+def _of_interchange(found: Split, message: Delivered) -> Iterator[Property]:
+    told = {"standard": found.standard, "reference": found.reference, "sender": found.sender}
+    told |= {"receiver": found.receiver, "topic": message.topic}
+    for name, text in told.items():
+        if text:
+            yield Property(f"interchange.{name}", _value(text))
+    yield Property("interchange.documents", str(len(found.members)), PropertyType.NUMBER)
+    if any(found.facts.get(name) in values for name, values in _TEST.items()):
+        yield Property("interchange.test", "true", PropertyType.BOOLEAN)
+    if found.standard in DELIMITERS:
+        marks = [found.facts.get(name, "") for name in DELIMITERS[found.standard]]
+        yield Property("document.delimiters", " ".join((mark or " ").encode().hex() for mark in marks))
+
+
+def _of_member(found: Split, member: Member, number: int) -> Iterator[Property]:
+    group = found.groups[member.group] if member.group < len(found.groups) else Group()
+    told = {"interchange.group": group.reference, "interchange.groupKind": group.kind}
+    told |= {"document.kind": member.kind, "document.reference": member.reference}
+    told |= {"document.version": member.facts.get("version", "")}
+    for name, text in told.items():
+        if text:
+            yield Property(name, _value(text))
+    yield Property("document.number", str(number), PropertyType.NUMBER)
+
+
+class _Faults:
+    """What is wrong with an interchange, told with each document that it concerns."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self._all = [one for one in faults if one.group < 0 and one.member < 0]
+        self._of: dict[tuple[int, int], list[Fault]] = {}
+        for one in faults:
+            if one.member >= 0 or one.group >= 0:
+                place = (-1, one.member) if one.member >= 0 else (one.group, -1)
+                self._of.setdefault(place, []).append(one)
+
+    def about(self, group: int, member: int) -> tuple[Property, ...]:
+        told = [*self._all, *self._of.get((group, -1), ()), *self._of.get((-1, member), ())][:FAULTS_TOLD]
+        if not told:
+            return ()
+        text = "; ".join(f"{one.code}: {one.text}{' (repaired)' if one.repaired else ''}" for one in told)
+        return (Property("interchange.faults", _value(text)),)
+
+
+def _value(text: str) -> str:
+    """As every wire form can carry it."""
+    return NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)[:VALUE_CHARS]

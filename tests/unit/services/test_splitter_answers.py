@@ -1,0 +1,150 @@
+"""A splitter tells the partner what became of its interchanges, and hears what the partner says of ours."""
+
+from __future__ import annotations
+
+import pytest
+
+from postroad.core.interchange import x12
+from postroad.core.interchange.catalogue import BUILT_IN
+from postroad.core.interchange.filing import filed
+from postroad.core.interchange.nouns import Dirt, Envelope, Placed
+from postroad.core.model.batch import Batch, BatchState
+from postroad.core.model.interchange import Assembled
+from postroad.core.model.journal import MessagePosted
+from postroad.core.model.message import MessageType
+from postroad.core.projection.keys import unique_keys
+from postroad.flow.commit import committed
+from postroad.flow.interchange_book import InterchangeBook
+from postroad.ports import Committed, Step
+from tests.unit.core.interchange.test_catalogue import TWO_MEMBERS
+from tests.unit.core.interchange.x12.samples import NOON, ORDER, Counting
+from tests.unit.services.splitting_house import ASKS, House, house, interchange, told
+
+__all__ = ["house"]
+
+
+# ---- answers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("B10")
+@pytest.mark.parametrize("name", ["x12", "edifact", "hl7"])
+async def test_the_partner_is_told_in_the_splitters_name_with_numbers_of_its_own(house: House, name: str) -> None:
+    await house.send(interchange(name))
+    [answer] = await house.got("acme")
+    standard = BUILT_IN.standard(name)
+    assert standard.split is not None
+    assert standard.answers is not None
+    [found] = standard.split(answer.parts[0].data, Dirt.REFUSE, {})
+    assert (found.sender, found.receiver) == ("MYBIZ", "ACME")
+    assert {str(one.verdict) for one in standard.answers(found)} <= {"accepted", "received"}
+    assert (answer.sender, answer.parts[0].content_type) == ("MyBiz/from-acme", standard.content_type)
+    assert told(answer)["interchange.answers"] == ("000000001" if name == "x12" else "1")
+    book = InterchangeBook(house.network.index, house.network.indexed)
+    scope = "member" if name == "hl7" else "interchange"
+    assert await book.latest(f"{name}:MYBIZ:ACME:{scope}") == (2 if name == "hl7" else 1)
+
+
+@pytest.mark.req("B10")
+async def test_every_answer_has_another_number_though_many_are_written_at_once(house: House) -> None:
+    for number in range(12):
+        await house.send(interchange("x12", [ORDER], usage="T").replace(b"000000001", b"%09d" % (number + 1)))
+    answers = await house.got("acme", 12)
+    numbers = {x12.split(one.parts[0].data).reference for one in answers}
+    assert numbers == {f"{number:09d}" for number in range(1, 13)}
+
+
+@pytest.mark.req("B10")
+async def test_nobody_is_told_who_did_not_ask(house: House) -> None:
+    await house.send(interchange("edifact", acknowledgment=""))
+    await house.got("inbox", 2)
+    assert await house.has_nothing("acme")
+    await house.agree(facts=(("acknowledge", "always"),))
+    await house.send(interchange("edifact", [TWO_MEMBERS["edifact"][0]], acknowledgment="").replace(b"+1'", b"+2'"))
+    [answer] = await house.got("acme")
+    assert b"CONTRL" in answer.parts[0].data
+
+
+async def test_a_999_where_it_was_agreed_on(house: House) -> None:
+    await house.agree(facts=(("answer", "999"),))
+    await house.send(interchange("x12"))
+    [answer] = await house.got("acme")
+    assert b"ST*999*" in answer.parts[0].data
+
+
+# ---- what partners say of ours ---------------------------------------------------------------------------------------
+
+
+async def sent_to_acme(house: House, name: str, batch: str) -> bytes:
+    """An interchange of a batch, as a batcher posts it; its members have the deliveries 70 and 71."""
+    standard, placed = BUILT_IN.standard(name), list[Placed]()
+    assert standard.assemble is not None
+    book = InterchangeBook(house.network.index, house.network.indexed)
+    drawing = await book.drawing(name, "MYBIZ", "ACME")
+    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, facts=ASKS.get(name, {}))
+    stream = b"".join(standard.assemble(TWO_MEMBERS[name], envelope, drawing, placed.append))
+    record = Batch(
+        id=batch, key=(), state=BatchState.ASSEMBLED, opened_at_us=1, latest_at_us=1, changed_at_us=1, service="b" * 16
+    )
+    entry = MessagePosted(
+        at_us=1, session=f"session-{batch}", transaction=f"session-{batch}", sender="b" * 16,
+        type=MessageType.NOTIFICATION, topic="", size=0, form="interchange", expires_at_us=1 << 60, directory=1, parts=(),
+        copies=(),
+        assembled=Assembled(name, drawing.used(), record, tuple(filed(one, 70 + one.position) for one in placed)),
+    )  # fmt: skip
+    outcome = await committed(house.network.desk, Step(entry, None, tuple(unique_keys(entry))))
+    assert isinstance(outcome, Committed)
+    return stream
+
+
+def answered(name: str, stream: bytes, rejected: tuple[int, ...] = ()) -> bytes:
+    """What Acme writes of it."""
+    standard = BUILT_IN.standard(name)
+    assert standard.examine is not None
+    assert standard.acknowledge is not None
+    assert standard.answering is not None
+    [found] = standard.examine(stream)
+    return b"".join(standard.acknowledge(found, standard.answering(found, NOON, {}), Counting(), rejected=rejected))
+
+
+@pytest.mark.req("B10", "B7")
+@pytest.mark.parametrize("name", ["x12", "edifact", "hl7"])
+async def test_an_answer_is_written_down_at_the_batch_that_it_is_about(house: House, name: str) -> None:
+    await sent_to_acme(house, name, "earlier") if name != "hl7" else None
+    stream = await sent_to_acme(house, name, "batch")
+    session = await house.send(answered(name, stream))
+    [heard] = await house.answers("batch")
+    assert (heard.verdict, heard.members, heard.session) == ("accepted", (), session)
+    assert heard.by == house.gcid("splitter")
+    assert await house.answers("earlier") == []
+    assert await house.answers("") == []
+    assert await house.has_nothing("inbox")
+    assert await house.has_nothing("acme"), "an answer was answered"
+
+
+@pytest.mark.req("B10")
+@pytest.mark.parametrize("name", ["x12", "edifact", "hl7"])
+async def test_a_document_that_is_rejected_is_named(house: House, name: str) -> None:
+    stream = await sent_to_acme(house, name, "batch")
+    await house.send(answered(name, stream, rejected=(1,)))
+    [heard] = await house.answers("batch")
+    assert heard.verdict == "partly accepted"
+    assert [(one.delivery, one.verdict) for one in heard.members] == [(71, "rejected")]
+
+
+@pytest.mark.req("B10")
+async def test_what_speaks_of_nothing_that_was_sent_is_written_down_too(house: House) -> None:
+    stream = interchange("x12").replace(b"ACME ", b"MYBIZ").replace(b"MYBIZ          *", b"ACME           *", 1)
+    await house.send(answered("x12", stream))
+    [heard] = await house.answers("")
+    assert heard.batch == ""
+    assert "group 1" in heard.detail
+
+
+@pytest.mark.req("B10")
+async def test_answers_go_on_too_where_that_was_agreed_on(house: House) -> None:
+    await house.agree(facts=(("pass_answers", "yes"),))
+    stream = await sent_to_acme(house, "x12", "batch")
+    await house.send(answered("x12", stream))
+    [one] = await house.got("inbox")
+    assert one.topic == "997"
+    assert len(await house.answers("batch")) == 1

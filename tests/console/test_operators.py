@@ -18,10 +18,10 @@ def test_operators_look_after_the_network(operator: Callable[[], Person], visito
     person.page.click("text=Sedge & Sons")
     person.snap("organization")
     person.refusals_expected = True
-    person.page.click("text=Suspend")
+    person.page.click("button:has-text('Suspend')")
     assert "Say why" in person.text()
     person.page.fill("#reason", "does not pay")
-    person.page.click("text=Suspend")
+    person.page.click("button:has-text('Suspend')")
     assert "is suspended" in person.text()
     person.page.click("text=Let it take part again")
     assert "takes part again" in person.text()

@@ -46,12 +46,27 @@ class Access:
 
 
 async def acts(network: Network, caller: Caller, before_seq: int = NEWEST, limit: int = 50) -> list[Act]:
-    """The newest changes before an entry, each with what differs from the version before it."""
+    """The newest changes before an entry, at most so many or few more, each with what differs from the version before it."""
     _check(caller)
     await network.indexed()
+    found: list[Act] = []
+    while len(found) < limit and (rows := await _changes(network, before_seq, limit)):
+        # Names that nobody else may have are objects too, and follow from those that people change.
+        found += [await _act(network, row) for row in rows if row["kind"] in KINDS]
+        before_seq = rows[-1]["seq"]
+    return found
+
+
+async def _changes(network: Network, before_seq: int, limit: int) -> list[dict[str, Any]]:
+    """At least so many changes, if there are, and never half of what one entry changed."""
     columns = QUERIES["changes"][1]
-    rows = [dict(zip(columns, row, strict=True)) for row in await network.index.query("changes", before_seq, limit)]
-    return [await _act(network, row) for row in rows]
+    rows = await network.index.query("changes", before_seq, limit)
+    while len(rows) >= limit and rows[0][-1] == rows[-1][-1]:
+        limit *= 4
+        rows = await network.index.query("changes", before_seq, limit)
+    found = [dict(zip(columns, row, strict=True)) for row in rows]
+    whole = [row for row in found if row["seq"] > found[-1]["seq"]] if len(found) >= limit else found
+    return whole
 
 
 async def accesses(network: Network, caller: Caller, before_seq: int = NEWEST, limit: int = 50) -> list[Access]:

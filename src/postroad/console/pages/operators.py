@@ -87,7 +87,7 @@ async def acts(request: Request) -> Response:
     what = "accesses" if request.query_params.get("what") == "accesses" else "changes"
     before = _before(request)
     rows = await (audit.accesses if what == "accesses" else audit.acts)(console.network, caller, before, PAGE)
-    following = rows[-1].seq if len(rows) == PAGE else 0
+    following = rows[-1].seq if len(rows) >= PAGE else 0
     return show(request, "operators_audit.html", {"what": what, "rows": rows, "following": following})
 
 

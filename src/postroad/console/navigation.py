@@ -23,7 +23,13 @@ class Group:
     items: tuple[Item, ...]  # not a method of dict, and templates read it as an attribute
 
 
-WORK = Group(title="", items=(Item(path="/", title="Overview"),))
+WORK = Group(
+    title="",
+    items=(
+        Item(path="/", title="Overview"),
+        Item(path="/directory", title="Directory"),
+    ),
+)
 YOURS = Group(
     title="Yours",
     items=(Item(path="/account", title="Account"), Item(path="/support", title="Support")),

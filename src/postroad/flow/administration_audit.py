@@ -65,8 +65,7 @@ async def _changes(network: Network, before_seq: int, limit: int) -> list[dict[s
         limit *= 4
         rows = await network.index.query("changes", before_seq, limit)
     found = [dict(zip(columns, row, strict=True)) for row in rows]
-    whole = [row for row in found if row["seq"] > found[-1]["seq"]] if len(found) >= limit else found
-    return whole
+    return [row for row in found if row["seq"] > found[-1]["seq"]] if len(found) >= limit else found
 
 
 async def accesses(network: Network, caller: Caller, before_seq: int = NEWEST, limit: int = 50) -> list[Access]:

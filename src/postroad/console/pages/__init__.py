@@ -2,6 +2,7 @@
 
 from starlette.routing import Route
 
-from postroad.console.pages import account, entering, home, operators, support
+from postroad.console.pages import account, directory, entering, home, operators, support
 
-PAGES: tuple[Route, ...] = (*home.ROUTES, *entering.ROUTES, *account.ROUTES, *support.ROUTES, *operators.ROUTES)
+SUBJECTS = (home, entering, account, support, operators, directory)
+PAGES: tuple[Route, ...] = tuple(route for subject in SUBJECTS for route in subject.ROUTES)

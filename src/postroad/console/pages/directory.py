@@ -1,0 +1,69 @@
+"""The directory: whom one can send to, and how."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from postroad.console.context import caller_of, console_of
+from postroad.console.guarding import member_page, show
+from postroad.console.samples import samples_for
+from postroad.core.model.directory import Visibility
+from postroad.flow import administration_services as services
+from postroad.flow.administration import visible_service
+
+PAGE = 50
+ASKED = ("text", "category", "format", "operation")
+
+
+async def search(request: Request) -> Response:
+    console, caller = console_of(request), caller_of(request)
+    wish = {name: request.query_params.get(name, "").strip()[:200] for name in ASKED}
+    found = services.listed(
+        caller,
+        console.directory,
+        text=wish["text"],
+        category=wish["category"],
+        format_=wish["format"],
+        operation=wish["operation"],
+    )
+    found.sort(key=lambda service: service.address.casefold())
+    page = _page(request)
+    public = [one for one in console.directory.services.values() if one.visibility is Visibility.PUBLIC]
+    values = {
+        "wish": wish,
+        "found": found[page * PAGE : (page + 1) * PAGE],
+        "count": len(found),
+        "categories": sorted({one.category for one in public if one.category}, key=str.casefold),
+        "formats": sorted({one.format for one in public}),
+        "following": f"?{urlencode(wish | {'page': page + 1})}" if len(found) > (page + 1) * PAGE else "",
+        "preceding": f"?{urlencode(wish | {'page': page - 1})}" if page else "",
+    }
+    return show(request, "directory.html", values)
+
+
+async def how_to_call(request: Request) -> Response:
+    console, caller = console_of(request), caller_of(request)
+    service = visible_service(caller, console.directory, request.path_params["gcid"])
+    url = console.running.own_address.url
+    values = {
+        "service": service,
+        "samples": samples_for(service, url),
+        "url": url,
+        "is_own": caller.operator or caller.organization.casefold() == service.organization.casefold(),
+        "is_suspended": console.directory.is_suspended(service),
+    }
+    return show(request, "directory_service.html", values)
+
+
+def _page(request: Request) -> int:
+    text = request.query_params.get("page", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+
+
+ROUTES = (
+    member_page("/directory", search),
+    member_page("/directory/{gcid}", how_to_call),
+)

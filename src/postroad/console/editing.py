@@ -1,0 +1,63 @@
+"""Configuration in forms: a few fields that most people need, and everything else as the text that files have.
+
+Kept rules: what is checked while somebody types is what is checked when it is saved; every fault is shown at once, each with its
+place; nothing that somebody has written is lost because something in it is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from yaml import YAMLError
+
+from postroad.core.configuration.document import Fault, plainly, pointer
+from postroad.core.configuration.yaml_text import as_yaml, from_yaml
+from postroad.errors import Refused
+from postroad.flow.administration import Contradictory
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Faulty(Exception):
+    """What somebody wrote cannot be taken as it is."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        super().__init__("; ".join(fault.detail for fault in faults))
+        self.faults = list(faults)
+
+
+def shaped(model: type[Model], values: Mapping[str, Any]) -> Model:
+    """The values in their shape; raises Faulty with every fault."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        faults = [Fault(pointer(*fault["loc"]), plainly(fault["msg"])) for fault in error.errors()]
+        raise Faulty(faults) from None
+
+
+def from_text(text: str) -> dict[str, Any]:
+    """What a text area says; raises Faulty where it is no YAML, or no mapping."""
+    if not text.strip():
+        return {}
+    try:
+        found = from_yaml(text)
+    except YAMLError as error:
+        raise Faulty([Fault("", f"This is no YAML: {error}")]) from None
+    if not isinstance(found, dict):
+        raise Faulty([Fault("", "Write fields here, each with its name: `field: value`")])
+    return found
+
+
+def to_text(values: Mapping[str, Any]) -> str:
+    return as_yaml(dict(values)) if values else ""
+
+
+def of_refusal(refusal: Refused) -> list[Fault]:
+    """A refusal as faults of the form; those that are none of the form's are raised again."""
+    if isinstance(refusal, Contradictory):
+        return refusal.faults
+    if refusal.code in ("permission.denied", "not-found", "rate.exceeded"):
+        raise refusal
+    return [Fault(refusal.pointer, refusal.detail)]

@@ -1,0 +1,212 @@
+"""One's own services: what they are, how they prove themselves, and how they came to be as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from postroad.console.context import caller_of, console_of
+from postroad.console.editing import Faulty, from_text, of_refusal, shaped, to_text
+from postroad.console.guarding import Form, form_of, go, member_form, member_page, show
+from postroad.console.versions import versions_of
+from postroad.core.configuration.document import Fault
+from postroad.core.configuration.profile import ServiceProfile, profile_of
+from postroad.core.identity.expiry import DAY_US, credential_warning
+from postroad.core.model.directory import Role, Service
+from postroad.core.model.formats import Format
+from postroad.errors import Refused
+from postroad.flow import administration_credentials as credentials
+from postroad.flow import administration_services as services
+from postroad.flow.administration import organization_for, service_for
+
+PLAIN = (
+    "description",
+    "category",
+    "visibility",
+    "delivery",
+    "format",
+    "timeZone",
+    "accepts",
+)  # a field of the form each
+PUSH = ("url", "authentication", "username", "secretFrom")
+KEY_DAYS = 365
+
+
+async def list_services(request: Request) -> Response:
+    console, caller = console_of(request), caller_of(request)
+    found = sorted(services.owned_services(caller, console.directory), key=lambda one: one.address.casefold())
+    rows = [(one, console.directory.is_suspended(one)) for one in found]
+    return show(request, "services.html", {"rows": rows, "may_make": bool(caller.organization) or caller.operator})
+
+
+async def show_service(request: Request) -> Response:
+    return await _shown(request)
+
+
+async def new_service(request: Request) -> Response:
+    organization = request.query_params.get("organization", "") or caller_of(request).organization
+    return _form(request, {"organization": organization} | _written({}), [])
+
+
+async def make_service(request: Request) -> Response:
+    console, caller, form = console_of(request), caller_of(request), await form_of(request)
+    try:
+        profile = shaped(ServiceProfile, _profile_in(form))
+        made = await services.create(
+            console.administration, caller, form.get("organization", ""), form.get("name", "").strip(), profile
+        )
+    except Faulty as faulty:
+        return _form(request, form, faulty.faults)
+    except Refused as refusal:
+        return _form(request, form, of_refusal(refusal))
+    return go(f"/services/{made.gcid}", f"{made.address} is there. Give it a key next.")
+
+
+async def edit_service(request: Request) -> Response:
+    service = _own(request, Role.DEVELOPER)
+    version = console_of(request).directory.object_version("service", service.gcid)
+    values = {"organization": service.organization, "name": service.name, "version": str(version)}
+    return _form(request, values | _written(profile_of(service)), [], service)
+
+
+async def change_service(request: Request) -> Response:
+    console, caller, form = console_of(request), caller_of(request), await form_of(request)
+    service = _own(request, Role.DEVELOPER)
+    seen = int(form["version"]) if form.get("version", "").isdigit() else None
+    try:
+        profile = shaped(ServiceProfile, _profile_in(form))
+        name = form.get("name", "").strip()
+        await services.replace_service(console.administration, caller, service.gcid, name, profile, seen)
+    except Faulty as faulty:
+        return _form(request, form, faulty.faults, service)
+    except Refused as refusal:
+        return _form(request, form, of_refusal(refusal), service)
+    return go(f"/services/{service.gcid}", "It holds from the next message on.")
+
+
+async def check(request: Request) -> Response:
+    """What would be said if the form were sent now; asked for while somebody types."""
+    form = await form_of(request)
+    try:
+        shaped(ServiceProfile, _profile_in(form))
+        faults: list[Fault] = []
+    except Faulty as faulty:
+        faults = faulty.faults
+    return show(request, "faults.html", {"faults": faults})
+
+
+async def add_key(request: Request) -> Response:
+    """The key is on this very page and never again."""
+    console, service = console_of(request), _own(request, Role.DEVELOPER)
+    label = (await form_of(request)).get("label", "").strip()
+    if not label:
+        return await _shown(request, fault="Give the key a label by which you will know it.")
+    until_us = console.now_us + KEY_DAYS * DAY_US
+    try:
+        key, _ = await credentials.add_key(console.administration, caller_of(request), service.gcid, label, until_us)
+    except Refused as refusal:
+        return await _shown(request, fault=of_refusal(refusal)[0].detail)
+    return await _shown(request, new_key=key)
+
+
+async def add_certificate(request: Request) -> Response:
+    console, service, form = console_of(request), _own(request, Role.DEVELOPER), await form_of(request)
+    label, pem = form.get("label", "").strip() or "certificate", form.get("certificate", "")
+    try:
+        await credentials.add_certificate(console.administration, caller_of(request), service.gcid, label, pem)
+    except Refused as refusal:
+        return await _shown(request, fault=of_refusal(refusal)[0].detail)
+    return go(f"/services/{service.gcid}", "The certificate holds from now on.")
+
+
+async def remove_credential(request: Request) -> Response:
+    console, service = console_of(request), _own(request, Role.DEVELOPER)
+    await credentials.remove(
+        console.administration, caller_of(request), service.gcid, request.path_params["credential"]
+    )
+    return go(f"/services/{service.gcid}", "It is not accepted any more.")
+
+
+async def remove_service(request: Request) -> Response:
+    console, service = console_of(request), _own(request, Role.DEVELOPER)
+    if (await form_of(request)).get("name", "") != service.name:
+        return await _shown(request, fault=f"To remove it, write its name, {service.name}.")
+    await services.remove(console.administration, caller_of(request), service.gcid, None)
+    return go("/services", f"{service.address} is removed.")
+
+
+async def _shown(request: Request, **more: str) -> Response:
+    console, service = console_of(request), _own(request, Role.VIEWER)
+    _, owned = credentials.credentials(caller_of(request), console.directory, service.gcid)
+    values: dict[str, Any] = {
+        "service": service,
+        "text": to_text(_without_defaults(profile_of(service))),
+        "credentials": [(one, credential_warning(one, console.now_us)) for one in owned],
+        "versions": await versions_of(console.network, "service", service.gcid),
+        "may_change": caller_of(request).has_role(service.organization, Role.DEVELOPER),
+        "is_suspended": console.directory.is_suspended(service),
+        "new_key": "",
+        "fault": "",
+    }
+    return show(request, "service.html", values | more, 422 if more.get("fault") else 200)
+
+
+def _form(request: Request, values: Mapping[str, str], faults: list[Fault], service: Service | None = None) -> Response:
+    console, caller = console_of(request), caller_of(request)
+    if service is None:
+        organization_for(caller, console.directory, values.get("organization", ""), Role.DEVELOPER)
+    shown = {name: values.get(name, "") for name in ("organization", "name", "version", "more", *PLAIN, *PUSH)}
+    facts = {"values": shown, "faults": faults, "service": service, "formats": [one.value for one in Format]}
+    return show(request, "service_form.html", facts, 422 if faults else 200)
+
+
+def _profile_in(form: Form) -> dict[str, Any]:
+    """The profile that a form describes; raises Faulty where its text is none."""
+    profile = from_text(form.get("more", ""))
+    twice = sorted(profile.keys() & set(PLAIN))
+    if twice:
+        raise Faulty([Fault("", f"{', '.join(twice)} has a field of its own above; take it out of the text")])
+    profile |= {name: form[name] for name in PLAIN if form.get(name, "")}
+    if form.get("url"):
+        given = {name: form[name] for name in PUSH if form.get(name)}
+        profile["push"] = given | (profile.get("push") or {})
+    return profile
+
+
+def _written(profile: Mapping[str, Any]) -> dict[str, str]:
+    """A profile as the form shows it: its usual fields, and the rest as text."""
+    rest = _without_defaults(profile)
+    fields = {name: str(rest.pop(name, None) or _DEFAULTS[name]) for name in PLAIN}
+    push = dict(rest.pop("push", None) or {})
+    fields |= {name: str(push.pop(name, "") or "") for name in PUSH}
+    if push:
+        rest["push"] = push
+    return fields | {"more": to_text(rest)}
+
+
+def _without_defaults(profile: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in profile.items() if value != _DEFAULTS[name]}
+
+
+def _own(request: Request, least: Role) -> Service:
+    return service_for(caller_of(request), console_of(request).directory, request.path_params["gcid"], least)
+
+
+_DEFAULTS: dict[str, Any] = profile_of(ServiceProfile().service(gcid="", organization="", name=""))
+
+ROUTES = (
+    member_page("/services", list_services),
+    member_page("/services/new", new_service),
+    member_form("/services/new", make_service),
+    member_form("/services/check", check),
+    member_page("/services/{gcid}", show_service),
+    member_page("/services/{gcid}/edit", edit_service),
+    member_form("/services/{gcid}/edit", change_service),
+    member_form("/services/{gcid}/keys", add_key),
+    member_form("/services/{gcid}/certificates", add_certificate),
+    member_form("/services/{gcid}/credentials/{credential}/remove", remove_credential),
+    member_form("/services/{gcid}/remove", remove_service),
+)

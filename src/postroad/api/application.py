@@ -60,7 +60,7 @@ from postroad.flow.network import Network
 from postroad.ports import Passwords, Validator
 
 Pages = Callable[[Administration], ASGIApp]  # what people with a browser see, with the means to change things
-RESOURCES = ("/v1/", "/messages", "/soap")
+RESOURCES = ("/v1/", "/soap")
 REQUESTS_PER_S = 100  # for each organization; messages have a limit of their own
 ROUTERS = (
     accounts.opened, accounts.router, organizations.router, members.router, credentials.router, services.router,

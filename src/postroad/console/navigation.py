@@ -27,6 +27,7 @@ WORK = Group(
     title="",
     items=(
         Item(path="/", title="Overview"),
+        Item(path="/messages", title="Messages"),
         Item(path="/services", title="Services"),
         Item(path="/directory", title="Directory"),
     ),

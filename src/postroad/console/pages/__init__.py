@@ -2,7 +2,7 @@
 
 from starlette.routing import Route
 
-from postroad.console.pages import account, directory, entering, home, operators, services, support
+from postroad.console.pages import account, directory, entering, finding, home, messages, operators, services, support
 
-SUBJECTS = (home, entering, account, support, operators, directory, services)
+SUBJECTS = (home, entering, account, support, operators, directory, services, messages, finding)
 PAGES: tuple[Route, ...] = tuple(route for subject in SUBJECTS for route in subject.ROUTES)

@@ -23,6 +23,17 @@ NAME_CHARS, NOTE_CHARS = 56, 90
 LEAST_WIDTH = 200
 OVERLAP = 80  # of all boxes, however deep: there the way leads through
 
+GROUND_STYLE = """
+  svg { color-scheme: light dark; }
+  text { font-family: system-ui, sans-serif; fill: #1f2430; }
+  .note { font-size: 11px; fill: #5b6475; }
+  .ground { fill: #ffffff; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e8ebf2; }
+    .note { fill: #a9b3c6; }
+    .ground { fill: #14171d; }
+  }
+"""
 STYLE = """
   svg { color-scheme: light dark; }
   text { font-family: system-ui, sans-serif; fill: #1f2430; }

@@ -1,0 +1,96 @@
+"""What a message consisted of at each stop of its way, and what differs from the stop before, as text.
+
+Kept rules: only what the person may see, asked of ``administration_contents``, which puts the look on record; text is shown as
+text, cut to a length that a page can carry, and everything else is told by its size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import unified_diff
+
+from postroad.core.audit.story import MessageHistory
+from postroad.core.model.caller import Caller
+from postroad.errors import Refused
+from postroad.flow import administration_contents as contents
+from postroad.flow.network import Network
+
+SHOWN_CHARS = 40_000
+STOPS_MOST = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownPart:
+    id: str
+    content_type: str
+    size: int
+    text: str  # empty: it is no text
+    is_cut: bool
+    diff: tuple[tuple[str, str], ...]  # what changed: kind of the line, and the line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """A stop, or how the message was posted."""
+
+    where: str
+    parts: tuple[ShownPart, ...] = ()
+    fault: str = ""
+
+
+async def contents_at(network: Network, caller: Caller, session: str, message: MessageHistory) -> list[Looked]:
+    stops = [stop for copy in message.copies for stop in copy.stops][:STOPS_MOST]
+    looked: list[Looked] = []
+    before: dict[str, str] = {}
+    for stop in stops:
+        found = await _at(network, caller, session, stop.service, stop.delivery, before)
+        if found is not None:
+            looked.append(found)
+            before = {part.id: part.text for part in found.parts}
+    return looked
+
+
+async def _at(
+    network: Network, caller: Caller, session: str, where: str, delivery: int, before: dict[str, str]
+) -> Looked | None:
+    try:
+        facts = await contents.parts_at_stop(network, caller, session, delivery)
+        read = [(fact.id, await contents.part_at_stop(network, caller, session, delivery, fact.id)) for fact in facts]
+    except Refused as refusal:
+        return None if refusal.code == "not-found" else Looked(where=where, fault=refusal.detail)
+    return Looked(where=where, parts=tuple([_shown(part_id, part, before.get(part_id)) for part_id, part in read]))
+
+
+def _shown(part_id: str, part: contents.PartRead, before: str | None) -> ShownPart:
+    text = _as_text(part.data)
+    diff = tuple(_changes(before, text)) if before is not None and text and before != text else ()
+    return ShownPart(
+        id=part_id,
+        content_type=part.content_type,
+        size=len(part.data),
+        text=text[:SHOWN_CHARS],
+        is_cut=len(text) > SHOWN_CHARS,
+        diff=diff,
+    )
+
+
+def _as_text(data: bytes) -> str:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return ""
+    return "" if "\x00" in text else text
+
+
+def _changes(before: str, after: str) -> Iterator[tuple[str, str]]:
+    """Lines that went and came; a document in one line is broken where its elements end, or all of it would differ."""
+    old, new = (_lines(text) for text in (before, after))
+    for line in list(unified_diff(old, new, n=2, lineterm=""))[2:]:
+        kind = {"+": "came", "-": "went", "@": "place"}.get(line[:1], "same")
+        yield kind, line[1:] if kind != "place" else "…"
+
+
+def _lines(text: str) -> list[str]:
+    text = text[:SHOWN_CHARS]
+    return (text if text.count("\n") > 2 else text.replace("><", ">\n<").replace(',"', ',\n"')).splitlines()

@@ -1,0 +1,147 @@
+"""Messages: lists of them, and the page of each: where it is, its route, its life, and what it consisted of at every stop."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from postroad.console.changes_at_stops import Looked, contents_at
+from postroad.console.context import caller_of, console_of
+from postroad.console.guarding import member_page, show
+from postroad.console.rendering import HEADERS
+from postroad.core.audit.drawing import explanation_svg
+from postroad.core.audit.telling_routes import explanation_text
+from postroad.core.audit.waterfall import waterfall_svg
+from postroad.core.audit.whereabouts import whereabouts
+from postroad.core.model.delivery import State
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Refused
+from postroad.flow import administration_contents as contents
+from postroad.flow import administration_explaining as explaining
+from postroad.flow import administration_messages as reading
+from postroad.flow.administration_services import owned_services
+
+PAGE = 50
+BOXES = ("received", "sent", "refused")
+PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"  # of the picture itself, which is shown as an image
+ATTACHED = {"Content-Disposition": "attachment", "Content-Security-Policy": "sandbox; default-src 'none'"}
+
+
+async def list_messages(request: Request) -> Response:
+    console, caller = console_of(request), caller_of(request)
+    asked = {name: request.query_params.get(name, "")[:200] for name in ("service", "topic", "state")}
+    box = request.query_params.get("box", "")
+    box = box if box in BOXES else "received"
+    wish = reading.Wish(box=box, before=_before(request), limit=PAGE, **asked)
+    page = await reading.browse(console.network, caller, wish)
+    following = asked | {"box": box, "before": str(page.next_before)} if page.next_before is not None else None
+    values = {
+        "box": box,
+        "boxes": BOXES,
+        "asked": asked,
+        "rows": [_row(row, console.directory) for row in page.rows],
+        "following": f"?{urlencode(following)}" if following and page.rows else "",
+        "services": sorted([one.address for one in owned_services(caller, console.directory)], key=str.casefold),
+        "states": [state.name.lower() for state in State],
+    }
+    return show(request, "messages.html", values)
+
+
+async def show_message(request: Request) -> Response:
+    console, caller, session = console_of(request), caller_of(request), request.path_params["session"]
+    try:
+        history = await reading.history(console.network, caller, session)
+    except Refused as refusal:
+        if refusal.code != "not-found":
+            raise
+        refused = await reading.refusal(console.network, caller, session)
+        return show(request, "message_refused.html", {"row": refused})
+    message = next(one for one in history.messages if one.session == history.asked)
+    values = {
+        "session": session,
+        "message": message,
+        "history": history,
+        "others": [one for one in history.messages if one is not message],
+        "whereabouts": whereabouts(message, console.directory, console.now_us),
+        "pictures": _pictures(session),
+        "may_read": not caller.operator,
+    }
+    return show(request, "message.html", values)
+
+
+async def show_contents(request: Request) -> Response:
+    """What the message consisted of at each stop, with what changed from one to the next; looking is on record."""
+    console, caller, session = console_of(request), caller_of(request), request.path_params["session"]
+    message = await reading.message(console.network, caller, session)
+    looked: list[Looked] = await contents_at(console.network, caller, session, message)
+    return show(request, "message_contents.html", {"session": session, "message": message, "looked": looked})
+
+
+async def show_explanation(request: Request) -> Response:
+    console, caller, session = console_of(request), caller_of(request), request.path_params["session"]
+    explanation = await explaining.stored(console.network, caller, session)
+    return show(request, "message_explained.html", {"session": session, "text": explanation_text(explanation)})
+
+
+async def route_picture(request: Request) -> Response:
+    console, caller, session = console_of(request), caller_of(request), request.path_params["session"]
+    return _picture(explanation_svg(await explaining.stored(console.network, caller, session)))
+
+
+async def life_picture(request: Request) -> Response:
+    console, caller = console_of(request), caller_of(request)
+    message = await reading.message(console.network, caller, request.path_params["session"])
+    return _picture(waterfall_svg(message, console.now_us))
+
+
+async def download(request: Request) -> Response:
+    """A part as it is, for the disk: never shown by the browser."""
+    console, caller, asked = console_of(request), caller_of(request), request.path_params
+    found = await contents.part(console.network, caller, asked["session"], asked["part"])
+    return Response(found.data, headers=HEADERS | ATTACHED, media_type="text/plain")
+
+
+def _picture(svg: str) -> Response:
+    return Response(svg, headers=HEADERS | {"Content-Security-Policy": PICTURE_POLICY}, media_type="image/svg+xml")
+
+
+def _pictures(session: str) -> dict[str, str]:
+    return {"route": f"/messages/{session}/route.svg", "life": f"/messages/{session}/life.svg"}
+
+
+def _row(row: reading.Row, directory: Directory) -> dict[str, object]:
+    message = row.get("message")
+    if message is None:
+        return {
+            "session": row["session"], "at_us": row["at_us"], "from": _address(row["sender"], directory), "to": [],
+            "topic": "", "handle": row["handle"], "size": row["size"], "state": "refused", "note": row["code"],
+        }  # fmt: skip
+    receivers = [row["recipient"]] if "recipient" in row else [copy.named for copy in message.copies]
+    return {
+        "session": message.session, "at_us": message.at_us, "from": _address(message.sender, directory),
+        "to": [_address(one, directory) for one in receivers], "topic": message.topic, "handle": message.handle,
+        "size": message.size, "state": State(row["state"]).name.lower() if "state" in row else "accepted", "note": "",
+    }  # fmt: skip
+
+
+def _address(name: str, directory: Directory) -> str:
+    service = directory.service(name)
+    return service.address if service is not None else name
+
+
+def _before(request: Request) -> int:
+    text = request.query_params.get("before", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else reading.NEWEST
+
+
+ROUTES = (
+    member_page("/messages", list_messages),
+    member_page("/messages/{session}", show_message),
+    member_page("/messages/{session}/contents", show_contents),
+    member_page("/messages/{session}/explanation", show_explanation),
+    member_page("/messages/{session}/route.svg", route_picture),
+    member_page("/messages/{session}/life.svg", life_picture),
+    member_page("/messages/{session}/parts/{part:path}", download),
+)

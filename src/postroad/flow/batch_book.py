@@ -120,7 +120,7 @@ class BatchBook:
             reason,
         )
         keys = tuple([batch_key(batch) for batch in raised])
-        return raised if await self._is_written(Step(entry, None, keys, True, entry.deliveries)) else None
+        return raised if await self._is_written(Step(entry, None, keys, True)) else None
 
     async def end(self, by: str, state: str, reason: str, after: Batch, members: Sequence[Held]) -> Batch | None:
         """End members of a batch, which is then as given; None: somebody was quicker."""
@@ -155,9 +155,10 @@ class BatchBook:
                 return True
         return None
 
-    async def expire(self, numbers: Sequence[int], by: str, reason: str) -> list[int]:
-        """End those of these deliveries that wait in batches, as far as they can leave; returns those that are in none."""
-        return [number for number in numbers if await self.leave(number, by, "expired", reason) is None]
+    async def expire(self, numbers: Sequence[int], by: str, reason: str) -> None:
+        """End deliveries that wait in batches, as far as they can leave."""
+        for number in numbers:
+            await self.leave(number, by, "expired", reason)
 
     async def _is_written(self, step: Step) -> bool:
         return not isinstance(await committed(self._desk, step), Conflict)

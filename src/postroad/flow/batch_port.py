@@ -162,9 +162,14 @@ class SendPort:
         return await self._book.write(self._gcid, "joined", write.batches, write.joined)
 
     async def _waiting(self, come: Sequence[Come]) -> list[Come]:
-        """Those that have not come to their end meanwhile."""
-        found = [(one, await self._network.desk.find(one.arrival.member.number)) for one in come]
-        return [one for one, there in found if there is not None and there.state is State.QUEUED]
+        """Those that have not come to their end meanwhile, and that nobody else has gathered."""
+        waiting = []
+        for one in come:
+            number = one.arrival.member.number
+            found = await self._network.desk.find(number)
+            if found is not None and found.state is State.QUEUED and await self._book.of_delivery(number) is None:
+                waiting.append(one)
+        return waiting
 
     # --- time -------------------------------------------------------------------------------------------------------
 

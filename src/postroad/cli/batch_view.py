@@ -36,9 +36,9 @@ def details(out: Output, batch: Value, members: list[Value]) -> None:
     for name, value in _facts(batch):
         if value:
             out.say(f"{name:<13}{value}")
-    rows = [[one["criterion"], bar(one), one["at"] or "", one["told"]] for one in batch["criteria"]]
+    rows = [[one["criterion"], bar(one), one["told"]] for one in batch["criteria"]]
     if rows:
-        out.table(["CRITERION", "FILLED", "AT", "IN WORDS"], rows)
+        out.table(["CRITERION", "FILLED", "IN WORDS"], rows)
     answers = [[one["at"], one["verdict"], one["session"], _answer_words(one)] for one in batch["answers"]]
     if answers:
         out.table(["ANSWERED", "VERDICT", "WITH SESSION", "DETAIL"], answers)
@@ -58,7 +58,7 @@ def member_table(out: Output, members: list[Value]) -> None:
 def bar(criterion: Value) -> str:
     """How much of a criterion is fulfilled, drawn."""
     filled = int(criterion["share"] * BAR)
-    return "█" * filled + "░" * (BAR - filled) + f" {criterion['share'] * 100:.0f} %"
+    return "█" * filled + "░" * (BAR - filled) + f" {criterion['share'] * 100:3.0f} %"
 
 
 def said(done: str, batch: Value) -> str:

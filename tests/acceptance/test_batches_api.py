@@ -117,6 +117,24 @@ async def test_lists_are_of_what_is_still_to_be_sent_unless_a_state_is_named(ask
     assert (await asked.ask("owner of B", "GET", f"{BATCHES}?state=old")).status_code == 422
 
 
+@pytest.mark.req("B8")
+async def test_a_complete_batch_names_the_one_that_goes_before_it(asked: Asked) -> None:
+    first = await gathering(asked.running, "Birch", await caller(asked, "service of B"), 1, ordered=True)
+    await first.close()
+    await first.suspend("no route")
+    second = await first.another(2)
+    third = await first.another(1)
+    await second.close()
+    waits = (await asked.ask("owner of B", "GET", f"{BATCHES}/{second.id}")).json()["nearest"]
+    assert (waits["criterion"], waits["told"]) == (
+        None,
+        f"it is complete; batch {first.id}, which is suspended, goes before it",
+    )
+    assert third.id not in waits["told"]
+    alone = (await asked.ask("owner of B", "GET", f"{BATCHES}/{first.id}")).json()["nearest"]
+    assert alone["told"] == "it is suspended: no route; resume or drop it"
+
+
 async def test_lists_go_on_where_a_page_ended(asked: Asked) -> None:
     ids = []
     for house in ("Birch", "Cedar"):

@@ -193,13 +193,22 @@ async def _due(network: Network, service: Service | None, batch: Batch) -> Due:
     if service is None or service.batching is None:
         return NO_BATCHER if batch.state in (BatchState.OPEN, BatchState.CLOSED) else _of_itself(batch)
     if service.batching.ordered and batch.state is BatchState.CLOSED and not batch.held:
-        earlier = [batch_from_row(row) for row in await network.index.query("unsettled_batches", service.gcid)]
-        first = min((one for one in earlier if one.id < batch.id), key=lambda one: one.id, default=None)
+        first = await _first_before(network, batch)
         if first is not None:
-            return Due(
-                None, f"it is complete; batch {first.id}, which is {first.state.value}, has to be sent before it"
-            )
+            return Due(None, f"it is complete; batch {first.id}, which is {first.state.value}, goes before it")
     return due(service.batching.policy, port_of(service), batch)
+
+
+async def _first_before(network: Network, batch: Batch) -> Batch | None:
+    """The first of those that were complete before it and are still to be sent."""
+    rows = await network.index.query("unsettled_batches", batch.service)
+    complete = [one for one in map(batch_from_row, rows) if one.state is not BatchState.OPEN]
+    first = min(complete, key=_completed, default=batch)
+    return first if _completed(first) < _completed(batch) else None
+
+
+def _completed(batch: Batch) -> tuple[int, str]:
+    return batch.closed_at_us, batch.id
 
 
 def _of_itself(batch: Batch) -> Due:

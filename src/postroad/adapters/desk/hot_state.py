@@ -256,7 +256,9 @@ class HotState:
         for number in entry.deliveries:
             self._take_out(number)
 
-    def _apply_keys(self, entry: ConfigurationChanged | DeliveriesDropped | InterchangeAnswered, seq: int, *_: object) -> None:
+    def _apply_keys(
+        self, entry: ConfigurationChanged | DeliveriesDropped | InterchangeAnswered, seq: int, *_: object
+    ) -> None:
         self.keys.remember(unique_keys(entry), seq)
 
     def _apply_give_back(self, entry: DeliveriesReturned | DeliveryAttempted, *_: object) -> None:

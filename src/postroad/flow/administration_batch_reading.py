@@ -25,6 +25,7 @@ from postroad.core.model.ids import BATCH
 from postroad.flow.administration import not_found, visible_service
 from postroad.flow.administration_contents import is_mine
 from postroad.flow.administration_services import owned_services
+from postroad.flow.batch_fates import Fates
 from postroad.flow.batch_histories import batch_from_row, known_batch
 from postroad.flow.network import Network
 
@@ -217,21 +218,21 @@ def _of_itself(batch: Batch) -> Due:
 
 
 async def _sending(network: Network, batch: Batch) -> Sending | None:
-    rows = await network.index.query("delivery", batch.delivery) if batch.delivery and batch.interchange else []
-    if not rows:
+    if not batch.delivery or not batch.interchange:
         return None
-    row = rows[0]
-    state, available_at_us = State(row[COLUMN["state"]]), row[COLUMN["available_at_us"]]
-    waits = state is State.QUEUED and available_at_us > network.clock.now_us()
+    fate = await Fates(network).fate_of(batch)
+    [row] = await network.index.query("delivery", fate.delivery)
+    available_at_us = row[COLUMN["available_at_us"]]
+    waits = fate.state is State.QUEUED and available_at_us > network.clock.now_us()
     service = network.directory.services.get(row[COLUMN["recipient"]])
     return Sending(
         recipient=service.address if service is not None else row[COLUMN["recipient"]],
-        delivery=batch.delivery,
-        state=state.name.lower(),
+        delivery=fate.delivery,
+        state=fate.state.name.lower(),
         attempts=row[COLUMN["attempts"]],
         next_at_us=available_at_us if waits else 0,
         expires_at_us=row[COLUMN["expires_at_us"]],
-        reason=row[COLUMN["reason"]],
+        reason=fate.reason or row[COLUMN["reason"]],
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from msgspec.msgpack import Decoder
+from msgspec.structs import replace
 
 from postroad.core.audit.batches import KnownBatch
 from postroad.core.model.batch import Batch
@@ -57,6 +58,15 @@ async def known_batch(index: IndexReader, batch_id: str) -> KnownBatch | None:
 
 
 async def _assembled(index: IndexReader, batch: Batch) -> Assembled | None:
-    rows = await index.query("message", batch.interchange) if batch.interchange else []
+    """What the interchange holds; one that is posted once more goes under the numbers that were drawn before."""
+    made = await _made(index, batch.interchange)
+    if made is None or made.numbers or batch.numbered in ("", batch.interchange):
+        return made
+    before = await _made(index, batch.numbered)
+    return replace(made, numbers=before.numbers) if before is not None else made
+
+
+async def _made(index: IndexReader, session: str) -> Assembled | None:
+    rows = await index.query("message", session) if session else []
     posted = decode(rows[0][HEADER]) if rows else None
     return posted.assembled if isinstance(posted, MessagePosted) else None

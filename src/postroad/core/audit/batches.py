@@ -43,15 +43,16 @@ def gathered(known: KnownBatch, delivery: int, *, is_in_it: bool) -> Gathered:
     )
 
 
-def contained(assembled: Assembled, answers: Sequence[InterchangeAnswered]) -> Contained:
+def contained(assembled: Assembled, known: KnownBatch | None) -> Contained:
     """What those are told of an interchange whose batcher or splitter made it."""
     batch = assembled.batch
+    again = known.assembled if known is not None and not assembled.numbers else None
     return Contained(
         batch=batch.id if batch is not None else "",
         members=batch.count if batch is not None else 0,
         standard=assembled.standard,
-        numbers=drawn(assembled),
-        answers=[partner_answer(answer) for answer in answers],
+        numbers=drawn(again or assembled),
+        answers=[partner_answer(answer) for answer in known.answers] if known is not None else [],
     )
 
 

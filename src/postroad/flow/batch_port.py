@@ -54,7 +54,7 @@ class SendPort:
         self._fates = Fates(network)
         self._is_read = False
         self._is_begun = False
-        self._new_id = ""
+        self._new_id = self._latest_id = ""
         self._empty_after_us = 0
         self._unsaved_since_us = 0
         self._look_at = 0.0  # monotonic
@@ -114,6 +114,7 @@ class SendPort:
                 what = {BatchState.OPEN: "went on", BatchState.CLOSED: "closed"}.get(after.state, "suspended")
                 await self._write(what, after)
         newest = await self._book.newest(self._gcid)
+        self._latest_id = "" if newest is None else newest.id
         self._empty_after_us = self._now_us if newest is None else max(newest.closed_at_us, newest.opened_at_us)
         self._is_begun = True
 
@@ -140,9 +141,14 @@ class SendPort:
         if not self._gathering.unsaved:
             self._unsaved_since_us = self._now_us
         for one in come:
-            self._new_id = self._new_id or ids.batch(self._now_us, self._network.randomness.bytes(4))
-            if self._gathering.come(one, self._new_id):
+            if self._gathering.come(one, self._new_id or self._draw_id()):
                 self._new_id = ""
+
+    def _draw_id(self) -> str:
+        """An id for the next batch, behind those of all before it: batches of one moment have an order, too."""
+        drawn = ids.batch(self._now_us, self._network.randomness.bytes(4))
+        self._new_id = self._latest_id = max(drawn, ids.next_batch(self._latest_id))
+        return self._new_id
 
     async def _save(self) -> None:
         """Write down what has joined; what somebody else has made impossible is decided anew."""
@@ -190,7 +196,8 @@ class SendPort:
             return
         self._empty_after_us = now_us  # of several that were missed, one is enough
         if not self._gathering.has_gathered_at(due.when_us):
-            empty = closed_empty(ids.batch(now_us, self._network.randomness.bytes(4)), due.why, due.when_us)
+            empty = closed_empty(self._draw_id(), due.why, due.when_us)
+            self._new_id = ""
             await self._write("closed", replace(empty, service=self._gcid))
 
     async def _write(self, what: str, batch: Batch) -> None:

@@ -131,6 +131,7 @@ REFUSALS: dict[str, Refusal] = {
     "interchange.duplicate": Refusal(409, "The interchange came before"),
     "batching.invalid": Refusal(422, "The send port or splitter cannot be used as it is written"),
     "batch.state": Refusal(409, "The batch is not in a state in which that can be done"),
+    "batch.request": Refusal(422, "A batcher gathers notifications, and answers nothing"),
     # hosted services: the status of what they answer
     "rejected": Refusal(422, "A filter let the message not pass"),
     "lookup.missing": Refusal(422, "The table does not know the value"),

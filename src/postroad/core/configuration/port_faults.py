@@ -8,6 +8,7 @@ them as if it did not exist.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
 
 from postroad.core.batching.checking import SOME_MOMENT_US, check_policy
 from postroad.core.configuration.batching_profile import BatchingProfile
@@ -169,6 +170,20 @@ class _Ones:
 
 
 def _envelope_faults(standard: Standard, batching: Batching) -> Iterator[Fault]:
+    unknown = [*_unknown_facts(standard, batching)]
+    yield from unknown or _trial_faults(standard, batching)
+
+
+def _unknown_facts(standard: Standard, batching: Batching) -> Iterator[Fault]:
+    for name, _ in batching.envelope:
+        if standard.facts is not None and name not in standard.facts:
+            near = get_close_matches(name, standard.facts, n=3) or sorted(standard.facts) or ["nothing at all"]
+            known = ", ".join(map(written_name, near))
+            here = f"{BATCHING}/envelope{pointer(written_name(name))}"
+            yield Fault(here, f"{standard.title} has no place for it in an envelope, but for {known}")
+
+
+def _trial_faults(standard: Standard, batching: Batching) -> Iterator[Fault]:
     envelope = Envelope(
         sender=batching.sender, receiver=batching.receiver, at_us=SOME_MOMENT_US, facts=dict(batching.envelope)
     )

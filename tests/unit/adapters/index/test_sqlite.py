@@ -99,6 +99,16 @@ async def test_a_missing_file_is_said_plainly(tmp_path: Path) -> None:
         ("message_rounds", (9,), "round_message"),
         ("waiting_at", ("s", 9, 10), "delivery_waiting"),
         ("released_to", ("s",), "released_recipient"),
+        ("mailbox", ("s", 9, 10), "delivery_waiting"),
+        ("batch", ("b",), "PRIMARY KEY"),
+        ("unsettled_batches", ("s",), "batch_unsettled"),
+        ("batches_at", ("s", "b", 10), "batch_service"),
+        ("all_batches", ("b", 10), "PRIMARY KEY"),
+        ("batch_of", (9,), "batch_member USING INTEGER PRIMARY KEY"),
+        ("batch_members", ("b", 9, 10), "batch_member_batch"),
+        ("latest_number", ("s",), "PRIMARY KEY"),
+        ("control_number", ("s", 9), "PRIMARY KEY"),
+        ("batch_answers", ("b",), "batch_answer_batch"),
     ],
 )
 def test_a_question_is_answered_through_its_index(

@@ -54,7 +54,6 @@ async def nodes(kind: str, folder: Path, database: str) -> AsyncIterator[tuple[R
     """Two nodes of a network; where it has but one, that is both."""
     settings = {
         "embedded": {},
-        "postgres": {"index": "postgres"},
         "shared": {"acceptance": "shared", "index": "postgres"},
     }
     overrides = {"secret": "5e" * 32, "postgres": database, **settings[kind]}

@@ -60,9 +60,12 @@ def bulk_parts(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIMI
     check_size(body, limits)
     boundary = read_multipart_type(content_type, limits).boundary
     parts: list[BulkPart | Refused] = []
+    same, head = b"", None  # the header of the part before with its empty line: most are the same to the letter
     for piece in _multipart(boundary, body, limits):
         try:
-            parts.append(_part(piece, limits))
+            if head is None or not piece.startswith(same):
+                same, head = _header(piece, limits)
+            parts.append(BulkPart(head, piece[len(same) :]))
         except Refused as refused:
             parts.append(refused)
     return parts
@@ -114,11 +117,12 @@ def _multipart(boundary: bytes, body: bytes, limits: WireLimits) -> list[bytes]:
     return pieces[1:closed]
 
 
-def _part(part: bytes, limits: WireLimits) -> BulkPart:
+def _header(part: bytes, limits: WireLimits) -> tuple[bytes, PartHead]:
+    """A part's header, as its bytes up to the empty line's end, and read."""
     begin, end = _empty_line(part, limits.part_header_bytes + 6)
     if end < 0:
         raise malformed(f"a part has a header of at most {limits.part_header_bytes} bytes and then an empty line")
-    return BulkPart(_head(part[:begin]), part[end:])
+    return part[:end], _head(part[:begin])
 
 
 def _empty_line(part: bytes, within: int) -> tuple[int, int]:

@@ -55,3 +55,21 @@ def test_a_parts_header_ends_at_its_first_empty_line_however_lines_end(pieces: l
         assert isinstance(part, Refused)
     elif not isinstance(part, Refused):  # a stray line end in the header itself is refused
         assert part.content == text[end.end() :]
+
+
+@given(
+    st.lists(
+        st.sampled_from([b"\r\n", b"\r\nX-A: b\r\n", b"\nX-A: b\n", b"\r\nX-A: b\n\nc\r\n", b"", b"junk\r\n"]),
+        max_size=6,
+    )
+)
+def test_a_part_is_read_alike_behind_any_other(headers: list[bytes]) -> None:
+    """Most parts repeat the header of the part before, which is then not read again."""
+
+    def read(*heads: bytes) -> list[object]:
+        body = b"".join([b"--gap%b\r\nbody %d\r\n" % (head, number % 2) for number, head in enumerate(heads)])
+        parts = bulk_parts("multipart/mixed; boundary=gap", body + b"--gap--\r\n")
+        return [str(part) if isinstance(part, Refused) else part for part in parts]
+
+    alone = [read(b"", head)[1] if number % 2 else read(head)[0] for number, head in enumerate(headers)]
+    assert read(*headers) == alone

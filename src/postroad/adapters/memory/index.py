@@ -157,6 +157,9 @@ class MemoryIndex:
 
     def all(self, table: str, **equal: Any) -> list[Row]:
         """The rows whose columns have these values, in the order of their key."""
+        if tuple(equal) == KEYS[table] and len(equal) == 1:
+            row = self._tables[table].get(*equal.values())
+            return [row] if row is not None else []
         wanted = [(TABLES[table].index(column), value) for column, value in equal.items()]
         found = [
             (key, row) for key, row in self._tables[table].items() if all(row[at] == value for at, value in wanted)

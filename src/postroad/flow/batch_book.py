@@ -27,6 +27,8 @@ PAGE = 500  # members read at a time
 FACTS = TABLES["batch"].index("facts")
 LAST_ID = "g"  # sorts behind every id, which are hexadecimal
 
+Changed = Callable[[int], None]  # told which delivery has come to its end; 0: somebody has changed a batch
+
 _batches, _members = Decoder(Batch), Decoder(BatchMember)
 
 
@@ -43,21 +45,21 @@ class BatchBook:
         self._index = index
         self._clock = clock
         self._indexed = indexed
-        self._listeners: dict[str, Callable[[], None]] = {}
+        self._listeners: dict[str, Changed] = {}
         self._watched: dict[int, str] = {}
 
     # --- who wants to know ------------------------------------------------------------------------------------------
 
-    def listen(self, gcid: str, changed: Callable[[], None] | None) -> None:
+    def listen(self, gcid: str, changed: Changed | None) -> None:
         """Tell the batcher of this service when somebody else changes its batches; None: nobody listens any more."""
         if changed is None:
             self._listeners.pop(gcid, None)
         else:
             self._listeners[gcid] = changed
 
-    def changed(self, gcid: str) -> None:
+    def changed(self, gcid: str, delivery: int = 0) -> None:
         if (listener := self._listeners.get(gcid)) is not None:
-            listener()
+            listener(delivery)
 
     def watch(self, delivery: int, gcid: str) -> None:
         """Tell the batcher of this service when the delivery of its interchange comes to its end here."""
@@ -71,7 +73,7 @@ class BatchBook:
         if self._watched:
             for number in deliveries:
                 if (gcid := self._watched.pop(number, "")) != "":
-                    self.changed(gcid)
+                    self.changed(gcid, number)
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
@@ -90,15 +92,14 @@ class BatchBook:
         return [_batches.decode(row[FACTS]) for row in await self._index.query("unsettled_batches", gcid)]
 
     async def members(self, batch_id: str) -> AsyncIterator[list[Held]]:
-        """Those that are in it, page by page, in the order of arrival."""
-        await self._indexed()
+        """Those that are in it, page by page, in the order of arrival; the index must have caught up before."""
         after = 0
         while rows := await self._index.query("batch_members", batch_id, after, PAGE):
             after = rows[-1][1]
             yield [held for row in rows if (held := self._held(row)) is not None]
 
     async def member(self, batch_id: str, number: int) -> Held | None:
-        await self._indexed()
+        """One that is in it; the index must have caught up before."""
         rows = await self._index.query("batch_members", batch_id, number - 1, 1)
         return self._held(rows[0]) if rows and rows[0][1] == number else None
 

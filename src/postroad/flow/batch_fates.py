@@ -38,8 +38,10 @@ class Fates:
         self._book = network.batches
 
     async def look(self, batch: Batch) -> Batch | None:
-        """The batch as it is then; the same where nothing is new, None where somebody else has changed it."""
-        await self._network.indexed()
+        """The batch as it is then; the same where nothing is new, None where somebody else has changed it.
+
+        The index must have caught up before.
+        """
         if batch.state is BatchState.ASSEMBLED:
             return await self._under_way(batch)
         if batch.state is BatchState.SUSPENDED and batch.interchange:

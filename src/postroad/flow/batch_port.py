@@ -32,6 +32,7 @@ ROOM = 0.9  # of the largest message is for members; what stands around them nee
 SAVE_AFTER_US = 1_000_000  # at the latest; less than the lease of what was taken
 PAGES_MOST = 20  # taken before the clock is looked at again
 LOOK_S = 2.0  # between looks at what became of interchanges, where nobody tells
+LOOK_BACK_S = 30.0  # likewise whether somebody has had the interchange of a suspended batch resent
 
 
 class SendPort:
@@ -57,14 +58,17 @@ class SendPort:
         self._new_id = self._latest_id = ""
         self._empty_after_us = 0
         self._unsaved_since_us = 0
-        self._look_at = 0.0  # monotonic
+        self._told: set[int] = set()  # deliveries of interchanges that have come to their end
+        self._look_at = self._look_back_at = 0.0  # monotonic
         self._on_change = on_change
         self._book.listen(gcid, self.changed)
 
-    def changed(self) -> None:
-        """Somebody else has changed a batch of ours, or an interchange has come to its end."""
-        self._is_read = False
-        self._look_at = 0.0
+    def changed(self, delivery: int = 0) -> None:
+        """Somebody else has changed a batch of ours, or this delivery of an interchange has come to its end."""
+        if delivery:
+            self._told.add(delivery)
+        else:
+            self._is_read = False
         self._on_change()
 
     async def work(self) -> int | None:
@@ -120,6 +124,7 @@ class SendPort:
 
     async def _read(self) -> None:
         self._is_read = True
+        self._look_at = 0.0  # what came to its end before it was watched, nobody tells
         self._gathering.read(await self._book.unsettled(self._gcid))
         for batch in self._gathering.past_opening:
             if batch.state is BatchState.ASSEMBLED:
@@ -211,34 +216,44 @@ class SendPort:
 
     async def _see_through(self, service: Service, batching: Batching) -> None:
         """Assemble what is closed, and look what became of what was."""
-        looks = self._network.clock.monotonic() >= self._look_at
-        if looks:
-            self._look_at = self._network.clock.monotonic() + LOOK_S
-        progress = True
-        while progress:
-            progress = False
-            for batch in self._gathering.past_opening:
-                after = await self._further(service, batching, batch, looks)
-                if after is None:
+        self._assembling.forget()
+        now, told = self._network.clock.monotonic(), self._told
+        looks, looks_back = now >= self._look_at, now >= self._look_back_at
+        self._look_at = now + LOOK_S if looks else self._look_at
+        self._look_back_at = now + LOOK_BACK_S if looks_back else self._look_back_at
+        self._told = set()
+        while todo := [
+            batch
+            for batch in self._gathering.past_opening
+            if (batch.state is BatchState.CLOSED and self._may_go(batching, batch))
+            or (batch.state is BatchState.ASSEMBLED and (looks or batch.delivery in told))
+            or (batch.state is BatchState.SUSPENDED and looks_back)
+        ]:
+            await self._network.indexed()
+            looks = looks_back = False
+            told = set()
+            for batch in todo:
+                if not await self._further(service, batching, batch):
                     await self._save()
                     await self._read()
-                    progress = True
                     break
-                if after is not batch:
-                    self._gathering.note(after)
-                    progress = True
 
-    async def _further(self, service: Service, batching: Batching, batch: Batch, looks: bool) -> Batch | None:
-        """The batch one step further, or the same where it has to wait."""
+    def _may_go(self, batching: Batching, batch: Batch) -> bool:
+        return not batch.held and not (batching.ordered and self._gathering.past_opening[0].id != batch.id)
+
+    async def _further(self, service: Service, batching: Batching, batch: Batch) -> bool:
+        """Bring a batch one step further, as far as it goes; False: somebody else has changed it."""
         if batch.state is not BatchState.CLOSED:
-            return await self._look(batch) if looks else batch
-        first = self._gathering.past_opening[0]
-        if batch.held or (batching.ordered and first.id != batch.id):
-            return batch
-        after = await self._assembling.assemble(service, batching, batch)
-        if after is not None and after.state is BatchState.ASSEMBLED:
+            after = await self._look(batch)
+        else:
+            after = await self._assembling.assemble(service, batching, batch)
+        if after is None:
+            return False
+        if after.state is BatchState.ASSEMBLED:
             self._book.watch(after.delivery, self._gcid)
-        return after
+        if after is not batch:
+            self._gathering.note(after)
+        return True
 
     async def _look(self, batch: Batch) -> Batch | None:
         after = await self._fates.look(batch)

@@ -137,11 +137,11 @@ async def test_a_dead_letter_that_is_resent_by_itself_takes_its_batch_along() ->
         letter = await letters.find(port.network.index, (await only(port)).delivery)
         assert letter is not None
         await letters.resend(letter, "ada@acme.example", WHY)
-        await port.work(3)
+        await port.work(31)
         assert (await only(port)).state is BatchState.ASSEMBLED
         [again] = await port.poll()
         await port.acknowledge(again)
-        await port.work(3)
+        await port.work(31)
         assert (await only(port)).state is BatchState.SENT
 
 

@@ -143,20 +143,21 @@ class Walk:
 
     def _sets(self, header: re.Match[bytes], facts: Mapping[str, str], group: int) -> int:
         """The hot path: sets that follow each other at once; a right one costs one search and one count."""
-        data, view, members, seen = self._data, self._view, self.members, self._set_numbers
+        data, view, take, seen = self._data, self._view, self.members.append, self._set_numbers
         count, terminator = data.count, self.marks.terminator
         size, gap = len(terminator), len(self.marks.line_end)
         end, begin, (kind, reference, version) = header.start(), header.start(1), header.group(2, 3, 4)
-        for turn in islice(self._turns(data, header.end()), self._most - len(members)):
+        named = kind.decode("latin-1")
+        for turn in islice(self._turns(data, header.end()), self._most - len(self.members)):
             said, closed, next_kind, next_reference, next_version = turn.groups()
             stop = turn.end(2) + size
             if said != b"%d" % count(terminator, begin, stop) or closed != reference or reference in seen:
                 break
             seen.add(reference)
-            members.append(
+            take(
                 Member(
                     data=view[begin:stop],
-                    kind=kind.decode("latin-1"),
+                    kind=named,
                     reference=reference.decode("latin-1"),
                     group=group,
                     facts=self._with_version(version, facts) if version else facts,
@@ -165,7 +166,9 @@ class Walk:
             end = stop - size
             if next_kind is None:
                 return end
-            begin, kind, reference, version = stop + gap, next_kind, next_reference, next_version
+            if next_kind != kind:
+                kind, named = next_kind, next_kind.decode("latin-1")
+            begin, reference, version = stop + gap, next_reference, next_version
         return self._set(self._next(end, _ASSURANCES, "in a group", group), facts, group)
 
     def _set(self, header: re.Match[bytes], facts: Mapping[str, str], group: int) -> int:

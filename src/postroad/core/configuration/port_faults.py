@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 
 from postroad.core.batching.checking import SOME_MOMENT_US, check_policy
+from postroad.core.configuration.agreement_faults import agreement_faults
 from postroad.core.configuration.batching_profile import BatchingProfile
 from postroad.core.configuration.document import Fault, pointer
 from postroad.core.configuration.facts import written_name
@@ -71,6 +72,7 @@ def _splitting_faults(
     yield from _receiver_faults(service, splitting.sends_to, f"{SPLITTING}/sendsTo", directory)
     if splitting.answers_to:
         yield from _receiver_faults(service, splitting.answers_to, f"{SPLITTING}/answersTo", directory)
+    yield from agreement_faults(splitting, f"{SPLITTING}/facts", standards)
     if not splitting.standard:
         return
     standard = _standard(splitting.standard, standards)

@@ -129,7 +129,7 @@ class Batcher:
             self._port = None
             await self._patience.wait(asyncio.sleep(terms.look_s))
             return
-        await self._listening()
+        arrival = await self._listen()
         self._woken.clear()
         if self._port is None:
             self._port = SendPort(self._network, self._gcid, terms.message_bytes, self._woken.set)
@@ -137,22 +137,21 @@ class Batcher:
         most_s = terms.look_s if terms.is_shared or self._port.is_waiting else IDLE_S
         left_s = most_s if due_us is None else min(most_s, (due_us - self._network.clock.now_us()) / 1_000_000)
         if left_s > 0:
-            await self._patience.wait(self._sooner(left_s))
+            await self._patience.wait(self._sooner(arrival, left_s))
         if terms.is_shared:
             self._port.changed()
 
-    async def _listening(self) -> asyncio.Task[None]:
-        """What comes from now on is noticed, also while we work."""
+    async def _listen(self) -> asyncio.Task[None]:
+        """From now on it is noticed when something comes, also while we work."""
         if self._arrival is None or self._arrival.done():
             self._arrival = asyncio.get_running_loop().create_task(self._network.desk.arrival(self._gcid, IDLE_S))
             await asyncio.sleep(0)
         return self._arrival
 
-    async def _sooner(self, left_s: float) -> None:
-        """Wait until something comes, somebody has changed a batch, or the time is over."""
+    async def _sooner(self, arrival: asyncio.Task[None], left_s: float) -> None:
+        """Wait until something has come, somebody has changed a batch, or the time is over."""
         woken = asyncio.get_running_loop().create_task(_until(self._woken))
         try:
-            arrival = await self._listening()
             await asyncio.wait({arrival, woken}, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
             woken.cancel()

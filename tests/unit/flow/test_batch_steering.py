@@ -199,10 +199,12 @@ async def test_a_batch_that_is_dropped_leaves_dead_letters_that_can_be_resent() 
         assert split(interchange) == ("000000002", [order(1), order(2)])
 
 
-async def test_batches_of_a_service_that_gathers_no_more_can_be_dropped() -> None:
+@pytest.mark.parametrize("orders", [1, 2], ids=["open", "suspended"])
+async def test_batches_of_a_service_that_gathers_no_more_can_be_dropped(orders: int) -> None:
     async with bench(Policy(count=2)) as port:
         ada = await owner(port)
-        await suspended(port)
+        await suspended(port) if orders == 2 else await port.post_orders(1, 1)
+        await port.work()
         await port.change("Acme/orders", hosted="", batching=None)
         assert (await batches.drop(port.network, ada, (await only(port)).id, WHY, None)).state is BatchState.DROPPED
 

@@ -36,6 +36,7 @@ MOST_MEMBERS = 1_000_000
 _SERVICES = ("TA1", "TA3", "ISB", "ISE")  # may stand between ISA and the first group
 _ASSURANCES = ("S1S", "S1A", "S1E", "SVA", "S2S", "S2A", "S2E")  # security, around groups and sets
 _BETWEEN_GROUPS = (*_SERVICES, *_ASSURANCES)
+_SHORTEST_SET = 10  # bytes: ST**~SE**~
 _MOST_NAMED = 5  # stray segments named in one fault
 
 
@@ -143,17 +144,19 @@ class Walk:
 
     def _sets(self, header: re.Match[bytes], facts: Mapping[str, str], group: int) -> int:
         """The hot path: sets that follow each other at once; a right one costs one search and one count."""
-        data, view, take, seen = self._data, self._view, self.members.append, self._set_numbers
+        data, view, seen = self._data, self._view, self._set_numbers
+        take, remember = self.members.append, seen.add
         count, terminator = data.count, self.marks.terminator
         size, gap = len(terminator), len(self.marks.line_end)
         end, begin, (kind, reference, version) = header.start(), header.start(1), header.group(2, 3, 4)
         named = kind.decode("latin-1")
-        for turn in islice(self._turns(data, header.end()), self._most - len(self.members)):
+        turns, room = self._turns(data, header.end()), self._most - len(self.members)
+        for turn in turns if room > len(data) // _SHORTEST_SET else islice(turns, room):
             said, closed, next_kind, next_reference, next_version = turn.groups()
             stop = turn.end(2) + size
             if said != b"%d" % count(terminator, begin, stop) or closed != reference or reference in seen:
                 break
-            seen.add(reference)
+            remember(reference)
             take(
                 Member(
                     data=view[begin:stop],

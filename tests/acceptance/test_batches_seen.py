@@ -111,6 +111,10 @@ async def test_a_stuck_batch_says_why_and_goes_when_somebody_has_helped(asked: A
     sent = await shown(asked, stuck["id"], "sent")
     assert (sent["interchange"], sent["sending"]["state"]) == (session, "delivered")
     assert sent["numbers"][0] == {"scope": "interchange", "first": 1, "last": 1}
+    happened = [(change["what"], change["messages"]) for change in sent["changes"]]
+    assert happened == [("joined", 2), ("suspended", 0), ("resumed", 0), ("assembled", 0), ("sent", 2)]
+    assert sent["changes"][0]["detail"] == "2 of 2 messages"
+    assert (sent["changes"][2]["by"], sent["changes"][2]["detail"]) == ("owner@birch.example", "mended")
     for number, one in enumerate(sessions, 1):
         trace = (await asked.ask("owner of A", "GET", f"/v1/messages/{one}/trace")).json()
         [stop] = trace["messages"][0]["copies"][0]["stops"]

@@ -12,8 +12,10 @@ from typing import Any
 
 from msgspec.msgpack import Decoder
 
+from postroad.core.audit.batch_changes import changes_told
 from postroad.core.audit.batch_members import Member, MemberSight
 from postroad.core.audit.batches import KnownBatch
+from postroad.core.audit.story import BatchChange
 from postroad.core.batching.due import Due, due, readings
 from postroad.core.delivery.waiting import COLUMN, found_from_row
 from postroad.core.model.batch import BATCH_MOVES, Batch, BatchMember, BatchState
@@ -26,7 +28,7 @@ from postroad.flow.administration import not_found, visible_service
 from postroad.flow.administration_contents import is_mine
 from postroad.flow.administration_services import owned_services
 from postroad.flow.batch_fates import Fates
-from postroad.flow.batch_histories import batch_from_row, known_batch
+from postroad.flow.batch_histories import batch_from_row, changes_of, known_batch
 from postroad.flow.network import Network
 
 PORTION = 200
@@ -83,6 +85,7 @@ class ShownBatch:
     known: KnownBatch
     criteria: tuple[Due, ...]  # what each of them says, while it is open
     sending: Sending | None
+    changes: list[BatchChange]  # the latest, oldest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +115,13 @@ async def show(network: Network, caller: Caller, batch_id: str) -> ShownBatch:
     criteria: tuple[Due, ...] = ()
     if known.batch.state is BatchState.OPEN and seen.service is not None and seen.service.batching is not None:
         criteria = readings(seen.service.batching.policy, port_of(seen.service), known.batch)
-    return ShownBatch(seen=seen, known=known, criteria=criteria, sending=await _sending(network, known.batch))
+    return ShownBatch(
+        seen=seen,
+        known=known,
+        criteria=criteria,
+        sending=await _sending(network, known.batch),
+        changes=await _changes(network, known.batch),
+    )
 
 
 async def members(network: Network, caller: Caller, batch_id: str, after: int, limit: int) -> MemberPage:
@@ -234,6 +243,11 @@ async def _sending(network: Network, batch: Batch) -> Sending | None:
         expires_at_us=row[COLUMN["expires_at_us"]],
         reason=fate.reason or row[COLUMN["reason"]],
     )
+
+
+async def _changes(network: Network, batch: Batch) -> list[BatchChange]:
+    entries = await changes_of(network.index, network.journal, batch)
+    return changes_told(batch.id, entries, network.directory)
 
 
 def _member(network: Network, sight: MemberSight, row: tuple[Any, ...]) -> Member:

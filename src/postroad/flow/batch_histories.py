@@ -14,13 +14,17 @@ from postroad.core.audit.batches import KnownBatch
 from postroad.core.model.batch import Batch
 from postroad.core.model.interchange import Assembled
 from postroad.core.model.journal import BatchesChanged, Entry, InterchangeAnswered, MessagePosted, decode
+from postroad.core.projection.keys import batch_key
 from postroad.core.projection.queries import MESSAGE
 from postroad.core.projection.tables import TABLES
-from postroad.ports import IndexReader
+from postroad.ports import IndexReader, Journal
 
 HEADER = MESSAGE.index("header")
 BATCH_FACTS = TABLES["batch"].index("facts")
 ANSWER_FACTS = TABLES["batch_answer"].index("facts")
+
+SEEN_SEQ = TABLES["seen"].index("seq")
+CHANGES_MOST = 100  # versions of a batch that are looked up
 
 _batches = Decoder(Batch)
 
@@ -55,6 +59,16 @@ async def known_batch(index: IndexReader, batch_id: str) -> KnownBatch | None:
     answers = [decode(row[ANSWER_FACTS]) for row in await index.query("batch_answers", batch_id)]
     told = [answer for answer in answers if isinstance(answer, InterchangeAnswered)]
     return KnownBatch(batch, await _assembled(index, batch), told)
+
+
+async def changes_of(index: IndexReader, journal: Journal, batch: Batch) -> list[Entry]:
+    """The latest entries that changed a batch, oldest first: each was written under the key of the version that it made."""
+    found: list[Entry] = []
+    for version in range(batch.version, max(0, batch.version - CHANGES_MOST), -1):
+        for row in await index.query("seen", batch_key(replace(batch, version=version))):
+            records = (await journal.read(row[SEEN_SEQ] - 1, 1)).records
+            found.append(decode(records[0].facts))
+    return found[::-1]
 
 
 async def _assembled(index: IndexReader, batch: Batch) -> Assembled | None:

@@ -8,6 +8,7 @@ suspends the batch, for somebody to look at.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
@@ -37,6 +38,7 @@ from postroad.flow.batch_posting import interchange_step
 from postroad.flow.commit import committed
 from postroad.flow.interchange_book import InterchangeBook
 from postroad.flow.network import Network
+from postroad.flow.place_of import place_of
 from postroad.flow.posting import parts_of
 from postroad.ports import Conflict, Step
 
@@ -47,6 +49,8 @@ REASON_MOST = 500
 HEADER = MESSAGE.index("header")
 _MEMBER = re.compile(r"/members/([0-9]+)")
 
+
+log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 Sides = tuple[str, str, str]  # standard, sender and receiver: between these, numbers are counted
@@ -87,12 +91,16 @@ class Assembling:
         """
         try:
             return await self._assemble(service, batching, batch)
+        except Unavailable:
+            raise
         except Refused as refusal:
-            why = f"{refusal.code}: {refusal.detail}"[:REASON_MOST]
-            written = await self._book.write(
-                service.gcid, "suspended", [suspended(batch, why, self._network.clock.now_us())]
-            )
-            return written[0] if written is not None else None
+            why = f"{refusal.code}: {refusal.detail}"
+        except Exception as error:  # of one standard, or a plug-in's: other batches go on
+            log.error("batch %s cannot be assembled: %s", batch.id, place_of(error))
+            why = f"service.failed: assembling it failed ({type(error).__name__}); tell the network's operator"
+        after = suspended(batch, why[:REASON_MOST], self._network.clock.now_us())
+        written = await self._book.write(service.gcid, "suspended", [after])
+        return written[0] if written is not None else None
 
     async def _assemble(self, service: Service, batching: Batching, batch: Batch) -> Batch | None:
         standard = self._network.standards.standard(batching.standard)

@@ -19,6 +19,7 @@ from postroad.flow.expire import always
 from postroad.flow.network import Network
 from postroad.flow.one_per_service import OnePerService
 from postroad.flow.patience import Patience
+from postroad.flow.place_of import place_of
 
 LOOK_S = 2.0  # for what became of interchanges on other nodes, and for who leads
 IDLE_S = 60.0
@@ -120,7 +121,7 @@ class Batcher:
                 log.warning("the batcher %s waits a moment: %s", self._gcid, error)
                 await self._after_trouble()
             except Exception as error:
-                log.error("the batcher %s failed: %s", self._gcid, type(error).__name__, exc_info=error)
+                log.error("the batcher %s failed: %s", self._gcid, place_of(error))
                 await self._after_trouble()
 
     async def _round(self) -> None:

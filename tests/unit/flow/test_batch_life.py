@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 
 from postroad.core.interchange import x12
+from postroad.core.interchange.catalogue import Catalogue
 from postroad.core.interchange.nouns import Dirt
-from postroad.core.model.batch import BatchState, Criterion
+from postroad.core.model.batch import BatchMember, BatchState, Criterion
 from postroad.core.model.batch_policy import Controlled, Empty, Policy, Recovery, SortKey, Types, Unfinished
 from postroad.core.model.delivery import State
 from postroad.core.model.journal import BatchesChanged, DeliveriesAcknowledged, MessagePosted
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient
 from postroad.core.model.rule import Comparing, Comparison, Place, ValueType, Where
 from postroad.core.model.window import Window
+from postroad.flow import batch_arrivals
 from tests.unit.flow.batching_bench import LINES, Bench, bench, order
 
 HOUR_S = 3_600
@@ -545,3 +549,40 @@ async def test_a_condition_ends_the_batch() -> None:
         await port.work()
         [interchange] = await port.poll()
         assert (len(members(interchange)), interchange.topic) == (2, "")
+
+
+async def test_what_a_plug_in_does_wrong_suspends_the_batch_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with bench(Policy(count=1)) as port:
+        await port.post(b"a"), await port.post(order(2))
+        standard = port.network.standards.standard("x12")
+        original = standard.assemble
+        assert original is not None
+
+        def broken(documents: list[bytes], *rest: Any) -> Iterator[bytes]:
+            if documents == [b"a"]:
+                raise ZeroDivisionError
+            return original(documents, *rest)
+
+        monkeypatch.setattr(port.network, "standards", Catalogue([dataclasses.replace(standard, assemble=broken)]))
+        await port.work()
+        first, second = await port.batches()
+        assert (first.state, second.state) == (SUSPENDED, ASSEMBLED)
+        assert first.why.startswith("service.failed: assembling it failed (ZeroDivisionError)")
+
+
+async def test_a_message_on_which_the_batcher_fails_is_a_dead_letter_and_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with bench(Policy(count=1)) as port:
+        original = batch_arrivals.member_of
+
+        def broken(number: int, parts: Sequence[Part]) -> BatchMember:
+            if parts[0].data == b"a":
+                raise ZeroDivisionError
+            return original(number, parts)
+
+        monkeypatch.setattr(batch_arrivals, "member_of", broken)
+        posted = [await port.post(b"a"), await port.post(order(2))]
+        await port.work()
+        assert await port.states_of(*posted) == [State.FAILED, State.QUEUED]
+        assert await port.states() == [ASSEMBLED]

@@ -94,6 +94,14 @@ async def connected(dsn: str) -> AsyncIterator[asyncpg.Connection]:
         await connection.close()
 
 
+async def kept_waiting(dsn: str, groups: int) -> None:
+    """Return when so many groups wait for that lock; they get it in the order in which they came."""
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    async with connected(dsn) as connection, asyncio.timeout(30):
+        while await connection.fetchval(waiting) < groups:
+            await asyncio.sleep(0.02)
+
+
 class Nodes:
     """Nodes on one database and one clock, all of which are stopped after the test, however it ends."""
 
@@ -316,9 +324,9 @@ async def test_what_another_node_gathers_between_reservation_and_record_is_not_h
     nodes.clock.advance(LEASE_S + 1)
     async with stalled(postgres_database):
         gathering = asyncio.ensure_future(here.write(here.gathered(here.batch("b"), *first[:2])))
-        await asyncio.sleep(0.1)  # it waits for the lock, and gets it first
+        await kept_waiting(postgres_database, 1)  # for the lock, which it gets first
         polling = asyncio.ensure_future(there.poll())
-        await asyncio.sleep(0.2)
+        await kept_waiting(postgres_database, 2)
         assert not polling.done()
     assert isinstance(await gathering, Committed)
     assert numbers(await polling) == first[2:]

@@ -99,7 +99,7 @@ async def kept_waiting(dsn: str, groups: int) -> None:
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     async with connected(dsn) as connection, asyncio.timeout(30):
         while await connection.fetchval(waiting) < groups:
-            await asyncio.sleep(0.02)
+            await connection.execute("SELECT pg_sleep(0.02)")
 
 
 class Nodes:

@@ -89,6 +89,8 @@ async def take_out(
         member = await network.batches.member(batch.id, delivery)
         if member is None:
             raise not_found()
+        if batch.count == 1:
+            _check_droppable(network, batch)
         after = moves.left(batch, member.member, network.clock.now_us())
         why = f"taken out of batch {batch.id}: {reason}"[:REASON_MOST]
         return await network.batches.end(caller.name, "failed", why, after, [member])

@@ -20,10 +20,12 @@ from postroad.core.model.delivery import Queued, State
 from postroad.core.model.journal import BatchesChanged, DeliveriesAcknowledged, DeliveriesEnded
 from postroad.core.projection.keys import answer_key, batch_key, journey_key
 from postroad.core.projection.tables import TABLES
+from postroad.flow.batch_letters import put_aside
 from postroad.flow.commit import committed
 from postroad.ports import Clock, Conflict, Desk, IndexReader, Step
 
 PAGE = 500  # members read at a time
+TRIES = 10  # while others change a batch
 FACTS = TABLES["batch"].index("facts")
 LAST_ID = "g"  # sorts behind every id, which are hexadecimal
 
@@ -125,6 +127,9 @@ class BatchBook:
 
     async def end(self, by: str, state: str, reason: str, after: Batch, members: Sequence[Held]) -> Batch | None:
         """End members of a batch, which is then as given; None: somebody was quicker."""
+        if not await put_aside(self._desk, self._index, self._clock, after, by):
+            self.changed(after.service, after.delivery)
+            return None
         after = next_version(after)
         numbers = tuple([held.queued.number for held in members])
         journeys = _journeys(members)
@@ -147,19 +152,23 @@ class BatchBook:
 
     async def leave(self, number: int, by: str, state: str, reason: str) -> bool | None:
         """End a delivery that waits in a batch; None: it is in none, False: it cannot leave it now."""
-        while (batch := await self.of_delivery(number)) is not None:
-            held = await self.member(batch.id, number)
-            if held is None or not may_leave(batch):
-                return False
-            after = left(batch, held.member, self._clock.now_us())
-            if await self.end(by, state, reason, after, [held]) is not None:
-                return True
-        return None
+        batch = await self.of_delivery(number)
+        return None if batch is None else await self.leave_together(batch.id, [number], by, state, reason)
 
-    async def expire(self, numbers: Sequence[int], by: str, reason: str) -> None:
-        """End deliveries that wait in batches, as far as they can leave."""
-        for number in numbers:
-            await self.leave(number, by, "expired", reason)
+    async def leave_together(self, batch_id: str, numbers: Sequence[int], by: str, state: str, reason: str) -> bool:
+        """End deliveries that wait in a batch; False: not all of them can leave it now."""
+        for _ in range(TRIES):
+            batch = await self.find(batch_id)
+            found = [await self.member(batch_id, number) for number in numbers]
+            held = [one for one in found if one is not None]
+            if batch is None or not may_leave(batch) or not held:
+                return False
+            after = batch
+            for one in held:
+                after = left(after, one.member, self._clock.now_us())
+            if await self.end(by, state, reason, after, held) is not None:
+                return len(held) == len(numbers)
+        return False
 
     async def _is_written(self, step: Step) -> bool:
         return not isinstance(await committed(self._desk, step), Conflict)

@@ -227,7 +227,7 @@ class SendPort:
             for batch in self._gathering.past_opening
             if (batch.state is BatchState.CLOSED and self._may_go(batching, batch))
             or (batch.state is BatchState.ASSEMBLED and (looks or batch.delivery in told))
-            or (batch.state is BatchState.SUSPENDED and looks_back)
+            or (batch.state is BatchState.SUSPENDED and (looks_back or batch.delivery in told))
         ]:
             await self._network.indexed()
             looks = looks_back = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from postroad.core.model.message import Status
 from postroad.core.projection.queries import JOURNEY
@@ -72,12 +73,8 @@ class ExpireStage:
             if journeys:
                 await self._indexed()
             deliveries = await self._index.query("due_deliveries", now_us, AT_ONCE)
-            gathered = [number for number, _, batch in deliveries if batch]
-            await self._batches.expire(gathered, BY_NETWORK, f"{EXPIRED_REASON}, in a batch that had not gone")
-            await self._ending.expire([number for number, _, batch in deliveries if not batch], EXPIRED_REASON)
-            if (
-                not any(ended) and not deliveries
-            ):  # also when something has moved on just now: it is looked at again soon
+            expired = await self._expire(deliveries)
+            if not any(ended) and not expired:  # also when something has moved on just now: it is looked at again soon
                 break
         kept_us = await self._keeping.end_overdue()
         [upcoming] = await self._index.query("next_due")
@@ -85,6 +82,20 @@ class ExpireStage:
         return min(
             (max(at_us, soonest_us if at_us <= now_us else 0) for at_us in (*upcoming, kept_us) if at_us), default=None
         )
+
+    async def _expire(self, deliveries: list[tuple[Any, ...]]) -> bool:
+        """End deliveries, also those that wait in batches; False when nothing could be ended now."""
+        gathered: dict[str, list[int]] = {}
+        for number, _, batch in deliveries:
+            gathered.setdefault(batch, []).append(number)
+        plain = gathered.pop("", [])
+        await self._ending.expire(plain, EXPIRED_REASON)
+        reason = f"{EXPIRED_REASON}, in a batch that had not gone"
+        have_left = [
+            await self._batches.leave_together(batch, numbers, BY_NETWORK, "expired", reason)
+            for batch, numbers in gathered.items()
+        ]
+        return bool(plain) or any(have_left)
 
     async def _end(self, journey: int, delivery: int) -> bool:
         """End a journey, wherever it is; False when it has moved on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -15,6 +16,7 @@ from postroad.core.model.delivery import State
 from postroad.core.model.directory import Role
 from postroad.core.model.journal import BatchesChanged, DeliveriesEnded
 from postroad.core.model.message import Delivered
+from postroad.core.projection.queries import LETTER, MESSAGE
 from postroad.errors import Refused
 from postroad.flow import administration_batches as batches
 from tests.unit.flow.batching_bench import Bench, bench, order
@@ -40,7 +42,13 @@ def split(interchange: Delivered) -> tuple[str, list[bytes]]:
 
 async def suspended(port: Bench) -> Delivered:
     """Two orders whose interchange has failed."""
-    await port.post_orders(1, 2)
+    await port.post_orders(1, 1)
+    return await suspended_after(port, 2)
+
+
+async def suspended_after(port: Bench, last: int) -> Delivered:
+    """The same, when the last of them comes."""
+    await port.post_orders(last, last)
     await port.work()
     [interchange] = await port.poll()
     await port.fail(interchange)
@@ -197,6 +205,71 @@ async def test_a_batch_that_is_dropped_leaves_dead_letters_that_can_be_resent() 
         await port.work()
         [interchange] = await port.poll()
         assert split(interchange) == ("000000002", [order(1), order(2)])
+
+
+async def letters(port: Bench) -> list[int]:
+    await port.network.indexed()
+    return [row[LETTER.index("number")] for row in await port.network.index.query("dead_letters", 0, 10)]
+
+
+@pytest.mark.req("B7")
+async def test_an_interchange_that_is_not_to_go_any_more_is_not_resent_by_itself() -> None:
+    async with bench(Policy(count=2)) as port:
+        ada = await owner(port)
+        await suspended(port)
+        batch = await only(port)
+        assert await letters(port) == [batch.delivery]
+        [page] = [page async for page in port.network.batches.members(batch.id)]
+        await batches.take_out(port.network, ada, batch.id, page[0].queued.number, WHY, None)
+        assert await letters(port) == [page[0].queued.number]
+        await batches.drop(port.network, ada, batch.id, WHY, None)
+        assert await letters(port) == [held.queued.number for held in page]
+
+
+async def test_a_member_does_not_leave_an_interchange_that_is_resent() -> None:
+    async with bench(Policy(count=2)) as port:
+        expiring = await port.post(order(1), expires_at_us=port.clock.now_us() + 60_000_000)
+        await suspended_after(port, 2)
+        await port.work(40)  # nobody looks back for a while now
+        letter = await port.network.dead_letters.find(port.network.index, (await only(port)).delivery)
+        assert letter is not None
+        await port.network.dead_letters.resend(letter, "ada@acme.example", WHY)
+        port.clock.advance(21)
+        await port.network.expiry.expire_due()
+        assert await port.states_of(expiring) == [State.QUEUED]
+        await port.work()
+        assert (await only(port)).state is BatchState.ASSEMBLED
+
+
+async def test_a_batch_whose_partner_has_moved_is_sent_to_the_new_place() -> None:
+    async with bench(Policy(count=2)) as port:
+        ada = await owner(port)
+        failed = await suspended(port)
+        await port.running.register("Acme/new")
+        batching = port.service("Acme/orders").batching
+        assert batching is not None
+        await port.change("Acme/orders", batching=dataclasses.replace(batching, sends_to="Acme/new"))
+        await batches.resume(port.network, ada, (await only(port)).id, WHY, None)
+        assert await letters(port) == []
+        [again] = await port.poll("Acme/new")
+        assert again.parts[0].data == failed.parts[0].data
+        await port.acknowledge(again)
+        await port.work()
+        assert (await only(port)).state is BatchState.SENT
+
+
+async def test_a_batch_whose_interchange_is_no_longer_kept_is_assembled_anew() -> None:
+    async with bench(Policy(count=2)) as port:
+        ada = await owner(port)
+        await suspended(port)
+        await port.crash()  # what is in memory is still known
+        [row] = await port.network.index.query("message", (await only(port)).interchange)
+        port.journal._bodies[row[MESSAGE.index("body_offset")]] = None
+        await batches.resume(port.network, ada, (await only(port)).id, WHY, None)
+        await port.work()
+        [again] = await port.poll()
+        assert split(again) == ("000000002", [order(1), order(2)])
+        assert await letters(port) == []
 
 
 @pytest.mark.parametrize("orders", [1, 2], ids=["open", "suspended"])

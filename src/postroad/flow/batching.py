@@ -128,7 +128,7 @@ class Batcher:
         terms = self._terms
         if not await terms.leads():
             self._port = None
-            await self._patience.wait(asyncio.sleep(terms.look_s))
+            await self._pause(terms.look_s)
             return
         arrival = await self._listen()
         self._woken.clear()
@@ -137,7 +137,7 @@ class Batcher:
         due_us = await self._port.work()
         most_s = terms.look_s if terms.is_shared or self._port.is_waiting else IDLE_S
         left_s = most_s if due_us is None else min(most_s, (due_us - self._network.clock.now_us()) / 1_000_000)
-        if left_s > 0:
+        if left_s > 0 and not self._patience.over:  # it may have ended while we worked
             await self._patience.wait(self._sooner(arrival, left_s))
         if terms.is_shared:
             self._port.changed()
@@ -160,7 +160,11 @@ class Batcher:
     async def _after_trouble(self) -> None:
         if self._port is not None:
             self._port.changed()
-        await self._patience.wait(asyncio.sleep(AGAIN_S))
+        await self._pause(AGAIN_S)
+
+    async def _pause(self, seconds: float) -> None:
+        if not self._patience.over:
+            await self._patience.wait(asyncio.sleep(seconds))
 
 
 async def _until(event: asyncio.Event) -> None:

@@ -126,3 +126,13 @@ async def test_trouble_with_the_store_is_only_a_pause(monkeypatch: pytest.Monkey
         await port.post_orders(2, 3)
         await until(port, ASSEMBLED)
         assert trouble == 0
+
+
+async def test_a_batcher_that_is_told_to_end_while_it_works_does_not_sleep_before() -> None:
+    async with bench(Policy(count=10)) as port:
+        stage = BatchStage(port.network)
+        stage.start()
+        await port.post_orders(1, 1)
+        await asyncio.sleep(0)  # it is at work now
+        async with asyncio.timeout(5):
+            await stage.close()

@@ -58,12 +58,13 @@ def contained(assembled: Assembled, known: KnownBatch | None) -> Contained:
 
 def drawn(assembled: Assembled) -> list[Drawn]:
     """The control numbers that an interchange uses, as a range for each scope."""
-    ranges: dict[str, Drawn] = {}
+    numbers: dict[str, list[int]] = {}
     for one in assembled.numbers:
-        scope = one.series.rpartition(":")[2]
-        before = ranges.get(scope, Drawn(scope=scope, first=one.number, last=one.number))
-        ranges[scope] = Drawn(scope=scope, first=min(before.first, one.number), last=max(before.last, one.number))
-    return list(ranges.values())
+        numbers.setdefault(one.series, []).append(one.number)
+    return [
+        Drawn(scope=series.rpartition(":")[2], first=min(drawn_here), last=max(drawn_here))
+        for series, drawn_here in numbers.items()
+    ]
 
 
 def partner_answer(answer: InterchangeAnswered) -> PartnerAnswer:

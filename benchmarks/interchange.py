@@ -3,7 +3,7 @@
     python -m benchmarks.interchange [--quick]
 
 A batch is 2 to 5 MB of X12 orders (850) or remittance advices (835), in documents of 2 KB and of 5 or 20 KB: the smaller they
-are, the more the envelope of each counts, and with 2 KB some targets are missed. Putting together: each comes as a small
+are, the more the envelope of each counts, and with 2 KB the targets are near. Putting together: each comes as a small
 interchange, as applications write them, or as a ready set; all of them become one interchange, with one envelope, counts and
 control numbers. pyx12 reads each small interchange and writes its segments, and leaves the sets' numbers as they are. Taking
 apart: members, counts and control numbers of one large interchange are found and checked, while ``bytes.split`` only finds

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from scripts import delivery_diagram, journal_kinds_page, journey_diagram, settings_page, warehouse_tables_page
+from scripts import (
+    batch_diagram,
+    delivery_diagram,
+    journal_kinds_page,
+    journey_diagram,
+    settings_page,
+    warehouse_tables_page,
+)
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -15,6 +22,7 @@ PAGES: dict[Path, Callable[[], str]] = {
     DOCS / "reference" / "warehouse-tables.md": warehouse_tables_page.render,
     DOCS / "explanation" / "delivery-states.svg": delivery_diagram.render,
     DOCS / "explanation" / "journey.svg": journey_diagram.render,
+    DOCS / "explanation" / "batch-states.svg": batch_diagram.render,
 }
 
 if __name__ == "__main__":

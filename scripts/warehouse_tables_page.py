@@ -46,6 +46,8 @@ def _prose(about: str) -> str:
 
 
 def _type(given: pa.DataType) -> str:
+    if pa.types.is_list(given) and not pa.types.is_struct(given.value_type):
+        return f"array of {_type(given.value_type)}"
     if pa.types.is_list(given):
         inside = ", ".join(f"{field.name} {_type(field.type)}" for field in given.value_type)
         return f"array of ({inside})"

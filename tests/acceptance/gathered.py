@@ -37,6 +37,7 @@ class Gathering:
     """A batcher of a house and its latest batch; every move is an entry."""
 
     running: MemoryNetwork
+    sender: Caller
     batcher: Caller
     partner: Caller
     batch: Batch
@@ -46,6 +47,21 @@ class Gathering:
     @property
     def id(self) -> str:
         return self.batch.id
+
+    async def another(self, count: int) -> Gathering:
+        """One more open batch of the same batcher."""
+        return await _gathered(self.running, self.sender, self.batcher, self.partner, count)
+
+    async def post(self, place: int) -> int:
+        """A message to the batcher, and its delivery's number."""
+        network = self.running.network
+        part = Part(id="1", content_type="application/edi-x12", data=f"secret order {place}".encode())
+        message = Message(to=(Recipient(_gcid(self.batcher)),), type=MessageType.NOTIFICATION, parts=(part,))
+        posted = await network.post(self.sender, message)
+        history = await network.trace(posted.session, None)
+        assert history is not None
+        self.sessions.append(posted.session)
+        return history.messages[0].copies[0].stops[0].delivery
 
     async def close(self) -> None:
         why = f"{self.batch.count} of {self.batch.count} messages"
@@ -102,26 +118,27 @@ class Gathering:
         return outcome.seq
 
 
-async def gathering(running: MemoryNetwork, house: str, sender: Caller, count: int = 3) -> Gathering:
+async def gathering(
+    running: MemoryNetwork, house: str, sender: Caller, count: int = 3, *, ordered: bool = False
+) -> Gathering:
     """A batcher of the house with so many messages of the sender's in an open batch."""
-    network, name = running.network, f"{house}/batched"
     partner = await running.register(f"{house}/partner")
-    batching = Batching(sends_to=f"{house}/partner", standard="x12", policy=POLICY)
-    batcher = await running.register(name, hosted=Hosting.BATCHER, batching=batching, visibility=Visibility.PUBLIC)
+    batching = Batching(sends_to=f"{house}/partner", standard="x12", policy=POLICY, ordered=ordered)
+    batcher = await running.register(
+        f"{house}/batched", hosted=Hosting.BATCHER, batching=batching, visibility=Visibility.PUBLIC
+    )
+    return await _gathered(running, sender, batcher, partner, count)
+
+
+async def _gathered(running: MemoryNetwork, sender: Caller, batcher: Caller, partner: Caller, count: int) -> Gathering:
+    network = running.network
     now_us = network.clock.now_us()
     batch = opened(ids.batch(now_us, network.randomness.bytes(4)), ("group", "north"), now_us, kind="850")
     batch = replace(batch, service=_gcid(batcher))
-    found = Gathering(running=running, batcher=batcher, partner=partner, batch=batch)
-    members = []
-    for place in range(count):
-        part = Part(id="1", content_type="application/edi-x12", data=f"secret order {place}".encode())
-        message = Message(to=(Recipient(name),), type=MessageType.NOTIFICATION, parts=(part,))
-        posted = await network.post(sender, message)
-        history = await network.trace(posted.session, None)
-        assert history is not None
-        found.sessions.append(posted.session)
-        members.append(BatchMember(number=history.messages[0].copies[0].stops[0].delivery, bytes=14, kind="850"))
-        batch = joined(batch, members[-1], found.now_us)
+    found = Gathering(running=running, sender=sender, batcher=batcher, partner=partner, batch=batch)
+    members = [BatchMember(number=await found.post(place), bytes=14, kind="850") for place in range(count)]
+    for member in members:
+        batch = joined(batch, member, found.now_us)
     found.deliveries.extend(member.number for member in members)
     await found.changed("joined", batch, *members)
     return found

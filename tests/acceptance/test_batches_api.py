@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import AsyncIterator
 
 import pytest
 from httpx2 import Response
 from msgspec.structs import replace
 
+from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchState
 from postroad.core.model.caller import Caller
 from postroad.core.model.interchange import AnsweredMember
 from postroad.flow.authenticate import Proof
+from postroad.flow.configure import saving
 from tests.acceptance.asking import Asked, asked_network
 from tests.acceptance.gathered import Gathering, gathering
 
@@ -117,6 +120,24 @@ async def test_lists_are_of_what_is_still_to_be_sent_unless_a_state_is_named(ask
     assert (await asked.ask("owner of B", "GET", f"{BATCHES}?state=old")).status_code == 422
 
 
+@pytest.mark.req("B8")
+async def test_a_complete_batch_names_the_one_that_goes_before_it(asked: Asked) -> None:
+    first = await gathering(asked.running, "Birch", await caller(asked, "service of B"), 1, ordered=True)
+    await first.close()
+    await first.suspend("no route")
+    second = await first.another(2)
+    third = await first.another(1)
+    await second.close()
+    waits = (await asked.ask("owner of B", "GET", f"{BATCHES}/{second.id}")).json()["nearest"]
+    assert (waits["criterion"], waits["told"]) == (
+        None,
+        f"it is complete; batch {first.id}, which is suspended, goes before it",
+    )
+    assert third.id not in waits["told"]
+    alone = (await asked.ask("owner of B", "GET", f"{BATCHES}/{first.id}")).json()["nearest"]
+    assert alone["told"] == "it is suspended: no route; resume or drop it"
+
+
 async def test_lists_go_on_where_a_page_ended(asked: Asked) -> None:
     ids = []
     for house in ("Birch", "Cedar"):
@@ -186,6 +207,12 @@ async def test_a_batch_is_held_back_let_go_and_released(asked: Asked) -> None:
     released = await steered(asked, gathered, "release")
     assert (released.json()["state"], released.json()["closedBy"]) == ("closed", "request")
     assert released.headers["etag"] == f'"{gathered.batch.version + 3}"'
+    assert [(one["what"], one["by"], one["messages"], one["detail"]) for one in released.json()["changes"]] == [
+        ("joined", "Birch/batched", 3, ""),
+        ("held", "owner@birch.example", 0, "why"),
+        ("let go", "owner@birch.example", 0, "why"),
+        ("closed", "owner@birch.example", 0, "why"),
+    ]
     refused = await steered(asked, gathered, "drop")
     assert (refused.status_code, refused.json()["code"]) == (409, "batch.state")
 
@@ -245,3 +272,17 @@ async def test_others_steer_no_batch_even_if_they_have_sent_to_it(asked: Asked, 
         assert found.status_code == 404
     shown = (await asked.ask("owner of B", "GET", f"{BATCHES}/{gathered.id}")).json()
     assert (shown["version"], shown["members"]) == (gathered.batch.version, 3)
+
+
+@pytest.mark.req("B5")
+async def test_a_batch_whose_service_gathers_no_more_says_so_and_can_be_dropped(asked: Asked) -> None:
+    gathered = await gathered_in_birch(asked)
+    service = gathered.batcher.service
+    assert service is not None
+    former = dataclasses.replace(service, hosted=Hosting.NONE, batching=None)
+    await asked.running.network.configuration.change("test", [saving(former)])
+    shown = (await asked.ask("owner of B", "GET", f"{BATCHES}/{gathered.id}")).json()
+    assert shown["nearest"]["told"].startswith("its service gathers no messages any more")
+    assert shown["criteria"] == []
+    dropped = await steered(asked, gathered, "drop", "the partner has left us")
+    assert (dropped.status_code, dropped.json().get("state")) == (200, "dropped")

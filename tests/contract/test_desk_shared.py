@@ -8,9 +8,12 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 
 import asyncpg
 import pytest
+from msgspec.structs import replace
 
-from postroad.adapters.desk.shared import SQL, SharedDesk
+from postroad.adapters.desk.shared import PACKAGE, SQL, SharedDesk
+from postroad.adapters.desk.shared_group import GroupPlan
 from postroad.adapters.desk.shared_rebuild import rebuild_desk
+from postroad.adapters.journal import postgres_schema
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.core.projection.keys import unique_keys
@@ -89,6 +92,14 @@ async def connected(dsn: str) -> AsyncIterator[asyncpg.Connection]:
         yield connection
     finally:
         await connection.close()
+
+
+async def kept_waiting(dsn: str, groups: int) -> None:
+    """Return when so many groups wait for that lock; they get it in the order in which they came."""
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    async with connected(dsn) as connection, asyncio.timeout(30):
+        while await connection.fetchval(waiting) < groups:
+            await connection.execute("SELECT pg_sleep(0.02)")
 
 
 class Nodes:
@@ -313,9 +324,9 @@ async def test_what_another_node_gathers_between_reservation_and_record_is_not_h
     nodes.clock.advance(LEASE_S + 1)
     async with stalled(postgres_database):
         gathering = asyncio.ensure_future(here.write(here.gathered(here.batch("b"), *first[:2])))
-        await asyncio.sleep(0.1)  # it waits for the lock, and gets it first
+        await kept_waiting(postgres_database, 1)  # for the lock, which it gets first
         polling = asyncio.ensure_future(there.poll())
-        await asyncio.sleep(0.2)
+        await kept_waiting(postgres_database, 2)
         assert not polling.done()
     assert isinstance(await gathering, Committed)
     assert numbers(await polling) == first[2:]
@@ -335,3 +346,26 @@ async def test_who_looks_for_something_to_hand_out_does_not_pass_by_batches(
             plan = await connection.fetch(f"EXPLAIN EXECUTE looking ({', '.join(['NULL'] * parameters)})")
             await connection.execute("DEALLOCATE looking")
             assert "desk_queue_free" in "\n".join(row[0] for row in plan), name
+
+
+@pytest.mark.req("O3")
+async def test_what_waits_at_a_desk_of_before_batches_goes_on_waiting_and_its_nodes_go_on_writing(
+    nodes: Nodes, postgres_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = await PostgresJournal.open(postgres_database)
+    as_it_was = f"SELECT * FROM desk_commit({', '.join(f'${number}' for number in range(1, 41))})"
+    old, newer = ([Step(replace(post, expires_at_us=0), b"hello")] for post in plain_posts(2, services=1))
+    with monkeypatch.context() as before:
+        steps = postgres_schema.migrations(PACKAGE)
+        before.setattr(postgres_schema, "migrations", lambda package: steps[:2])
+        async with journal.connections.use() as connection:
+            await postgres_schema.migrate(connection, "desk", PACKAGE)
+            await connection.fetch(as_it_was, *GroupPlan(old, {}, ()).parameters()[:40])
+    _, network = await nodes.start()
+    [waiting] = await network.poll(mailbox := f"{0:016x}")
+    assert isinstance(await network.write(network.gathered(network.batch("b"), waiting.number)), Committed)
+    async with journal.connections.use() as connection:
+        await connection.fetch(as_it_was, *GroupPlan(newer, {}, ()).parameters()[:40])
+    await journal.close()
+    nodes.clock.advance(LEASE_S + 1)
+    assert [queued.message for queued in await network.poll(mailbox)] == [newer[0].entry]

@@ -36,3 +36,22 @@ def test_every_fact_of_an_envelope_is_on_the_page() -> None:
     told_only = {name for name in asked if name.startswith("acknowledged")} | {"user_reference"}  # of what came
     assert {name for name in asked - told_only if f"`{name}`" not in PAGE} == set()
     assert len(asked) > 20
+
+
+FACT_ROW = re.compile(r"^\| (?:(`[a-z0-9]+`|all) \| )?(`[a-z_0-9]+`(?:, `[a-z_0-9]+`)*) \|", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["x12", "edifact", "hl7", "swift", "iso20022", "gs1", "xml", "flat", "json_lines"])
+def test_the_facts_that_are_taken_are_those_of_the_pages(name: str) -> None:
+    own = ROOT / "docs" / "reference" / f"{name}.md"
+    titles = {"swift": "SWIFT FIN", "flat": "Flat files", "json_lines": "JSON lines"}
+    title = "Putting together" if own.exists() else titles.get(name, "XML")
+    text = own.read_text() if own.exists() else PAGE
+    section = text.partition(f"## {title}\n")[2].partition("\n## ")[0]
+    told = {
+        fact
+        for whose, facts in FACT_ROW.findall(section)
+        if whose in ("", "all", f"`{name}`")
+        for fact in re.findall(r"`([a-z_0-9]+)`", facts)
+    }
+    assert BUILT_IN.standard(name).facts == told

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from postroad.api.http.request import Headers, Reply
 from postroad.core.codecs.bulk import BulkPart, bulk_answer_type, bulk_parts, decode_bulk, encode_bulk_answer
 from postroad.core.codecs.detect import message_in, own_form
@@ -27,26 +29,26 @@ def read_bulk(content_type: str, body: bytes, limits: WireLimits) -> list[Postin
 
 
 def posting(message: Message, note: str = "") -> Posting:
-    size = sum([len(part.data) for part in message.parts])
+    parts = message.parts
+    size = len(parts[0].data) if len(parts) == 1 else sum([len(part.data) for part in parts])
     return Posting(message, size, FORM, came=Came(notes=(note,)) if note else None)
 
 
 def _read(part: BulkPart | Refused, limits: WireLimits) -> Posting | Refused:
     if isinstance(part, Refused):
         return part
+    (headers, content_type), content = part
     try:
-        return _post(part, limits)
+        own = None if _has_fields(headers) else own_form(content_type, content)
+        message = message_in(own, content, limits)
+        if own is None or message is None:
+            return posting_of(Wire(headers, content), limits)
+        return posting(message, own.note)
     except Refused as refused:
         return refused
 
 
-def _post(part: BulkPart, limits: WireLimits) -> Posting:
-    (headers, content_type), content = part
-    own = None if has_fields(headers) else own_form(content_type, content)
-    message = message_in(own, content, limits)
-    if own is None or message is None:
-        return posting_of(Wire(headers, content), limits)
-    return posting(message, own.note)
+_has_fields = lru_cache(maxsize=64)(has_fields)  # parts of one body mostly have the same header
 
 
 class BulkAnswer:
@@ -61,9 +63,7 @@ class BulkAnswer:
 
     def answered(self, place: int, answer: Answer) -> None:
         """The message at this place has its answer."""
-        if isinstance(answer, Unavailable):
-            answer = Refused(answer.code, answer.detail)
-        self._answers[place] = answer
+        self._answers[place] = Refused(answer.code, answer.detail) if isinstance(answer, Unavailable) else answer
         self._missing -= 1
         if not self._missing:
             self._send()

@@ -193,10 +193,10 @@ class MessageEndpoints:
         return Posting(message, len(body), form_of(own.codec), key or "", mark, came)
 
     def _bulk(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
-        content_type = asked(request).content_type
+        content_type, key = asked(request).content_type, asked(request).idempotency
         try:
-            if asked(request).idempotency is not None:
-                check_idempotency_key(asked(request).idempotency or "")
+            if key is not None:
+                check_idempotency_key(key)
             posts = read_bulk(content_type, request.body, self._bulk_limits)
         except Refused as refusal:
             self._network.refuse(
@@ -214,7 +214,7 @@ class MessageEndpoints:
             if isinstance(post, Refused):
                 self._network.refuse(caller, post, 0, partial(answer.answered, place))
             else:
-                postings.append(_with_key(post, asked(request).idempotency, place))
+                postings.append(post if key is None else _with_key(post, key, place))
                 places.append(place)
         if len(places) == len(posts):
             self._network.submit_many(caller, postings, answer.answered)
@@ -328,10 +328,8 @@ def _in_own_form(served: Served) -> Find:
     return lambda request: (codec_for(asked(request).content_type, request.body), served)
 
 
-def _with_key(posting: Posting, key: str | None, place: int) -> Posting:
+def _with_key(posting: Posting, key: str, place: int) -> Posting:
     """A key for the call is one for each message in its place."""
-    if key is None:
-        return posting
     mark = fingerprint(msgspec.msgpack.encode(posting.message))
     return replace(posting, idempotency=f"{key}/{place}", fingerprint=mark)
 

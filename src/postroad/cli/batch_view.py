@@ -36,12 +36,14 @@ def details(out: Output, batch: Value, members: list[Value]) -> None:
     for name, value in _facts(batch):
         if value:
             out.say(f"{name:<13}{value}")
-    rows = [[one["criterion"], bar(one), one["at"] or "", one["told"]] for one in batch["criteria"]]
+    rows = [[one["criterion"], bar(one), one["told"]] for one in batch["criteria"]]
     if rows:
-        out.table(["CRITERION", "FILLED", "AT", "IN WORDS"], rows)
+        out.table(["CRITERION", "FILLED", "IN WORDS"], rows)
     answers = [[one["at"], one["verdict"], one["session"], _answer_words(one)] for one in batch["answers"]]
     if answers:
         out.table(["ANSWERED", "VERDICT", "WITH SESSION", "DETAIL"], answers)
+    changes = [[one["at"], one["what"], one["by"], _change_words(one)] for one in batch["changes"]]
+    out.table(["TIME", "EVENT", "BY", "DETAIL"], changes)
     member_table(out, members)
     if len(members) < batch["members"]:
         out.say(f"… and more; all of them: postroad batch members {batch['id']}")
@@ -58,7 +60,7 @@ def member_table(out: Output, members: list[Value]) -> None:
 def bar(criterion: Value) -> str:
     """How much of a criterion is fulfilled, drawn."""
     filled = int(criterion["share"] * BAR)
-    return "█" * filled + "░" * (BAR - filled) + f" {criterion['share'] * 100:.0f} %"
+    return "█" * filled + "░" * (BAR - filled) + f" {criterion['share'] * 100:3.0f} %"
 
 
 def said(done: str, batch: Value) -> str:
@@ -96,6 +98,11 @@ def _sending(sending: Value) -> str:
     later = f", again at {sending['nextAt']}" if sending["nextAt"] else ""
     reason = f": {sending['reason']}" if sending["reason"] else ""
     return f"to {sending['recipient']}, {sending['state']}, attempts: {sending['attempts']}{later}{reason}"
+
+
+def _change_words(change: Value) -> str:
+    counted = f"messages: {change['messages']}" if change["messages"] else ""
+    return "; ".join(filter(None, (counted, change["detail"])))
 
 
 def _answer_words(answer: Value) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from postroad.cli.output import Output
 
 if TYPE_CHECKING:
+    from postroad.warehouse.whatif.port_report import PortSide
     from postroad.warehouse.whatif.report import Example, Report
 
 SHOWN_MOST = 20  # of a kind; the JSON form and the page have more
@@ -24,10 +25,24 @@ def show_report(out: Output, report: Report) -> None:
     ])  # fmt: skip
     _table(out, ["WHY", "MESSAGES"], [[reason.text, str(reason.messages)] for reason in report.reasons])
     _table(out, ["SESSION", "TO", "BEFORE", "AFTER"], [_example(one) for one in report.examples])
+    _table(out, ["PORT", "SIDE", "MESSAGES", "BATCHES", "EACH", "LARGEST", "WAIT S", "P95", "MOST"], [
+        _port(port.port, side, told)
+        for port in report.ports
+        for side, told in (("before", port.before), ("after", port.after))
+    ])  # fmt: skip
+    for port in report.ports:
+        if port.is_changed:
+            out.say(f"{port.port}: {port.in_other_batches} messages would leave with others than before")
     _table(out, ["ORGANIZATION", "CURRENCY", "BEFORE", "AFTER", "DIFFERENCE"], [
         [bill.organization, bill.currency, f"{bill.before:,}", f"{bill.after:,}", f"{bill.difference:+,}"]
         for bill in report.bills
     ])  # fmt: skip
+
+
+def _port(port: str, side: str, told: PortSide) -> list[str]:
+    counts = (told.messages, told.batches, told.messages_each, told.largest_bytes)
+    waits = (told.wait_s, told.wait_p95_s, told.wait_most_s)
+    return [port, side, *(f"{count:,}" for count in counts), *(f"{wait:,.1f}" for wait in waits)]
 
 
 def _example(example: Example) -> list[str]:

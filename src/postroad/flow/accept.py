@@ -31,6 +31,7 @@ from postroad.flow.posting import (
     Answered,
     AnsweredAt,
     Posting,
+    Results,
     body_of,
     is_same_post,
     part_facts,
@@ -107,8 +108,16 @@ class AcceptStage:
 
     def _submit_many(self, steps: list[Step], places: list[int], answered: AnsweredAt) -> None:
         def done(outcomes: list[Outcome]) -> None:
+            results, noted_us = Results(), 0
             for place, step, outcome in zip(places, steps, outcomes, strict=True):
-                answered(place, self._outcome(step.entry, outcome))  # type: ignore[arg-type]
+                if type(outcome) is not Committed:
+                    answered(place, _failed(outcome))
+                    continue
+                entry: MessagePosted = step.entry  # type: ignore[assignment]
+                if entry.expires_at_us != noted_us:  # those of one call mostly expire together
+                    noted_us = entry.expires_at_us
+                    self._expires(noted_us)
+                answered(place, results.of(entry))
 
         try:
             self._desk.submit_many(steps, done)
@@ -166,14 +175,15 @@ class AcceptStage:
             None,
             posting.idempotency,
             posting.fingerprint,
-            post_keys(admitted.sender.gcid, message.handle, posting.idempotency),
+            _keys(admitted.sender.gcid, message.handle, posting.idempotency),
             len(explanation),
             None,
             "",
             message.routing,
             posting.came,
         )
-        return Step(entry, body_of(message.parts, explanation, posting.setting), _must_be_new(entry))
+        body = body_of(message.parts, explanation, posting.setting)
+        return Step(entry, body, _must_be_new(entry) if message.possible_duplicate or posting.idempotency else ())
 
     def _accept_allowed(self, step: Step, admitted: Admitted, posting: Posting, answered: Answered) -> None:
         """Accept it if its organization may take that up; where that is not certain, find out first."""
@@ -292,6 +302,11 @@ def _reused(posting: Posting, session: str) -> Refused:
         return Refused("as2.message-id-reused", detail, session=session)
     detail = "This Idempotency-Key came with another message before; use a new key for a new message"
     return Refused("idempotency.mismatch", detail, session=session)
+
+
+def _keys(sender: str, handle: str, idempotency: str) -> tuple[int, ...]:
+    """Most posts have a handle and nothing else that could come twice."""
+    return (handle_key(sender, handle),) if handle and not idempotency else post_keys(sender, handle, idempotency)
 
 
 def _must_be_new(entry: MessagePosted) -> tuple[int, ...]:

@@ -12,8 +12,10 @@ from typing import Any
 
 from msgspec.msgpack import Decoder
 
+from postroad.core.audit.batch_changes import changes_told
 from postroad.core.audit.batch_members import Member, MemberSight
 from postroad.core.audit.batches import KnownBatch
+from postroad.core.audit.story import BatchChange
 from postroad.core.batching.due import Due, due, readings
 from postroad.core.delivery.waiting import COLUMN, found_from_row
 from postroad.core.model.batch import BATCH_MOVES, Batch, BatchMember, BatchState
@@ -25,7 +27,8 @@ from postroad.core.model.ids import BATCH
 from postroad.flow.administration import not_found, visible_service
 from postroad.flow.administration_contents import is_mine
 from postroad.flow.administration_services import owned_services
-from postroad.flow.batch_histories import batch_from_row, known_batch
+from postroad.flow.batch_fates import Fates
+from postroad.flow.batch_histories import batch_from_row, changes_of, known_batch
 from postroad.flow.network import Network
 
 PORTION = 200
@@ -82,6 +85,7 @@ class ShownBatch:
     known: KnownBatch
     criteria: tuple[Due, ...]  # what each of them says, while it is open
     sending: Sending | None
+    changes: list[BatchChange]  # the latest, oldest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +115,13 @@ async def show(network: Network, caller: Caller, batch_id: str) -> ShownBatch:
     criteria: tuple[Due, ...] = ()
     if known.batch.state is BatchState.OPEN and seen.service is not None and seen.service.batching is not None:
         criteria = readings(seen.service.batching.policy, port_of(seen.service), known.batch)
-    return ShownBatch(seen=seen, known=known, criteria=criteria, sending=await _sending(network, known.batch))
+    return ShownBatch(
+        seen=seen,
+        known=known,
+        criteria=criteria,
+        sending=await _sending(network, known.batch),
+        changes=await _changes(network, known.batch),
+    )
 
 
 async def members(network: Network, caller: Caller, batch_id: str, after: int, limit: int) -> MemberPage:
@@ -193,13 +203,22 @@ async def _due(network: Network, service: Service | None, batch: Batch) -> Due:
     if service is None or service.batching is None:
         return NO_BATCHER if batch.state in (BatchState.OPEN, BatchState.CLOSED) else _of_itself(batch)
     if service.batching.ordered and batch.state is BatchState.CLOSED and not batch.held:
-        earlier = [batch_from_row(row) for row in await network.index.query("unsettled_batches", service.gcid)]
-        first = min((one for one in earlier if one.id < batch.id), key=lambda one: one.id, default=None)
+        first = await _first_before(network, batch)
         if first is not None:
-            return Due(
-                None, f"it is complete; batch {first.id}, which is {first.state.value}, has to be sent before it"
-            )
+            return Due(None, f"it is complete; batch {first.id}, which is {first.state.value}, goes before it")
     return due(service.batching.policy, port_of(service), batch)
+
+
+async def _first_before(network: Network, batch: Batch) -> Batch | None:
+    """The first of those that were complete before it and are still to be sent."""
+    rows = await network.index.query("unsettled_batches", batch.service)
+    complete = [one for one in map(batch_from_row, rows) if one.state is not BatchState.OPEN]
+    first = min(complete, key=_completed, default=batch)
+    return first if _completed(first) < _completed(batch) else None
+
+
+def _completed(batch: Batch) -> tuple[int, str]:
+    return batch.closed_at_us, batch.id
 
 
 def _of_itself(batch: Batch) -> Due:
@@ -208,22 +227,27 @@ def _of_itself(batch: Batch) -> Due:
 
 
 async def _sending(network: Network, batch: Batch) -> Sending | None:
-    rows = await network.index.query("delivery", batch.delivery) if batch.delivery and batch.interchange else []
-    if not rows:
+    if not batch.delivery or not batch.interchange:
         return None
-    row = rows[0]
-    state, available_at_us = State(row[COLUMN["state"]]), row[COLUMN["available_at_us"]]
-    waits = state is State.QUEUED and available_at_us > network.clock.now_us()
+    fate = await Fates(network).fate_of(batch)
+    [row] = await network.index.query("delivery", fate.delivery)
+    available_at_us = row[COLUMN["available_at_us"]]
+    waits = fate.state is State.QUEUED and available_at_us > network.clock.now_us()
     service = network.directory.services.get(row[COLUMN["recipient"]])
     return Sending(
         recipient=service.address if service is not None else row[COLUMN["recipient"]],
-        delivery=batch.delivery,
-        state=state.name.lower(),
+        delivery=fate.delivery,
+        state=fate.state.name.lower(),
         attempts=row[COLUMN["attempts"]],
         next_at_us=available_at_us if waits else 0,
         expires_at_us=row[COLUMN["expires_at_us"]],
-        reason=row[COLUMN["reason"]],
+        reason=fate.reason or row[COLUMN["reason"]],
     )
+
+
+async def _changes(network: Network, batch: Batch) -> list[BatchChange]:
+    entries = await changes_of(network.index, network.journal, batch)
+    return changes_told(batch.id, entries, network.directory)
 
 
 def _member(network: Network, sight: MemberSight, row: tuple[Any, ...]) -> Member:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from postroad.core.batching import moves
-from postroad.core.model.batch import Batch
+from postroad.core.model.batch import Batch, BatchState
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
 from postroad.errors import Refused
@@ -67,6 +67,7 @@ async def drop(network: Network, caller: Caller, batch_id: str, reason: str, see
 
     async def step(batch: Batch) -> Batch | None:
         _check_droppable(network, batch)
+        batch = _suspended_with_its_port(network, batch)
         why = f"{caller.name} dropped it: {reason}"[:REASON_MOST]
         after = moves.dropped(batch, why, network.clock.now_us())
         members: list[Held] = []
@@ -88,6 +89,8 @@ async def take_out(
         member = await network.batches.member(batch.id, delivery)
         if member is None:
             raise not_found()
+        if batch.count == 1:
+            _check_droppable(network, batch)
         after = moves.left(batch, member.member, network.clock.now_us())
         why = f"taken out of batch {batch.id}: {reason}"[:REASON_MOST]
         return await network.batches.end(caller.name, "failed", why, after, [member])
@@ -118,6 +121,15 @@ def _check_may_steer(network: Network, caller: Caller, batch: Batch) -> None:
     organization = caller.organization if service is None else service.organization
     if not caller.has_role(organization, Role.DEVELOPER):
         raise denied("Only a person with the role developer in the batcher's organization may do this")
+
+
+def _suspended_with_its_port(network: Network, batch: Batch) -> Batch:
+    """A batch that nobody gathers or assembles any more waits for somebody, as a suspended one does."""
+    service = network.directory.services.get(batch.service)
+    is_left = service is None or service.batching is None
+    if not is_left or batch.state not in (BatchState.OPEN, BatchState.CLOSED):
+        return batch
+    return moves.suspended(batch, "its service gathers no messages any more", network.clock.now_us())
 
 
 def _check_droppable(network: Network, batch: Batch) -> None:

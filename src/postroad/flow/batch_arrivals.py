@@ -6,8 +6,10 @@ not take goes on as it came, and its delivery is acknowledged after that. What c
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
+from typing import Any
 
 from postroad.core.batching import arrival_of
 from postroad.core.batching.contents import member_of
@@ -22,6 +24,7 @@ from postroad.errors import Refused, Unavailable
 from postroad.flow.batch_gathering import Come
 from postroad.flow.batch_posting import caller_for
 from postroad.flow.network import Network
+from postroad.flow.place_of import place_of
 from postroad.flow.posting import parts_of
 from postroad.flow.settle import acknowledge
 
@@ -33,6 +36,7 @@ REFUSED = Status(
     "batch.request",
     "A batcher gathers notifications, and answers nothing: post a notification, or send the request to the service itself",
 )
+FAILED = Status("service.failed", "The batcher failed on this message; its owner is told")
 
 log = logging.getLogger(__name__)
 
@@ -48,26 +52,37 @@ class Arrivals:
         come: list[Come] = []
         for portion in _portions(claimed):
             bodies = await self._network.desk.bodies(portion)
+            aside = []
             for queued, body in zip(portion, bodies, strict=True):
-                if (found := await self._received(service, batching, queued, body)) is not None:
+                found = self._gathered(service, batching, queued, body)
+                if isinstance(found, Come):
                     come.append(found)
+                else:
+                    aside.append(self._dealt_with(service, queued, found))
+            await asyncio.gather(*aside)
         return come, len(claimed) == PAGE
 
-    async def _received(self, service: Service, batching: Batching, queued: Queued, body: bytes | None) -> Come | None:
+    def _gathered(
+        self, service: Service, batching: Batching, queued: Queued, body: bytes | None
+    ) -> Come | Coroutine[Any, Any, None]:
+        """The message as it comes to a batch, or what is to be done with it instead."""
+        if body is None:
+            return self._network.ending.fail(queued.number, "body.dropped: its documents are no longer kept")
+        if queued.in_transit or queued.message.type is not MessageType.NOTIFICATION:
+            return self._refuse(service, queued, body)
         try:
-            if body is None:
-                await self._network.ending.fail(queued.number, "body.dropped: its documents are no longer kept")
-            elif queued.in_transit or queued.message.type is not MessageType.NOTIFICATION:
-                await self._refuse(service, queued, body)
-            elif (come := self._come(batching, queued, body)) is not None:
-                return come
-            else:
-                await self._pass_by(service, batching, queued, body)
+            return self._come(batching, queued, body) or self._pass_by(service, batching, queued, body)
+        except Exception as error:
+            log.error("%s failed on session %s: %s", service.address, queued.message.session, place_of(error))
+            return self._network.ending.fail(queued.number, f"{FAILED.code}: {FAILED.text}")
+
+    async def _dealt_with(self, service: Service, queued: Queued, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
         except Unavailable as error:
             log.warning("%s leaves session %s to its lease: %s", service.address, queued.message.session, error)
         except Refused as refusal:  # expired or answered meanwhile
             log.info("%s: session %s: %s", service.address, queued.message.session, refusal.code)
-        return None
 
     def _come(self, batching: Batching, queued: Queued, body: bytes) -> Come | None:
         """The message as it comes to a batch; None: it goes by itself."""

@@ -8,6 +8,7 @@ suspends the batch, for somebody to look at.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
@@ -37,6 +38,7 @@ from postroad.flow.batch_posting import interchange_step
 from postroad.flow.commit import committed
 from postroad.flow.interchange_book import InterchangeBook
 from postroad.flow.network import Network
+from postroad.flow.place_of import place_of
 from postroad.flow.posting import parts_of
 from postroad.ports import Conflict, Step
 
@@ -48,7 +50,10 @@ HEADER = MESSAGE.index("header")
 _MEMBER = re.compile(r"/members/([0-9]+)")
 
 
+log = logging.getLogger(__name__)
+
 Result = TypeVar("Result")
+Sides = tuple[str, str, str]  # standard, sender and receiver: between these, numbers are counted
 
 
 class Document(NamedTuple):
@@ -73,17 +78,29 @@ class Assembling:
         self._book = network.batches
         self._numbers = InterchangeBook(network.index, network.indexed)
         self._message_bytes = message_bytes
+        self._drawings: dict[Sides, Drawing] = {}  # the latest, where the index need not be asked
+
+    def forget(self) -> None:
+        """Ask again which numbers were drawn, also by others."""
+        self._drawings = {}
 
     async def assemble(self, service: Service, batching: Batching, batch: Batch) -> Batch | None:
-        """The batch as it is then: assembled, suspended, or without a member that did not fit; None: others changed it."""
+        """The batch as it is then: assembled, suspended, or without a member that did not fit; None: others changed it.
+
+        The index must have caught up before.
+        """
         try:
             return await self._assemble(service, batching, batch)
+        except Unavailable:
+            raise
         except Refused as refusal:
-            why = f"{refusal.code}: {refusal.detail}"[:REASON_MOST]
-            written = await self._book.write(
-                service.gcid, "suspended", [suspended(batch, why, self._network.clock.now_us())]
-            )
-            return written[0] if written is not None else None
+            why = f"{refusal.code}: {refusal.detail}"
+        except Exception as error:  # of one standard, or a plug-in's: other batches go on
+            log.error("batch %s cannot be assembled: %s", batch.id, place_of(error))
+            why = f"service.failed: assembling it failed ({type(error).__name__}); tell the network's operator"
+        after = suspended(batch, why[:REASON_MOST], self._network.clock.now_us())
+        written = await self._book.write(service.gcid, "suspended", [after])
+        return written[0] if written is not None else None
 
     async def _assemble(self, service: Service, batching: Batching, batch: Batch) -> Batch | None:
         standard = self._network.standards.standard(batching.standard)
@@ -100,9 +117,11 @@ class Assembling:
             step = self._step(service, batching, batch, standard, documents, made)
             outcome = await committed(self._network.desk, step)
             if not isinstance(outcome, Conflict):
+                self._drawings[_sides(batching)] = drawing.drawing
                 return self._on_its_way(step, outcome.seq)
             if outcome.key == batch_key(next_version(batch)):
                 return None
+            self.forget()
         raise Unavailable("network.busy", "Others draw the same control numbers; the batch is assembled in a moment")
 
     def _on_its_way(self, step: Step, seq: int) -> Batch | None:
@@ -113,15 +132,16 @@ class Assembling:
         return replace(entry.assembled.batch, delivery=delivery_number(seq, 0))
 
     async def _drawing(self, batching: Batching, batch: Batch) -> Redrawing:
-        drawing = await self._numbers.drawing(batching.standard, batching.sender, batching.receiver)
+        before = self._drawings.get(_sides(batching))
+        drawing = before.after() if before is not None else await self._numbers.drawing(*_sides(batching))
         if not (batching.gap_free and batch.numbered):
             return Redrawing(drawing)
         [row] = await self._network.index.query("message", batch.numbered)
-        before = decode(row[HEADER])
-        if not isinstance(before, MessagePosted) or before.assembled is None:
+        first = decode(row[HEADER])
+        if not isinstance(first, MessagePosted) or first.assembled is None:
             raise TypeError("an interchange is a post")
-        series = series_of(batching.standard, batching.sender, batching.receiver, "")
-        return Redrawing(drawing, [one for one in before.assembled.numbers if one.series.startswith(series)])
+        series = series_of(*_sides(batching), "")
+        return Redrawing(drawing, [one for one in first.assembled.numbers if one.series.startswith(series)])
 
     async def _documents(self, batching: Batching, batch: Batch) -> list[Document]:
         """The members in the order of the interchange."""
@@ -197,6 +217,10 @@ class Assembling:
             without = left(after, held.member, self._network.clock.now_us())
             after = await self._book.end(service.gcid, "failed", reason, without, [held])
         return after
+
+
+def _sides(batching: Batching) -> Sides:
+    return batching.standard, batching.sender, batching.receiver
 
 
 async def _made(standard: Standard, envelope: Envelope, drawing: Redrawing, documents: list[Document]) -> Made:

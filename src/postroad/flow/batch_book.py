@@ -20,12 +20,16 @@ from postroad.core.model.delivery import Queued, State
 from postroad.core.model.journal import BatchesChanged, DeliveriesAcknowledged, DeliveriesEnded
 from postroad.core.projection.keys import answer_key, batch_key, journey_key
 from postroad.core.projection.tables import TABLES
+from postroad.flow.batch_letters import put_aside
 from postroad.flow.commit import committed
 from postroad.ports import Clock, Conflict, Desk, IndexReader, Step
 
 PAGE = 500  # members read at a time
+TRIES = 10  # while others change a batch
 FACTS = TABLES["batch"].index("facts")
 LAST_ID = "g"  # sorts behind every id, which are hexadecimal
+
+Changed = Callable[[int], None]  # told which delivery has come to its end; 0: somebody has changed a batch
 
 _batches, _members = Decoder(Batch), Decoder(BatchMember)
 
@@ -43,21 +47,21 @@ class BatchBook:
         self._index = index
         self._clock = clock
         self._indexed = indexed
-        self._listeners: dict[str, Callable[[], None]] = {}
+        self._listeners: dict[str, Changed] = {}
         self._watched: dict[int, str] = {}
 
     # --- who wants to know ------------------------------------------------------------------------------------------
 
-    def listen(self, gcid: str, changed: Callable[[], None] | None) -> None:
+    def listen(self, gcid: str, changed: Changed | None) -> None:
         """Tell the batcher of this service when somebody else changes its batches; None: nobody listens any more."""
         if changed is None:
             self._listeners.pop(gcid, None)
         else:
             self._listeners[gcid] = changed
 
-    def changed(self, gcid: str) -> None:
+    def changed(self, gcid: str, delivery: int = 0) -> None:
         if (listener := self._listeners.get(gcid)) is not None:
-            listener()
+            listener(delivery)
 
     def watch(self, delivery: int, gcid: str) -> None:
         """Tell the batcher of this service when the delivery of its interchange comes to its end here."""
@@ -71,7 +75,7 @@ class BatchBook:
         if self._watched:
             for number in deliveries:
                 if (gcid := self._watched.pop(number, "")) != "":
-                    self.changed(gcid)
+                    self.changed(gcid, number)
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
@@ -90,15 +94,14 @@ class BatchBook:
         return [_batches.decode(row[FACTS]) for row in await self._index.query("unsettled_batches", gcid)]
 
     async def members(self, batch_id: str) -> AsyncIterator[list[Held]]:
-        """Those that are in it, page by page, in the order of arrival."""
-        await self._indexed()
+        """Those that are in it, page by page, in the order of arrival; the index must have caught up before."""
         after = 0
         while rows := await self._index.query("batch_members", batch_id, after, PAGE):
             after = rows[-1][1]
             yield [held for row in rows if (held := self._held(row)) is not None]
 
     async def member(self, batch_id: str, number: int) -> Held | None:
-        await self._indexed()
+        """One that is in it; the index must have caught up before."""
         rows = await self._index.query("batch_members", batch_id, number - 1, 1)
         return self._held(rows[0]) if rows and rows[0][1] == number else None
 
@@ -120,10 +123,13 @@ class BatchBook:
             reason,
         )
         keys = tuple([batch_key(batch) for batch in raised])
-        return raised if await self._is_written(Step(entry, None, keys, True, entry.deliveries)) else None
+        return raised if await self._is_written(Step(entry, None, keys, True)) else None
 
     async def end(self, by: str, state: str, reason: str, after: Batch, members: Sequence[Held]) -> Batch | None:
         """End members of a batch, which is then as given; None: somebody was quicker."""
+        if not await put_aside(self._desk, self._index, self._clock, after, by):
+            self.changed(after.service, after.delivery)
+            return None
         after = next_version(after)
         numbers = tuple([held.queued.number for held in members])
         journeys = _journeys(members)
@@ -146,18 +152,23 @@ class BatchBook:
 
     async def leave(self, number: int, by: str, state: str, reason: str) -> bool | None:
         """End a delivery that waits in a batch; None: it is in none, False: it cannot leave it now."""
-        while (batch := await self.of_delivery(number)) is not None:
-            held = await self.member(batch.id, number)
-            if held is None or not may_leave(batch):
-                return False
-            after = left(batch, held.member, self._clock.now_us())
-            if await self.end(by, state, reason, after, [held]) is not None:
-                return True
-        return None
+        batch = await self.of_delivery(number)
+        return None if batch is None else await self.leave_together(batch.id, [number], by, state, reason)
 
-    async def expire(self, numbers: Sequence[int], by: str, reason: str) -> list[int]:
-        """End those of these deliveries that wait in batches, as far as they can leave; returns those that are in none."""
-        return [number for number in numbers if await self.leave(number, by, "expired", reason) is None]
+    async def leave_together(self, batch_id: str, numbers: Sequence[int], by: str, state: str, reason: str) -> bool:
+        """End deliveries that wait in a batch; False: not all of them can leave it now."""
+        for _ in range(TRIES):
+            batch = await self.find(batch_id)
+            found = [await self.member(batch_id, number) for number in numbers]
+            held = [one for one in found if one is not None]
+            if batch is None or not may_leave(batch) or not held:
+                return False
+            after = batch
+            for one in held:
+                after = left(after, one.member, self._clock.now_us())
+            if await self.end(by, state, reason, after, held) is not None:
+                return len(held) == len(numbers)
+        return False
 
     async def _is_written(self, step: Step) -> bool:
         return not isinstance(await committed(self._desk, step), Conflict)

@@ -14,22 +14,19 @@ from postroad.core.batching.moves import resumed, suspended
 from postroad.core.delivery.waiting import COLUMN
 from postroad.core.model.batch import Batch, BatchState
 from postroad.core.model.delivery import State
-from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import DeliveryResent, decode
-from postroad.core.projection.queries import JOURNEY, LETTER
+from postroad.core.projection.queries import JOURNEY
 from postroad.flow.batch_book import Held
+from postroad.flow.batch_letters import resent_as
 from postroad.flow.network import Network
 
-DEALT = LETTER.index("dealt_seq")
-_STATE, _REASON, _AT = (JOURNEY.index(column) for column in ("state", "reason", "at_number"))
+_STATE, _REASON = JOURNEY.index("state"), JOURNEY.index("reason")
 
 
 class Fate(NamedTuple):
-    """What an interchange has come to, and the delivery at which it did."""
+    """What an interchange has come to."""
 
     state: State
     reason: str
-    delivery: int
 
 
 class Fates:
@@ -38,8 +35,10 @@ class Fates:
         self._book = network.batches
 
     async def look(self, batch: Batch) -> Batch | None:
-        """The batch as it is then; the same where nothing is new, None where somebody else has changed it."""
-        await self._network.indexed()
+        """The batch as it is then; the same where nothing is new, None where somebody else has changed it.
+
+        The index must have caught up before.
+        """
         if batch.state is BatchState.ASSEMBLED:
             return await self._under_way(batch)
         if batch.state is BatchState.SUSPENDED and batch.interchange:
@@ -65,7 +64,7 @@ class Fates:
 
     async def _suspended(self, batch: Batch) -> Batch | None:
         """Under way again, where somebody has had its dead letter resent."""
-        delivery = await self.resent_as(batch)
+        delivery = await resent_as(self._network.index, batch)
         if not delivery:
             return batch
         after = replace(resumed(batch, self._network.clock.now_us()), delivery=delivery)
@@ -77,17 +76,6 @@ class Fates:
         index = self._network.index
         if rows := await index.query("journey", batch.delivery):
             [row] = rows
-            return Fate(State(row[_STATE]), row[_REASON], row[_AT])
+            return Fate(State(row[_STATE]), row[_REASON])
         [row] = await index.query("delivery", batch.delivery)
-        return Fate(State(row[COLUMN["state"]]), row[COLUMN["reason"]], batch.delivery)
-
-    async def resent_as(self, batch: Batch) -> int:
-        """The delivery under which the dead letter of its interchange is under way again; 0 when it is not."""
-        fate = await self.fate_of(batch)
-        rows = await self._network.index.query("dead_letter", fate.delivery)
-        dealt_seq = rows[0][DEALT] if rows else 0
-        if not dealt_seq:
-            return 0
-        found = await self._network.journal.read(dealt_seq - 1, 1)
-        is_resent = isinstance(decode(found.records[0].facts), DeliveryResent)
-        return delivery_number(dealt_seq, 0) if is_resent else 0
+        return Fate(State(row[COLUMN["state"]]), row[COLUMN["reason"]])

@@ -8,18 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from msgspec.msgpack import Decoder
+from msgspec.structs import replace
 
 from postroad.core.audit.batches import KnownBatch
 from postroad.core.model.batch import Batch
 from postroad.core.model.interchange import Assembled
 from postroad.core.model.journal import BatchesChanged, Entry, InterchangeAnswered, MessagePosted, decode
+from postroad.core.projection.keys import batch_key
 from postroad.core.projection.queries import MESSAGE
 from postroad.core.projection.tables import TABLES
-from postroad.ports import IndexReader
+from postroad.ports import IndexReader, Journal
 
 HEADER = MESSAGE.index("header")
 BATCH_FACTS = TABLES["batch"].index("facts")
 ANSWER_FACTS = TABLES["batch_answer"].index("facts")
+
+SEEN_SEQ = TABLES["seen"].index("seq")
+CHANGES_MOST = 100  # versions of a batch that are looked up
 
 _batches = Decoder(Batch)
 
@@ -56,7 +61,26 @@ async def known_batch(index: IndexReader, batch_id: str) -> KnownBatch | None:
     return KnownBatch(batch, await _assembled(index, batch), told)
 
 
+async def changes_of(index: IndexReader, journal: Journal, batch: Batch) -> list[Entry]:
+    """The latest entries that changed a batch, oldest first: each was written under the key of the version that it made."""
+    found: list[Entry] = []
+    for version in range(batch.version, max(0, batch.version - CHANGES_MOST), -1):
+        for row in await index.query("seen", batch_key(replace(batch, version=version))):
+            records = (await journal.read(row[SEEN_SEQ] - 1, 1)).records
+            found.append(decode(records[0].facts))
+    return found[::-1]
+
+
 async def _assembled(index: IndexReader, batch: Batch) -> Assembled | None:
-    rows = await index.query("message", batch.interchange) if batch.interchange else []
+    """What the interchange holds; one that is posted once more goes under the numbers that were drawn before."""
+    made = await _made(index, batch.interchange)
+    if made is None or made.numbers or batch.numbered in ("", batch.interchange):
+        return made
+    before = await _made(index, batch.numbered)
+    return replace(made, numbers=before.numbers) if before is not None else made
+
+
+async def _made(index: IndexReader, session: str) -> Assembled | None:
+    rows = await index.query("message", session) if session else []
     posted = decode(rows[0][HEADER]) if rows else None
     return posted.assembled if isinstance(posted, MessagePosted) else None

@@ -32,6 +32,7 @@ ROOM = 0.9  # of the largest message is for members; what stands around them nee
 SAVE_AFTER_US = 1_000_000  # at the latest; less than the lease of what was taken
 PAGES_MOST = 20  # taken before the clock is looked at again
 LOOK_S = 2.0  # between looks at what became of interchanges, where nobody tells
+LOOK_BACK_S = 30.0  # likewise whether somebody has had the interchange of a suspended batch resent
 
 
 class SendPort:
@@ -54,17 +55,20 @@ class SendPort:
         self._fates = Fates(network)
         self._is_read = False
         self._is_begun = False
-        self._new_id = ""
+        self._new_id = self._latest_id = ""
         self._empty_after_us = 0
         self._unsaved_since_us = 0
-        self._look_at = 0.0  # monotonic
+        self._told: set[int] = set()  # deliveries of interchanges that have come to their end
+        self._look_at = self._look_back_at = 0.0  # monotonic
         self._on_change = on_change
         self._book.listen(gcid, self.changed)
 
-    def changed(self) -> None:
-        """Somebody else has changed a batch of ours, or an interchange has come to its end."""
-        self._is_read = False
-        self._look_at = 0.0
+    def changed(self, delivery: int = 0) -> None:
+        """Somebody else has changed a batch of ours, or this delivery of an interchange has come to its end."""
+        if delivery:
+            self._told.add(delivery)
+        else:
+            self._is_read = False
         self._on_change()
 
     async def work(self) -> int | None:
@@ -114,11 +118,13 @@ class SendPort:
                 what = {BatchState.OPEN: "went on", BatchState.CLOSED: "closed"}.get(after.state, "suspended")
                 await self._write(what, after)
         newest = await self._book.newest(self._gcid)
+        self._latest_id = "" if newest is None else newest.id
         self._empty_after_us = self._now_us if newest is None else max(newest.closed_at_us, newest.opened_at_us)
         self._is_begun = True
 
     async def _read(self) -> None:
         self._is_read = True
+        self._look_at = 0.0  # what came to its end before it was watched, nobody tells
         self._gathering.read(await self._book.unsettled(self._gcid))
         for batch in self._gathering.past_opening:
             if batch.state is BatchState.ASSEMBLED:
@@ -140,9 +146,14 @@ class SendPort:
         if not self._gathering.unsaved:
             self._unsaved_since_us = self._now_us
         for one in come:
-            self._new_id = self._new_id or ids.batch(self._now_us, self._network.randomness.bytes(4))
-            if self._gathering.come(one, self._new_id):
+            if self._gathering.come(one, self._new_id or self._draw_id()):
                 self._new_id = ""
+
+    def _draw_id(self) -> str:
+        """An id for the next batch, behind those of all before it: batches of one moment have an order, too."""
+        drawn = ids.batch(self._now_us, self._network.randomness.bytes(4))
+        self._new_id = self._latest_id = max(drawn, ids.next_batch(self._latest_id))
+        return self._new_id
 
     async def _save(self) -> None:
         """Write down what has joined; what somebody else has made impossible is decided anew."""
@@ -162,9 +173,14 @@ class SendPort:
         return await self._book.write(self._gcid, "joined", write.batches, write.joined)
 
     async def _waiting(self, come: Sequence[Come]) -> list[Come]:
-        """Those that have not come to their end meanwhile."""
-        found = [(one, await self._network.desk.find(one.arrival.member.number)) for one in come]
-        return [one for one, there in found if there is not None and there.state is State.QUEUED]
+        """Those that have not come to their end meanwhile, and that nobody else has gathered."""
+        waiting = []
+        for one in come:
+            number = one.arrival.member.number
+            found = await self._network.desk.find(number)
+            if found is not None and found.state is State.QUEUED and await self._book.of_delivery(number) is None:
+                waiting.append(one)
+        return waiting
 
     # --- time -------------------------------------------------------------------------------------------------------
 
@@ -185,7 +201,8 @@ class SendPort:
             return
         self._empty_after_us = now_us  # of several that were missed, one is enough
         if not self._gathering.has_gathered_at(due.when_us):
-            empty = closed_empty(ids.batch(now_us, self._network.randomness.bytes(4)), due.why, due.when_us)
+            empty = closed_empty(self._draw_id(), due.why, due.when_us)
+            self._new_id = ""
             await self._write("closed", replace(empty, service=self._gcid))
 
     async def _write(self, what: str, batch: Batch) -> None:
@@ -199,34 +216,44 @@ class SendPort:
 
     async def _see_through(self, service: Service, batching: Batching) -> None:
         """Assemble what is closed, and look what became of what was."""
-        looks = self._network.clock.monotonic() >= self._look_at
-        if looks:
-            self._look_at = self._network.clock.monotonic() + LOOK_S
-        progress = True
-        while progress:
-            progress = False
-            for batch in self._gathering.past_opening:
-                after = await self._further(service, batching, batch, looks)
-                if after is None:
+        self._assembling.forget()
+        now, told = self._network.clock.monotonic(), self._told
+        looks, looks_back = now >= self._look_at, now >= self._look_back_at
+        self._look_at = now + LOOK_S if looks else self._look_at
+        self._look_back_at = now + LOOK_BACK_S if looks_back else self._look_back_at
+        self._told = set()
+        while todo := [
+            batch
+            for batch in self._gathering.past_opening
+            if (batch.state is BatchState.CLOSED and self._may_go(batching, batch))
+            or (batch.state is BatchState.ASSEMBLED and (looks or batch.delivery in told))
+            or (batch.state is BatchState.SUSPENDED and (looks_back or batch.delivery in told))
+        ]:
+            await self._network.indexed()
+            looks = looks_back = False
+            told = set()
+            for batch in todo:
+                if not await self._further(service, batching, batch):
                     await self._save()
                     await self._read()
-                    progress = True
                     break
-                if after is not batch:
-                    self._gathering.note(after)
-                    progress = True
 
-    async def _further(self, service: Service, batching: Batching, batch: Batch, looks: bool) -> Batch | None:
-        """The batch one step further, or the same where it has to wait."""
+    def _may_go(self, batching: Batching, batch: Batch) -> bool:
+        return not batch.held and not (batching.ordered and self._gathering.past_opening[0].id != batch.id)
+
+    async def _further(self, service: Service, batching: Batching, batch: Batch) -> bool:
+        """Bring a batch one step further, as far as it goes; False: somebody else has changed it."""
         if batch.state is not BatchState.CLOSED:
-            return await self._look(batch) if looks else batch
-        first = self._gathering.past_opening[0]
-        if batch.held or (batching.ordered and first.id != batch.id):
-            return batch
-        after = await self._assembling.assemble(service, batching, batch)
-        if after is not None and after.state is BatchState.ASSEMBLED:
+            after = await self._look(batch)
+        else:
+            after = await self._assembling.assemble(service, batching, batch)
+        if after is None:
+            return False
+        if after.state is BatchState.ASSEMBLED:
             self._book.watch(after.delivery, self._gcid)
-        return after
+        if after is not batch:
+            self._gathering.note(after)
+        return True
 
     async def _look(self, batch: Batch) -> Batch | None:
         after = await self._fates.look(batch)

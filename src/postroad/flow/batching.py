@@ -19,6 +19,7 @@ from postroad.flow.expire import always
 from postroad.flow.network import Network
 from postroad.flow.one_per_service import OnePerService
 from postroad.flow.patience import Patience
+from postroad.flow.place_of import place_of
 
 LOOK_S = 2.0  # for what became of interchanges on other nodes, and for who leads
 IDLE_S = 60.0
@@ -120,39 +121,38 @@ class Batcher:
                 log.warning("the batcher %s waits a moment: %s", self._gcid, error)
                 await self._after_trouble()
             except Exception as error:
-                log.error("the batcher %s failed: %s", self._gcid, type(error).__name__, exc_info=error)
+                log.error("the batcher %s failed: %s", self._gcid, place_of(error))
                 await self._after_trouble()
 
     async def _round(self) -> None:
         terms = self._terms
         if not await terms.leads():
             self._port = None
-            await self._patience.wait(asyncio.sleep(terms.look_s))
+            await self._pause(terms.look_s)
             return
-        await self._listening()
+        arrival = await self._listen()
         self._woken.clear()
         if self._port is None:
             self._port = SendPort(self._network, self._gcid, terms.message_bytes, self._woken.set)
         due_us = await self._port.work()
         most_s = terms.look_s if terms.is_shared or self._port.is_waiting else IDLE_S
         left_s = most_s if due_us is None else min(most_s, (due_us - self._network.clock.now_us()) / 1_000_000)
-        if left_s > 0:
-            await self._patience.wait(self._sooner(left_s))
+        if left_s > 0 and not self._patience.over:  # it may have ended while we worked
+            await self._patience.wait(self._sooner(arrival, left_s))
         if terms.is_shared:
             self._port.changed()
 
-    async def _listening(self) -> asyncio.Task[None]:
-        """What comes from now on is noticed, also while we work."""
+    async def _listen(self) -> asyncio.Task[None]:
+        """From now on it is noticed when something comes, also while we work."""
         if self._arrival is None or self._arrival.done():
             self._arrival = asyncio.get_running_loop().create_task(self._network.desk.arrival(self._gcid, IDLE_S))
             await asyncio.sleep(0)
         return self._arrival
 
-    async def _sooner(self, left_s: float) -> None:
-        """Wait until something comes, somebody has changed a batch, or the time is over."""
+    async def _sooner(self, arrival: asyncio.Task[None], left_s: float) -> None:
+        """Wait until something has come, somebody has changed a batch, or the time is over."""
         woken = asyncio.get_running_loop().create_task(_until(self._woken))
         try:
-            arrival = await self._listening()
             await asyncio.wait({arrival, woken}, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
             woken.cancel()
@@ -160,7 +160,11 @@ class Batcher:
     async def _after_trouble(self) -> None:
         if self._port is not None:
             self._port.changed()
-        await self._patience.wait(asyncio.sleep(AGAIN_S))
+        await self._pause(AGAIN_S)
+
+    async def _pause(self, seconds: float) -> None:
+        if not self._patience.over:
+            await self._patience.wait(asyncio.sleep(seconds))
 
 
 async def _until(event: asyncio.Event) -> None:

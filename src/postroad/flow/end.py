@@ -67,7 +67,6 @@ class EndStage:
 
     async def expire(self, numbers: Sequence[int], reason: str) -> None:
         """End deliveries that are no journey's; where one of them was settled just now, one by one."""
-        numbers = await self._batches.expire(numbers, BY_NETWORK, reason)
         for start in range(0, len(numbers), TOGETHER):
             await self._expire(tuple(numbers[start : start + TOGETHER]), reason)
 
@@ -97,10 +96,6 @@ class EndStage:
             return False
         message, ordinal = found
         reason = f"{status.code}: {status.text}"[:REASON_MOST]
-        if message.type is not MessageType.REQUEST:
-            has_left = await self._batches.leave(delivery, BY_NETWORK, state, reason)
-            if has_left is not None:
-                return has_left
         keys = (journey_key(journey), answer_key(delivery))
         requester = self._directory().services.get(message.sender)
         if message.type is MessageType.REQUEST and requester is not None:

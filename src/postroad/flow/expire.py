@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from postroad.core.model.message import Status
 from postroad.core.projection.queries import JOURNEY
 from postroad.errors import Unavailable
+from postroad.flow.batch_book import BatchBook
 from postroad.flow.due import DueTimes
-from postroad.flow.end import EndStage
+from postroad.flow.end import BY_NETWORK, EndStage
 from postroad.flow.keep import KeepStage
 from postroad.ports import Clock, IndexReader
 
@@ -23,6 +25,7 @@ AT_NUMBER = JOURNEY.index("at_number")
 AT_ONCE = 500  # rows of the index at a time
 LOOK_AGAIN_S = 1.0  # after trouble; and on a shared network, where other nodes accept messages too
 IDLE_S = 3_600.0
+EXPIRED_REASON = "not fetched before it expired"
 EXPIRED = Status("route.expired", "The message expired before its journey was over")
 
 
@@ -39,6 +42,7 @@ class ExpireStage:
         keeping: KeepStage,
         due: DueTimes,
         indexed: Callable[[], Awaitable[None]],
+        batches: BatchBook,
     ) -> None:
         self._index = index
         self._clock = clock
@@ -46,6 +50,7 @@ class ExpireStage:
         self._keeping = keeping
         self._due = due
         self._indexed = indexed
+        self._batches = batches
 
     async def run(self, leads: Callable[[], Awaitable[bool]] = always, most_s: float = IDLE_S) -> None:
         """Expire what is due, for as long as we run; ``most_s`` is how long to sleep at most."""
@@ -64,14 +69,12 @@ class ExpireStage:
             await self._indexed()
             now_us = self._clock.now_us()
             journeys = await self._index.query("due_journeys", now_us, AT_ONCE)
-            ended = [await self._ending.end(row[0], row[AT_NUMBER], "expired", EXPIRED) for row in journeys]
+            ended = [await self._end(row[0], row[AT_NUMBER]) for row in journeys]
             if journeys:
                 await self._indexed()
             deliveries = await self._index.query("due_deliveries", now_us, AT_ONCE)
-            await self._ending.expire([number for number, _ in deliveries], "not fetched before it expired")
-            if (
-                not any(ended) and not deliveries
-            ):  # also when something has moved on just now: it is looked at again soon
+            expired = await self._expire(deliveries)
+            if not any(ended) and not expired:  # also when something has moved on just now: it is looked at again soon
                 break
         kept_us = await self._keeping.end_overdue()
         [upcoming] = await self._index.query("next_due")
@@ -79,6 +82,26 @@ class ExpireStage:
         return min(
             (max(at_us, soonest_us if at_us <= now_us else 0) for at_us in (*upcoming, kept_us) if at_us), default=None
         )
+
+    async def _expire(self, deliveries: list[tuple[Any, ...]]) -> bool:
+        """End deliveries, also those that wait in batches; False when nothing could be ended now."""
+        gathered: dict[str, list[int]] = {}
+        for number, _, batch in deliveries:
+            gathered.setdefault(batch, []).append(number)
+        plain = gathered.pop("", [])
+        await self._ending.expire(plain, EXPIRED_REASON)
+        reason = f"{EXPIRED_REASON}, in a batch that had not gone"
+        have_left = [
+            await self._batches.leave_together(batch, numbers, BY_NETWORK, "expired", reason)
+            for batch, numbers in gathered.items()
+        ]
+        return bool(plain) or any(have_left)
+
+    async def _end(self, journey: int, delivery: int) -> bool:
+        """End a journey, wherever it is; False when it has moved on."""
+        reason = f"{EXPIRED.code}: {EXPIRED.text}"
+        has_left = await self._batches.leave(delivery, BY_NETWORK, "expired", reason)
+        return await self._ending.end(journey, delivery, "expired", EXPIRED) if has_left is None else has_left
 
     async def _sleep(self, next_us: int | None, most_s: float) -> None:
         latest_us = self._clock.now_us() + int(most_s * 1_000_000)

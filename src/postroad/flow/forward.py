@@ -32,7 +32,7 @@ from postroad.flow.going import Going, Sent, keys_of, passed_by
 from postroad.flow.posting import body_of, part_facts, setting_in
 from postroad.ports import Clock, Committed, Conflict, Desk, Outcome, Randomness, Step
 
-TOGETHER = 1_000  # entries on their way at a time: an interchange may have a million documents
+TOGETHER = 250  # entries on their way at a time: an interchange may have a million documents
 
 
 def nothing() -> None:

@@ -14,8 +14,9 @@ from postroad.core.projection.queries import MESSAGE
 from postroad.core.projection.tables import TABLES
 from postroad.ports import IndexReader
 
-_FACTS = MESSAGE.index("header")
-_SEQ = TABLES["control_number"].index("seq")
+_HEADER = MESSAGE.index("header")
+_SEQ, _BATCH = (TABLES["control_number"].index(name) for name in ("seq", "batch"))
+_INTERCHANGE = TABLES["batch"].index("interchange")
 
 
 class InterchangeBook:
@@ -30,11 +31,21 @@ class InterchangeBook:
         return Drawing(standard=standard, sender=sender, receiver=receiver, latest=latest)
 
     async def sent(self, series: str, number: int) -> Assembled | None:
-        """The interchange that has used a number; None when none has."""
+        """The interchange that uses a number; None when none does.
+
+        Where it was assembled anew since, with the same numbers and without a member that has left, that one is meant.
+        """
         for row in await self._index.query("control_number", series, number):
-            for message in await self._index.query("message_at", row[_SEQ]):
-                entry = decode(message[_FACTS])
-                return entry.assembled if isinstance(entry, MessagePosted) else None
+            drawn = await self._assembled("message_at", row[_SEQ])
+            for batch in await self._index.query("batch", row[_BATCH]):
+                return await self._assembled("message", batch[_INTERCHANGE]) or drawn
+            return drawn
+        return None
+
+    async def _assembled(self, question: str, name: str | int) -> Assembled | None:
+        for message in await self._index.query(question, name):
+            entry = decode(message[_HEADER])
+            return entry.assembled if isinstance(entry, MessagePosted) else None
         return None
 
     async def latest(self, series: str) -> int:

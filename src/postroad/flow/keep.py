@@ -10,20 +10,24 @@ from __future__ import annotations
 from postroad.core.delivery.release import kept_too_long, kept_until_us
 from postroad.core.model.delivery import State
 from postroad.core.model.snapshot import Directory
+from postroad.flow.batch_book import BatchBook
 from postroad.flow.due import DueTimes
-from postroad.flow.end import EndStage
+from postroad.flow.end import BY_NETWORK, EndStage
 from postroad.ports import Clock, Desk, IndexReader
 
 AT_ONCE = 500  # rows of the index at a time
 
 
 class KeepStage:
-    def __init__(self, desk: Desk, index: IndexReader, clock: Clock, ending: EndStage, due: DueTimes) -> None:
+    def __init__(
+        self, desk: Desk, index: IndexReader, clock: Clock, ending: EndStage, due: DueTimes, batches: BatchBook
+    ) -> None:
         self._desk = desk
         self._index = index
         self._clock = clock
         self._ending = ending
         self._due = due
+        self._batches = batches
         self._limits: dict[str, int] = {}  # seconds, by GCID
 
     def follow(self, directory: Directory) -> None:
@@ -59,6 +63,8 @@ class KeepStage:
         for number in numbers:
             found = await self._desk.find(number)
             if found is None or found.state is not State.QUEUED:
+                continue
+            if await self._batches.leave(number, BY_NETWORK, "expired", reason) is not None:
                 continue
             if found.queued.journey:
                 await self._ending.give_up(found.queued, "expired", reason)

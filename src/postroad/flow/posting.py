@@ -8,7 +8,7 @@ from hashlib import blake2b
 from msgspec import Struct
 
 from postroad.core.model.delivery import Content
-from postroad.core.model.journal import Came, MessagePosted, PartFacts, decode
+from postroad.core.model.journal import Came, Copy, MessagePosted, PartFacts, decode
 from postroad.core.model.message import Message, Part, PostResult, RecipientResult
 from postroad.errors import Refused, Unavailable
 from postroad.ports import Journal
@@ -117,7 +117,30 @@ async def posted_at(journal: Journal, seq: int) -> MessagePosted | None:
 
 def result_of(entry: MessagePosted) -> PostResult:
     """The answer that an accepted post is given."""
-    recipients = tuple(
-        [RecipientResult(service=copy.named, code=copy.code, detail=copy.detail) for copy in entry.copies]
-    )
-    return PostResult(session=entry.session, transaction=entry.transaction, recipients=recipients)
+    return PostResult(session=entry.session, transaction=entry.transaction, recipients=_recipients(entry.copies))
+
+
+def _recipients(copies: tuple[Copy, ...]) -> tuple[RecipientResult, ...]:
+    if len(copies) == 1:
+        return (_recipient(copies[0]),)
+    return tuple([_recipient(copy) for copy in copies])
+
+
+def _recipient(copy: Copy) -> RecipientResult:
+    return RecipientResult(service=copy.named, code=copy.code, detail=copy.detail)
+
+
+class Results:
+    """The answers to posts of one call: those that go to the one recipient of the post before share what is said of it."""
+
+    __slots__ = ("_copy", "_recipients")
+
+    def __init__(self) -> None:
+        self._copy: Copy | None = None
+        self._recipients: tuple[RecipientResult, ...] = ()
+
+    def of(self, entry: MessagePosted) -> PostResult:
+        copies = entry.copies
+        if len(copies) != 1 or copies[0] is not self._copy:
+            self._copy, self._recipients = copies[0] if len(copies) == 1 else None, _recipients(copies)
+        return PostResult(session=entry.session, transaction=entry.transaction, recipients=self._recipients)

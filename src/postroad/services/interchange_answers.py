@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from postroad.core.admission.permission import permitted
+from postroad.core.interchange.agreeing import agreed
 from postroad.core.interchange.nouns import Fault, Split
 from postroad.core.interchange.opening import Opened
 from postroad.core.model.batch_policy import Splitting
@@ -33,10 +34,10 @@ class Reply:
 class Answering:
     """Between a splitter and the partner of whom it has one message at hand."""
 
-    def __init__(self, message: Delivered, agreed: Splitting, tools: Tools) -> None:
-        self._message, self._agreed, self._tools = message, agreed, tools
-        self._facts = dict(agreed.facts)
-        to = agreed.answers_to
+    def __init__(self, message: Delivered, splitting: Splitting, tools: Tools) -> None:
+        self._message, self._facts, self._tools = message, splitting.facts, tools
+        self.agreed = agreed(dict(splitting.facts))
+        to = splitting.answers_to
         self._receiver = permitted(tools.service, to, tools.directory).gcid if to else ""
 
     async def give(
@@ -54,7 +55,7 @@ class Answering:
                 name=f"{'answer' if reply.taken else 'refusal'} {number + 1}",
                 standard=reply.opened.standard,
                 found=self._as_told(found, number in repeated),
-                facts=self._agreed.facts,
+                facts=self._facts,
                 taken=reply.taken,
                 rejected=(rejected or {}).get(number, ()),
             )
@@ -71,8 +72,8 @@ class Answering:
             for found, said in one.said:
                 hearing = Hearing(
                     standard=one.standard.name,
-                    ours=self._facts.get("our_name", found.receiver),
-                    partner=self._facts.get("partner_name", found.sender),
+                    ours=self.agreed.our_name or found.receiver,
+                    partner=self.agreed.partner_name or found.sender,
                     said=said,
                 )
                 await self._tools.partners.hear(self._message, hearing)
@@ -89,7 +90,7 @@ class Answering:
         if repeated:
             fault = Fault(code=f"{found.standard}.repeated", text="its control number came before")
             found = replace(found, faults=(*found.faults, fault))
-        if self._facts.get("acknowledge") == "always":
+        if self.agreed.always_acknowledged:
             found = replace(found, facts={**found.facts, "acknowledgment": "1"})
         return found
 

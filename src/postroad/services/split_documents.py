@@ -6,12 +6,13 @@ goes along as properties, so that rules and bindings can choose by it. The topic
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from msgspec import structs
 
 from postroad.core.codecs.lexical import NOT_XML
+from postroad.core.interchange.agreeing import Agreed
 from postroad.core.interchange.catalogue import Standard
 from postroad.core.interchange.nouns import Fault, Group, Member, Split
 from postroad.core.interchange.opening import Opened
@@ -47,10 +48,9 @@ class Document:
 class Documents:
     """All documents of a message, in the order in which they stand in it."""
 
-    def __init__(self, message: Delivered, splitter: str, receiver: str, facts: Mapping[str, str]) -> None:
+    def __init__(self, message: Delivered, splitter: str, receiver: str, agreed: Agreed) -> None:
         self._message, self._splitter, self._receiver = message, splitter, receiver
-        self._keeps_topic = facts.get("topic") == "keep"
-        self._passes_answers = facts.get("pass_answers") == "yes"
+        self._agreed = agreed
 
     def of(self, parts: Sequence[tuple[Part, Opened]]) -> list[Document]:
         found = [(part, one.standard, split) for part, one in parts for split in one.found]
@@ -67,7 +67,7 @@ class Documents:
         common = (*self._message.properties, *_of_interchange(found, self._message))
         content_type = SINGLE.get(standard.name, standard.content_type)
         for place, member in enumerate(found.members):
-            if not self._passes_answers and standard.is_answer is not None and standard.is_answer(member):
+            if not self._agreed.answers_pass and standard.is_answer is not None and standard.is_answer(member):
                 continue
             yield (
                 place,
@@ -76,7 +76,7 @@ class Documents:
                     f"document {number}",
                     Part(id=part.id, content_type=content_type, data=bytes(member.data)),
                     alone=True,
-                    topic=self._message.topic if self._keeps_topic else _value(member.kind),
+                    topic=self._message.topic if self._agreed.topic_kept else _value(member.kind),
                     properties=(*common, *_of_member(found, member, number), *faults.about(member.group, place)),
                     once=once,
                 ),

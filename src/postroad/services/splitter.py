@@ -10,7 +10,7 @@ when that is durable.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from postroad.core.admission.permission import permitted
@@ -55,10 +55,9 @@ class SplitterService:
             if one.refusal is not None:
                 await answering.give([Reply(opened=one, taken=False) for one in every])
                 raise one.refusal
-        facts = dict(agreed.facts)
-        documents = Documents(message, tools.service.gcid, receiver.gcid, facts)
+        documents = Documents(message, tools.service.gcid, receiver.gcid, answering.agreed)
         found = await off_loop(size, documents.of, parts)
-        found = await _told_apart(message, found, every, facts, answering, tools)
+        found = await _told_apart(message, found, every, answering, tools)
         forwards = tuple([one.forward for one in found])
         return Taken(message=message, opened=tuple(every), documents=tuple(found), forwards=forwards)
 
@@ -92,7 +91,6 @@ async def _told_apart(
     message: Delivered,
     found: list[Document],
     every: Sequence[Opened],
-    facts: Mapping[str, str],
     answering: Answering,
     tools: Tools,
 ) -> list[Document]:
@@ -100,7 +98,7 @@ async def _told_apart(
     repeated = await _repeated(message, [one for one in found if one.forward.once], tools)
     if not repeated:
         return found
-    if facts.get("duplicates") == "pass":
+    if answering.agreed.duplicates_pass:
         return [one.marked() if one.interchange in repeated else one for one in found]
     await answering.give([Reply(opened=one, taken=False) for one in every], repeated=repeated)
     raise Refused(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import traceback
 from collections import defaultdict
 
 from postroad.core.codecs.lexical import NOT_XML
@@ -20,6 +19,7 @@ from postroad.core.routing.forwards import FORWARDING, Forward
 from postroad.errors import Refused, Unavailable
 from postroad.flow.going import FORM
 from postroad.flow.network import Network
+from postroad.flow.place_of import place_of
 from postroad.flow.provisioning import Trust
 from postroad.services.catalogue import CATALOGUE
 from postroad.services.engine import Engines
@@ -94,7 +94,7 @@ class Workshop:
         except (Unavailable, TimeoutError):
             raise
         except Exception as error:
-            log.error("%s failed on session %s: %s", service.address, delivered.session, _place_of(error))
+            log.error("%s failed on session %s: %s", service.address, delivered.session, place_of(error))
             return Returned(
                 status=Status("service.failed", f"{service.address} failed on this message; its owner is told")
             )
@@ -167,10 +167,3 @@ def _writable(status: Status) -> Status:
 def _patience_s(delivered: Delivered) -> float:
     """Longer each time, so that a full disk does not use up all attempts."""
     return min(AGAIN_MOST_S, AGAIN_S * 2.0 ** min(delivered.attempt - 1, 20))
-
-
-def _place_of(error: Exception) -> str:
-    """What kind of fault it was and where in the code; not its text, which may quote the message."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" in {frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
-    return f"{type(error).__name__}{where}"

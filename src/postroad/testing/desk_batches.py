@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 
 from postroad.core.model.batch import BatchState
 from postroad.core.model.delivery import Queued, State
 from postroad.core.model.interchange import Assembled, Drawn
+from postroad.core.model.journal import InterchangeAnswered
 from postroad.core.model.message import MessageType
-from postroad.core.projection.keys import batch_key, number_key, unique_keys
+from postroad.core.projection.keys import batch_key, heard_key, number_key, unique_keys
 from postroad.ports import Committed, Conflict, Step
 from postroad.testing.desk_network import LEASE_S, SELLER, DeskUnderTest, Network, numbers
 
@@ -179,3 +181,10 @@ class Batches(DeskUnderTest):
         assert await network.write(network.message(assembled=Assembled("x12", (drawn,)))) == conflict
         assert await network.desk.seen(number_key(drawn)) == (outcomes[0].seq, posts[0].session)
         assert len(await network.poll(SELLER)) == 1
+
+    @pytest.mark.req("B10")
+    async def test_what_a_partner_says_of_a_batch_is_heard_once(self, network: Network) -> None:
+        entry = InterchangeAnswered(network.clock.now_us(), SELLER, "session", "x12", "b", "accepted")
+        assert isinstance(outcome := await network.write(entry), Committed)
+        assert await network.write(entry) == Conflict(heard_key("session", "b"), outcome.seq, "session")
+        assert isinstance(await network.write(replace(entry, batch="c")), Committed)

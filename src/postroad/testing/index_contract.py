@@ -29,7 +29,8 @@ from postroad.errors import Unavailable
 from postroad.flow.indexing import catch_up, rebuild
 from postroad.ports import BodyAt, Head, Index, Record
 from postroad.testing.index_story import BANK, BUYER, QUESTIONS, STORY, WAITING
-from postroad.testing.index_story_batches import BATCHER
+from postroad.testing.index_story_batches import BATCHER, BATCHES
+from postroad.testing.index_story_batches import QUESTIONS as BATCH_QUESTIONS
 from postroad.testing.index_story_journeys import JOURNEYS, RECORD_SAVED_TWICE
 from postroad.testing.journal_values import SERVICES
 from postroad.testing.journals import as_records, cuts, journals, new_records, plain_posts
@@ -228,6 +229,19 @@ class IndexContract:
                 assert await index.rows("journey") == course.journeys, course.name
                 states = {row[0]: row[7] for row in await index.rows("delivery")}
                 assert states == course.states, course.name
+
+    @pytest.mark.req("B5")
+    @pytest.mark.parametrize("piece", [1, 2, 3, 100])
+    async def test_a_batch_is_told_alike_however_the_entries_are_cut(self, index: Index, piece: int) -> None:
+        """Also who is late with a lease or gives a member back, after which the member is in its batch as before."""
+        first = len(STORY) - len(BATCHES)
+        records = as_records(STORY)
+        ends = [*range(first + piece, len(STORY), piece), len(STORY)]
+        for _ in range(2):  # once more from the start, as after a crash that took the position back
+            await apply_in_pieces(index, records, [first, *ends])
+            for question in BATCH_QUESTIONS:
+                rows = await index.query(question.name, *question.parameters)
+                assert question.answered(rows) == question.rows, question
 
     async def test_of_two_records_under_one_key_the_later_stays(self, index: Index) -> None:
         await apply(index, as_records(RECORD_SAVED_TWICE))

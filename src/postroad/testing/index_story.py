@@ -41,9 +41,9 @@ from postroad.core.model.journal import (
     encode,
 )
 from postroad.core.model.message import MessageType, Property, Status
-from postroad.core.projection.keys import batch_key, dealt_key, handle_key, journey_key, version_key
+from postroad.core.projection.keys import batch_key, dealt_key, handle_key, heard_key, journey_key, version_key
 from postroad.core.projection.project import pack_pairs
-from postroad.testing.index_story_batches import BATCHER, BATCHES, FARMER, SENT, STILL_OPEN, TAKEN_OUT, Question
+from postroad.testing.index_story_batches import BATCHER, BATCHES, FARMER, STILL_OPEN, TAKEN_OUT, Question
 from postroad.testing.index_story_batches import QUESTIONS as BATCH_QUESTIONS
 
 BUYER, SELLER, STAMPER, BANK = "b" * 16, "5" * 16, "57a3" * 4, "ba" * 8
@@ -204,7 +204,7 @@ QUESTIONS = [
     Question("seen", (journey_key(GIVEN_UP),), "session seq", [("session 19", 19)]),
     Question("seen", (journey_key(SILENT),), "session seq", [("", 22)]),
     Question("seen", (journey_key(ASKED),), "seq", []),
-    Question("recent_keys", (2,), "key", [(batch_key(STILL_OPEN),), (batch_key(SENT),)]),
+    Question("recent_keys", (2,), "key", [(heard_key("session 52", "b-1"),), (batch_key(STILL_OPEN),)]),
     Question("seen", (dealt_key(GIVEN_UP),), "seq", [(36,)]),
     Question("seen", (dealt_key(LOST),), "seq", []),
     Question("transaction_messages", ("session 2",), "seq", [(2,), (7,)]),

@@ -22,6 +22,7 @@ def batch(**more: Any) -> dict[str, Any]:
         "id": ID, "version": 3, "service": "Acme/orders", "gcid": "0" * 16, "state": "open", "key": ["north"], "kind": "850",
         "members": 30, "bytes": 4200, "openedAt": AT, "latestAt": AT, "closedAt": None, "closedBy": None, "held": False,
         "controlled": False, "why": "", "interchange": "", "standard": "", "numbers": [], "sending": None, "answers": [],
+        "changes": [{"at": AT, "what": "held", "by": "owner@acme.example", "messages": 0, "detail": "stocktaking"}],
         "nearest": criterion("count", 0.3, "30 of 100 messages"),
         "criteria": [criterion("count", 0.3, "30 of 100 messages"), criterion("age", 0.5, "3600 s after …", AT)],
     }  # fmt: skip
@@ -37,7 +38,7 @@ def member(**more: Any) -> dict[str, Any]:
 
 
 def test_a_bar_is_as_long_as_what_is_fulfilled() -> None:
-    assert bar(criterion("count", 0.3, "")) == "███░░░░░░░ 30 %"
+    assert bar(criterion("count", 0.3, "")) == "███░░░░░░░  30 %"
     assert bar(criterion("count", 1.0, "")) == "██████████ 100 %"
 
 
@@ -46,7 +47,7 @@ def test_a_list_says_how_full_each_is_and_why_it_has_not_gone(capsys: pytest.Cap
     table(Output(), [batch(held=True), stuck])
     first, second = capsys.readouterr().out.splitlines()[1:]
     assert first.split("  ")[0] == ID
-    for words in ("Acme/orders [north]", "open, held back", "30", "4200", "███░░░░░░░ 30 %", "30 of 100 messages"):
+    for words in ("Acme/orders [north]", "open, held back", "30", "4200", "███░░░░░░░  30 %", "30 of 100 messages"):
         assert words in first
     assert "it is suspended: no route; resume or drop it" in second
     assert "░" not in second
@@ -56,7 +57,7 @@ def test_a_list_says_how_full_each_is_and_why_it_has_not_gone(capsys: pytest.Cap
 def test_an_open_batch_shows_all_its_criteria_and_some_members(capsys: pytest.CaptureFixture[str]) -> None:
     details(Output(), batch(), [member()])
     shown = capsys.readouterr().out
-    for words in ("30, 4200 bytes", "why not gone 30 of 100 messages", "█████░░░░░ 50 %", "MyBiz/Purchasing", "0001"):
+    for words in ("30, 4200 bytes", "why not gone 30 of 100 messages", "█████░░░░░  50 %", "stocktaking", "0001"):
         assert words in shown
     assert f"… and more; all of them: postroad batch members {ID}" in shown
     assert "interchange" not in shown

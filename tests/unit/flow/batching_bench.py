@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from postroad.adapters.desk.local import LocalDesk
@@ -103,8 +104,6 @@ class Bench:
         self.port = SendPort(self.network, caller.name)
 
     async def change(self, address: str, **changes: Any) -> None:
-        from dataclasses import replace
-
         service = self.service(address)
         await self.network.configuration.change("test", [saving(replace(service, **changes))])
 
@@ -134,6 +133,14 @@ class Bench:
 
     async def poll(self, address: str = "Acme/edi") -> list[Delivered]:
         return await self.network.poll(self.caller(address), PollRequest(max=100))
+
+    async def fail(self, delivered: Delivered, reason: str = "no good") -> None:
+        await self.network.fail(delivered, reason)
+
+    async def work(self, seconds: float = 0.0) -> None:
+        """Let time go by, and the batcher look around."""
+        self.clock.advance(seconds)
+        await self.port.work()
 
     async def acknowledge(self, delivered: Delivered) -> None:
         caller = self.caller(delivered.recipient)

@@ -17,7 +17,7 @@ from postroad.core.mediation.as2_stations import may_be_sent
 from postroad.core.mediation.nouns import outgoing
 from postroad.core.mediation.setting import unpacked
 from postroad.core.mediation.translating import give
-from postroad.core.model.directory import AuthenticationLevel, Policy
+from postroad.core.model.directory import AuthenticationLevel, Policy, Push, PushAuthentication
 from postroad.core.model.formats import Format
 from postroad.core.model.journal import MessagePosted, MessageRefused
 from postroad.core.model.snapshot import Directory
@@ -30,6 +30,7 @@ from tests.unit.flow.as2_bench import (
     ACME,
     DOCUMENT,
     ORDERS,
+    PUSHED,
     RECEIPTS,
     As2Bench,
     as2_bench,
@@ -324,6 +325,16 @@ async def test_where_receipts_may_go(at: As2Bench, agreed: tuple[str, ...], url:
     await at.agree(receipt_urls=agreed)
     directory: Directory = at.running.network.directory
     assert may_be_sent(directory.services[at.acme.name], url) is allowed
+
+
+@pytest.mark.req("B7")
+async def test_receipts_may_go_to_the_server_of_the_backup(at: As2Bench) -> None:
+    backup = Push(url="https://second.acme.example/as2", authentication=PushAuthentication.NONE)
+    await at.change(push=replace(PUSHED, backup=backup))
+    service = at.running.network.directory.services[at.acme.name]
+    assert may_be_sent(service, "https://second.acme.example/receipts")
+    assert may_be_sent(service, "https://acme.example/receipts")
+    assert not may_be_sent(service, "https://third.acme.example/receipts")
 
 
 # ---- roll-over -----------------------------------------------------------------------------------------------------------

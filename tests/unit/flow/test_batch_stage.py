@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
 from postroad.core.model.batch import BatchState
-from postroad.core.model.batch_policy import Policy
+from postroad.core.model.batch_policy import Policy, Recovery
+from postroad.core.model.delivery import State
+from postroad.core.model.directory import Role
+from postroad.errors import Unavailable
+from postroad.flow import administration_batches as steering
 from postroad.flow.batching import BatchStage
 from tests.unit.flow.batching_bench import Bench, bench
+
+OPEN, ASSEMBLED, SENT, SUSPENDED = BatchState.OPEN, BatchState.ASSEMBLED, BatchState.SENT, BatchState.SUSPENDED
+LOOK_S = 0.02
 
 
 async def until(port: Bench, *states: BatchState) -> None:
@@ -18,16 +28,111 @@ async def until(port: Bench, *states: BatchState) -> None:
             await asyncio.sleep(0.01)
 
 
+@asynccontextmanager
+async def batchers(port: Bench, **terms: Any) -> AsyncIterator[BatchStage]:
+    stage = BatchStage(port.network, look_s=LOOK_S, **terms)
+    stage.start()
+    try:
+        yield stage
+    finally:
+        await stage.close()
+
+
 @pytest.mark.req("B2")
 async def test_batches_go_their_way_by_themselves() -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(Policy(count=2)) as port, batchers(port):
+        await port.post_orders(1, 4)
+        await until(port, ASSEMBLED, ASSEMBLED)
+        for interchange in await port.poll():
+            await port.acknowledge(interchange)
+        await until(port, SENT, SENT)
+
+
+async def test_each_message_is_noticed_however_it_meets_the_batcher() -> None:
+    async with bench(Policy(count=1)) as port, batchers(port):
+        for number in range(1, 31):
+            await port.post_orders(number, number)
+            await asyncio.sleep(0.001 * (number % 4))
+        await until(port, *[ASSEMBLED] * 30)
+
+
+async def test_what_an_administrator_does_is_noticed_at_once() -> None:
+    async with bench(Policy(count=10)) as port, batchers(port):
+        ada = await port.running.enroll("ada@acme.example", organization="Acme", role=Role.DEVELOPER)
+        await port.post_orders(1, 1)
+        await until(port, OPEN)
+        [batch] = await port.batches()
+        await steering.release(port.network, ada, batch.id, "now", None)
+        await until(port, ASSEMBLED)
+
+
+@pytest.mark.req("B5")
+@pytest.mark.parametrize(("is_orderly", "state"), [(True, OPEN), (False, SUSPENDED)])
+async def test_only_a_stop_without_warning_calls_for_recovery(is_orderly: bool, state: BatchState) -> None:
+    async with bench(Policy(count=10, recovery=Recovery.FAIL)) as port:
+        async with batchers(port) as stage:
+            await port.post_orders(1, 1)
+            await until(port, OPEN)
+            if not is_orderly:
+                await stage.abandon()
+        async with batchers(port):
+            await until(port, state)
+            if state is OPEN:
+                await port.post_orders(2, 10)
+                await until(port, ASSEMBLED)
+
+
+async def test_a_suspended_batcher_rests_and_goes_on_when_it_is_back() -> None:
+    async with bench(Policy(count=2, recovery=Recovery.FAIL)) as port, batchers(port):
+        await port.post_orders(1, 1)
+        await until(port, OPEN)
+        await port.change("Acme/orders", suspended="unpaid")
+        await port.change("Acme/orders", suspended="")
+        await port.post_orders(2, 2)
+        await until(port, ASSEMBLED)
+
+
+async def test_only_the_node_that_leads_gathers() -> None:
+    leading = False
+
+    async def leads() -> bool:
+        return leading
+
+    async with bench(Policy(count=1)) as port, batchers(port, leads=leads):
+        posted = await port.post_orders(1, 1)
+        await asyncio.sleep(3 * LOOK_S)
+        assert await port.states() == []
+        assert await port.states_of(*posted) == [State.QUEUED]
+        leading = True
+        await until(port, ASSEMBLED)
+
+
+async def test_trouble_with_the_store_is_only_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postroad.flow.batching.AGAIN_S", LOOK_S)
+    async with bench(Policy(count=3)) as port, batchers(port):
+        await port.post_orders(1, 1)
+        await until(port, OPEN)
+        trouble = 3
+        query = port.network.index.query
+
+        async def troubled(name: str, *parameters: Any) -> list[tuple[Any, ...]]:
+            nonlocal trouble
+            if name == "batch_members" and trouble:
+                trouble -= 1
+                raise Unavailable("network.unavailable", "the index is away")
+            return await query(name, *parameters)
+
+        monkeypatch.setattr(port.network.index, "query", troubled)
+        await port.post_orders(2, 3)
+        await until(port, ASSEMBLED)
+        assert trouble == 0
+
+
+async def test_a_batcher_that_is_told_to_end_while_it_works_does_not_sleep_before() -> None:
+    async with bench(Policy(count=10)) as port:
         stage = BatchStage(port.network)
         stage.start()
-        try:
-            await port.post_orders(1, 4)
-            await until(port, BatchState.ASSEMBLED, BatchState.ASSEMBLED)
-            for interchange in await port.poll():
-                await port.acknowledge(interchange)
-            await until(port, BatchState.SENT, BatchState.SENT)
-        finally:
+        await port.post_orders(1, 1)
+        await asyncio.sleep(0)  # it is at work now
+        async with asyncio.timeout(5):
             await stage.close()

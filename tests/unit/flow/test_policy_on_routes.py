@@ -138,6 +138,13 @@ async def test_whoever_isolates_it_is_told_its_name() -> None:
 URL = "https://work.example/in"
 
 
+def with_backup(service: Service) -> Service:
+    """With a second place, where a token is the proof."""
+    assert service.push is not None
+    backup = Push(url="https://second.example/in", authentication=PushAuthentication.BEARER, secret_from="env:X")
+    return replace(service, push=replace(service.push, backup=backup))
+
+
 def pushed(proof: PushAuthentication, url: str = URL, **profile: Any) -> Service:
     push = Push(url=url, authentication=proof, secret_from="env:X")
     return Service(gcid="a" * 16, organization="T", name="W", delivery=DeliveryMode.PUSH, push=push, **profile)
@@ -171,6 +178,7 @@ def test_a_push_is_as_safe_as_its_proof_and_its_address(authentication: str, url
         (pushed(PushAuthentication.SIGNATURE), "password"),  # it may poll, with a password
         (pushed(PushAuthentication.SIGNATURE, policy=CERTIFICATE), "certificate"),
         (pushed(PushAuthentication.SIGNATURE, authentication=(CredentialKind.KEY,)), "key"),
+        (with_backup(pushed(PushAuthentication.SIGNATURE, authentication=ONLY_CERTIFICATES)), "key"),
     ],
 )
 def test_a_push_service_promises_the_weaker_of_push_and_poll(service: Service, level: str) -> None:

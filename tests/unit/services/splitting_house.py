@@ -18,6 +18,7 @@ from postroad.core.model.journal import InterchangeAnswered, decode
 from postroad.core.model.message import Delivered, Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.flow.configure import saving
+from postroad.services import workshop
 from postroad.services.engine import Engines
 from postroad.services.hosting import hosting
 from postroad.testing.network import MemoryNetwork, memory_network
@@ -81,7 +82,7 @@ class House:
     async def letters(self) -> list[str]:
         """Why what came to the splitter failed."""
         await self.settled()
-        rows = await self.network.index.query("dead_letters_at", self.gcid("splitter"), 0, 100)
+        rows = await self.network.index.query("dead_letters_at", self.gcid("splitter"), 0, 1_000)
         return [str(row[1]) for row in rows]
 
     async def answers(self, batch: str = "") -> list[InterchangeAnswered]:
@@ -97,7 +98,8 @@ class House:
 
 
 @pytest.fixture
-async def house() -> AsyncIterator[House]:
+async def house(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[House]:
+    monkeypatch.setattr(workshop, "AGAIN_S", 0.001)
     async with memory_network() as running, hosting(running.network, Engines(transformer=UpperCase(), judges={})):
         splitting = Splitting(sends_to="MyBiz/inbox", answers_to="Acme/edi")
         yield House(

@@ -21,7 +21,6 @@ from postroad.flow.administration_resending import resend
 from postroad.flow.configure import saving
 from postroad.flow.forward import ForwardStage
 from postroad.ports import Outcome, Step
-from postroad.services import workshop
 from tests.unit.core.interchange.test_catalogue import TWO_MEMBERS
 from tests.unit.core.interchange.x12.samples import ORDER, SECOND
 from tests.unit.services.splitting_house import House, house, interchange, told
@@ -114,7 +113,6 @@ async def test_an_interruption_anywhere_loses_and_repeats_nothing(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each document, and the answer, is interrupted once, right before or right after it has become durable."""
-    monkeypatch.setattr(workshop, "AGAIN_S", 0.001)
     interrupted: set[tuple[str, str]] = set()
     committing, telling = ForwardStage._committed, ForwardStage.tell
 

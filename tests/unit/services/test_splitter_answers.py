@@ -142,7 +142,7 @@ async def test_what_speaks_of_nothing_that_was_sent_is_written_down_too(house: H
 
 @pytest.mark.req("B10")
 async def test_answers_go_on_too_where_that_was_agreed_on(house: House) -> None:
-    await house.agree(facts=(("pass_answers", "yes"),))
+    await house.agree(facts=(("answers", "pass"),))
     stream = await sent_to_acme(house, "x12", "batch")
     await house.send(answered("x12", stream))
     [one] = await house.got("inbox")

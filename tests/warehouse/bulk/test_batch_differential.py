@@ -38,9 +38,12 @@ REGION = Place(where=Where.HEADER, path="properties.region")
 POLICIES = {
     "count and idle": Policy(count=4, idle_s=50),
     "bytes, grouped and sorted": Policy(bytes=200, age_s=300, group_by=(REGION,), sort_by=(BY_TOTAL,)),
-    "types apart, some alone": Policy(count=3, cron=("*/2 * * * *",), types=Types.APART, takes_types=("850", "860")),
-    "marked by the application": Policy(
-        controlled=Controlled(unfinished_after_s=400, unfinished=Unfinished.SEND), count=5, age_s=90
+    "types apart, some alone, some marked by the application": Policy(
+        count=3,
+        cron=("*/2 * * * *",),
+        types=Types.APART,
+        takes_types=("850", "860"),
+        controlled=Controlled(unfinished_after_s=400, unfinished=Unfinished.SEND),
     ),
 }
 

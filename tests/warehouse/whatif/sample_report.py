@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from postroad.warehouse.whatif.port_report import PortChange, PortSide
 from postroad.warehouse.whatif.report import Bill, Day, Example, Reason, Report, ServiceChange, Traffic
 
 HOSTILE = '<script src="https://evil.example/x.js">&"'
@@ -29,6 +30,12 @@ def report(**more: object) -> Report:
         "bills": (
             Bill(organization="Acme", currency="EUR", before_micros=12_500_000, after_micros=20_000_000),
             Bill(organization="Mill", currency="EUR", before_micros=0, after_micros=-5_250_000),
+        ),
+        "ports": (
+            PortChange(
+                port=HOSTILE, before=PortSide(messages=100, batches=4, wait_s=1800.0), after=PortSide(messages=100, batches=50),
+                in_other_batches=97,
+            ),
         ),
     }  # fmt: skip
     return Report(**(given | more))  # type: ignore[arg-type]

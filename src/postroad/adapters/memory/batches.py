@@ -19,6 +19,15 @@ FACTS = TABLES["batch_member"].index("facts")
 NUMBER = TABLES["control_number"].index("number")
 
 
+def gathered_in(index: MemoryIndex, number: int) -> str:
+    """Id of the batch that a delivery has joined, if any."""
+    return next((row[BATCH] for row in index.all("batch_member", number=number)), "")
+
+
+def is_being_sent(index: MemoryIndex, number: int) -> bool:
+    return any(row[STATE] == BatchState.ASSEMBLED for row in _batch_of(index, number))
+
+
 def _newest(rows: list[Row], before_id: str, limit: int) -> list[Row]:
     return [row for row in reversed(rows) if row[0] < before_id][:limit]
 

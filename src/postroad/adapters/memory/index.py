@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from postroad.adapters.index.folding import hand_out, settle
 from postroad.adapters.index.gaps import require_no_gap
 from postroad.adapters.index.keys import KEYS, SPAN_BITS
-from postroad.adapters.memory.batches import BATCH_ANSWERS
+from postroad.adapters.memory.batches import BATCH_ANSWERS, gathered_in, is_being_sent
 from postroad.core.delivery.mailbox import IN_A_BATCH_US
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import delivery_origin
@@ -157,6 +157,9 @@ class MemoryIndex:
 
     def all(self, table: str, **equal: Any) -> list[Row]:
         """The rows whose columns have these values, in the order of their key."""
+        if tuple(equal) == KEYS[table] and len(equal) == 1:
+            row = self._tables[table].get(*equal.values())
+            return [row] if row is not None else []
         wanted = [(TABLES[table].index(column), value) for column, value in equal.items()]
         found = [
             (key, row) for key, row in self._tables[table].items() if all(row[at] == value for at, value in wanted)
@@ -302,20 +305,28 @@ def _recent_keys(index: MemoryIndex, limit: int) -> list[Row]:
 
 def _due(index: MemoryIndex, table: str, until_us: int, limit: int) -> list[Row]:
     place = TABLES[table].index("expires_at_us")
-    due = [row for row in index.all(table, state=State.QUEUED) if 0 < row[place] <= until_us]
+    due = [row for row in _expiring(index, table) if row[place] <= until_us]
     return sorted(due, key=lambda row: (row[place], row[0]))[:limit]
+
+
+def _expiring(index: MemoryIndex, table: str) -> list[Row]:
+    """What expires one day, but for what is being sent in a batch."""
+    place, number = TABLES[table].index("expires_at_us"), 0 if table == "delivery" else JOURNEY["at_number"]
+    found = [row for row in index.all(table, state=State.QUEUED) if row[place]]
+    return [row for row in found if not is_being_sent(index, row[number])]
 
 
 def _next_due(index: MemoryIndex) -> list[Row]:
     def first(table: str) -> int | None:
         place = TABLES[table].index("expires_at_us")
-        return min((row[place] for row in index.all(table, state=State.QUEUED) if row[place]), default=None)
+        return min((row[place] for row in _expiring(index, table)), default=None)
 
     return [(first("journey"), first("delivery"))]
 
 
 def _due_deliveries(index: MemoryIndex, until_us: int, limit: int) -> list[Row]:
-    return [(row[0], row[DELIVERY["expires_at_us"]]) for row in _due(index, "delivery", until_us, limit)]
+    due = _due(index, "delivery", until_us, limit)
+    return [(row[0], row[DELIVERY["expires_at_us"]], gathered_in(index, row[0])) for row in due]
 
 
 def _transaction_journeys(index: MemoryIndex, transaction_id: str) -> list[Row]:

@@ -16,6 +16,7 @@ from postroad.api.resources.batch_stories import (
 from postroad.api.resources.context import time_or_none
 from postroad.core.audit.batch_members import Member
 from postroad.core.audit.batches import drawn, partner_answer
+from postroad.core.audit.story import BatchChange
 from postroad.core.batching.due import Due
 from postroad.core.codecs.lexical import write_time
 from postroad.core.configuration.shapes import Line, Shape, Word
@@ -87,12 +88,23 @@ class SendingView(Shape):
     reason: str
 
 
+class BatchChangeView(Shape):
+    """Something that happened to a batch."""
+
+    at: str
+    what: str
+    by: str
+    messages: Annotated[int, Field(description="That joined, were sent or left")]
+    detail: str
+
+
 class BatchDetails(BatchView):
     criteria: Annotated[list[CriterionView], Field(description="What each says, while the batch is open")]
     standard: str
     numbers: list[DrawnView]
     sending: SendingView | None
     answers: list[PartnerAnswerView]
+    changes: Annotated[list[BatchChangeView], Field(description="The latest of all that happened to it, oldest first")]
 
 
 class BatchMemberView(Shape):
@@ -147,6 +159,7 @@ def details_view(shown: ShownBatch, now_us: int) -> dict[str, Any]:
         "numbers": [drawn_view(one) for one in drawn(made)] if made is not None else [],
         "sending": _sending_view(shown.sending) if shown.sending is not None else None,
         "answers": [answer_view(partner_answer(one)) for one in shown.known.answers],
+        "changes": [_change_view(one) for one in shown.changes],
     }
 
 
@@ -165,6 +178,16 @@ def _share(due: Due, batch: Batch, now_us: int) -> float:
         return due.share
     begin_us = batch.latest_at_us if due.criterion is Criterion.IDLE else batch.opened_at_us
     return max(0.0, (now_us - begin_us) / max(1, due.when_us - begin_us))
+
+
+def _change_view(change: BatchChange) -> dict[str, Any]:
+    return {
+        "at": write_time(change.at_us),
+        "what": change.what,
+        "by": change.by,
+        "messages": change.messages,
+        "detail": change.detail,
+    }
 
 
 def _sending_view(sending: Sending) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def _complete(operation: dict[str, Any], method: str, route: APIRoute) -> None:
         statuses |= {412, 428}
     if route.path.endswith(("/login", "/password")):
         statuses |= {401}
-    if route.path.endswith("/resend"):
+    if route.path.endswith(("/resend", "/resume")):
         statuses |= {410}
     if "models" in route.tags:  # of a service that is none, or has no nodes yet
         statuses |= {409}

@@ -43,26 +43,28 @@ def gathered(known: KnownBatch, delivery: int, *, is_in_it: bool) -> Gathered:
     )
 
 
-def contained(assembled: Assembled, answers: Sequence[InterchangeAnswered]) -> Contained:
+def contained(assembled: Assembled, known: KnownBatch | None) -> Contained:
     """What those are told of an interchange whose batcher or splitter made it."""
     batch = assembled.batch
+    again = known.assembled if known is not None and not assembled.numbers else None
     return Contained(
         batch=batch.id if batch is not None else "",
         members=batch.count if batch is not None else 0,
         standard=assembled.standard,
-        numbers=drawn(assembled),
-        answers=[partner_answer(answer) for answer in answers],
+        numbers=drawn(again or assembled),
+        answers=[partner_answer(answer) for answer in known.answers] if known is not None else [],
     )
 
 
 def drawn(assembled: Assembled) -> list[Drawn]:
     """The control numbers that an interchange uses, as a range for each scope."""
-    ranges: dict[str, Drawn] = {}
+    numbers: dict[str, list[int]] = {}
     for one in assembled.numbers:
-        scope = one.series.rpartition(":")[2]
-        before = ranges.get(scope, Drawn(scope=scope, first=one.number, last=one.number))
-        ranges[scope] = Drawn(scope=scope, first=min(before.first, one.number), last=max(before.last, one.number))
-    return list(ranges.values())
+        numbers.setdefault(one.series, []).append(one.number)
+    return [
+        Drawn(scope=series.rpartition(":")[2], first=min(drawn_here), last=max(drawn_here))
+        for series, drawn_here in numbers.items()
+    ]
 
 
 def partner_answer(answer: InterchangeAnswered) -> PartnerAnswer:

@@ -168,8 +168,7 @@ class _Teller:
         made = entry.assembled
         if made is None or self._viewer not in (None, self._owner(entry.sender)):
             return None
-        known = self._batches.get(made.batch.id) if made.batch is not None else None
-        return contained(made, known.answers if known is not None else ())
+        return contained(made, self._batches.get(made.batch.id) if made.batch is not None else None)
 
     def _forwarded_to(self, entry: MessagePosted) -> str:
         """How many an exchange or model has forwarded a message to: for those to know whose it is."""

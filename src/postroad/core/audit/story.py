@@ -49,6 +49,17 @@ class PartnerAnswer:
     otherwise: int = 0  # members of which something else is said than of the whole
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchChange:
+    """Something that happened to a batch: when, in a word, by whom, and details."""
+
+    at_us: int
+    what: str  # as in ``BATCH_MOVES``
+    by: str
+    detail: str = ""
+    messages: int = 0  # that joined, or left
+
+
 @dataclass(slots=True, kw_only=True)
 class Contained:
     """What an interchange was made of."""

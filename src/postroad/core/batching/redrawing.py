@@ -16,7 +16,7 @@ class Redrawing:
     """Numbers of one interchange: those at hand, then new ones."""
 
     def __init__(self, drawing: Drawing, at_hand: Iterable[Drawn] = ()) -> None:
-        self._drawing = drawing
+        self.drawing = drawing
         self._at_hand: dict[str, deque[Drawn]] = {}
         for drawn in at_hand:
             self._at_hand.setdefault(drawn.series.rpartition(":")[2], deque()).append(drawn)
@@ -28,7 +28,7 @@ class Redrawing:
             self._again.append(left.popleft())
             return self._again[-1].number
         self._is_drawn = True
-        return self._drawing.next(scope)
+        return self.drawing.next(scope)
 
     def again(self) -> tuple[Drawn, ...]:
         """Those that were used once more."""
@@ -36,4 +36,4 @@ class Redrawing:
 
     def new(self) -> tuple[Drawn, ...]:
         """Those that nobody has used before."""
-        return self._drawing.used() if self._is_drawn or not self._again else ()
+        return self.drawing.used() if self._is_drawn or not self._again else ()

@@ -6,7 +6,6 @@ place. Only a body whose framing itself is broken is refused as a whole.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -16,18 +15,18 @@ import msgspec
 from postroad.core.codecs.detect import codec_for
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.faults import malformed, too_complex
-from postroad.core.codecs.json_form import JSON_FORM, read_result, write_result
-from postroad.core.codecs.json_shapes import JsonProblem, JsonResult
+from postroad.core.codecs.json_form import JSON_FORM, read_result, write_recipients
+from postroad.core.codecs.json_shapes import JsonProblem, JsonRecipient, JsonResult
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import MULTIPART, NDJSON, media_type_of
 from postroad.core.codecs.mime.fields import first_of, read_fields
 from postroad.core.codecs.mime.multipart_type import read_multipart_type
-from postroad.core.model.message import Message, PostResult
+from postroad.core.model.message import Message, PostResult, RecipientResult
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused
 
-_HEADER_END = re.compile(rb"\r?\n\r?\n")
+_CARRIAGE_RETURN = 13
 _IDENTITY = ("", "binary", "8bit", "7bit")
 
 
@@ -61,9 +60,12 @@ def bulk_parts(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIMI
     check_size(body, limits)
     boundary = read_multipart_type(content_type, limits).boundary
     parts: list[BulkPart | Refused] = []
+    same, head = b"", None  # the header of the part before with its empty line: most are the same to the letter
     for piece in _multipart(boundary, body, limits):
         try:
-            parts.append(_part(piece, limits))
+            if head is None or not piece.startswith(same):
+                same, head = _header(piece, limits)
+            parts.append(BulkPart(head, piece[len(same) :]))
         except Refused as refused:
             parts.append(refused)
     return parts
@@ -115,11 +117,22 @@ def _multipart(boundary: bytes, body: bytes, limits: WireLimits) -> list[bytes]:
     return pieces[1:closed]
 
 
-def _part(part: bytes, limits: WireLimits) -> BulkPart:
-    header_end = _HEADER_END.search(part, 0, limits.part_header_bytes + 6)
-    if header_end is None:
+def _header(part: bytes, limits: WireLimits) -> tuple[bytes, PartHead]:
+    """A part's header, as its bytes up to the empty line's end, and read."""
+    begin, end = _empty_line(part, limits.part_header_bytes + 6)
+    if end < 0:
         raise malformed(f"a part has a header of at most {limits.part_header_bytes} bytes and then an empty line")
-    return BulkPart(_head(part[: header_end.start()]), part[header_end.end() :])
+    return part[:end], _head(part[:begin])
+
+
+def _empty_line(part: bytes, within: int) -> tuple[int, int]:
+    """Where the first empty line begins, with the end of the line before it, and where it ends; lines may end either way."""
+    usual = part.find(b"\n\r\n", 0, within)
+    bare = part.find(b"\n\n", 0, usual + 1 if usual >= 0 else within)
+    at, end = (bare, bare + 2) if bare >= 0 else (usual, usual + 3)
+    if at < 0:
+        return -1, -1
+    return at - (at > 0 and part[at - 1] == _CARRIAGE_RETURN), end
 
 
 @lru_cache(maxsize=64)
@@ -142,7 +155,7 @@ def bulk_answer_type(content_type: str) -> str:
 
 def encode_bulk_answer(answer_type: str, results: Sequence[PostResult | Refused]) -> bytes:
     """One answer for each message, in order: an array, or lines for NDJSON."""
-    answers = [_answer(result) for result in results]
+    answers = _written(results)
     if answer_type == ENVELOPES:
         return msgspec.msgpack.encode(answers)
     if answer_type == NDJSON:
@@ -150,12 +163,25 @@ def encode_bulk_answer(answer_type: str, results: Sequence[PostResult | Refused]
     return msgspec.json.encode(answers)
 
 
-def _answer(result: PostResult | Refused) -> JsonResult | JsonProblem:
-    if isinstance(result, PostResult):
-        return write_result(result)
-    status, title = REFUSALS[result.code]
+def _written(results: Sequence[PostResult | Refused]) -> list[JsonResult | JsonProblem]:
+    """Each result in its shape; what several say of their recipients in one object is written once."""
+    answers: list[JsonResult | JsonProblem] = []
+    named: tuple[RecipientResult, ...] = ()
+    recipients: list[JsonRecipient] = []
+    for result in results:
+        if isinstance(result, Refused):
+            answers.append(_problem(result))
+            continue
+        if result.recipients is not named:
+            named, recipients = result.recipients, write_recipients(result.recipients)
+        answers.append(JsonResult(session=result.session, transaction=result.transaction, recipients=recipients))
+    return answers
+
+
+def _problem(refusal: Refused) -> JsonProblem:
+    status, title = REFUSALS[refusal.code]
     return JsonProblem(
-        f"/docs/errors#{result.code}", title, status, result.detail, result.code, result.pointer, result.session
+        f"/docs/errors#{refusal.code}", title, status, refusal.detail, refusal.code, refusal.pointer, refusal.session
     )
 
 

@@ -299,8 +299,12 @@ def _read_passed(passed: JsonPassed, limits: WireLimits) -> Passed:
 
 
 def write_result(result: PostResult) -> JsonResult:
-    recipients = [JsonRecipient(service=r.service, code=r.code, detail=r.detail) for r in result.recipients]
+    recipients = write_recipients(result.recipients)
     return JsonResult(session=result.session, transaction=result.transaction, recipients=recipients)
+
+
+def write_recipients(recipients: Sequence[RecipientResult]) -> list[JsonRecipient]:
+    return [JsonRecipient(service=r.service, code=r.code, detail=r.detail) for r in recipients]
 
 
 def read_result(shape: JsonResult) -> PostResult:

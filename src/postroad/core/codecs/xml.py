@@ -54,6 +54,7 @@ _BEGINNING = re.compile(
 )  # of a document whose root comes first: no document type can follow
 _LIBXML2_DEPTH = 256  # which it refuses to pass by itself
 _FEW_NAMESPACES = 16
+_ATTRIBUTE_BYTES = 5  # at least: a space and a=""
 
 Tree = etree._Element
 Scanner = expat.XMLParserType
@@ -116,10 +117,7 @@ def run_scanner(scanner: Scanner, utf8: bytes) -> None:
 def counts_are_harmless(utf8: bytes, limits: WireLimits) -> bool:
     """Whether counting bytes alone proves that no limit on depth, elements or attributes can be passed."""
     tags = utf8.count(b"<")
-    narrow = (
-        len(utf8) < 6 * limits.xml_attributes or utf8.count(b"=") <= limits.xml_attributes
-    )  # a="" and a space are 6
-    return narrow and tags <= limits.xml_depth and tags <= limits.xml_elements
+    return tags <= limits.xml_depth and tags <= limits.xml_elements and _tags_are_narrow(utf8, limits)
 
 
 class Counter:
@@ -273,17 +271,23 @@ def _is_usual(utf8: bytes, limits: WireLimits) -> bool:
 def _is_narrow(root: Tree, utf8: bytes, limits: WireLimits) -> bool:
     """Whether it is proved that no element has too many attributes, namespace declarations included."""
     most = limits.xml_attributes
-    if _tags_come_often(utf8, 3 * most) or utf8.count(b"=") <= most:
+    if _tags_are_narrow(utf8, limits):
         return True
     return most > _FEW_NAMESPACES >= utf8.count(b"xmlns") and not _wider_than(most - _FEW_NAMESPACES)(root)
 
 
-def _tags_come_often(utf8: bytes, stretch: int) -> bool:
-    """Whether each stretch has a <, so that no tag is longer than two: an attribute, a="" and a space, has 6 bytes."""
-    for at in range(0, len(utf8) - stretch, stretch):  # noqa: SIM110  # all() costs a generator for every message
-        if utf8.find(b"<", at, at + stretch) < 0:
-            return False
-    return True
+def _tags_are_narrow(utf8: bytes, limits: WireLimits) -> bool:
+    """Whether no tag has room for too many attributes, or there are too few of them in all."""
+    most = limits.xml_attributes
+    return _tags_are_shorter(utf8, most * _ATTRIBUTE_BYTES) or utf8.count(b"=") <= most
+
+
+def _tags_are_shorter(utf8: bytes, length: int) -> bool:
+    """Whether the next < always comes within this length, which no tag can reach beyond."""
+    at, last = 0, len(utf8) - length
+    while 0 <= at <= last:
+        at = utf8.rfind(b"<", at + 1, at + length)
+    return at >= 0
 
 
 @lru_cache(maxsize=8)

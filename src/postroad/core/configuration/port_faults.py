@@ -8,8 +8,10 @@ them as if it did not exist.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
 
 from postroad.core.batching.checking import SOME_MOMENT_US, check_policy
+from postroad.core.configuration.agreement_faults import agreement_faults
 from postroad.core.configuration.batching_profile import BatchingProfile
 from postroad.core.configuration.document import Fault, pointer
 from postroad.core.configuration.facts import written_name
@@ -70,6 +72,7 @@ def _splitting_faults(
     yield from _receiver_faults(service, splitting.sends_to, f"{SPLITTING}/sendsTo", directory)
     if splitting.answers_to:
         yield from _receiver_faults(service, splitting.answers_to, f"{SPLITTING}/answersTo", directory)
+    yield from agreement_faults(splitting, f"{SPLITTING}/facts", standards)
     if not splitting.standard:
         return
     standard = _standard(splitting.standard, standards)
@@ -169,6 +172,20 @@ class _Ones:
 
 
 def _envelope_faults(standard: Standard, batching: Batching) -> Iterator[Fault]:
+    unknown = [*_unknown_facts(standard, batching)]
+    yield from unknown or _trial_faults(standard, batching)
+
+
+def _unknown_facts(standard: Standard, batching: Batching) -> Iterator[Fault]:
+    for name, _ in batching.envelope:
+        if standard.facts is not None and name not in standard.facts:
+            near = get_close_matches(name, standard.facts, n=3) or sorted(standard.facts) or ["nothing at all"]
+            known = ", ".join(map(written_name, near))
+            here = f"{BATCHING}/envelope{pointer(written_name(name))}"
+            yield Fault(here, f"{standard.title} has no place for it in an envelope, but for {known}")
+
+
+def _trial_faults(standard: Standard, batching: Batching) -> Iterator[Fault]:
     envelope = Envelope(
         sender=batching.sender, receiver=batching.receiver, at_us=SOME_MOMENT_US, facts=dict(batching.envelope)
     )

@@ -31,6 +31,7 @@ class Cause(StrEnum):
     IN_TRANSIT = "failed-in-transit"  # a service on the way answered with an error
     MISROUTED = "misrouted"  # there was no valid way on, or back
     NOT_WHOLE = "not-whole"  # its format has no place for all of it, and the service wants nothing less
+    INTERCHANGE = "interchange"  # it cannot be taken apart, came before, or does not fit into one
     KEPT_BACK = "kept-back"  # at a service that somebody keeps to itself
     OTHER = "other"
 
@@ -49,6 +50,7 @@ MEANING: dict[Cause, str] = {
     Cause.IN_TRANSIT: "a service on the way answered with an error",
     Cause.MISROUTED: "rules gave it no valid way on, or back",
     Cause.NOT_WHOLE: "the service takes messages only whole, and its format has no place for all of this one",
+    Cause.INTERCHANGE: "the interchange cannot be taken, or the message does not fit into one; its reason names every fault",
     Cause.KEPT_BACK: "it failed at a service that somebody keeps to itself; ask whom you sent it to",
     Cause.OTHER: "see the reason of each",
 }
@@ -62,6 +64,7 @@ _CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
         (r"the receiver answered (3\d\d|410)\b", Cause.REDIRECTED),
         (r"the receiver answered \d", Cause.SERVER_ERROR),
         (r"mediation\.lossy: ", Cause.NOT_WHOLE),
+        (r"(interchange\.[\w-]+|wire\.too-complex): ", Cause.INTERCHANGE),
         (r"The response had no valid way back", Cause.MISROUTED),
         (r"(route|policy|recipient|rule)\.[\w-]+: ", Cause.MISROUTED),
         (

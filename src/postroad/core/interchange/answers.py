@@ -162,6 +162,7 @@ def is_swift_answer(member: Member) -> bool:
 
 _Names = tuple[object, ...]
 _FACTS = ("date", "time", "group_kind", "user_reference")
+_DRAWN = frozenset(("interchange", "group"))  # numbers that are drawn, and therefore stand for one interchange
 _OF_ITS_PARTS = {
     Verdict.PARTLY: Verdict.ACCEPTED,
     Verdict.NOTED: Verdict.ACCEPTED,
@@ -171,7 +172,8 @@ _OF_ITS_PARTS = {
 def matched(said: Iterable[Said], filed: Iterable[Filed]) -> Matched:
     """What became of each document of which something was said, directly or through what it is in.
 
-    Of two things that are said of the same, the later counts: received, then accepted.
+    Of two things that are said of the same, the later counts: received, then accepted. What names nothing but a document is
+    about the first of that name, so whoever asks gives the newest interchange first.
     """
     told: dict[_Names, Said] = {_names_of(one): one for one in said}
     shapes = {_shape(one) for one in told.values()}
@@ -180,7 +182,7 @@ def matched(said: Iterable[Said], filed: Iterable[Filed]) -> Matched:
         about: list[Said] = []
         for scope, used in sorted(shapes):
             names = _names_as(document, scope, used)
-            if names in told:
+            if names in told and (names in unmatched or not _DRAWN.isdisjoint(used)):
                 unmatched.pop(names, None)
                 about.append(told[names])
         if about:

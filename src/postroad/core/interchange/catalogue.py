@@ -14,6 +14,7 @@ from typing import Protocol
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange import answers, edifact, flat, hl7, json_lines, placing, swift, x12
 from postroad.core.interchange.answers import Said
+from postroad.core.interchange.fact_names import FACT_NAMES
 from postroad.core.interchange.nouns import Assemble, Dirt, Envelope, Member, Numbers, Split
 from postroad.core.interchange.xml_wrapper import gs1, iso20022, plain
 from postroad.errors import Refused
@@ -47,6 +48,7 @@ class Standard:
     answers: Callable[[Split], tuple[Said, ...]] | None = None  # what an interchange from a partner says of ours
     is_answer: Callable[[Member], bool] | None = None  # whether a member says that, and nothing else
     content_type: str = "application/octet-stream"
+    facts: frozenset[str] | None = None  # what those of an envelope may be called; none: whatever
 
     @property
     def abilities(self) -> tuple[str, ...]:
@@ -130,6 +132,7 @@ BUILT_IN = Catalogue(
             answers=answers.of_x12,
             is_answer=answers.is_x12_answer,
             content_type="application/edi-x12",
+            facts=FACT_NAMES["x12"],
         ),
         Standard(
             name="edifact",
@@ -143,6 +146,7 @@ BUILT_IN = Catalogue(
             answers=answers.of_edifact,
             is_answer=answers.is_edifact_answer,
             content_type="application/edifact",
+            facts=FACT_NAMES["edifact"],
         ),
         Standard(
             name="hl7",
@@ -156,6 +160,7 @@ BUILT_IN = Catalogue(
             answers=answers.of_hl7,
             is_answer=answers.is_hl7_answer,
             content_type="application/hl7-v2+er7",
+            facts=FACT_NAMES["hl7"],
         ),
         Standard(
             name="swift",
@@ -165,6 +170,7 @@ BUILT_IN = Catalogue(
             answers=answers.of_swift,
             is_answer=answers.is_swift_answer,
             content_type="text/plain",
+            facts=FACT_NAMES["swift"],
         ),
         Standard(
             name="iso20022",
@@ -172,6 +178,7 @@ BUILT_IN = Catalogue(
             split=_by_file(iso20022.split),
             assemble=placing.by_place(iso20022.assemble),
             content_type="application/xml",
+            facts=FACT_NAMES["iso20022"],
         ),
         Standard(
             name="gs1",
@@ -179,6 +186,7 @@ BUILT_IN = Catalogue(
             split=_by_file(gs1.split),
             assemble=placing.by_place(gs1.assemble),
             content_type="application/xml",
+            facts=FACT_NAMES["gs1"],
         ),
         Standard(
             name="xml",
@@ -186,6 +194,7 @@ BUILT_IN = Catalogue(
             split=_by_file(plain.split),
             assemble=placing.by_place(plain.assemble),
             content_type="application/xml",
+            facts=FACT_NAMES["xml"],
         ),
         Standard(
             name="flat",
@@ -193,6 +202,7 @@ BUILT_IN = Catalogue(
             split=_take_flat,
             assemble=placing.by_place(flat.assemble),
             content_type="text/plain",
+            facts=FACT_NAMES["flat"],
         ),
         Standard(
             name="json_lines",
@@ -200,6 +210,7 @@ BUILT_IN = Catalogue(
             split=_by_file(json_lines.split),
             assemble=placing.by_place(json_lines.assemble),
             content_type="application/x-ndjson",
+            facts=FACT_NAMES["json_lines"],
         ),
     )
 )

@@ -32,6 +32,11 @@ class Drawing:
         self._drawn.append(Drawn(series_of(*self._names, scope), number))
         return number
 
+    def after(self) -> Drawing:
+        """For the next interchange, which goes on where this one ends."""
+        standard, sender, receiver = self._names
+        return Drawing(standard=standard, sender=sender, receiver=receiver, latest=self._latest)
+
     def used(self) -> tuple[Drawn, ...]:
         """All that were drawn. By one of them an interchange is found again, so one that asked for none has one beside it."""
         if not self._drawn:

@@ -38,6 +38,11 @@ def batch(now_us: int, random_bytes: bytes) -> str:
     return ((now_us // 1000).to_bytes(6, "big") + random_bytes[:4]).hex()
 
 
+def next_batch(batch_id: str) -> str:
+    """The id right behind another one's; of none, the first of all."""
+    return f"{int(batch_id or '0', 16) + 1:020x}"
+
+
 def check_name(name: str, what: str) -> str:
     """The name itself when it may name an organization or a service."""
     if not NAME.match(name):

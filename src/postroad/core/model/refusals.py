@@ -129,8 +129,9 @@ REFUSALS: dict[str, Refusal] = {
     "interchange.malformed": Refusal(422, "The interchange cannot be taken apart"),
     "interchange.unfit": Refusal(422, "Something does not fit into the interchange"),
     "interchange.duplicate": Refusal(409, "The interchange came before"),
-    "batching.invalid": Refusal(422, "The batch policy cannot be used as it is written"),
+    "batching.invalid": Refusal(422, "The send port or splitter cannot be used as it is written"),
     "batch.state": Refusal(409, "The batch is not in a state in which that can be done"),
+    "batch.request": Refusal(422, "A batcher gathers notifications, and answers nothing"),
     # hosted services: the status of what they answer
     "rejected": Refusal(422, "A filter let the message not pass"),
     "lookup.missing": Refusal(422, "The table does not know the value"),

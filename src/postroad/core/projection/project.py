@@ -115,9 +115,9 @@ def _batches_changed(changes: Changes, seq: int, entry: BatchesChanged, facts: b
         changes["insert_seen"].append((key, "", seq))
     for batch in entry.batches:
         _save_batch(changes, seq, batch)
+    reason = f"in batch {entry.batch}"
     for member in entry.joined:
         changes["insert_batch_member"].append((member.number, entry.batch, pack_facts(member), seq))
-        reason = f"in batch {entry.batch}"
         changes["hand_out"].append((0, entry.at_us, IN_A_BATCH_US, reason, seq, member.number))
 
 

@@ -85,10 +85,13 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "dead_letters_at": (("recipient", "after_number", "limit"), LETTER),
     "dead_letters_of": (("sender", "after_number", "limit"), LETTER),
     "dead_letter": (("number",), LETTER),  # dealt with or not
-    # due times
+    # due times; none of what is in a batch that is assembled
     "journey": (("id",), JOURNEY),
     "due_journeys": (("until_us", "limit"), JOURNEY),  # open ones that expire by then, the first to expire first
-    "due_deliveries": (("until_us", "limit"), ("number", "expires_at_us")),  # likewise queued ones
+    "due_deliveries": (
+        ("until_us", "limit"),
+        ("number", "expires_at_us", "batch"),
+    ),  # likewise queued ones, with the batch that each is in, or an empty text
     "next_due": ((), ("journey_us", "delivery_us")),  # when the first of either expires; NULL when there is none
     # cross-reference maps: every record that a key is related to, directly or through others, its own first
     "related": (

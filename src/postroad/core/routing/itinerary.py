@@ -75,10 +75,14 @@ def _require_one(copies: tuple[Copy, ...]) -> None:
 
 
 def _straight(admitted: Admitted, directory: Directory) -> Routed | None:
-    if admitted.message.route or has_rules(admitted.sender, RuleRole.SENDER, directory):
+    message = admitted.message
+    if message.route or (directory.rules and has_rules(admitted.sender, RuleRole.SENDER, directory)):
         return None
+    if len(message.to) == 1:
+        only = _straight_copy(admitted, message.to[0], directory)
+        return None if only is None else Routed((only,))
     copies: list[Copy] = []
-    for recipient in admitted.message.to:
+    for recipient in message.to:
         copy = _straight_copy(admitted, recipient, directory)
         if copy is None:
             return None

@@ -23,6 +23,7 @@ from postroad.warehouse.bulk.output import WRITING, attempt
 from postroad.warehouse.bulk.put_aside import Aside, PuttingAside
 from postroad.warehouse.bulk.send_ports import SendPort, come
 
+INTERCHANGE = "interchange"  # form of what other ports have made of messages that are in the journal too
 SORT = pa.list_(pa.struct([pa.field("place", pa.string()), pa.field("text", pa.string())]))
 
 _key_text = msgspec.json.Encoder().encode
@@ -77,7 +78,7 @@ class Gathering:
         port, message = self._lane.port, archived.message
         if port.gcid and archived.sender in (port.gcid, port.address):
             return False  # its own interchanges
-        if not self._lane.sent_to_it and not archived.forwarded:
+        if not self._lane.sent_to_it and not archived.forwarded and archived.form != INTERCHANGE:
             return True
         found = self._directory.service(port.address)
         return any(self._directory.service(one.service) is found for one in message.to)

@@ -23,6 +23,7 @@ from postroad.core.interchange.numbering import Drawing
 from postroad.core.model.batch import Batch
 from postroad.core.model.batch_policy import Batching
 from postroad.errors import Refused
+from postroad.warehouse.bulk.archive import file_system
 from postroad.warehouse.bulk.member_files import Members, Row, aside_of
 from postroad.warehouse.bulk.put_aside import ReadingAside, begun
 
@@ -90,13 +91,14 @@ class InterchangeFiles:
         self, batch: Batch, members: Members, unfit: Mapping[int, str], latest: Mapping[str, int], file: str
     ) -> Written:
         """The interchange as a file; ``latest`` are the numbers after which it draws its own."""
-        drawing, placed = self._drawing(latest), PlacedRows()
+        drawing, placed = self._drawing(latest), PlacedRows(f"{file}.placed")
         digest, size = sha256(), 0
         with begun(file) as target:
             for block in _blocks(self._pieces(batch, members, unfit, drawing, placed.note)):
                 digest.update(block)
                 size += len(block)
                 target.write(block)
+        placed.close()
         numbers = tuple([f"{drawn.series}:{drawn.number}" for drawn in drawing.used()])
         return Written(size=size, sha256=digest.hexdigest(), placed=placed, numbers=numbers)
 
@@ -138,27 +140,36 @@ def fitting(members: Iterable[Row], unfit: Mapping[int, str]) -> Iterator[Row]:
 
 
 class PlacedRows:
-    """Where documents went, kept as columns: there may be a million."""
+    """Where documents went, put aside in a file: there may be a million."""
 
-    def __init__(self) -> None:
+    def __init__(self, file: str) -> None:
+        self._file = file
         self._waiting: list[tuple[Any, ...]] = []
-        self._batches: list[pa.RecordBatch] = []
+        self._sink = begun(file)
+        self._writer = pa.ipc.new_stream(self._sink, PLACED)
 
     def note(self, placed: Placed) -> None:
         self._waiting.append((placed.position, placed.interchange, placed.group, placed.kind, placed.reference))
         if len(self._waiting) >= PLACED_ROWS:
-            self._pack()
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+        self._sink.close()
 
     def __iter__(self) -> Iterator[Row]:
         """In the order of positions, in which they were noted."""
-        self._pack()
-        return (row for batch in self._batches for row in batch.to_pylist())
+        system, path = file_system(self._file)
+        with system.open_input_file(path) as file:
+            for batch in pa.ipc.open_stream(file):
+                yield from batch.to_pylist()
 
-    def _pack(self) -> None:
+    def _flush(self) -> None:
         if self._waiting:
             columns = zip(*self._waiting, strict=True)
             arrays = [pa.array(column, field.type) for column, field in zip(columns, PLACED, strict=True)]
-            self._batches.append(pa.RecordBatch.from_arrays(arrays, schema=PLACED))
+            self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=PLACED))
             self._waiting = []
 
 

@@ -3,6 +3,7 @@
     comparing   one logged message under two directories: does its way change, and because of which rule
     reasons     why, in words
     arriving, onward   what exchanges and models would send on of it; onward_changes, onward_reasons, onward_rows: likewise
+    port_arrivals, port_batches, port_tables, port_report   what comes to send ports, the batches made of it, and their costs
     rows        what is told of each message, as Arrow
     billing     what both ways would cost whom
     tables      the rows of all messages → the tables of the report

@@ -15,6 +15,9 @@ from postroad.warehouse.bulk.directory_text import DirectoryText, directory_from
 from postroad.warehouse.bulk.job import SHARES_PER_CORE, Batches, counted, over_shares, shares_of
 from postroad.warehouse.whatif import tables
 from postroad.warehouse.whatif.billing import bills
+from postroad.warehouse.whatif.port_batches import arrived, members, ports_of
+from postroad.warehouse.whatif.port_report import PortChange
+from postroad.warehouse.whatif.port_tables import billed_rows, port_changes
 from postroad.warehouse.whatif.report import Report
 from postroad.warehouse.whatif.rows import SCHEMA, batches
 from postroad.warehouse.whatif.traffic import Question, Window, rows_of
@@ -89,6 +92,7 @@ def report_of(spark: SparkSession, rows: DataFrame, question: Question) -> Repor
     traffic, days = tables.counted_days(rows)
     changed = tables.changes(rows)
     window = question.window
+    ports, billed = _ports(rows, question)
     return Report(
         begins=write_time(window.from_us) if window.from_us else "",
         ends=write_time(window.to_us) if window.to_us else "",
@@ -99,5 +103,18 @@ def report_of(spark: SparkSession, rows: DataFrame, question: Question) -> Repor
         services=tables.services(changed),
         reasons=tables.reasons(changed),
         examples=tables.examples(changed),
-        bills=bills(spark, rows, question.before, question.after),
+        bills=bills(spark, billed, question.before, question.after),
+        ports=ports,
     )
+
+
+def _ports(rows: DataFrame, question: Question) -> tuple[tuple[PortChange, ...], DataFrame]:
+    """What becomes of messages at send ports, and the rows with what ports send of them."""
+    before, after = question.before, question.after
+    ports = ports_of(before, after)
+    if not ports:
+        return (), rows
+    arrivals = arrived(rows)
+    gathered = members(arrivals, ports).persist()
+    sent = billed_rows(arrivals, gathered, ports, before, after)
+    return port_changes(arrivals, gathered, before, after), rows.unionByName(sent, allowMissingColumns=True)

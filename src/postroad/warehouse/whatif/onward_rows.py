@@ -15,10 +15,10 @@ from postroad.warehouse.bulk.logged import Logged
 from postroad.warehouse.whatif.onward import Key, Onward, Onwards
 from postroad.warehouse.whatif.onward_changes import OnwardChange, onward_changes
 from postroad.warehouse.whatif.onward_reasons import Sides
+from postroad.warehouse.whatif.port_arrivals import FORWARDED
 from postroad.warehouse.whatif.reasons import address_of, addresses_of
 from postroad.warehouse.whatif.rows import posted_row, stops, way
 
-FORWARDED = 10_000_000  # copies from here on are those that exchanges and models send on
 NOTHING_PASSED = ()  # what has really happened to copies that were sent on is not looked at: both sides are played
 
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 from html import escape
 
 from postroad.warehouse.whatif.drawing import Series, legend, paired_bars, stacked_days
+from postroad.warehouse.whatif.port_report import PortChange
 from postroad.warehouse.whatif.report import Bill, Example, Report
 
 SAME, CHANGED, UNDECIDABLE = "#9db4c0", "#c8553d", "#e3c567"
@@ -33,7 +34,8 @@ svg text { fill: #dbe4e8; } th, td { border-color: #2b363c; } .quiet { color: #9
 
 
 def page(report: Report) -> str:
-    sections = [_traffic(report), _services(report), _reasons(report), _examples(report.examples), _bills(report.bills)]
+    sections = [_traffic(report), _services(report), _reasons(report), _examples(report.examples)]
+    sections += [_ports(report.ports), _bills(report.bills)]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>What if</title><style>{STYLE}</style></head><body><h1>What if</h1>{_asked(report)}"
@@ -96,6 +98,28 @@ def _examples(examples: Sequence[Example]) -> str:
 
 def _way(services: tuple[str, ...], example: Example) -> str:
     return " → ".join(services) if services else f"refused: {example.detail}"
+
+
+def _ports(ports: Sequence[PortChange]) -> str:
+    if not ports:
+        return ""
+    drawn = ports[:DRAWN_MOST]
+    series = [
+        Series("batches before", BEFORE, [Decimal(one.before.batches) for one in drawn]),
+        Series("batches after", AFTER, [Decimal(one.after.batches) for one in drawn]),
+    ]
+    chart = paired_bars("Batches before and after", [one.port for one in drawn], series)
+    sides = [(one, name, told) for one in ports for name, told in (("before", one.before), ("after", one.after))]
+    rows = [
+        (one.port, name, f"{told.messages:,}", f"{told.alone:,}", f"{told.batches:,}", f"{told.messages_each:,}",
+         f"{told.largest_bytes:,}", f"{told.wait_s:,.1f}", f"{told.wait_p95_s:,.1f}", f"{told.wait_most_s:,.1f}")
+        for one, name, told in sides
+    ]  # fmt: skip
+    columns = ("Port", "", "Messages", "Alone", "Batches", "Each", "Largest", "Wait s", "p95", "Most")
+    moved = "".join(
+        f"<p>{escape(one.port)}: {one.in_other_batches:,} messages would leave with others.</p>" for one in ports
+    )
+    return f"<h2>Send ports</h2>{chart}{legend(series)}{_table(columns, rows, numbers=8)}{moved}"
 
 
 def _bills(bills: Sequence[Bill]) -> str:

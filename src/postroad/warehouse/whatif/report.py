@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from postroad.core.model.billing import MICROS
+from postroad.warehouse.whatif.port_report import PortChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +95,7 @@ class Report:
     reasons: tuple[Reason, ...] = ()
     examples: tuple[Example, ...] = ()
     bills: tuple[Bill, ...] = ()
+    ports: tuple[PortChange, ...] = ()
 
 
 def as_json(report: Report) -> dict[str, Any]:

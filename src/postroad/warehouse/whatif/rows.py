@@ -17,6 +17,7 @@ from postroad.core.model.journal import Copy, Hop, InvocationReturned, MessagePo
 from postroad.core.model.snapshot import Directory
 from postroad.warehouse.bulk.logged import Logged
 from postroad.warehouse.whatif.comparing import Compared, CopyChange, Side, Verdict, beyond
+from postroad.warehouse.whatif.port_arrivals import ARRIVAL
 from postroad.warehouse.whatif.reasons import address_of, addresses_of, reasons_for
 
 BATCH_ROWS = 4_096
@@ -66,6 +67,7 @@ SCHEMA = pa.schema(
         pa.field("message_seq", pa.int64()),  # of a return: the post it belongs to
         pa.field("copy", pa.int32()),
         pa.field("payer", pa.string()),
+        pa.field("arrivals", pa.list_(ARRIVAL)),  # at send ports, of both sides
     ]
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from postroad.core.admission.admit import ADDRESSED
 from postroad.core.billing.uses import BY_NETWORK
+from postroad.core.model.asset import Hosting
 from postroad.core.model.journal import Entry, InvocationReturned, MessagePosted, MessageRefused, decode
 from postroad.core.model.snapshot import Directory
 from postroad.ports import Record
@@ -20,6 +21,7 @@ from postroad.warehouse.bulk.logged import Logged
 from postroad.warehouse.whatif.comparing import Verdict, as_recorded, as_routed, compare
 from postroad.warehouse.whatif.onward import Playing
 from postroad.warehouse.whatif.onward_rows import forward_rows, onward_change_rows
+from postroad.warehouse.whatif.port_arrivals import arrival_rows
 from postroad.warehouse.whatif.rows import message_row, refused_row, response_row, return_row
 
 Rows = Iterator[dict[str, Any]]
@@ -75,13 +77,20 @@ def _rows(reader: JournalReader, record: Record, question: Question, playing: Pl
         return
     if isinstance(entry, MessageRefused):
         yield refused_row(record.seq, entry)
-    elif entry.form == BY_NETWORK or entry.forwarded is not None:  # what was sent on is played again with its message
+    elif entry.form == BY_NETWORK or _is_played_again(entry, question.before):
         return
-    elif entry.type not in ADDRESSED:
+    elif entry.type not in ADDRESSED or entry.forwarded is not None or entry.assembled is not None:
         yield response_row(record.seq, entry)
     else:
         body = reader.body_sync(record.body) if record.body is not None else None
         yield from compared_rows(Logged(record.seq, entry, body), question, playing)
+
+
+def _is_played_again(entry: MessagePosted, directory: Directory) -> bool:
+    """What exchanges, models and batchers send on is; what splitters send counts as it was."""
+    sender = directory.services.get(entry.sender)
+    splits = sender is not None and sender.hosted is Hosting.SPLITTER
+    return (entry.forwarded is not None or entry.assembled is not None) and not splits
 
 
 def compared_rows(logged: Logged, question: Question, playing: Playing) -> Rows:
@@ -95,6 +104,10 @@ def compared_rows(logged: Logged, question: Question, playing: Playing) -> Rows:
     if not logged.is_whole and (was.looked_into_body or is_now.looked_into_body):
         compared = replace(compared, verdict=Verdict.UNDECIDABLE, changes=())
     row = message_row(logged, compared, question.before, question.after)
+    row["arrivals"] = [
+        *arrival_rows("before", logged, message, before.copies, was, question.before),
+        *arrival_rows("after", logged, message, after.copies, is_now, question.after),
+    ]
     if compared.verdict is not Verdict.UNDECIDABLE:
         changes = onward_change_rows(was, is_now, directory, question.after)
         if changes:

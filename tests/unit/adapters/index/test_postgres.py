@@ -27,6 +27,11 @@ INSERT INTO journey (id, at_number, expires_at_us) SELECT n << 16, n << 16, n FR
 INSERT INTO reference SELECT 'o', 'm', 's', 'n', n, '', 0, n FROM generate_series(1, 3000) AS n;
 INSERT INTO relation SELECT 'o', 'm', 's', 'n', n, 's', 'n', n + 1, n FROM generate_series(1, 3000) AS n;
 INSERT INTO round SELECT n, n, n, 0, 0, n FROM generate_series(1, 3000) AS n;
+INSERT INTO batch SELECT n, 's' || n % 9, CASE WHEN n % 30 = 1 THEN 'open' ELSE 'sent' END, 0, 0, '', '', n
+FROM generate_series(1, 3000) AS n;
+INSERT INTO control_number SELECT 's' || n % 9, n, '', '', n FROM generate_series(1, 3000) AS n;
+INSERT INTO batch_answer SELECT n, 0, n, '', '', '' FROM generate_series(1, 3000) AS n;
+INSERT INTO batch_member SELECT n << 16, n, '', n FROM generate_series(1, 3000) AS n;
 ANALYZE;
 """
 
@@ -79,12 +84,17 @@ async def test_a_nul_is_replaced_where_it_cannot_be_stored_and_kept_in_the_heade
 @pytest.mark.parametrize(
     ("name", "parameters", "indexes"),
     [
-        ("due_journeys", (9, 10), {"journey_due"}),
-        ("due_deliveries", (9, 10), {"delivery_due"}),
-        ("next_due", (), {"journey_due", "delivery_due"}),
+        ("due_journeys", (9, 10), {"journey_due", "batch_member_pkey", "batch_pkey"}),
+        ("due_deliveries", (9, 10), {"delivery_due", "batch_member_pkey", "batch_pkey"}),
+        ("next_due", (), {"journey_due", "delivery_due", "batch_member_pkey", "batch_pkey"}),
         ("related", ("o", "m", "s", "n", "v"), {"relation_pkey", "reference_pkey"}),
         ("journey", (9,), {"journey_pkey"}),
         ("message_rounds", (9,), {"round_message"}),
+        ("batches_at", ("s1", "9", 10), {"batch_service"}),
+        ("all_batches", ("9", 10), {"batch_pkey"}),
+        ("batch_of", (9,), {"batch_member_pkey", "batch_pkey"}),
+        ("latest_number", ("s1",), {"control_number_pkey"}),
+        ("batch_answers", ("9",), {"batch_answer_batch"}),
     ],
 )
 async def test_what_is_due_or_related_is_found_through_an_index(

@@ -160,3 +160,12 @@ def test_what_was_taken_out_has_left_its_batch(viewer: str | None, by: str) -> N
 def test_who_sent_it_is_not_told_which_person_took_it_out() -> None:
     taken = DeliveriesEnded(9000, "clerk@hub.example", "failed", "taken out: a double", (MINE,), batch=BATCH)
     assert stop_of(told("buyer", [*MEMBER[:2], (3, taken)])).events[-1].by == "another party"
+
+
+def test_an_interchange_that_is_posted_once_more_shows_the_numbers_that_were_drawn_before() -> None:
+    [(seq, posted)] = INTERCHANGE
+    assert isinstance(posted, MessagePosted)
+    again = replace(posted, assembled=replace(ASSEMBLED, numbers=()))
+    shown = told("hub", [(seq, again)], STREAM).contained
+    assert shown is not None
+    assert [one.scope for one in shown.numbers] == ["interchange", "group"]

@@ -72,6 +72,14 @@ def test_a_send_port_is_written_back_as_it_was_read(batching: dict[str, Any]) ->
     assert written["batching"] == batching | ({"controlled": DEFAULTS} if batching.get("controlled") == {} else {})
 
 
+@pytest.mark.req("B1")
+@given(st.sets(st.sampled_from(sorted(EVERYTHING.keys() - LEAST.keys()))))
+def test_whatever_is_said_of_a_port_is_written_back(said: set[str]) -> None:
+    batching = LEAST | {name: EVERYTHING[name] for name in EVERYTHING if name in said}
+
+    assert profile_of(through_the_journal(service_of(hosted="batcher", batching=batching)))["batching"] == batching
+
+
 DEFAULTS = {
     "idProperty": "BatchID",
     "startProperty": "BatchStart",

@@ -108,6 +108,8 @@ def test_a_new_port_is_told_field_by_field_and_so_is_one_that_goes() -> None:
         ({"sortBy": [{"body": "$["}]}, "sortBy/0/body", ""),
         ({"controlled": {"idProperty": "a", "startProperty": "a"}}, "controlled", "three properties"),
         ({"envelope": {"element": "AA"}}, "envelope/delimiters", "one character"),
+        ({"envelope": {"sendrQualifier": "ZZ"}}, "envelope/sendrQualifier", "but for senderQualifier"),
+        ({"standard": "json_lines", "envelope": {"form": "a"}}, "envelope/form", "but for nothing at all"),
         ({"standard": "swift", "envelope": {"form": "paper"}}, "envelope/form", "'paper' is none of"),
         ({"standard": "gs1", "empty": "send", "cron": ["@daily"]}, "empty", "must hold a document"),
     ],

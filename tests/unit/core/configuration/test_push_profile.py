@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from postroad.core.codecs.detect import FORMS
-from postroad.core.configuration.profile import ServiceProfile, WindowProfile
+from postroad.core.configuration.profile import ServiceProfile, WindowProfile, profile_of
 from postroad.core.configuration.push_profile import PushProfile
 from postroad.core.mediation.translating import GIVE
 from postroad.core.model.formats import Format
@@ -86,3 +86,42 @@ def test_a_policy_of_tls_holds_for_pushes() -> None:
 def test_a_window_that_never_opens_is_refused(written: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=r"never opens|at least 1 item"):
         WindowProfile.model_validate(written)
+
+
+BACKUP = {"url": "https://second.example/in", "authentication": "none"}
+
+
+@pytest.mark.req("B7")
+def test_a_backup_is_kept_and_written_back() -> None:
+    push = HTTPS | {"authentication": "none", "backup": BACKUP | {"tries": 2, "retryIntervalSeconds": 30}}
+    service = ServiceProfile.model_validate({"delivery": "push", "push": push}).service(
+        gcid="0" * 16, organization="Aster", name="In"
+    )
+
+    assert service.push is not None
+    assert service.push.backup is not None
+    assert (service.push.backup.url, service.push.backup.tries, service.push.backup.retry_interval_s) == (
+        "https://second.example/in", 2, 30
+    )  # fmt: skip
+    written = profile_of(service)["push"]
+    assert ServiceProfile.model_validate({"push": written}).push == ServiceProfile.model_validate({"push": push}).push
+    assert "backup" not in written["backup"]
+
+
+@pytest.mark.req("B7")
+@pytest.mark.parametrize(
+    ("backup", "policy", "says"),
+    [
+        ({"url": "https://second.example/in"}, {}, "where the signing secret is found"),
+        (BACKUP | {"url": HTTPS["url"]}, {}, "the backup is the same place"),
+        (BACKUP | {"backup": BACKUP}, {}, "Extra inputs"),
+        (BACKUP | {"url": "http://second.example/in"}, {"transport": "tls"}, "push.backup.url must begin with https"),
+        (BACKUP, {"authentication": "key"}, "push.backup.authentication be bearer"),
+    ],
+)
+def test_a_backup_that_could_never_be_used_is_refused(
+    backup: dict[str, Any], policy: dict[str, Any], says: str
+) -> None:
+    push = HTTPS | {"secretFrom": "env:ASTER", "backup": backup}
+    with pytest.raises(ValidationError, match=says):
+        ServiceProfile.model_validate({"push": push, "policy": policy})

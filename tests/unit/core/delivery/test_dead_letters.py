@@ -67,6 +67,8 @@ def test_why_there_was_no_answer(prefix: str, error: Exception, cause: Cause) ->
         ("route.failed: The response had no valid way back: nobody", Cause.MISROUTED),
         ("mediation.lossy: part 1: its id has no place in dime", Cause.NOT_WHOLE),
         ("route.failed: mediation.lossy: the property x has no place in cloudevents", Cause.NOT_WHOLE),
+        ("interchange.malformed: interchange 1: byte 4: no (x12.isa)", Cause.INTERCHANGE),
+        ("interchange.duplicate: interchange 1 of ACME came before", Cause.INTERCHANGE),
         ("route.loop: A/B comes twice", Cause.MISROUTED),
         ("policy.transport: A/B asks for TLS", Cause.MISROUTED),
         ("acme.example leads to an address outside the public Internet (private); use a public one", Cause.ADDRESS_NOT_ALLOWED),

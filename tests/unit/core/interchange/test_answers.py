@@ -108,6 +108,12 @@ def test_swift_names_a_message_by_the_reference_of_its_user_or_its_own() -> None
     assert (became.filed, became.verdict, became.reasons) == (by_user, Verdict.REJECTED, ("H50",))
 
 
+def test_what_names_a_document_alone_is_about_the_first_of_that_name() -> None:
+    newest, oldest = Filed(2, "8", "", "ADT", "X"), Filed(1, "7", "", "ADT", "X")
+    said = [Said(scope=Scope.MEMBER, verdict=Verdict.ACCEPTED, reference="X")]
+    assert verdicts(matched(said, [newest, oldest])) == [(2, Verdict.ACCEPTED)]
+
+
 @pytest.mark.req("B6")
 def test_numbers_go_on_where_the_last_interchange_left_them() -> None:
     drawing = Drawing(standard="x12", sender="MYBIZ", receiver="ACME", latest={"interchange": 41})

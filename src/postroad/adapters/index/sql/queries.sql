@@ -240,16 +240,29 @@ WHERE dead_letter.number = $1
 -- name: journey
 SELECT {journey} FROM journey WHERE id = $1
 
+-- Members of a batch that is assembled are on their way, and do not expire until it is known what becomes of it. What they are
+-- asked is a question of its own, which PostgreSQL does not make a join of: both indexes stay in order.
 -- name: due_journeys
-SELECT {journey} FROM journey WHERE state = 0 AND expires_at_us > 0 AND expires_at_us <= $1 ORDER BY expires_at_us, id LIMIT $2
+SELECT {journey} FROM journey WHERE state = 0 AND expires_at_us > 0 AND expires_at_us <= $1
+  AND coalesce((SELECT batch.state FROM batch_member JOIN batch ON batch.id = batch_member.batch
+                WHERE batch_member.number = journey.at_number), '') <> 'assembled'
+ORDER BY expires_at_us, id LIMIT $2
 
 -- name: due_deliveries
-SELECT number, expires_at_us FROM delivery WHERE state = 0 AND expires_at_us > 0 AND expires_at_us <= $1
+SELECT number, expires_at_us,
+  coalesce((SELECT batch_member.batch FROM batch_member WHERE batch_member.number = delivery.number), '') AS batch
+FROM delivery WHERE state = 0 AND expires_at_us > 0 AND expires_at_us <= $1
+  AND coalesce((SELECT batch.state FROM batch_member JOIN batch ON batch.id = batch_member.batch
+                WHERE batch_member.number = delivery.number), '') <> 'assembled'
 ORDER BY expires_at_us, number LIMIT $2
 
 -- name: next_due
-SELECT (SELECT min(expires_at_us) FROM journey WHERE state = 0 AND expires_at_us > 0) AS journey_us,
-       (SELECT min(expires_at_us) FROM delivery WHERE state = 0 AND expires_at_us > 0) AS delivery_us
+SELECT (SELECT min(expires_at_us) FROM journey WHERE state = 0 AND expires_at_us > 0
+          AND coalesce((SELECT batch.state FROM batch_member JOIN batch ON batch.id = batch_member.batch
+                        WHERE batch_member.number = journey.at_number), '') <> 'assembled') AS journey_us,
+       (SELECT min(expires_at_us) FROM delivery WHERE state = 0 AND expires_at_us > 0
+          AND coalesce((SELECT batch.state FROM batch_member JOIN batch ON batch.id = batch_member.batch
+                        WHERE batch_member.number = delivery.number), '') <> 'assembled') AS delivery_us
 
 -- UNION, not UNION ALL: a record that was reached before is not followed again, so circles end. The collation is that of the
 -- columns, which PostgreSQL wants from where the recursion starts. CROSS JOIN keeps SQLite from walking through the whole map

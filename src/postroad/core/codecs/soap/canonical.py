@@ -76,16 +76,21 @@ def read_canonical(utf8: bytes, namespace: str, limits: WireLimits) -> Message |
     """The message in a canonically spelled post, or None when the general reader has to look at it."""
     if not (utf8.isascii() or _is_xml_text(utf8)):
         return None
+    shape = _SHAPES.again(utf8, namespace, limits)
+    if shape is not None:
+        begin = len(shape.before)
+        end = utf8.find(b"<", begin) if shape.between else begin
+        if utf8.startswith(shape.between, end) and _is_handle(utf8[begin:end], limits):
+            return _repeated(utf8, utf8[begin:end], end + len(shape.between), shape)
     cut = cut_post(utf8)
     shape = _SHAPES.get(cut, namespace, limits) if cut else None
     if cut is not None and shape is not None and utf8.endswith(shape.tail) and _is_handle(cut[1], limits):
-        return _repeated(utf8, cut, shape)
+        return _repeated(utf8, cut[1], cut[3], shape)
     return _read(utf8, namespace, limits, cut)
 
 
-def _repeated(utf8: bytes, cut: Cut, shape: Shape) -> Message:
+def _repeated(utf8: bytes, handle: bytes, document_at: int, shape: Shape) -> Message:
     """A post of a known shape: nothing is new but its handle and its document."""
-    _, handle, _, document_at = cut
     document = _document(utf8[document_at : len(utf8) - len(shape.tail)], shape.prefixes, shape.limits)
     part = replace(shape.part, data=document)
     return replace(shape.message, handle=handle.decode(), parts=(part,))
@@ -135,7 +140,7 @@ def _keep_shape(
     in_place = utf8[document_at:document_end] == content and utf8.startswith(b"</%b:Xml>" % prefix, document_end)
     if around_handle and in_place and handle.decode() == message.handle:
         [part] = message.parts
-        _SHAPES.keep(cut, namespace, Shape(message, part, prefixes, utf8[document_end:], limits))
+        _SHAPES.keep(Shape(message, part, prefixes, before, between, utf8[document_end:], namespace, limits))
 
 
 def _is_xml_text(utf8: bytes) -> bool:

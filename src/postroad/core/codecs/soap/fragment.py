@@ -13,6 +13,7 @@ from postroad.core.codecs.soap.escape import attribute_value
 from postroad.core.codecs.soap.names import ENVELOPES
 from postroad.core.codecs.xml import Scanner, new_scanner, run_scanner
 
+FEW_COLONS = 4  # for each prefix
 _QNAME = re.compile(r"\s*([\w.-]+):[\w.-]+\s*\Z")
 
 
@@ -34,9 +35,13 @@ def standing_alone(fragment: bytes, in_scope: dict[str, str]) -> bytes:
 def mentions(fragment: bytes, prefixes: tuple[bytes, ...]) -> bool:
     """Whether one of the prefixes stands before a colon anywhere, be it in a name or in content."""
     colon = fragment.find(b":") if prefixes else -1
+    looks = FEW_COLONS * len(prefixes)
     while colon >= 0:
         if fragment.endswith(prefixes, 0, colon):
             return True
+        looks -= 1
+        if not looks:  # they are those of its own prefixes: looking for ours costs less than looking at each of them
+            return any(prefix + b":" in fragment for prefix in prefixes)
         colon = fragment.find(b":", colon + 1)
     return False
 

@@ -24,7 +24,10 @@ class Shape(NamedTuple):
     message: Message
     part: Part
     prefixes: tuple[bytes, ...]
+    before: bytes  # the handle's text, or the document where there is no handle
+    between: bytes  # it and the document
     tail: bytes
+    namespace: str
     limits: WireLimits  # under which it was read
 
 
@@ -52,12 +55,24 @@ class KnownShapes:
 
     def __init__(self) -> None:
         self._shapes: dict[tuple[str, bytes, bytes], Shape] = {}
+        self._latest: Shape | None = None
+
+    def again(self, utf8: bytes, namespace: str, limits: WireLimits) -> Shape | None:
+        """The shape of the post before this one, if this begins and ends like it; most do."""
+        shape = self._latest
+        if shape is None or shape.namespace is not namespace or shape.limits is not limits:
+            return None
+        return shape if utf8.startswith(shape.before) and utf8.endswith(shape.tail) else None
 
     def get(self, cut: Cut, namespace: str, limits: WireLimits) -> Shape | None:
         shape = self._shapes.get((namespace, cut[0], cut[2]))
-        return shape if shape is not None and shape.limits is limits else None
+        if shape is None or shape.limits is not limits:
+            return None
+        self._latest = shape
+        return shape
 
-    def keep(self, cut: Cut, namespace: str, shape: Shape) -> None:
+    def keep(self, shape: Shape) -> None:
         if len(self._shapes) >= SHAPES_MOST:
             self._shapes.clear()
-        self._shapes[namespace, cut[0], cut[2]] = shape
+        self._shapes[shape.namespace, shape.before, shape.between] = shape
+        self._latest = shape

@@ -33,7 +33,7 @@ from postroad.core.interchange.x12.envelopes import (
 )
 from postroad.core.interchange.x12.functional_groups import FUNCTIONAL_GROUPS
 from postroad.core.interchange.x12.sets import TransactionSet, in_delimiters, read_set, right_set, with_trailer
-from postroad.core.interchange.x12.splitting import examine_walks, judged
+from postroad.core.interchange.x12.splitting import judged, walks
 from postroad.errors import Refused
 
 MOST_SETS = 999_999  # of a group: GE01 has six digits
@@ -107,6 +107,9 @@ class _Assembly:
             found = read_set(member, self._asked, known=False)
             yield found, self._keys.get((found.kind, found.version)) or self._key_of(found)
             return
+        if member[:3] == b"ISA":
+            yield from self._sets_in(member)
+            return
         raw, at, _ = readable(member)
         at = skipped(raw, at, BLANKS)
         if raw.startswith(b"ISA", at):
@@ -115,14 +118,15 @@ class _Assembly:
             found = read_set(raw[at:], self._asked, known=False)
             yield found, self._key_of(found)
 
-    def _sets_in(self, interchanges: bytes) -> Iterator[tuple[TransactionSet, GroupKey]]:
+    def _sets_in(self, interchanges: Buffer) -> Iterator[tuple[TransactionSet, GroupKey]]:
         dirt = Dirt.REPAIR if self._repairs else Dirt.REFUSE
-        for examined, walk in examine_walks(interchanges):
-            interchange = judged(examined, dirt)
+        for walk in walks(interchanges):
+            interchange = judged(walk.split, dirt) if walk.faults else walk
             keys = [key_of_group(group) for group in interchange.groups]
             for place, member in enumerate(interchange.members):
-                is_right = not interchange.faults and place not in walk.with_binaries
-                yield (right_set if is_right else read_set)(member.data, walk.marks), keys[member.group]
+                is_right = not walk.faults and place not in walk.with_binaries
+                found = right_set(member, walk.marks) if is_right else read_set(member.data, walk.marks)
+                yield found, keys[member.group]
 
     def _key_of(self, found: TransactionSet) -> GroupKey:
         facts, envelope = self._envelope.facts, self._envelope

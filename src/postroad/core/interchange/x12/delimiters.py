@@ -106,6 +106,8 @@ def text_of(raw: bytes) -> str:
 
 def texts_of(segment: bytes, element: bytes) -> list[str]:
     """The elements of a segment, its tag first."""
+    if segment.isascii():  # as nearly all are
+        return segment.decode().split(element.decode()) if element.isascii() else [segment.decode()]
     if element.isascii():
         return text_of(segment).split(element.decode())
     return [text_of(one) for one in segment.split(element)]
@@ -136,14 +138,14 @@ def read_header(data: bytes, at: int) -> InterchangeHeader:
         raise Refused(
             "interchange.malformed", f"byte {begin}: an X12 interchange begins with ISA, and this with {seen!r}"
         )
-    element = found.group(1)
-    pieces = data[begin : begin + _LOOK].split(element, len(ISA_WIDTHS))
+    element, head = found.group(1), data[begin : begin + _LOOK]
+    pieces = head.split(element, len(ISA_WIDTHS))
     if len(pieces) <= len(ISA_WIDTHS):
         raise Refused(
             "interchange.malformed", f"byte {begin}: ISA has sixteen elements, and element {len(pieces)} is not there"
         )
     component = character_at(pieces[-1], 0)
-    end = begin + sum(map(len, pieces[:-1])) + len(ISA_WIDTHS) + len(component)
+    end = begin + len(head) - len(pieces[-1]) + len(component)
     terminator = character_at(data, end)
     if not terminator:
         raise Refused("interchange.malformed", f"byte {end}: the interchange ends in its first segment, ISA")
@@ -163,9 +165,10 @@ def skipped(data: bytes, at: int, blanks: bytes) -> int:
 def character_at(data: bytes, at: int) -> bytes:
     """One byte, or the several bytes of one character in UTF-8; nothing at the end."""
     lead = data[at : at + 1]
-    size = 1 if lead < b"\xc2" else 2 if lead < b"\xe0" else 3 if lead < b"\xf0" else 4
-    whole = data[at : at + size]
-    return whole if size == 1 or _is_character(whole) else lead
+    if lead < b"\xc2":
+        return lead
+    whole = data[at : at + (2 if lead < b"\xe0" else 3 if lead < b"\xf0" else 4)]
+    return whole if _is_character(whole) else lead
 
 
 def _is_character(raw: bytes) -> bool:

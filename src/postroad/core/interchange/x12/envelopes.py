@@ -72,6 +72,8 @@ def marks_of(envelope: Envelope) -> Delimiters:
 
 
 def without_repetition(marks: Delimiters) -> Delimiters:
+    if not marks.repetition:
+        return marks  # the same object, by which sets in the same delimiters are known at once
     return Delimiters(
         element=marks.element, component=marks.component, terminator=marks.terminator, line_end=marks.line_end
     )

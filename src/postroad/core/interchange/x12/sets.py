@@ -12,6 +12,7 @@ from functools import lru_cache
 from msgspec import Struct, structs
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
+from postroad.core.interchange.nouns import Member
 from postroad.core.interchange.x12.delimiters import BLANKS, END_MARKS, Delimiters, character_at, skipped, texts_of
 from postroad.core.interchange.x12.segments import (
     BINARY,
@@ -84,24 +85,25 @@ def read_set(data: Buffer, marks: Delimiters, *, known: bool = True) -> Transact
     )
 
 
-def right_set(data: Buffer, marks: Delimiters) -> TransactionSet:
+def right_set(member: Member, marks: Delimiters) -> TransactionSet:
     """The same of a member that a walk found right and without binary content: nothing is searched or counted again."""
-    raw, terminator = whole_bytes(data), marks.terminator
-    head_end, stop = raw.find(terminator), len(raw) - len(terminator)
+    raw, terminator, reference = whole_bytes(member.data), marks.terminator, member.reference
+    if not (member.kind + reference).isascii():
+        return read_set(raw, marks)  # which knows what text it is
+    stop = len(raw) - len(terminator)
     tail = skipped(raw, raw.rfind(terminator, 0, stop) + len(terminator), BLANKS)
-    _, kind, reference, version, *_ = [*texts_of(raw[:head_end], marks.element), "", "", ""]
-    _, said, closed, *_ = [*texts_of(raw[tail:stop], marks.element), ""]
+    segments = int(raw[tail:stop].split(marks.element, 2)[1])
     return TransactionSet(
         data=raw,
         begin=0,
-        body=head_end + len(terminator),
+        body=raw.find(terminator) + len(terminator),
         tail=tail,
         end=len(raw),
-        kind=kind,
+        kind=member.kind,
         reference=reference,
-        version=version,
-        segments=int(said),
-        said=(said, closed),
+        version=member.facts.get("implementation", ""),
+        segments=segments,
+        said=(str(segments), reference),
         marks=marks,
     )
 

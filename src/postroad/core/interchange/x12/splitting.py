@@ -38,20 +38,21 @@ def examine(data: Buffer, most_members: int = MOST_MEMBERS) -> Split:
 
 def examine_stream(data: Buffer, most_members: int = MOST_MEMBERS) -> Iterator[Split]:
     """Every interchange in these bytes, one behind the other."""
-    return (found for found, _ in examine_walks(data, most_members))
+    return (walk.split for walk in walks(data, most_members))
 
 
-def examine_walks(data: Buffer, most_members: int = MOST_MEMBERS) -> Iterator[tuple[Split, Walk]]:
-    """The same, each with the walk that found it."""
+def walks(data: Buffer, most_members: int = MOST_MEMBERS) -> Iterator[Walk]:
+    """A walk through every interchange in these bytes; what stands behind the last is one of its faults."""
     raw, at, encoding = readable(data)
     while True:
         walk = Walk(raw, at, encoding, most_members)
         at = rest_after(raw, walk.end)
-        if raw.startswith(b"ISA", at):
-            yield walk.split, walk
-            continue
-        yield _with_rest(walk.split, at, len(raw)), walk
-        return
+        is_last = not raw.startswith(b"ISA", at)
+        if is_last and at < len(raw):
+            walk.tell_rest(at)
+        yield walk
+        if is_last:
+            return
 
 
 def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MOST_MEMBERS) -> Split:
@@ -62,13 +63,6 @@ def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MOST_MEMBE
 def split_stream(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MOST_MEMBERS) -> Iterator[Split]:
     """Every interchange in these bytes, each judged when it is come to; those before one that is refused have been given."""
     return (judged(found, dirt) for found in examine_stream(data, most_members))
-
-
-def _with_rest(found: Split, at: int, end: int) -> Split:
-    if at == end:
-        return found
-    fault = Fault(code="x12.trailing", text=f"{end - at} bytes follow that are no interchange", at=at)
-    return replace(found, faults=(*found.faults, fault))
 
 
 def judged(found: Split, dirt: Dirt) -> Split:

@@ -36,6 +36,7 @@ MOST_MEMBERS = 1_000_000
 _SERVICES = ("TA1", "TA3", "ISB", "ISE")  # may stand between ISA and the first group
 _ASSURANCES = ("S1S", "S1A", "S1E", "SVA", "S2S", "S2A", "S2E")  # security, around groups and sets
 _BETWEEN_GROUPS = (*_SERVICES, *_ASSURANCES)
+_SHORTEST_SET = 10  # bytes: ST**~SE**~
 _MOST_NAMED = 5  # stray segments named in one fault
 
 
@@ -47,18 +48,17 @@ class _Uncertain(Exception):
 
 
 class Walk:
-    """Walks once; then ``end`` is where the interchange ends and what was found is in ``split``."""
+    """Walks once; then ``end`` is where the interchange ends, and ``split`` tells all that was found."""
 
     def __init__(self, data: bytes, at: int, encoding: str = "", most_members: int = MOST_MEMBERS) -> None:
-        self._data, self._view, self._most = data, memoryview(data), most_members
+        self._data, self._view, self._encoding, self._most = data, memoryview(data), encoding, most_members
         self._header = read_header(data, at)
         self.marks = self._header.delimiters
         self._search = control_pattern(self.marks).search
         self._turns = turn_pattern(self.marks).finditer
-        self._faults = list(self._header.faults)
-        self._groups: list[Group] = []
-        self._members: list[Member] = []
-        self._facts = _facts(self._header, encoding)
+        self.faults = list(self._header.faults)
+        self.groups: list[Group] = []
+        self.members: list[Member] = []
         self._first_member = 0  # of the open group
         self._group_numbers: set[tuple[str, str]] = set()
         self._set_numbers: set[bytes | None] = set()
@@ -70,21 +70,24 @@ class Walk:
 
     @property
     def split(self) -> Split:
-        elements = self._header.elements
-        told = {"ta1": "\n".join(self._answers)} if self._answers else {}
+        elements, facts = self._header.elements, _facts(self._header, self._encoding)
         return Split(
             standard="x12",
             reference=elements[12].strip(),
             sender=elements[5].strip(),
             receiver=elements[7].strip(),
-            members=tuple(self._members),
-            groups=tuple(self._groups),
-            facts=self._facts | told,
-            faults=tuple(self._faults),
+            members=tuple(self.members),
+            groups=tuple(self.groups),
+            facts=facts | {"ta1": "\n".join(self._answers)} if self._answers else facts,
+            faults=tuple(self.faults),
         )
 
+    def tell_rest(self, at: int) -> None:
+        """Something stands behind the interchange, and is not another one."""
+        self._note("x12.trailing", f"{len(self._data) - at} bytes follow that are no interchange", at)
+
     def _walk(self) -> None:
-        if any(fault.fatal for fault in self._faults):
+        if self.faults and any(fault.fatal for fault in self.faults):
             self.end = len(self._data)
             return
         try:
@@ -93,7 +96,7 @@ class Walk:
                 found = self._interchange_level(self._group(found.start(1)))
             self._close(found.start(1))
         except _Uncertain as uncertain:
-            self._faults.append(uncertain.fault)
+            self.faults.append(uncertain.fault)
             self.end = len(self._data)
 
     # ---- one level each: they begin where the segment before ended, and give back what comes next --------------------
@@ -105,7 +108,7 @@ class Walk:
         return found
 
     def _group(self, at: int) -> int:
-        place = len(self._groups)
+        place = len(self.groups)
         end, header = self._segment(at, 9)
         _, kind, sender, receiver, date, time, reference, agency, version, *_ = header
         facts = {
@@ -116,11 +119,11 @@ class Walk:
             "agency": agency,
             "version": version,
         }
-        self._groups.append(Group(kind=kind, reference=reference, facts=facts))
+        self.groups.append(Group(kind=kind, reference=reference, facts=facts))
         if (kind, reference) in self._group_numbers:
             self._note("x12.duplicate", f"group {kind} {reference} was in this interchange before", at, place)
         self._group_numbers.add((kind, reference))
-        self._first_member, self._set_numbers, self._versions = len(self._members), set(), {}
+        self._first_member, self._set_numbers, self._versions = len(self.members), set(), {}
         found = self._next(end, _ASSURANCES, "in a group", place)
         while found.group(1) == b"ST":
             found = self._next(self._sets(found, facts, place), _ASSURANCES, "in a group", place)
@@ -130,31 +133,34 @@ class Walk:
 
     def _close_group(self, at: int, header: list[str], place: int) -> int:
         end, trailer = self._segment(at, 3)
-        sets = len(self._members) - self._first_member
+        sets = len(self.members) - self._first_member
         if not same_number(trailer[1], str(sets)):
             self._note("x12.count", f"GE says {trailer[1]!r} sets, and the group has {sets}", at, place)
-            told = self._groups[place]
-            self._groups[place] = replace(told, facts={**told.facts, "included": trailer[1]})
+            told = self.groups[place]
+            self.groups[place] = replace(told, facts={**told.facts, "included": trailer[1]})
         if not same_number(trailer[2], header[6]):
             self._note("x12.control", f"GS has the number {header[6]!r}, and GE {trailer[2]!r}", at, place)
         return end
 
     def _sets(self, header: re.Match[bytes], facts: Mapping[str, str], group: int) -> int:
         """The hot path: sets that follow each other at once; a right one costs one search and one count."""
-        data, view, members, seen = self._data, self._view, self._members, self._set_numbers
+        data, view, seen = self._data, self._view, self._set_numbers
+        take, remember = self.members.append, seen.add
         count, terminator = data.count, self.marks.terminator
         size, gap = len(terminator), len(self.marks.line_end)
         end, begin, (kind, reference, version) = header.start(), header.start(1), header.group(2, 3, 4)
-        for turn in islice(self._turns(data, header.end()), self._most - len(members)):
+        named = kind.decode("latin-1")
+        turns, room = self._turns(data, header.end()), self._most - len(self.members)
+        for turn in turns if room > len(data) // _SHORTEST_SET else islice(turns, room):
             said, closed, next_kind, next_reference, next_version = turn.groups()
             stop = turn.end(2) + size
             if said != b"%d" % count(terminator, begin, stop) or closed != reference or reference in seen:
                 break
-            seen.add(reference)
-            members.append(
+            remember(reference)
+            take(
                 Member(
                     data=view[begin:stop],
-                    kind=kind.decode("latin-1"),
+                    kind=named,
                     reference=reference.decode("latin-1"),
                     group=group,
                     facts=self._with_version(version, facts) if version else facts,
@@ -163,14 +169,16 @@ class Walk:
             end = stop - size
             if next_kind is None:
                 return end
-            begin, kind, reference, version = stop + gap, next_kind, next_reference, next_version
+            if next_kind != kind:
+                kind, named = next_kind, next_kind.decode("latin-1")
+            begin, reference, version = stop + gap, next_reference, next_version
         return self._set(self._next(end, _ASSURANCES, "in a group", group), facts, group)
 
     def _set(self, header: re.Match[bytes], facts: Mapping[str, str], group: int) -> int:
         """A set that is wrong, or not as most are."""
         trailer, binaries = self._trailer(header.end())
         begin, end = header.start(1), self._data.find(self.marks.terminator, trailer.end())
-        if end < 0 or len(self._members) >= self._most:
+        if end < 0 or len(self.members) >= self._most:
             raise self._unfinished(begin)
         stop = end + len(self.marks.terminator)
         kind, reference, version = header.group(2, 3, 4)
@@ -180,8 +188,8 @@ class Walk:
             self._check_set(header, trailer, filled)
         self._set_numbers.add(reference)
         if binaries:
-            self.with_binaries.add(len(self._members))
-        self._members.append(
+            self.with_binaries.add(len(self.members))
+        self.members.append(
             Member(
                 data=self._view[begin:stop],
                 kind=kind.decode("latin-1"),
@@ -193,7 +201,7 @@ class Walk:
         return end
 
     def _unfinished(self, at: int) -> Exception:
-        if len(self._members) >= self._most:
+        if len(self.members) >= self._most:
             return Refused("wire.too-complex", f"byte {at}: the interchange has more than {self._most} members")
         return _Uncertain("x12.truncated", "it ends inside a segment", len(self._data))
 
@@ -221,7 +229,7 @@ class Walk:
         raise _Uncertain("x12.truncated", "it ends inside a transaction set", len(self._data))
 
     def _check_set(self, header: re.Match[bytes], trailer: re.Match[bytes], count: int) -> None:
-        group, member = len(self._groups) - 1, len(self._members)
+        group, member = len(self.groups) - 1, len(self.members)
         said, closed = (text_of(one or b"") for one in trailer.group(2, 3))
         opened, at = text_of(header.group(3) or b""), trailer.start(1)
         if not same_number(said, str(count)):
@@ -239,8 +247,8 @@ class Walk:
         if not terminated:
             end = len(data.rstrip(END_MARKS))
         trailer = _padded(elements_of(data[at:end], self.marks), 3)
-        if not same_number(trailer[1], str(len(self._groups))):
-            self._note("x12.count", f"IEA says {trailer[1]!r} groups, and there are {len(self._groups)}", at)
+        if not same_number(trailer[1], str(len(self.groups))):
+            self._note("x12.count", f"IEA says {trailer[1]!r} groups, and there are {len(self.groups)}", at)
         if trailer[2] != number:
             self._note("x12.control", f"ISA has the number {number!r}, and IEA {trailer[2]!r}", at)
         if not terminated and self.marks.terminator not in (b"\r", b"\n"):
@@ -280,7 +288,7 @@ class Walk:
         return end, _padded(elements_of(self._data[at:end], self.marks), size)
 
     def _note(self, code: str, text: str, at: int, group: int = -1, member: int = -1) -> None:
-        self._faults.append(Fault(code=code, text=text, at=at, group=group, member=member))
+        self.faults.append(Fault(code=code, text=text, at=at, group=group, member=member))
 
 
 def rest_after(data: bytes, at: int) -> int:
@@ -295,7 +303,8 @@ def _padded(elements: list[str], size: int) -> list[str]:
 def _facts(header: InterchangeHeader, encoding: str) -> dict[str, str]:
     """Without ISA02 and ISA04: they are a partner's secrets."""
     elements = header.elements
-    return header.delimiters.facts() | {
+    return {
+        **header.delimiters.facts(),
         "sender_qualifier": elements[4].strip(),
         "receiver_qualifier": elements[6].strip(),
         "date": elements[8],

@@ -133,6 +133,58 @@ def test_binary_segments_are_as_long_as_they_say(binary: bytes) -> None:
     assert [bytes(one.data) for one in found.members] == [order, SECOND]
 
 
+def test_what_looks_like_a_terminator_in_binary_content_ends_no_segment() -> None:
+    binary = ORDER.replace(b"PO1*1*2*EA*13.5**VP*A1~", b"BIN*6*~SE*1*~")
+    wrong = binary.replace(b"SE*4*0001", b"SE*5*0001")
+    assert [fault.code for fault in examine(interchange([binary, wrong.replace(b"0001", b"0002")])).faults] == [
+        "x12.count"
+    ]
+
+
+THIRD = b"ST*850*0003*004010X1~BEG*00*SA*4713**20261116~SE*3*0003~"
+CHANGE = b"ST*860*0004~BCH*01*SA*4713~IT*1~SSA*2~SE*5*0004~"
+
+
+@pytest.mark.req("B10")
+@pytest.mark.parametrize(
+    "unlike",
+    [
+        pytest.param(THIRD, id="says its version"),
+        pytest.param(CHANGE, id="another kind, and tags that begin as control segments do"),
+        pytest.param(SECOND.replace(b"SE*3*0002~", b"SE*3*0002*~").replace(b"0002", b"0005"), id="longer SE"),
+        pytest.param(SECOND.replace(b"~BEG", b"~\r\nBEG").replace(b"0002", b"0006"), id="a line end"),
+        pytest.param(SECOND.replace(b"~SE", b"~ SE").replace(b"0002", b"0007"), id="a blank before SE"),
+        pytest.param(SECOND.replace(b"SE*3", b"SE*003").replace(b"0002", b"0008"), id="leading zeros"),
+    ],
+)
+def test_a_set_that_is_not_as_the_others_is_found_among_them(unlike: bytes) -> None:
+    sets = [ORDER, unlike, SECOND]
+    for line_end in (b"", b"\n"):
+        found = split(interchange(sets).replace(b"~", b"~" + line_end))
+        assert [bytes(one.data) for one in found.members] == [
+            one.replace(b"~", b"~" + line_end).removesuffix(line_end) for one in sets
+        ]
+        assert [one.reference for one in found.members] == ["0001", unlike[7:11].decode(), "0002"]
+        assert [one.kind for one in found.members] == ["850", unlike[3:6].decode(), "850"]
+        assert [one.facts.get("implementation") for one in found.members][::2] == [None, None]
+
+
+@pytest.mark.req("B10")
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        (SECOND.replace(b"SE*3", b"SE*4"), "x12.count"),
+        (SECOND.replace(b"SE*3*0002", b"SE*3*0001"), "x12.control"),
+        (ORDER, "x12.duplicate"),
+    ],
+)
+def test_a_wrong_set_among_right_ones_is_named(wrong: bytes, code: str) -> None:
+    last = SECOND.replace(b"0002", b"0003")
+    found = examine(interchange([ORDER, wrong, last]))
+    assert [(fault.code, fault.member) for fault in found.faults] == [(code, 1)]
+    assert [bytes(one.data) for one in found.members] == [ORDER, wrong, last]
+
+
 def test_blank_segments_are_none() -> None:
     order = ORDER.replace(b"~PO1", b"~~\r\n~PO1")
     assert split(interchange([order])).faults == ()

@@ -1,0 +1,55 @@
+"""What a worker of `postroad bulk batch` does with one batch, without Spark; for ``benchmarks.large_interchange``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+from msgspec.structs import replace
+
+from benchmarks.large_interchange import NOON_US, documents
+from postroad.core.batching.moves import closed, opened
+from postroad.core.interchange.catalogue import BUILT_IN
+from postroad.core.model.batch import Batch, Criterion
+from postroad.core.model.batch_policy import Batching, Policy
+from postroad.warehouse.bulk.batch_manifest import assembled, record_batches
+from postroad.warehouse.bulk.interchange_files import InterchangeFiles
+from postroad.warehouse.bulk.lane import COLUMNS
+from postroad.warehouse.bulk.member_files import Members, MembersAt, MembersWriter
+from postroad.warehouse.bulk.put_aside import PuttingAside
+
+POLICY = Policy(count=1_000_000)
+
+
+def warmed_up() -> None:
+    """Arrow brings pandas in with the first array."""
+    pa.array([{"a": "b"}])
+
+
+def in_bulk(standard: str, size: int, folder: Path) -> tuple[int, int]:
+    """Documents and bytes of an interchange that was written of what had been put aside."""
+    batch, at = _put_aside(standard, size, folder)
+    batching = Batching(sends_to="", standard=standard, sender="MYBIZ", receiver="ACME", policy=POLICY)
+    files, members = InterchangeFiles(batching, BUILT_IN.standard(standard)), Members(at, POLICY)
+    counted = files.counted(batch, members)
+    written = files.write(batch, members, counted.unfit, {}, str(folder / "interchange"))
+    rows = record_batches(assembled(members, {}, written.placed, batch, "interchange"))
+    files.close()
+    return sum(one.num_rows for one in rows), written.size
+
+
+def _put_aside(standard: str, size: int, folder: Path) -> tuple[Batch, MembersAt]:
+    """The batch as the lane and the fold leave it."""
+    aside, members = PuttingAside(str(folder / "documents")), MembersWriter(str(folder / "members"))
+    unsaid = {field.name: "" if field.type == pa.string() else 0 for field in COLUMNS}
+    count = total = 0
+    for document in documents(standard, size):
+        place = aside.put(document)
+        count, total = count + 1, total + len(document)
+        row = unsaid | {"file": "orders.ndjson", "position": count, "kind": "850", "sort": []}
+        members.add(row | {"bytes": place.length, "aside": place.file, "offset": place.offset})
+    at = members.finish()
+    aside.close()
+    members.close()
+    batch = closed(opened("b", ("group",), NOON_US), Criterion.COUNT, "", NOON_US)
+    return replace(batch, count=count, bytes=total), at

@@ -1,0 +1,65 @@
+"""What happened to a batch, told from the entries that did it: who held it back and why is never a riddle.
+
+Kept rule: made of entries and nothing else. Messages that joined one after the other are one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from postroad.core.audit.story import BatchChange
+from postroad.core.model.batch import BatchState
+from postroad.core.model.journal import BatchesChanged, DeliveriesAcknowledged, DeliveriesEnded, Entry, MessagePosted
+from postroad.core.model.snapshot import Directory
+
+JOINED = "joined"
+
+
+def changes_told(batch: str, entries: Iterable[Entry], directory: Directory) -> list[BatchChange]:
+    """What these entries, oldest first, did to the batch of this id."""
+    told: list[BatchChange] = []
+    for entry in entries:
+        change = _change(batch, entry)
+        if change is None:
+            continue
+        change = replace(change, by=_named(change.by, directory))
+        if told and told[-1].what == change.what == JOINED:
+            told[-1] = replace(change, messages=told[-1].messages + change.messages)
+        else:
+            told.append(change)
+    return told
+
+
+def _change(batch: str, entry: Entry) -> BatchChange | None:
+    match entry:
+        case BatchesChanged():
+            return _changed(batch, entry)
+        case MessagePosted():
+            return BatchChange(
+                at_us=entry.at_us, what="assembled", by=entry.sender, detail=f"in interchange {entry.session}"
+            )
+        case DeliveriesAcknowledged():
+            return BatchChange(at_us=entry.at_us, what="sent", by=entry.by, messages=len(entry.deliveries))
+        case DeliveriesEnded(batch=after) if after is not None:
+            what = "dropped" if after.state is BatchState.DROPPED else "left"
+            return BatchChange(
+                at_us=entry.at_us, what=what, by=entry.by, detail=entry.reason, messages=len(entry.deliveries)
+            )
+    return None
+
+
+def _changed(batch: str, entry: BatchesChanged) -> BatchChange:
+    """An entry may tell of two batches: one that is joined, and one that was closed by that."""
+    after = next((one for one in entry.batches if one.id == batch), None)
+    if entry.batch and entry.batch != batch:
+        why = after.why if after is not None else ""
+        return BatchChange(at_us=entry.at_us, what="closed", by=entry.by, detail=why)
+    has_closed = after is not None and after.state is not BatchState.OPEN
+    why = after.why if after is not None and has_closed and not entry.reason else entry.reason
+    return BatchChange(at_us=entry.at_us, what=entry.what, by=entry.by, detail=why, messages=len(entry.joined))
+
+
+def _named(by: str, directory: Directory) -> str:
+    service = directory.services.get(by)
+    return service.address if service is not None else by

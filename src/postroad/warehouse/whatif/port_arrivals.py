@@ -1,0 +1,110 @@
+"""What comes to send ports of a logged message, under one directory: all that their policies want to know of it.
+
+Kept rules: it is found by the functions that a batcher asks; what exchanges and models send on comes to ports too. What a policy
+would want to know of a message whose body is no longer kept cannot be told, and is counted as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from zlib import crc32
+
+import msgspec
+import pyarrow as pa
+
+from postroad.core.batching import Arrival
+from postroad.core.model.batch import BatchMember
+from postroad.core.model.journal import Copy
+from postroad.core.model.message import Message, Part
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Refused
+from postroad.warehouse.bulk.archived import Archived, Place
+from postroad.warehouse.bulk.logged import Logged
+from postroad.warehouse.bulk.send_ports import SendPort, come, send_port_of
+from postroad.warehouse.whatif.onward import Onwards
+
+GATHERED, ALONE, UNDECIDED = "gathered", "alone", "undecided"
+FORWARDED = 10_000_000  # copies from here on are those that exchanges and models send on
+ARRIVAL = pa.struct(
+    [
+        pa.field("side", pa.string()),  # before or after
+        pa.field("port", pa.string()),  # GCID
+        pa.field("copy", pa.int32()),
+        pa.field("outcome", pa.string()),  # gathered, alone: it goes by itself, undecided
+        pa.field("key", pa.string()),  # of its batch, as JSON
+        pa.field("bytes", pa.int64()),
+        pa.field("kind", pa.string()),
+        pa.field("last", pa.bool_()),
+        pa.field("controlled", pa.bool_()),
+        pa.field("starts", pa.bool_()),
+        pa.field("ends", pa.bool_()),
+    ]
+)
+
+_key_text = msgspec.json.Encoder().encode
+_key_of = msgspec.json.Decoder(tuple[str, ...]).decode
+
+
+def arrival_rows(
+    side: str, logged: Logged, message: Message, copies: Sequence[Copy], onwards: Onwards, directory: Directory
+) -> list[dict[str, Any]]:
+    """The arrivals of this side; a request is refused by a batcher, and does not arrive."""
+    rows = []
+    for number, copy, archived in _copies(logged, message, copies, onwards):
+        service = directory.services.get(copy.hops[-1].service) if copy.hops and not copy.code else None
+        port = send_port_of(service) if service is not None else None
+        told = _told(archived, port, directory, logged) if port is not None else None
+        if port is not None and told is not None:
+            rows.append({"side": side, "port": port.gcid, "copy": number} | told)
+    return rows
+
+
+def _copies(
+    logged: Logged, message: Message, copies: Sequence[Copy], onwards: Onwards
+) -> Iterator[tuple[int, Copy, Archived]]:
+    posted = logged.posted
+    own = Archived(Place("", logged.seq), posted.sender, posted.at_us, posted.form, posted.size, message)
+    for number, copy in enumerate(copies):
+        yield number, copy, own
+    for key, onward in onwards.sent.items():
+        parts = message.parts
+        if onward.made is not None:
+            parts = (Part(id="1", content_type="", data=onward.made), *parts[1:])
+        given = msgspec.structs.replace(message, parts=parts)
+        archived = msgspec.structs.replace(own, sender=onward.through[-1], message=given, shown_sender=posted.sender)
+        yield FORWARDED + crc32(repr(key).encode()) % FORWARDED, onward.copy, archived  # the same on both sides
+
+
+def _told(archived: Archived, port: SendPort, directory: Directory, logged: Logged) -> dict[str, Any] | None:
+    parts = archived.message.parts
+    if not logged.is_whole:
+        return {"outcome": UNDECIDED, "bytes": sum(len(part.data) for part in parts)}
+    try:
+        arrival = come(archived, parts, 0, port, directory)
+    except Refused:
+        return None
+    if not arrival.taken:
+        return {"outcome": ALONE, "bytes": archived.size}
+    return {
+        "outcome": GATHERED,
+        "key": _key_text(arrival.key).decode(),
+        "bytes": arrival.member.bytes,
+        "kind": arrival.member.kind,
+        "last": arrival.last,
+        "controlled": arrival.controlled,
+        "starts": arrival.starts,
+        "ends": arrival.ends,
+    }
+
+
+def arrival_in(row: dict[str, Any], number: int) -> Arrival:
+    """The arrival that a row was made of; by what it is sorted does not matter to which batch it is in."""
+    return Arrival(
+        member=BatchMember(number=number, bytes=row["bytes"], kind=row["kind"]),
+        key=_key_of(row["key"]),
+        last=row["last"],
+        controlled=row["controlled"],
+        starts=row["starts"],
+        ends=row["ends"],
+    )

@@ -1,0 +1,138 @@
+"""A batcher at work, seen over HTTP: what it gathers, why it is stuck, and what became of it once somebody has helped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from postroad.core.model.asset import Hosting
+from postroad.core.model.batch_policy import Batching, Policy
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Service, Visibility
+from postroad.core.model.message import Message, MessageType, Part, Recipient
+from postroad.core.model.polling import PollRequest, Settlement
+from postroad.flow.authenticate import Proof
+from postroad.flow.batching import BatchStage
+from postroad.flow.configure import saving
+from tests.acceptance.asking import Asked, asked_network
+
+BATCHES = "/v1/batches"
+
+
+@pytest.fixture
+async def asked() -> AsyncIterator[Asked]:
+    async with asked_network() as network:
+        stage = BatchStage(network.running.network)
+        stage.start()
+        yield network
+        await stage.close()
+
+
+async def batcher(asked: Asked, sends_to: str) -> Service:
+    batching = Batching(
+        sends_to=sends_to, standard="x12", sender="BIRCH", receiver="ACME", policy=Policy(count=2, age_s=3600)
+    )
+    made = await asked.running.register(
+        "Birch/batched", hosted=Hosting.BATCHER, batching=batching, visibility=Visibility.PUBLIC
+    )
+    assert made.service is not None
+    return made.service
+
+
+async def post(asked: Asked, number: int) -> str:
+    """An order of A's to the batcher of B's."""
+    sender = await asked.running.authenticator.authenticate(
+        Proof(f"Bearer {asked.keys['service of A']}".encode()), "test"
+    )
+    data = f"ST*850*{number:04}~BEG*00*SA*PO-{number}**20261116~SE*3*{number:04}~".encode()
+    part = Part(id="1", content_type="application/edi-x12", data=data)
+    message = Message(to=(Recipient("Birch/batched"),), type=MessageType.NOTIFICATION, parts=(part,))
+    return (await asked.running.network.post(sender, message)).session
+
+
+async def shown(asked: Asked, batch: str, state: str) -> dict[str, Any]:
+    """The batch, once it is in this state."""
+    found: dict[str, Any] = {}
+    for _ in range(200):
+        found = (await asked.ask("owner of B", "GET", f"{BATCHES}/{batch}")).json()
+        if found["state"] == state:
+            return found
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"the batch is {found['state']}: {found['why']}")
+
+
+async def listed(asked: Asked, count: int) -> dict[str, Any]:
+    """The only batch, once it has so many members."""
+    for _ in range(200):
+        items = (await asked.ask("owner of B", "GET", BATCHES)).json()["items"]
+        if [item["members"] for item in items] == [count]:
+            batch: dict[str, Any] = items[0]
+            return batch
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"there are other batches: {items}")
+
+
+async def take(asked: Asked, partner: Caller) -> str:
+    """The session of the interchange that the partner takes over."""
+    network = asked.running.network
+    [delivered] = await network.poll(partner, PollRequest(wait_s=10))
+    await network.settle(partner, Settlement(tokens=(delivered.token,)))
+    return delivered.session
+
+
+@pytest.mark.req("B5", "B7")
+async def test_a_stuck_batch_says_why_and_goes_when_somebody_has_helped(asked: Asked) -> None:
+    service = await batcher(asked, "Birch/gone")
+    sessions = [await post(asked, 1)]
+    gathering = await listed(asked, 1)
+    assert (gathering["state"], gathering["nearest"]["criterion"]) == ("open", "age")
+    sessions.append(await post(asked, 2))
+    stuck = await shown(asked, gathering["id"], "suspended")
+    assert "Birch/gone" in stuck["nearest"]["told"]
+    assert (stuck["closedBy"], stuck["interchange"], stuck["numbers"]) == ("count", "", [])
+    status = (await asked.ask("owner of A", "GET", f"/v1/messages/{sessions[0]}")).json()
+    assert status["recipients"][0]["inWords"].endswith("which is suspended")
+
+    partner = await asked.running.register("Birch/partner")
+    assert service.batching is not None
+    mended = replace(service, batching=replace(service.batching, sends_to="Birch/partner"))
+    await asked.running.network.configuration.change("test", [saving(mended)])
+    resumed = await asked.ask(
+        "owner of B", "POST", f"{BATCHES}/{stuck['id']}/resume", {"reason": "mended"}, match=f'"{stuck["version"]}"'
+    )
+    assert resumed.status_code == 200
+    on_its_way = await shown(asked, stuck["id"], "assembled")
+    assert (on_its_way["sending"]["recipient"], on_its_way["sending"]["state"]) == ("Birch/partner", "queued")
+    session = await take(asked, partner)
+    sent = await shown(asked, stuck["id"], "sent")
+    assert (sent["interchange"], sent["sending"]["state"]) == (session, "delivered")
+    assert sent["numbers"][0] == {"scope": "interchange", "first": 1, "last": 1}
+    happened = [(change["what"], change["messages"]) for change in sent["changes"]]
+    assert happened == [("joined", 2), ("suspended", 0), ("resumed", 0), ("assembled", 0), ("sent", 2)]
+    assert sent["changes"][0]["detail"] == "2 of 2 messages"
+    assert (sent["changes"][2]["by"], sent["changes"][2]["detail"]) == ("owner@birch.example", "mended")
+    for number, one in enumerate(sessions, 1):
+        trace = (await asked.ask("owner of A", "GET", f"/v1/messages/{one}/trace")).json()
+        [stop] = trace["messages"][0]["copies"][0]["stops"]
+        assert (stop["state"], stop["gathered"]["interchange"]) == ("delivered", session)
+        assert stop["gathered"]["document"] == f"{number:04}"
+
+
+@pytest.mark.req("B5")
+async def test_somebody_need_not_wait_for_the_criteria(asked: Asked) -> None:
+    partner = await asked.running.register("Birch/partner")
+    await batcher(asked, "Birch/partner")
+    await post(asked, 1)
+    batch = await listed(asked, 1)
+    await asked.ask("owner of B", "POST", f"{BATCHES}/{batch['id']}/release", {"reason": "the truck leaves early"})
+    session = await take(asked, partner)
+    sent = await shown(asked, batch["id"], "sent")
+    assert (sent["interchange"], sent["closedBy"], sent["why"]) == (
+        session,
+        "request",
+        "owner@birch.example asked for it",
+    )

@@ -1,0 +1,79 @@
+"""Real X12, EDIFACT and HL7 files through a running network: each is taken apart whole, or is a dead letter that says why.
+
+The collection lies beside the repository in ``../shared/fixtures``; without it there is nothing to try, and the tests say so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from postroad.core.documents.sniff import document_kind
+from postroad.core.interchange.catalogue import BUILT_IN
+from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.opening import RECOGNISED
+from postroad.core.model.polling import PollRequest, Settlement
+from postroad.errors import Refused
+from tests.unit.services.splitting_house import House, house
+
+__all__ = ["house"]
+
+FIXTURES = Path(__file__).parents[3] / "shared" / "fixtures"
+FOLDERS = ("x12", "edifact", "hl7v2")
+
+pytestmark = pytest.mark.skipif(
+    not FIXTURES.is_dir(), reason="needs the collection of real documents in ../shared/fixtures, which is not there"
+)
+
+
+def documents_in(data: bytes) -> int | None:
+    """How many documents go on, by the standard's own room; None: it is refused."""
+    name = RECOGNISED.get(document_kind(data), "")
+    try:
+        standard = BUILT_IN.standard(name)
+        assert standard.split is not None
+        found = list(standard.split(data, Dirt.PASS, {}))
+        assert standard.answers is not None
+        for one in found:
+            standard.answers(one)  # an answer that makes no sense is refused, too
+    except Refused:
+        return None
+    answers = standard.is_answer or (lambda _: False)
+    return sum(not answers(member) for one in found for member in one.members)
+
+
+async def everything(house: House, name: str) -> Counter[str]:
+    """How many documents came of each message."""
+    came: Counter[str] = Counter()
+    while some := await house.network.poll(house.callers[name], PollRequest(max=1_000, wait_s=0.0)):
+        came.update(one.transaction for one in some)
+        await house.network.settle(house.callers[name], Settlement(tokens=tuple(one.token for one in some)))
+    return came
+
+
+@pytest.mark.req("B10")
+@pytest.mark.parametrize("folder", FOLDERS)
+async def test_a_real_file_is_taken_apart_whole_or_is_a_dead_letter(house: House, folder: str) -> None:
+    files = sorted(path for path in (FIXTURES / folder).rglob("*") if path.is_file())
+    assert len(files) > 20
+    await house.agree(dirt=Dirt.PASS, facts=(("duplicates", "pass"),))
+    expected = {await house.send(path.read_bytes()): documents_in(path.read_bytes()) for path in files}
+    letters = await house.letters()
+    assert await everything(house, "inbox") == Counter({session: count for session, count in expected.items() if count})
+    assert len(letters) == sum(count is None for count in expected.values())
+    assert await everything(house, "acme"), "nobody was told"
+
+
+@pytest.mark.req("B10")
+async def test_half_a_real_file_is_never_taken(house: House) -> None:
+    """Of HL7 one cannot tell: a message that stands alone has no end."""
+    files = sorted(path for name in ("x12", "edifact") for path in (FIXTURES / name).rglob("*") if path.is_file())
+    await house.agree(dirt=Dirt.PASS)
+    whole = [data for path in files if documents_in(data := path.read_bytes())]
+    assert len(whole) > 50
+    for data in whole:
+        await house.send(data[: len(data) * 2 // 3])
+    assert len(await house.letters()) == len(whole)
+    assert not await everything(house, "inbox")

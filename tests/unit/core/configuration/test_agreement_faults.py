@@ -1,0 +1,43 @@
+"""What a splitter has agreed on is looked at when it is saved: a name or a value that would do nothing is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from postroad.core.configuration.agreement_faults import agreement_faults
+from postroad.core.interchange.agreeing import AGREEABLE, agreed
+from postroad.core.interchange.catalogue import BUILT_IN
+from postroad.core.model.batch_policy import Splitting
+from tests.unit.core.interchange.test_catalogue import SHOUTING
+
+
+def faults(standard: str, **facts: str) -> dict[str, str]:
+    splitting = Splitting(sends_to="A/b", standard=standard, facts=tuple(facts.items()))
+    return dict(agreement_faults(splitting, "/facts", BUILT_IN.with_plug_ins([SHOUTING])))
+
+
+@pytest.mark.req("B10")
+@pytest.mark.parametrize("name", list(AGREEABLE))
+def test_what_can_be_agreed_on_is_taken_for_every_standard(name: str) -> None:
+    for value in AGREEABLE[name] or ("anything",):
+        assert faults("x12", **{name: value}) == faults("flat", **{name: value}) == {}
+
+
+def test_a_name_that_nobody_knows_is_told_with_those_that_are_near() -> None:
+    assert faults("x12", duplicate="pass") == {"/facts/duplicate": "it says nothing here; take duplicates"}
+    assert "/facts/recordEnd" in faults("x12", record_end="lf")
+
+
+def test_a_standard_has_facts_of_its_own_and_a_plug_in_whatever_it_likes() -> None:
+    assert faults("flat", record_end="lf") == {}
+    assert faults("shouting", volume="11") == {}
+
+
+def test_a_value_that_says_nothing_is_told() -> None:
+    assert faults("edifact", acknowledge="true") == {"/facts/acknowledge": "'true' is neither asked nor always"}
+
+
+def test_what_was_agreed_on_is_read() -> None:
+    assert agreed({"duplicates": "pass", "topic": "keep", "our_name": "US"}).duplicates_pass
+    usual = agreed({})
+    assert not any((usual.always_acknowledged, usual.answers_pass, usual.duplicates_pass, usual.topic_kept))

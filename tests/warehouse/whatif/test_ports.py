@@ -1,0 +1,126 @@
+"""A month of orders through a send port under two policies: batches, waits, company and costs, against plain counting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from msgspec.structs import replace
+
+from postroad.core.model.billing import MICROS
+from postroad.core.model.interchange import Assembled
+from postroad.core.model.journal import Copy, Hop
+from postroad.core.model.message import Message, MessageType, Part, Recipient
+from postroad.core.model.snapshot import Directory
+from postroad.warehouse.bulk.archive import pieces_of
+from postroad.warehouse.bulk.configuration import changed_directory
+from postroad.warehouse.whatif.job import WhatIfRun, compared_rows, report_of
+from postroad.warehouse.whatif.port_report import PortSide
+from postroad.warehouse.whatif.report import Report
+from postroad.warehouse.whatif.traffic import Question, Window
+from tests.warehouse.whatif.written_journal import OCTOBER_US, WrittenJournal
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SECOND_US = 1_000_000
+EVERY_S = 10  # one order after the other
+ORDERS = 24
+TARIFF = {"standard": [{"from": "2026-10", "currency": "EUR", "message": {"perMessage": "1"}}]}
+
+
+def order(number: int) -> bytes:
+    return b"ST*850*%04d~BEG*00*NE*%04d**20261001~SE*3*%04d~" % (number, number, number)
+
+
+def network(**batching: Any) -> Directory:
+    port = {
+        "sendsTo": "Acme/edi",
+        "standard": "x12",
+        "sender": "MYBIZ",
+        "receiver": "ACME",
+        "envelope": {"version": "00401"},
+    }
+    services = {
+        "orders": {
+            "gcid": "00000000000000b1",
+            "hosted": "batcher",
+            "visibility": "public",
+            "batching": port | batching,
+        },
+        "edi": {"gcid": "00000000000000b2", "visibility": "public"},
+    }
+    mine = {"Sales": {"gcid": "00000000000000a1", "visibility": "public"}}
+    houses = {"Acme": {"services": services}, "MyBiz": {"services": mine}}
+    return changed_directory({"postroad": 1, "organizations": houses, "billing": {"tariffs": TARIFF}})
+
+
+def traffic(directory: Directory) -> WrittenJournal:
+    """Orders, a paper that no policy takes as it has two parts, and the interchange that was really sent then."""
+    journal = WrittenJournal(directory)
+    port = directory.service("Acme/orders")
+    assert port is not None
+    for number in range(ORDERS):
+        at_us = OCTOBER_US + number * EVERY_S * SECOND_US
+        parts: tuple[Part, ...] = (Part(id="1", content_type="application/edi-x12", data=order(number)),)
+        if number == ORDERS - 1:
+            parts += (Part(id="2", content_type="text/plain", data=b"remark"),)
+        journal.post(
+            Message(sender="MyBiz/Sales", to=(Recipient("Acme/orders"),), type=MessageType.NOTIFICATION, parts=parts),
+            at_us,
+        )
+    last = journal.posted(len(journal.entries))
+    copies = (Copy("Acme/edi", (Hop("00000000000000b2"),)),)
+    journal.add(replace(last, sender=port.gcid, copies=copies, form="interchange", assembled=Assembled("x12", ())), b"")
+    return journal
+
+
+@pytest.fixture(scope="module")
+def report(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    before = network(count=6)
+    after = network(count=100, ageSeconds=45)
+    folder = traffic(before).write(tmp_path_factory.mktemp("ports"))
+    question = Question(before=before, after=after, window=Window())
+    rows = compared_rows(spark, WhatIfRun(question=question, pieces=pieces_of(str(folder)))).persist()
+    return report_of(spark, rows, question)
+
+
+def waits(sizes: list[int], closes_after_s: int) -> list[int]:
+    """How long each message waits in batches of these sizes, which close so long after their first."""
+    return [closes_after_s - EVERY_S * place for size in sizes for place in range(size)]
+
+
+@pytest.mark.req("B1", "P6")
+def test_batches_and_waits_are_told_before_and_after(report: Report) -> None:
+    [port] = report.ports
+    assert port.port == "Acme/orders"
+    size = len(order(1))
+    assert port.before == PortSide(
+        messages=23, alone=1, batches=3, left_open=5, bytes=18 * size, largest_bytes=6 * size,
+        wait_s=25.0, wait_p95_s=50.0, wait_most_s=50.0,
+    )  # fmt: skip
+    expected = waits([5, 5, 5, 5, 3], 45)
+    assert port.after == PortSide(
+        messages=23, alone=1, batches=5, left_open=0, bytes=23 * size, largest_bytes=5 * size,
+        wait_s=round(sum(expected) / len(expected), 3), wait_p95_s=45.0, wait_most_s=45.0,
+    )  # fmt: skip
+    assert port.before.messages_each == 6.0
+    assert port.in_other_batches == 23  # none leaves with the same others
+    assert port.is_changed
+
+
+@pytest.mark.req("P6")
+def test_interchanges_are_billed_as_messages(report: Report) -> None:
+    [acme, mine] = sorted(report.bills, key=lambda bill: bill.organization)
+    assert mine.before_micros == mine.after_micros == ORDERS * MICROS  # what it posts costs the same
+    assert (acme.before_micros, acme.after_micros) == ((3 + 1) * MICROS, (5 + 1) * MICROS)
+
+
+def test_the_same_policy_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    same = network(count=6)
+    folder = traffic(same).write(tmp_path)
+    question = Question(before=same, after=same, window=Window())
+    rows = compared_rows(spark, WhatIfRun(question=question, pieces=pieces_of(str(folder)))).persist()
+    [port] = report_of(spark, rows, question).ports
+    assert not port.is_changed

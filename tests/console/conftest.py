@@ -30,7 +30,7 @@ class Demo:
         return (self.data / "operator.key").read_text().strip()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     data = tmp_path_factory.mktemp("console") / "demo"
     command = [*PROGRAM, "demo", "--data", str(data), "--port", str(free_port())]
@@ -51,8 +51,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
         process.communicate(timeout=30)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    """For this folder alone: while Playwright is at work in a thread, no other event loop can be."""
     with chromium() as found:
         yield found
 
@@ -87,7 +88,7 @@ def operator(visitor: Callable[..., Person], demo: Demo, operators_password: str
     return opened
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def operators_password(demo: Demo) -> str:
     password = "an operator's sentence, long enough"
     with Client(demo.url, demo.operator_key) as client:

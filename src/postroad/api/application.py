@@ -108,6 +108,7 @@ def application(
         message_bytes=settings.message_bytes,
         transform=transform,
         validator=validator,
+        has_console=pages is not None,
     )
     app.router.routes.extend((*ROUTES, *PAGES))
     if pages is not None:

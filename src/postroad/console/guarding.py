@@ -105,20 +105,23 @@ def own_path(text: str) -> str:
 
 async def log_in(request: Request, key: str) -> bool:
     """Whether the key in the cookie is somebody's; then the request is theirs."""
-    console = console_of(request)
-    secure = request.scope.get("scheme") == "https"
+    caller = await proved_by(request, key)
+    if caller is not None:
+        request.state.caller, request.state.key = caller, key
+    return caller is not None
+
+
+async def proved_by(request: Request, key: str) -> Caller | None:
+    """The person whose key this is, as long as it holds."""
+    authenticator = console_of(request).running.authenticator
+    proof = Proof(b"Bearer " + key.encode(), None, request.scope.get("scheme") == "https")
     try:
-        caller = await console.running.authenticator.authenticate(
-            Proof(b"Bearer " + key.encode(), None, secure), peer_of(request)
-        )
+        caller = await authenticator.authenticate(proof, peer_of(request))
     except Refused as refusal:
         if refusal.code != "authentication.required":
             raise
-        return False
-    if caller.person is None:
-        return False
-    request.state.caller, request.state.key = caller, key
-    return True
+        return None
+    return caller if caller.person is not None else None
 
 
 def peer_of(request: Request) -> str:

@@ -34,8 +34,13 @@ WORK = Group(
 )
 YOURS = Group(
     title="Yours",
-    items=(Item(path="/account", title="Account"), Item(path="/support", title="Support")),
+    items=(
+        Item(path="/organization", title="Organization"),
+        Item(path="/account", title="Account"),
+        Item(path="/support", title="Support"),
+    ),
 )
+OPERATORS_OWN = Group(title="Yours", items=YOURS.items[1:])  # they belong to no organization
 OPERATORS = Group(
     title="Network",
     items=(
@@ -47,5 +52,4 @@ OPERATORS = Group(
 
 
 def navigation(person: Person) -> tuple[Group, ...]:
-    groups = (WORK, YOURS, OPERATORS) if person.operator else (WORK, YOURS)
-    return tuple(group for group in groups if group.items)
+    return (WORK, OPERATORS_OWN, OPERATORS) if person.operator else (WORK, YOURS)

@@ -19,6 +19,7 @@ from postroad.flow.authenticate import REQUIRED
 FORM = "application/x-www-form-urlencoded"
 FORM_BYTES = 16 << 10
 FIELDS_MOST = 20
+CONSOLE_PAGES = {"provision": "/connect", "provisioned": "/connected"}
 POLICY = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 
 # Browsers read one scheme a field: behind another one, which they do not know, they would not see Basic and ask nobody.
@@ -44,7 +45,7 @@ def served(show: Shown) -> Shown:
     async def shown(request: Request) -> Response:
         try:
             limit(request, f"peer {peer_of(request)}")
-            return await show(request)
+            return _led_on(request) or await show(request)
         except (Refused, Unavailable) as error:
             found = of_error(error)
             title = REFUSALS[error.code].title if error.code in REFUSALS else "Not now"
@@ -52,6 +53,15 @@ def served(show: Shown) -> Shown:
             return page(title, f"<p>{escape(error.detail)}.</p>", found.status, headers)
 
     return shown
+
+
+def _led_on(request: Request) -> Response | None:
+    """To the same page of the console, where there is one: there people log in as they are used to."""
+    ours, _, rest = request.url.path[1:].partition("/")
+    if not request.app.state.api.has_console or request.method != "GET" or proof_of(request).authorization:
+        return None
+    path = f"{CONSOLE_PAGES[ours]}/{rest}" if rest else CONSOLE_PAGES[ours]
+    return Response(status_code=303, headers={"Location": f"{path}?{request.url.query}" if request.url.query else path})
 
 
 async def person_asking(request: Request) -> Caller:

@@ -6,7 +6,6 @@ about. The address they are sent to afterwards is the one that the provider has 
 
 from __future__ import annotations
 
-import re
 from html import escape
 from urllib.parse import urlsplit
 
@@ -15,13 +14,12 @@ from starlette.responses import Response
 
 from postroad.api.pages.page import POLICY, form_of, page, person_asking, query_of
 from postroad.api.resources.context import ApiContext
+from postroad.core.identity.page_origin import page_origin
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Service
 from postroad.errors import Refused
 from postroad.flow import administration_trust as trusting
 from postroad.flow.administration import organization_for
-
-ORIGIN = re.compile(r"https?://[a-z0-9.:\[\]-]+", re.ASCII)
 
 
 async def show_form(request: Request) -> Response:
@@ -34,7 +32,7 @@ async def show_form(request: Request) -> Response:
     house = organization_for(caller, api.network.directory, named, Role.DEVELOPER)
     proof = api.network.tokens.forms.make(caller.name, _subject(provider.gcid, provider), api.network.clock.now_us())
     body = _form(provider, house.name, asked.get("service") or provider.name, proof)
-    policy = " ".join(text for text in (POLICY, origin(provider.provisioning_url)) if text)
+    policy = " ".join(text for text in (POLICY, page_origin(provider.provisioning_url)) if text)
     return page(f"Connect {house.name} with {provider.address}", body, headers={"Content-Security-Policy": policy})
 
 
@@ -55,13 +53,6 @@ def _form(provider: Service, organization: str, service: str, proof: str) -> str
 
 def _hidden(name: str, value: str) -> str:
     return f'<input type="hidden" name="{name}" value="{escape(value)}">'
-
-
-def origin(url: str) -> str:
-    """What the browser must know of the provider's address to go there from a form; empty where it could be mistaken."""
-    parts = urlsplit(url)
-    text = f"{parts.scheme}://{parts.netloc}".lower()
-    return text if ORIGIN.fullmatch(text) else ""
 
 
 async def provision(request: Request) -> Response:

@@ -34,6 +34,7 @@ class ApiContext:
     message_bytes: int = 0  # of the largest message
     transform: Transform | None = None  # runs a stylesheet on a document with these parameters
     validator: Validator | None = None
+    has_console: bool = False  # whether people have pages to log in to
 
 
 def _context(request: Request) -> ApiContext:

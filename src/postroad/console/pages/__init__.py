@@ -2,7 +2,31 @@
 
 from starlette.routing import Route
 
-from postroad.console.pages import account, directory, entering, finding, home, messages, operators, services, support
+from postroad.console.pages import (
+    account,
+    connecting,
+    directory,
+    entering,
+    finding,
+    home,
+    messages,
+    operators,
+    organization,
+    services,
+    support,
+)
 
-SUBJECTS = (home, entering, account, support, operators, directory, services, messages, finding)
+SUBJECTS = (
+    home,
+    entering,
+    account,
+    support,
+    operators,
+    directory,
+    connecting,
+    organization,
+    services,
+    messages,
+    finding,
+)
 PAGES: tuple[Route, ...] = tuple(route for subject in SUBJECTS for route in subject.ROUTES)

@@ -9,16 +9,16 @@ from postroad.console.context import caller_of, console_of
 from postroad.console.guarding import (
     form_of,
     go,
-    log_in,
     member_form,
     opened,
     opened_form,
     own_path,
+    proved_by,
     show,
 )
 from postroad.console.proving import WRONG, by_password
 from postroad.core.identity import api_key
-from postroad.core.identity.expiry import LINK
+from postroad.core.identity.expiry import INVITATION, LINK
 from postroad.core.model.directory import Person
 from postroad.errors import Refused
 from postroad.flow import administration_accounts as accounts
@@ -44,14 +44,14 @@ async def login(request: Request) -> Response:
 
 async def login_by_link(request: Request) -> Response:
     """A link that the network printed when it was started: it holds once, for a few minutes, and only to make a visit of it."""
-    key = request.query_params.get("once", "")
-    console = console_of(request)
-    credential = console.directory.credentials.get(api_key.key_id(key) or "")
-    if credential is None or credential.label != LINK or not await log_in(request, key):
-        fault = "The link has been used, or is too old. Log in with your password, or have a new link made: postroad login-link"
+    console, key = console_of(request), request.query_params.get("once", "")
+    person = await _bearer(request, key, LINK)
+    if person is None:
+        fault = (
+            "The link has been used, or is too old. Log in with your password, or start the network again for another."
+        )
         return show(request, "login.html", {"next": "/", "email": "", "fault": fault}, 401)
-    person = accounts.person_of(caller_of(request))
-    await accounts.revoke(console.administration, person, credential.id, "login link used")
+    await accounts.revoke(console.administration, person, api_key.key_id(key) or "", "login link used")
     return await _enter(request, person, "/")
 
 
@@ -73,6 +73,34 @@ async def register(request: Request) -> Response:
             raise
         return show(request, "register.html", {"wish": wish, "fault": refusal.detail, "at": refusal.pointer}, 422)
     return await _enter(request, owner, "/")
+
+
+async def welcome_page(request: Request) -> Response:
+    """Where an invitation leads to: the person chooses a password, and is in."""
+    key = request.query_params.get("key", "")
+    return show(request, "welcome.html", {"key": key, "fault": "", "invited": await _bearer(request, key, INVITATION)})
+
+
+async def welcome(request: Request) -> Response:
+    form, console = await form_of(request), console_of(request)
+    key = form.get("key", "")
+    person = await _bearer(request, key, INVITATION)
+    if person is None:
+        return show(request, "welcome.html", {"key": key, "fault": "", "invited": None}, 401)
+    try:
+        await accounts.set_password(console.administration, person, form.get("password", ""), "")
+    except Refused as refusal:
+        return show(request, "welcome.html", {"key": key, "fault": refusal.detail, "invited": person}, 422)
+    return await _enter(request, person, "/")
+
+
+async def _bearer(request: Request, key: str, label: str) -> Person | None:
+    """Whom a link is for, as long as it holds and is of that kind."""
+    credential = console_of(request).directory.credentials.get(api_key.key_id(key) or "")
+    if credential is None or credential.label != label:
+        return None
+    caller = await proved_by(request, key)
+    return caller.person if caller is not None else None
 
 
 async def logout(request: Request) -> Response:
@@ -99,5 +127,7 @@ ROUTES = (
     opened("/login/link", login_by_link),
     opened("/register", register_page),
     opened_form("/register", register),
+    opened("/welcome", welcome_page),
+    opened_form("/welcome", welcome),
     member_form("/logout", logout),
 )

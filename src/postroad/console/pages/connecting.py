@@ -1,0 +1,93 @@
+"""Connecting with a provider (provisioning): what it means, the way to the provider's site, and what one comes back to.
+
+Kept rules: nothing happens before the person agrees to what the page says; the provider they are sent to is the one that they
+have read of; nothing that the page one comes back to is given can confirm anything.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from postroad.console.context import caller_of, console_of
+from postroad.console.guarding import form_of, go, member_form, member_page, show
+from postroad.console.rendering import POLICY
+from postroad.core.identity.page_origin import page_origin
+from postroad.core.model.directory import Role, Service
+from postroad.core.model.trust import ProvisioningState
+from postroad.errors import Refused
+from postroad.flow import administration_trust as trusting
+from postroad.flow.administration import not_found, organization_for
+
+WORDS = {
+    ProvisioningState.PENDING: ("Not confirmed yet", "has not confirmed yet. Load this page again in a moment"),
+    ProvisioningState.EXPIRED: ("Not confirmed in time", "did not confirm within 24 hours. Begin again"),
+    ProvisioningState.ACTIVE: ("Connected", "has confirmed. Messages can go both ways"),
+    ProvisioningState.REVOKED: ("Not connected any more", "is not connected with you any more"),
+}
+
+
+async def agree_page(request: Request) -> Response:
+    return _shown(request, request.query_params.get("provider", ""), request.query_params.get("service", ""))
+
+
+async def agree(request: Request) -> Response:
+    console, caller, form = console_of(request), caller_of(request), await form_of(request)
+    provider = trusting.offering(caller, console.directory, form.get("provider", ""))
+    forms = console.network.tokens.forms
+    if not forms.holds(form.get("proof", ""), caller.name, _subject(provider), console.now_us):
+        raise Refused("permission.denied", "This form was not shown to you, or a while ago; open the page again")
+    wish = trusting.Wish(
+        organization=caller.organization, provider=provider.gcid, service=form.get("service", "").strip()
+    )
+    try:
+        begun = await trusting.begin(console.administration, caller, wish, console.running.own_address.url)
+    except Refused as refusal:
+        if refusal.code not in ("name.taken", "name.invalid"):
+            raise
+        return _shown(request, provider.gcid, wish.service, refusal.detail)
+    return go(begun.redirect)
+
+
+async def come_back(request: Request) -> Response:
+    console, caller = console_of(request), caller_of(request)
+    found = console.directory.provisionings.get(request.path_params["gcid"])
+    service = console.directory.services.get(found.service) if found is not None else None
+    if found is None or service is None or service.organization.casefold() != caller.organization.casefold():
+        raise not_found()
+    title, words = WORDS[found.state(console.now_us)]
+    provider = console.directory.services.get(found.provider)
+    values = {"title": title, "words": words, "provider": provider, "service": service, "path": found.return_path}
+    return show(request, "connected.html", values)
+
+
+def _shown(request: Request, named: str, service: str, fault: str = "") -> Response:
+    console, caller = console_of(request), caller_of(request)
+    provider = trusting.offering(caller, console.directory, named)
+    house = organization_for(caller, console.directory, caller.organization, Role.DEVELOPER)
+    values = {
+        "provider": provider,
+        "house": house.name,
+        "site": urlsplit(provider.provisioning_url).netloc,
+        "service_name": service or provider.name,
+        "proof": console.network.tokens.forms.make(caller.name, _subject(provider), console.now_us),
+        "fault": fault,
+    }
+    # The form leads to the provider's site, by a redirect that the browser checks as well.
+    policy = " ".join(text for text in (POLICY, page_origin(provider.provisioning_url)) if text)
+    headers = {"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer"}
+    return show(request, "connect.html", values, 422 if fault else 200, headers)
+
+
+def _subject(provider: Service) -> str:
+    """What the person has read: whom they would be connected with, and where they would be sent."""
+    return f"{provider.gcid} {provider.provisioning_url}"
+
+
+ROUTES = (
+    member_page("/connect", agree_page),
+    member_form("/connect", agree),
+    member_page("/connected/{gcid}", come_back),
+)

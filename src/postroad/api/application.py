@@ -43,7 +43,7 @@ from postroad.api.resources import (
     support,
     trying,
 )
-from postroad.api.resources.context import ApiContext, Transform, answer
+from postroad.api.resources.context import ApiContext, answer
 from postroad.api.resources.finishing import Finishing
 from postroad.api.resources.guarded import OpenRoute
 from postroad.api.resources.openapi import openapi_document
@@ -55,6 +55,7 @@ from postroad.core.configuration.document import plainly, pointer
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused, Unavailable
 from postroad.flow.administration import NO_JUDGES, Administration, AssetCheck, Judges, nothing_to_check
+from postroad.flow.administration_trying import Transform
 from postroad.flow.authenticate import Authenticator
 from postroad.flow.network import Network
 from postroad.ports import Passwords, Validator

@@ -7,6 +7,7 @@ may not know of is to a condition what it is to them: a name.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -25,12 +26,15 @@ from postroad.core.routing.explanation import Explanation
 from postroad.core.routing.message_subject import party_of
 from postroad.core.routing.subject import Addressed, Header, Party, Subject
 from postroad.core.routing.telling import Told, tell
+from postroad.errors import Refused
 from postroad.flow.administration import denied, service_for
 from postroad.flow.administration_contents import whole
 from postroad.flow.administration_explaining import may_speak_for, owns, sender_for
 from postroad.flow.administration_rules import LAST, check
 from postroad.flow.explain import ExplainStage
 from postroad.flow.network import Network
+
+Transform = Callable[[str, bytes, Mapping[str, str]], Awaitable[bytes]]  # runs a stylesheet on a document
 
 HARMLESS = (Action(kind=ActionKind.STOP_RULE_EVALUATION),)
 
@@ -68,6 +72,23 @@ async def try_rule(network: Network, caller: Caller, rule: Rule, message: Messag
     return replace(trial, explanation=await _explained(network, caller, wanted, message))
 
 
+async def try_stylesheet(
+    caller: Caller, transform: Transform, sheet: str, message: Message, parameters: Mapping[str, str]
+) -> str:
+    """What a stylesheet makes of the first document of a message."""
+    check_may_transform(caller)
+    parts = [part for part in message.parts if not part.attachment]
+    if not parts:
+        raise Refused("message.incomplete", "The message has no document to transform")
+    output = await transform(sheet, parts[0].data, parameters)
+    return output.decode(errors="replace")
+
+
+def check_may_transform(caller: Caller) -> None:
+    if not caller.has_role(caller.organization, Role.DEVELOPER):
+        raise denied("Only a person with the role developer may try stylesheets")
+
+
 def own_service(caller: Caller, directory: Directory, name: str) -> Service:
     """The service for which something is tried: itself, or one that a person may look after."""
     if caller.service is None:
@@ -95,7 +116,7 @@ async def stored_message(network: Network, caller: Caller, session: str) -> Mess
 def _tried(network: Network, caller: Caller, owner: Service, rule: Rule, message: Message) -> Trial:
     directory = network.directory
     role = _role(owner, message, directory) if rule.role is RuleRole.ANY else rule.role
-    subject = _subject(network, caller, owner, message).seen_by(
+    subject = subject_of(network, caller, owner, message).seen_by(
         owner.gcid,
         role=role,
         topic=message.topic,
@@ -106,7 +127,8 @@ def _tried(network: Network, caller: Caller, owner: Service, rule: Rule, message
     return Trial(role=role, held=held, told=tell(rule.when, subject.seen), faults=subject.faults)
 
 
-def _subject(network: Network, caller: Caller, owner: Service, message: Message) -> Subject:
+def subject_of(network: Network, caller: Caller, owner: Service, message: Message) -> Subject:
+    """A message as conditions of the caller's service would look at it."""
     directory, now_us = network.directory, network.clock.now_us()
 
     def party(name: str) -> Party:

@@ -11,6 +11,7 @@ from postroad.core.configuration.bindings import BindingEntry
 from postroad.core.configuration.shapes import Name, Shape
 from postroad.core.exchange.bound import BoundExchange
 from postroad.core.exchange.matching import Explanation
+from postroad.core.exchange.wording import explained
 from postroad.core.model.caller import Caller
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.flow.administration_bindings import queue_shown
@@ -79,15 +80,6 @@ def explanation_view(exchange: BoundExchange, binding: Binding) -> dict[str, Any
     position = None if found is None or found.position is None else found.position + 1
     said = ("", "") if found is None else (found.condition, found.reason)
     return _state(exchange, binding, found) | {"condition": said[0], "reason": said[1], "position": position}
-
-
-def explained(binding: Binding, found: Explanation | None) -> str:
-    """In words, also where a binding takes part in nothing."""
-    if found is not None:
-        return str(found)
-    if not binding.enabled:
-        return "switched off: nothing goes this way"
-    return f"the routing {binding.routing} is not installed: nothing goes this way"
 
 
 def _state(exchange: BoundExchange, binding: Binding, found: Explanation | None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -15,11 +15,10 @@ from postroad.core.admission.rate import RateLimiter
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.caller import Caller
 from postroad.flow.administration import Administration
+from postroad.flow.administration_trying import Transform
 from postroad.flow.authenticate import Authenticator
 from postroad.flow.network import Network
 from postroad.ports import Validator
-
-Transform = Callable[[str, bytes, Mapping[str, str]], Awaitable[bytes]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,12 +20,10 @@ from postroad.core.configuration.rules import RuleEntry, rule_of
 from postroad.core.configuration.shapes import Name, Shape, Word
 from postroad.core.model.asset import AssetKind
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Role
 from postroad.core.model.message import Message, Part
 from postroad.core.model.rule import RuleRole
 from postroad.errors import Refused
 from postroad.flow import administration_trying as bench
-from postroad.flow.administration import denied
 from postroad.flow.administration_assets import asset_named
 
 router = APIRouter(route_class=BenchRoute, tags=["rules"])
@@ -118,16 +116,12 @@ def _document(text: str) -> Part:
 
 async def _transformed(api: ApiContext, caller: Caller, wish: TryWish) -> str:
     """The output for the document, or for the first document of the message."""
-    if not caller.has_role(caller.organization, Role.DEVELOPER):
-        raise denied("Only a person with the role developer may try stylesheets")
+    bench.check_may_transform(caller)
     if api.transform is None:
         raise Refused("request.not-implemented", "This network runs no stylesheets")
     sheet = wish.stylesheet
     if isinstance(sheet, SavedStylesheet):
         directory = api.network.directory
         sheet = asset_named(caller, directory, sheet.service, AssetKind.STYLESHEET, sheet.name).content
-    parts = [part for part in (await _message(api, caller, wish)).parts if not part.attachment]
-    if not parts:
-        raise Refused("message.incomplete", "The message has no document to transform")
-    output = await api.transform(sheet or "", parts[0].data, wish.parameters)
-    return output.decode(errors="replace")
+    message = await _message(api, caller, wish)
+    return await bench.try_stylesheet(caller, api.transform, sheet or "", message, wish.parameters)

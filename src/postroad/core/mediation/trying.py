@@ -1,0 +1,68 @@
+"""A translation tried: bytes in whatever form or format they are, and the same message in another.
+
+Kept rule: bytes are read and written by what reads posts and writes deliveries, so what is shown is what a receiver would get,
+but for signatures and encryption of AS2, which take keys.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from postroad.core.codecs.detect import FORMS, form_of, own_form
+from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.mediation.nouns import Outgoing, Wire
+from postroad.core.mediation.setting import Setting
+from postroad.core.mediation.translating import give, message_of, take
+from postroad.core.model.formats import OWN, Format
+from postroad.core.model.message import Message
+
+SEED = b"tried"
+
+
+class Read(NamedTuple):
+    """A message, and the form or format that it came in."""
+
+    message: Message
+    format: str
+    setting: Setting | None = None
+    notes: tuple[str, ...] = ()  # what its reader let pass
+
+
+class Written(NamedTuple):
+    media_type: str
+    headers: tuple[tuple[str, str], ...]
+    data: bytes
+    dropped: tuple[str, ...]  # what has no place in the format
+
+
+def read_any(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Read:
+    """A message in one of the network's own forms, or in a plain format."""
+    own = own_form(content_type, body)
+    if own is not None:
+        notes = (own.note,) if own.note else ()
+        return Read(own.codec.decode_post(body, limits), form_of(own.codec), notes=notes)
+    wire = Wire([("content-type", content_type)] if content_type else [], body)
+    taken = take(wire, limits)
+    return Read(message_of(wire, taken, limits), taken.format.value, taken.setting, taken.notes)
+
+
+def written_in(read: Read, format: Format, now_us: int) -> Written:
+    """The message as a service would get it that wants this format."""
+    message = read.message
+    if format in OWN:
+        codec = FORMS[format]
+        return Written(codec.media_type, (), codec.encode_post(message), ())
+    given = give(
+        Outgoing(
+            parts=message.parts,
+            setting=read.setting,
+            seed=SEED,
+            sender=message.sender,
+            topic=message.topic,
+            handle=message.handle,
+            posted_at_us=now_us,
+            properties=message.properties,
+        ),
+        format,
+    )
+    return Written(given.media_type, given.headers, given.data, given.dropped)

@@ -21,6 +21,7 @@ from postroad.core.model.journal import MessagePosted, MessageRefused
 from postroad.core.model.message import PostResult
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.keys import handle_key, idempotency_key, post_keys
+from postroad.core.routing.business_keys import PostedSubject, business_keys
 from postroad.core.routing.explanation import pack
 from postroad.core.routing.itinerary import itineraries
 from postroad.errors import Refused, Unavailable
@@ -153,7 +154,8 @@ class AcceptStage:
     def _step(self, admitted: Admitted, posting: Posting, directory: Directory) -> Step:
         message = admitted.message
         session = ids.session(admitted.at_us, self._randomness.bytes(10))
-        copies, tried = itineraries(admitted, directory, posting.form)
+        subject = PostedSubject(admitted, directory, posting.form)
+        copies, tried = itineraries(admitted, directory, posting.form, subject)
         explanation = pack(tried) if tried else b""
         entry = MessagePosted(
             admitted.at_us,
@@ -181,6 +183,9 @@ class AcceptStage:
             "",
             message.routing,
             posting.came,
+            None,
+            None,
+            business_keys(admitted.sender, copies, directory, subject),
         )
         body = body_of(message.parts, explanation, posting.setting)
         return Step(entry, body, _must_be_new(entry) if message.possible_duplicate or posting.idempotency else ())

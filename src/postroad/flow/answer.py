@@ -18,6 +18,7 @@ from postroad.core.model.journal import Answers, MessagePosted
 from postroad.core.model.message import MessageType, PostResult, Status
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.keys import answer_key, post_keys
+from postroad.core.routing.business_keys import PostedSubject, business_keys
 from postroad.core.routing.explanation import pack
 from postroad.core.routing.returning import ReturnRoute, return_route
 from postroad.errors import Refused
@@ -181,6 +182,9 @@ class AnswerStage:
             explained=explained,
             shown_sender=way.shown_sender,
             came=posting.came,
+            found_by=business_keys(
+                admitted.sender, (way.copy,), directory, PostedSubject(admitted, directory, posting.form)
+            ),
         )
 
 

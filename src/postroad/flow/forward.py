@@ -23,6 +23,7 @@ from postroad.core.model.journal import Came, MessagePosted
 from postroad.core.model.message import Delivered, MessageType
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.keys import forward_key
+from postroad.core.routing.business_keys import PostedSubject, business_keys
 from postroad.core.routing.explanation import pack
 from postroad.core.routing.forwarding import closed_to, forwarded_copies
 from postroad.core.routing.forwards import NOT_OPEN, RELAYS, Forward, is_relayed, parted
@@ -142,7 +143,8 @@ class ForwardStage:
         first, original = group[0], sent.queued.message
         goes = Going(sent, first, self._clock.now_us())
         receivers = [directory.services[one.receiver] for one in group]
-        copies, tried = forwarded_copies(goes.admitted, goes.written_by, receivers, directory, goes.form)
+        subject = PostedSubject(goes.admitted, directory, goes.form)
+        copies, tried = forwarded_copies(goes.admitted, goes.written_by, receivers, directory, goes.form, subject)
         explanation = pack(tried) if tried else b""
         session = ids.session(goes.admitted.at_us, self._randomness.bytes(10))
         keys = keys_of(sent, name, goes.parts, first, directory)
@@ -174,6 +176,7 @@ class ForwardStage:
                 session if first.alone else sent.origin,
             ),
             assembled=first.assembled,
+            found_by=business_keys(goes.admitted.sender, copies, directory, subject),
         )
         return Step(entry, body_of(goes.parts, explanation, goes.setting), keys)
 

@@ -302,7 +302,7 @@ async def _parameters(name: str, memory: MemoryIndex) -> list[tuple[Any, ...]]:
         return [row[:2] for row in await memory.rows("control_number")] + [("none", 1)]
     batches = [row[0] for row in await memory.rows("batch")] + ["none"]
     pools: dict[str, list[Any]] = {
-        "key": [row[0] for row in await memory.rows("seen")] + [0],
+        "key": [row[0] for row in await memory.rows("found" if name == "found" else "seen")] + [0],
         "number": [row[0] for row in await memory.rows("delivery")] + [1],
         "seq": [row[0] for row in await memory.rows("message")] + [0],
         "message_seq": [row[0] for row in await memory.rows("message")] + [0],

@@ -41,6 +41,7 @@ from postroad.core.model.journal import (
     encode,
 )
 from postroad.core.model.message import MessageType, Property, Status
+from postroad.core.projection.found_by import found_key
 from postroad.core.projection.keys import batch_key, dealt_key, handle_key, heard_key, journey_key, version_key
 from postroad.core.projection.project import pack_pairs
 from postroad.testing.index_story_batches import BATCHER, BATCHES, FARMER, STILL_OPEN, TAKEN_OUT, Question
@@ -105,8 +106,10 @@ STORY: list[Entry] = [
     _post(20, BUYER, _to(SELLER), expires_at_us=21_500),
     DeliveriesAcknowledged(21_000, SELLER, (SILENT,)),
     DeliveriesEnded(22_000, "network", "expired", "no response", (), (SILENT,)),
-    _post(23, BUYER, _to(BANK), type=MessageType.NOTIFICATION, expires_at_us=60_000, came=Came(2, ("said to be text/xml",))),
-    _post(24, BUYER, _to(STAMPER, BANK), type=MessageType.NOTIFICATION, expires_at_us=90_000),
+    _post(23, BUYER, _to(BANK), type=MessageType.NOTIFICATION, expires_at_us=60_000,
+          came=Came(2, ("said to be text/xml",), "<1@acme>"), found_by=(("order", "po 4711"), ("again", "Po 4711"))),
+    _post(24, BUYER, _to(STAMPER, BANK), type=MessageType.NOTIFICATION, expires_at_us=90_000,
+          found_by=(("order", "PO 4711"), ("invoice", "00815"))),
     InvocationReturned(25_000, ASKED, "session 25", "session 24", STAMPER, 24, 0, 1, BANK, 12, 85_000, (), journey=ASKED),
     CrossReferenceChanged(26_000, SELLER, STAMPER, "Customers", (CrossReferenceRecord(SELLERS, (("tone", "polite"),)),)),
     CrossReferenceChanged(27_000, BUYER, STAMPER, "customers", tuple(CrossReferenceRecord(key) for key in (BUYERS, BANKS)),
@@ -262,6 +265,14 @@ QUESTIONS = [
     Question("related", (BANK, "customers", *astuple(SELLERS)), "service", [(SELLER,)]),
     Question("related", (BANK, "customers", *astuple(BUYERS)), "service", []),
     Question("related", (STAMPER, "suppliers", *astuple(SELLERS)), "service", []),
+    Question("found", (found_key("po 4711"), LATER, 10), "seq session", [(24, "session 24"), (23, "session 23")]),
+    Question("found", (found_key("PO 4711"), LATER, 1), "seq header", [(24, encode(STORY[23]))]),
+    Question("found", (found_key("PO 4711"), 24, 10), "seq", [(23,)]),
+    Question("found", (found_key("815"), LATER, 10), "seq", [(24,)]),
+    Question("found", (found_key("1@ACME"), LATER, 10), "seq", [(23,)]),
+    Question("found", (found_key("h2"), LATER, 10), "seq session header", [(11, "session 11", None)]),
+    Question("found", (found_key("000000001"), LATER, 10), "seq", [(47,)]),
+    Question("found", (found_key("h3"), LATER, 10), "seq", []),
     Question("states", (), "state deliveries",
              [(State.QUEUED, 8), (State.DELIVERED, 11), (State.FAILED, 4), (State.EXPIRED, 1)]),
     *BATCH_QUESTIONS,

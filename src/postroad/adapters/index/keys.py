@@ -6,6 +6,7 @@ from postroad.core.projection.tables import TABLES
 
 _OTHER_KEYS = {
     "seen": ("key", "seq"),
+    "found": ("key", "seq"),
     "trail": ("number", "seq"),
     "object": ("kind", "key"),
     "object_version": ("kind", "key", "version"),

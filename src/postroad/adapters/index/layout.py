@@ -112,6 +112,10 @@ def _keys(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
     return sorted([(seq >> SPAN_BITS, key, seq) for key, _, seq in rows])
 
 
+def _found(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
+    return sorted([(seq >> SPAN_BITS, key, seq) for key, seq in rows])
+
+
 _LAYOUTS: dict[str, Callable[[list[Row], ServiceNumbers], list[Row]]] = {
     "insert_message": _messages,
     "insert_delivery": _deliveries,
@@ -119,4 +123,5 @@ _LAYOUTS: dict[str, Callable[[list[Row], ServiceNumbers], list[Row]]] = {
     "insert_onward_delivery": _onward_deliveries,
     "insert_resent_delivery": _onward_deliveries,
     "insert_seen": _keys,
+    "insert_found": _found,
 }

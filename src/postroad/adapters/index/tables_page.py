@@ -44,6 +44,7 @@ TABLE_TEXTS = {
     "batch_member": "One row per delivery that ever joined a batch; its own row says whether it has left.",
     "control_number": "One row per control number that an interchange has used.",
     "batch_answer": "One row per answer of a partner about an interchange.",
+    "found": "One row per value that a post is known by (handle, control number, reference, business key), by a 32-bit hash.",
 }
 
 COLUMN_TEXTS = {
@@ -69,7 +70,7 @@ COLUMN_TEXTS = {
     "header": "the entry as the journal has it (MessagePack)",
     "hop": "which service of the copy's route, counted from 0",
     "journey": "of a later round, where its copy is followed: its journey; 0 otherwise",
-    "key": "64-bit hash of what must not be used twice; of an object, its name",
+    "key": "64-bit hash of what must not be used twice; of `found`, 32-bit hash of the value; of an object, its name",
     "kind": "kind of object",
     "lease_seq": "the last entry that leased it or gave it back; 0 = none",
     "leased_at_us": "when that was",
@@ -128,10 +129,10 @@ In the databases five things are stored in less space and shown as described her
 `dead_letter` is the number of a row in `service`; the `transaction_id` of a message that begins its own transaction is NULL; the
 `type`, `topic`, `handle` and `size` of a message are only in its header; a delivery has NULL for `journey` and `origin` 0, and
 at the first service of its copy also for what its number tells (`message_seq`, `copy`, `hop` 0, `content_seq`) and for what is
-its message's (`sender`, `queued_at_us`); and `seen` is divided into spans of 16 384 entries, without the session, which is that
-of the entry's own row. `activity` says in which spans of 4096 entries a service sent (part 0) or was sent (part 1) something.
-`position` has one row: the last entry applied and the journal's chain after it. `schema_version` lists the migrations that were
-applied.
+its message's (`sender`, `queued_at_us`); and `seen` and `found` are divided into spans of 16 384 entries, `seen` without the
+session, which is that of the entry's own row. `activity` says in which spans of 4096 entries a service sent (part 0) or was sent
+(part 1) something. `position` has one row: the last entry applied and the journal's chain after it. `schema_version` lists the
+migrations that were applied.
 """
 
 

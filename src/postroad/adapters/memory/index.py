@@ -14,7 +14,9 @@ from typing import Any, TypeVar
 from postroad.adapters.index.folding import hand_out, settle
 from postroad.adapters.index.gaps import require_no_gap
 from postroad.adapters.index.keys import KEYS, SPAN_BITS
-from postroad.adapters.memory.batches import BATCH_ANSWERS, gathered_in, is_being_sent
+from postroad.adapters.memory.batches import BATCH_ANSWERS
+from postroad.adapters.memory.due_times import DUE_ANSWERS
+from postroad.adapters.memory.finding import FINDING_ANSWERS
 from postroad.core.delivery.mailbox import IN_A_BATCH_US
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import delivery_origin
@@ -303,32 +305,6 @@ def _recent_keys(index: MemoryIndex, limit: int) -> list[Row]:
     return [(key,) for key, *_ in newest_first[:limit]]
 
 
-def _due(index: MemoryIndex, table: str, until_us: int, limit: int) -> list[Row]:
-    place = TABLES[table].index("expires_at_us")
-    due = [row for row in _expiring(index, table) if row[place] <= until_us]
-    return sorted(due, key=lambda row: (row[place], row[0]))[:limit]
-
-
-def _expiring(index: MemoryIndex, table: str) -> list[Row]:
-    """What expires one day, but for what is being sent in a batch."""
-    place, number = TABLES[table].index("expires_at_us"), 0 if table == "delivery" else JOURNEY["at_number"]
-    found = [row for row in index.all(table, state=State.QUEUED) if row[place]]
-    return [row for row in found if not is_being_sent(index, row[number])]
-
-
-def _next_due(index: MemoryIndex) -> list[Row]:
-    def first(table: str) -> int | None:
-        place = TABLES[table].index("expires_at_us")
-        return min((row[place] for row in _expiring(index, table)), default=None)
-
-    return [(first("journey"), first("delivery"))]
-
-
-def _due_deliveries(index: MemoryIndex, until_us: int, limit: int) -> list[Row]:
-    due = _due(index, "delivery", until_us, limit)
-    return [(row[0], row[DELIVERY["expires_at_us"]], gathered_in(index, row[0])) for row in due]
-
-
 def _transaction_journeys(index: MemoryIndex, transaction_id: str) -> list[Row]:
     origins = index.origins(transaction_id)
     return [row for row in index.all("journey") if delivery_origin(row[0])[0] in origins]
@@ -353,7 +329,7 @@ def _states(index: MemoryIndex) -> Iterator[Row]:
 
 def _changes(index: MemoryIndex, before_seq: int, limit: int) -> list[Row]:
     rows = [row for row in index.all("object_version") if row[CHANGE_SEQ] < before_seq]
-    return sorted(rows, key=lambda row: (-row[CHANGE_SEQ], row[:2]))[:limit]
+    return sorted(rows, key=lambda row: (-row[CHANGE_SEQ], row[:3]))[:limit]
 
 
 OBJECT_SEQ = TABLES["object"].index("seq")
@@ -397,10 +373,9 @@ ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
     "dead_letters_of": lambda index, gcid, after, limit: index.letters(after, limit, sender=gcid, dealt_seq=0),
     "dead_letter": lambda index, number: index.letters(number=number),
     "journey": lambda index, id_: index.all("journey", id=id_),
-    "due_journeys": lambda index, until_us, limit: _due(index, "journey", until_us, limit),
-    "due_deliveries": _due_deliveries,
-    "next_due": _next_due,
     "related": _related,
     "states": _states,
+    **DUE_ANSWERS,
     **BATCH_ANSWERS,
+    **FINDING_ANSWERS,
 }

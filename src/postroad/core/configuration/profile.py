@@ -15,6 +15,7 @@ from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, St
 from postroad.core.admission.policy import is_https, pushed_level
 from postroad.core.configuration.as2_profile import As2Profile
 from postroad.core.configuration.batching_profile import BatchingProfile, batching_entry
+from postroad.core.configuration.index_profile import Indexes, business_keys_of, indexes_entry
 from postroad.core.configuration.push_profile import BackupPushProfile, PushProfile, push_entry
 from postroad.core.configuration.release_profile import ReleaseProfile
 from postroad.core.configuration.shapes import (
@@ -152,6 +153,7 @@ class ServiceProfile(Shape):
     splitting: Annotated[
         SplittingProfile | None, Field(description="Of interchanges that come in, with hosted: splitter")
     ] = None
+    indexes: Indexes = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def can_be_pushed_to(self) -> Self:
@@ -221,13 +223,14 @@ class ServiceProfile(Shape):
 
     def service(self, *, gcid: str, organization: str, name: str, suspended: str = "") -> Service:
         """The directory's object for this profile."""
-        alike = set(ServiceProfile.model_fields) - {"batching", "splitting"}
+        alike = set(ServiceProfile.model_fields) - {"batching", "splitting", "indexes"}
         fields = self.model_dump(include=alike) | {"format": self.format.value}
         identity = {"gcid": gcid, "organization": organization, "name": name, "suspended": suspended}
         return replace(
             msgspec.convert(fields | identity, Service),
             batching=self.batching.batching() if self.batching else None,
             splitting=self.splitting.splitting() if self.splitting else None,
+            indexes=business_keys_of(self.indexes),
         )
 
 
@@ -240,6 +243,7 @@ def profile_of(service: Service) -> dict[str, Any]:
         "push": push_entry(service.push) if service.push else None,
         "batching": batching_entry(service.batching) if service.batching else None,
         "splitting": splitting_entry(service.splitting) if service.splitting else None,
+        "indexes": indexes_entry(service.indexes),
     }
 
 

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch_policy import Batching, Splitting
+from postroad.core.model.rule import Place
 from postroad.core.model.window import Window as Window
 
 
@@ -214,6 +215,14 @@ class As2:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BusinessKey:
+    """Something by which messages to and from a service are found: what it is called, and where it stands in them."""
+
+    name: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
     """An application connected to the network, with everything the network must know to serve it."""
 
@@ -256,6 +265,7 @@ class Service:
     validates: str = ""  # with hosted exchange: the schema of its own that every message must meet
     batching: Batching | None = None  # with hosted batcher
     splitting: Splitting | None = None  # with hosted splitter
+    indexes: tuple[BusinessKey, ...] = ()  # by what its messages are found
 
     @property
     def address(self) -> str:

@@ -41,6 +41,7 @@ from postroad.core.model.journal import (
     decode,
 )
 from postroad.core.model.message import MessageType
+from postroad.core.projection.found_by import found_key, known_by
 from postroad.core.projection.keys import keys_of_post, unique_keys, version_key
 from postroad.core.projection.tables import Changes
 
@@ -83,6 +84,7 @@ def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body
         number += 1
     for key in entry.keys or keys_of_post(entry):
         changes["insert_seen"].append((key, session, seq))
+    _found(changes, seq, entry)
     if entry.ends is not None:  # before what it answers: a delivery that is given up was not delivered
         _end_journey(changes, seq, at_us, entry.ends)
     if entry.assembled is not None:
@@ -91,6 +93,11 @@ def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body
         _settle(changes, seq, at_us, (entry.answers.delivery,), State.DELIVERED, "answered")
         if entry.ends is None:
             _journey_answered(changes, seq, at_us, entry.answers)
+
+
+def _found(changes: Changes, seq: int, entry: MessagePosted | MessageRefused) -> None:
+    for key in {found_key(value) for _, value in known_by(entry)}:
+        changes["insert_found"].append((key, seq))
 
 
 def _assembled(changes: Changes, seq: int, session: str, assembled: Assembled) -> None:
@@ -159,6 +166,7 @@ def _refused(changes: Changes, seq: int, entry: MessageRefused, facts: bytes, bo
     changes["insert_refused"].append(
         (seq, entry.session, entry.at_us, entry.sender, entry.code, entry.detail, entry.size, entry.form, entry.handle)
     )
+    _found(changes, seq, entry)
 
 
 def _leased(changes: Changes, seq: int, entry: DeliveriesLeased, facts: bytes, body: BodyAt) -> None:

@@ -34,7 +34,7 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "changes": (
         ("before_seq", "limit"),
         TABLES["object_version"],
-    ),  # of all objects, newest first, then by kind and key
+    ),  # of all objects, newest first, then by kind, key and version
     "accesses": (("before_seq", "limit"), TABLES["access"]),  # newest first
     # queues
     "mailboxes": ((), ("recipient", "waiting")),  # every service with queued deliveries
@@ -111,5 +111,9 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "latest_number": (("series",), ("number",)),  # the highest that was drawn; NULL when none was
     "control_number": (("series", "number"), TABLES["control_number"]),
     "batch_answers": (("batch",), TABLES["batch_answer"]),  # oldest first
+    "found": (
+        ("key", "before_seq", "limit"),
+        ("seq", "session", "header"),
+    ),  # posts that may be known by what has this hash, newest first; a refused one has NULL for its header
     "states": ((), ("state", "deliveries")),  # how many deliveries are in each state
 }

@@ -62,6 +62,8 @@ TABLES: dict[str, tuple[str, ...]] = {
     "control_number": ("series", "number", "session", "batch", "seq"),
     # one row per answer of a partner about an interchange; facts is the entry as the journal has it
     "batch_answer": ("seq", "at_us", "batch", "session", "verdict", "facts"),
+    # one row per value that a post is known by (handle, control number, business key …), by a small hash: see ``found_by``
+    "found": ("key", "seq"),
 }  # fmt: skip
 
 # What differs from one new delivery to another: at the first service of a copy, and further on. The rest is zero or empty,

@@ -6,7 +6,7 @@ each receiver lead its copy as if the exchange had written to it; one receiver's
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -27,13 +27,20 @@ from postroad.errors import Refused
 
 
 def forwarded_copies(
-    admitted: Admitted, written_by: str, receivers: Sequence[Service], directory: Directory, form: str
+    admitted: Admitted,
+    written_by: str,
+    receivers: Sequence[Service],
+    directory: Directory,
+    form: str,
+    subject: Callable[[], Subject] | None = None,
 ) -> Routed:
     """One copy for each receiver, in their order; those that cannot be reached say why.
 
-    ``written_by`` is the GCID of who is shown as the sender.
+    ``written_by`` is the GCID of who is shown as the sender; ``subject`` makes the message as posted, where somebody else looks
+    at the same one.
     """
-    elaboration = Elaboration(directory, lambda: _subject(admitted, written_by, directory, form))
+    make = subject or (lambda: posted_subject(admitted, directory, form))
+    elaboration = Elaboration(directory, lambda: _subject(make(), written_by, directory))
     sender = Invocation(admitted.sender, RuleRole.SENDER)
     copies = [
         _straight(receiver, admitted.sender)
@@ -52,12 +59,11 @@ def closed_to(host: str, receivers: Iterable[str], directory: Directory) -> set[
     return {gcid for gcid in receivers if not is_open_to(service, directory.services[gcid], directory)}
 
 
-def _subject(admitted: Admitted, written_by: str, directory: Directory, form: str) -> Subject:
-    subject = posted_subject(admitted, directory, form)
+def _subject(subject: Subject, written_by: str, directory: Directory) -> Subject:
     writer = directory.services.get(written_by)
     if writer is None:
         return subject
-    return Subject(header=replace(subject.view.header, shown_sender=party_of(writer)), parts=admitted.message.parts)
+    return subject.given(replace(subject.view.header, shown_sender=party_of(writer)), subject.view.parts)
 
 
 def _is_straight(receiver: Service, sender: Service, directory: Directory) -> bool:

@@ -7,6 +7,7 @@ the services they include, then those of an explicit route, then each recipient'
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from postroad.core.admission.admit import Admitted
@@ -24,6 +25,7 @@ from postroad.core.routing.keeping import kept_hops, kept_invocations
 from postroad.core.routing.layout import Route, check_delivered, lay_out, services_of
 from postroad.core.routing.message_subject import posted_subject
 from postroad.core.routing.reaching import reach
+from postroad.core.routing.subject import Subject
 from postroad.errors import Refused
 
 CACHED_MOST = 100_000
@@ -44,10 +46,16 @@ class Attempted(NamedTuple):
     refusal: Refused | None = None
 
 
-def itineraries(admitted: Admitted, directory: Directory, form: str = "") -> Routed:
-    """The copies of a message and their routes; refuses the post when no copy can be routed."""
-    straight = _straight(admitted, directory)
-    routed = straight if straight is not None else _elaborated(admitted, _elaboration(admitted, directory, form))
+def itineraries(
+    admitted: Admitted, directory: Directory, form: str = "", subject: Callable[[], Subject] | None = None
+) -> Routed:
+    """The copies of a message and their routes; refuses the post when no copy can be routed.
+
+    ``subject`` makes the message that rules look at, where somebody else looks at the same one.
+    """
+    routed = _straight(admitted, directory)
+    if routed is None:
+        routed = _elaborated(admitted, _elaboration(admitted, directory, form, subject))
     _require_one(routed.copies)
     return routed
 
@@ -127,8 +135,11 @@ def has_rules(service: Service, role: RuleRole, directory: Directory) -> bool:
 # --- with rules or an explicit route -------------------------------------------------------------------------------
 
 
-def _elaboration(admitted: Admitted, directory: Directory, form: str = "") -> Elaboration:
-    return Elaboration(directory, lambda: posted_subject(admitted, directory, form), admitted.message.routing)
+def _elaboration(
+    admitted: Admitted, directory: Directory, form: str = "", subject: Callable[[], Subject] | None = None
+) -> Elaboration:
+    make = subject or (lambda: posted_subject(admitted, directory, form))
+    return Elaboration(directory, make, admitted.message.routing)
 
 
 def _elaborated(admitted: Admitted, elaboration: Elaboration) -> Routed:

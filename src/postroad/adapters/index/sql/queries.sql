@@ -21,7 +21,7 @@ SELECT {object} FROM object WHERE seq > $1 ORDER BY seq, kind, key
 SELECT {object_version} FROM object_version WHERE kind = $1 AND key = $2 ORDER BY version DESC
 
 -- name: changes
-SELECT {object_version} FROM object_version WHERE seq < $1 ORDER BY seq DESC, kind, key LIMIT $2
+SELECT {object_version} FROM object_version WHERE seq < $1 ORDER BY seq DESC, kind, key, version LIMIT $2
 
 -- name: accesses
 SELECT {access} FROM access WHERE seq < $1 ORDER BY seq DESC LIMIT $2
@@ -162,6 +162,22 @@ SELECT {seen} FROM spans
 JOIN seen ON seen.span = spans.span AND seen.key = $1
 LEFT JOIN message ON message.seq = seen.seq LEFT JOIN content ON content.seq = seen.seq
 ORDER BY seen.seq LIMIT 1
+
+-- As in seen, a hash is looked for in every span there is, the newest first. Which they are is settled before anything is read of
+-- them: a value that everybody uses has many.
+-- name: found
+WITH RECURSIVE spans (span) AS (
+  SELECT max(found.span) FROM found WHERE found.span <= CAST($2 AS bigint) / 16384
+  UNION ALL SELECT (SELECT max(found.span) FROM found WHERE found.span < spans.span) FROM spans WHERE spans.span IS NOT NULL
+),
+newest (seq) AS (
+  SELECT found.seq FROM spans CROSS JOIN found
+  WHERE found.span = spans.span AND found.key = $1 AND found.seq < $2
+  ORDER BY found.seq DESC LIMIT $3
+)
+SELECT newest.seq, coalesce(message.session, refused.session) AS session, message.header FROM newest
+LEFT JOIN message ON message.seq = newest.seq LEFT JOIN refused ON refused.seq = newest.seq
+ORDER BY newest.seq DESC
 
 -- name: recent_keys
 SELECT key FROM seen ORDER BY span DESC, seq DESC, key LIMIT $1

@@ -37,6 +37,9 @@ INSERT INTO content ({content}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFL
 -- name: insert_seen
 INSERT INTO seen (span, key, seq) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
 
+-- name: insert_found
+INSERT INTO found (span, key, seq) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
+
 -- name: insert_trail
 INSERT INTO trail ({trail}) VALUES ($1, $2) ON CONFLICT DO NOTHING
 

@@ -1,0 +1,50 @@
+"""What the memory index answers about when journeys and deliveries expire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from postroad.adapters.memory.batches import gathered_in, is_being_sent
+from postroad.core.model.delivery import State
+from postroad.core.projection.tables import TABLES
+
+if TYPE_CHECKING:
+    from postroad.adapters.memory.index import MemoryIndex
+
+Row = tuple[Any, ...]
+AT_NUMBER = TABLES["journey"].index("at_number")
+EXPIRES_AT_US = TABLES["delivery"].index("expires_at_us")
+
+
+def _due(index: MemoryIndex, table: str, until_us: int, limit: int) -> list[Row]:
+    place = TABLES[table].index("expires_at_us")
+    due = [row for row in _expiring(index, table) if row[place] <= until_us]
+    return sorted(due, key=lambda row: (row[place], row[0]))[:limit]
+
+
+def _expiring(index: MemoryIndex, table: str) -> list[Row]:
+    """What expires one day, but for what is being sent in a batch."""
+    place, number = TABLES[table].index("expires_at_us"), 0 if table == "delivery" else AT_NUMBER
+    found = [row for row in index.all(table, state=State.QUEUED) if row[place]]
+    return [row for row in found if not is_being_sent(index, row[number])]
+
+
+def _next_due(index: MemoryIndex) -> list[Row]:
+    def first(table: str) -> int | None:
+        place = TABLES[table].index("expires_at_us")
+        return min((row[place] for row in _expiring(index, table)), default=None)
+
+    return [(first("journey"), first("delivery"))]
+
+
+def _due_deliveries(index: MemoryIndex, until_us: int, limit: int) -> list[Row]:
+    due = _due(index, "delivery", until_us, limit)
+    return [(row[0], row[EXPIRES_AT_US], gathered_in(index, row[0])) for row in due]
+
+
+DUE_ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
+    "due_journeys": lambda index, until_us, limit: _due(index, "journey", until_us, limit),
+    "due_deliveries": _due_deliveries,
+    "next_due": _next_due,
+}

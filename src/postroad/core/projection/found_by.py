@@ -1,0 +1,57 @@
+"""What a message is known by, apart from its session: its handle, what its partner calls it, control numbers, business keys.
+
+Kept rules: it follows from the entry alone. An index keeps a small hash of each value and no text; the entry itself is asked
+whether it is really known by what was looked for, so two values with one hash are never taken for each other. Values are compared
+without regard to case, to the brackets of a Message-ID, and to the zeros that a control number is filled up with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from zlib import crc32
+
+from postroad.core.model.journal import MessagePosted, MessageRefused
+
+CHARS_MOST = 200
+REFERENCES = {
+    "interchange.reference": "control number",
+    "interchange.group": "control number",
+    "document.reference": "reference",
+    "batch.id": "batch",
+}
+COUNTED = ("interchange", "group")  # the numbers of members begin anew in every interchange: they tell nothing
+
+
+def normal(value: str) -> str:
+    """The form in which values are compared."""
+    text = value.strip(" \t\r\n<>").casefold()[:CHARS_MOST]
+    return (text.lstrip("0") or "0") if text[:1] == "0" and text.isdigit() else text
+
+
+def found_key(value: str) -> int:
+    """The hash under which messages that are known by this value are kept."""
+    return crc32(normal(value).encode("utf-8", "surrogatepass"))
+
+
+def known_by(entry: MessagePosted | MessageRefused) -> Iterator[tuple[str, str]]:
+    """What the message is known by: in a word, and the value."""
+    if entry.handle:
+        yield "handle", entry.handle
+    if isinstance(entry, MessageRefused):
+        return
+    yield from entry.found_by
+    if entry.came is not None and entry.came.message_id:
+        yield "Message-ID", entry.came.message_id
+    for one in entry.properties:
+        if one.name in REFERENCES:
+            yield REFERENCES[one.name], one.value
+    if entry.assembled is not None:
+        for drawn in entry.assembled.numbers:
+            if drawn.series.endswith(COUNTED):
+                yield "control number", str(drawn.number)
+
+
+def is_known_by(entry: MessagePosted | MessageRefused, value: str) -> tuple[str, ...]:
+    """In which words the message is known by this value; none where only the hash is the same."""
+    wanted = normal(value)
+    return tuple(dict.fromkeys([name for name, known in known_by(entry) if normal(known) == wanted]))

@@ -1,0 +1,63 @@
+"""By which business keys a message will be found: what stands in it at the places that its sender and receivers have declared.
+
+Kept rules: nothing is looked at, and nothing parsed, where nobody concerned declares anything; a document that rules have looked
+into is not parsed again; a document that cannot be read has no keys, and goes its way. What is found is bounded, like what it
+may cost: each service has its own share, as for its rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from postroad.core.admission.admit import Admitted
+from postroad.core.model.directory import Service
+from postroad.core.model.journal import Copy
+from postroad.core.model.rule import RuleRole
+from postroad.core.model.snapshot import Directory
+from postroad.core.routing.message_subject import posted_subject
+from postroad.core.routing.places import lookup_of
+from postroad.core.routing.subject import Subject
+
+KEYS_MOST = 20  # of one message
+CHARS_MOST = 200  # of one value
+
+Keys = tuple[tuple[str, str], ...]
+
+
+class PostedSubject:
+    """A message as posted, made when the first one looks at it: rules or keys."""
+
+    __slots__ = ("_admitted", "_directory", "_form", "_made")
+
+    def __init__(self, admitted: Admitted, directory: Directory, form: str) -> None:
+        self._admitted, self._directory, self._form = admitted, directory, form
+        self._made: Subject | None = None
+
+    def __call__(self) -> Subject:
+        if self._made is None:
+            self._made = posted_subject(self._admitted, self._directory, self._form)
+        return self._made
+
+
+def business_keys(
+    sender: Service, copies: Iterable[Copy], directory: Directory, subject: Callable[[], Subject]
+) -> Keys:
+    """Names and values, each pair once, in the order in which they are declared; the sender's first."""
+    declaring = [sender] if sender.indexes else []
+    for copy in copies:
+        receiver = directory.services.get(copy.hops[-1].service) if copy.hops else None
+        if receiver is not None and receiver.indexes and receiver not in declaring:
+            declaring.append(receiver)
+    if not declaring:
+        return ()
+    found = dict.fromkeys(pair for service in declaring for pair in _declared_by(service, subject()))
+    return tuple(found)[:KEYS_MOST]
+
+
+def _declared_by(service: Service, subject: Subject) -> Iterator[tuple[str, str]]:
+    view = subject.seen_by(service.gcid, role=RuleRole.ANY, topic="")
+    for key in service.indexes:
+        for text in view.found(lookup_of(key.place)).texts[:KEYS_MOST]:
+            # Blanks and line ends around and within a value are the writer's layout.
+            if value := " ".join(text[: 2 * CHARS_MOST].split())[:CHARS_MOST]:
+                yield key.name, value

@@ -13,10 +13,12 @@ from postroad.console.guarding import refusal_page
 from postroad.console.pages import PAGES
 from postroad.console.rendering import Rendering
 from postroad.console.static_files import PREFIX, serve_static
+from postroad.console.streams import Streams
 from postroad.console.visits import Visits
 from postroad.core.admission.rate import RateLimiter
 from postroad.errors import Refused
 from postroad.flow.administration import Administration
+from postroad.flow.live import Live
 
 REQUESTS_PER_S = 100  # of one address
 
@@ -31,6 +33,8 @@ def console(running: RunningNetwork, administration: Administration) -> Starlett
         rendering=Rendering(),
         visits=Visits(running.network.tokens.secret_for("visits")),
         limiter=RateLimiter(REQUESTS_PER_S),
+        live=Live(running.network),
+        streams=Streams(),
     )
     return app
 

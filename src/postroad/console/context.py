@@ -8,11 +8,13 @@ from starlette.requests import Request
 
 from postroad.bootstrap import RunningNetwork
 from postroad.console.rendering import Rendering
+from postroad.console.streams import Streams
 from postroad.console.visits import Visits
 from postroad.core.admission.rate import RateLimiter
 from postroad.core.model.caller import Caller
 from postroad.core.model.snapshot import Directory
 from postroad.flow.administration import Administration
+from postroad.flow.live import Live
 from postroad.flow.network import Network
 
 
@@ -23,6 +25,8 @@ class Console:
     rendering: Rendering
     visits: Visits
     limiter: RateLimiter
+    live: Live
+    streams: Streams
 
     @property
     def network(self) -> Network:

@@ -27,9 +27,21 @@ WORK = Group(
     title="",
     items=(
         Item(path="/", title="Overview"),
+        Item(path="/live", title="Live"),
         Item(path="/messages", title="Messages"),
+        Item(path="/dead-letters", title="Dead letters"),
         Item(path="/services", title="Services"),
         Item(path="/directory", title="Directory"),
+    ),
+)
+WAYS = Group(
+    title="Ways of messages",
+    items=(
+        Item(path="/rules", title="Rules"),
+        Item(path="/exchanges", title="Exchanges"),
+        Item(path="/models", title="Models"),
+        Item(path="/batches", title="Batches"),
+        Item(path="/bench", title="Bench"),
     ),
 )
 YOURS = Group(
@@ -47,9 +59,10 @@ OPERATORS = Group(
         Item(path="/operators/organizations", title="Organizations"),
         Item(path="/operators/health", title="Health"),
         Item(path="/operators/audit", title="Audit"),
+        Item(path="/tariffs", title="Tariffs"),
     ),
 )
 
 
 def navigation(person: Person) -> tuple[Group, ...]:
-    return (WORK, OPERATORS_OWN, OPERATORS) if person.operator else (WORK, YOURS)
+    return (WORK, WAYS, OPERATORS_OWN, OPERATORS) if person.operator else (WORK, WAYS, YOURS)

@@ -102,9 +102,9 @@ async def browse(network: Network, caller: Caller, wish: Wish) -> Page:
     return Page(found=found, next_after=None)
 
 
-async def groups(network: Network, caller: Caller, wish: Wish) -> tuple[list[Group], bool]:
+async def groups(network: Network, caller: Caller, wish: Wish, most: int = COUNT_MOST) -> tuple[list[Group], bool]:
     """The letters by service and cause, and whether all were looked at."""
-    letters, complete = await _all(network, caller, wish)
+    letters, complete = await _all(network, caller, wish, most)
     return grouped(letters), complete
 
 
@@ -133,12 +133,12 @@ async def _parts(network: Network, caller: Caller, letter: Letter) -> tuple[Part
         return ()
 
 
-async def _all(network: Network, caller: Caller, wish: Wish) -> tuple[list[Letter], bool]:
+async def _all(network: Network, caller: Caller, wish: Wish, most: int = COUNT_MOST) -> tuple[list[Letter], bool]:
     letters: list[Letter] = []
     scanned = 0
     async for one in _letters(network, caller, wish):
         scanned += 1
-        if scanned > COUNT_MOST:
+        if scanned > most:
             return letters, False
         if wish.fits(one.letter):
             letters.append(one.letter)

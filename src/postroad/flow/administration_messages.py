@@ -83,6 +83,13 @@ async def _portion(network: Network, query: str, order: str, services: list[str]
     return sorted(found, key=lambda row: row[order], reverse=True)[:PORTION]
 
 
+async def received(network: Network, number: int) -> Row | None:
+    """One delivery as the list of what its service received has it; whose that is, is for whoever asks to know."""
+    columns = QUERIES["delivery"][1]
+    rows = await network.index.query("delivery", number)
+    return _readable(dict(zip(columns, rows[0], strict=True)), network.tokens.veil) if rows else None
+
+
 def _readable(row: Row, veil: Veil) -> Row:
     """The row with what its header says, where it has one, as whoever sent or received it was told."""
     if "header" in row:

@@ -10,6 +10,7 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from postroad.core.audit.letters import Letter
+from postroad.core.delivery.dead_letters import expiry_of_round
 from postroad.core.model.caller import Caller
 from postroad.errors import Refused
 from postroad.flow.administration_dead_letters import Found, Page, Wish, browse, check_may_deal, found_by
@@ -26,6 +27,15 @@ class Dealt:
     letter: Letter
     delivery: int = 0  # as the caller knows it; 0 when it was dropped or refused
     refusal: Refused | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Previewed:
+    """What a resend would do with a letter now."""
+
+    letter: Letter
+    expires_at_us: int  # of the new round; 0: never
+    refusal: Refused | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +58,17 @@ async def resend_many(network: Network, caller: Caller, wish: Wish, reason: str,
     page, upto = await _page(network, caller, wish)
     dealt = await _resend(network, caller, page.found, reason, expires_in_s)
     return DealtPage(dealt=dealt, next_after=page.next_after, upto=upto)
+
+
+async def preview(network: Network, caller: Caller, wish: Wish) -> list[Previewed]:
+    """What a resend would do with a page of letters; nothing is done."""
+    check_may_deal(caller)
+    return [await _previewed(network, one) for one in (await browse(network, caller, wish)).found]
+
+
+async def preview_one(network: Network, caller: Caller, shown: int) -> Previewed:
+    check_may_deal(caller)
+    return await _previewed(network, await found_by(network, caller, shown))
 
 
 async def drop(network: Network, caller: Caller, shown: int, reason: str) -> Dealt:
@@ -101,6 +122,11 @@ async def _refusal(network: Network, one: Found) -> Refused | None:
         is_plain = one.letter.id == one.letter.number or refusal.code in ("dead-letter.dealt", "body.dropped")
         return refusal if is_plain else Refused(refusal.code, CANNOT)
     return None
+
+
+async def _previewed(network: Network, one: Found) -> Previewed:
+    expires_at_us = expiry_of_round(one.dead, network.clock.now_us())
+    return Previewed(letter=one.letter, expires_at_us=expires_at_us, refusal=await _refusal(network, one))
 
 
 async def _drop(network: Network, caller: Caller, found: list[Found], reason: str) -> list[Dealt]:

@@ -136,7 +136,9 @@ class Exchange:
 
     def scope(self) -> Scope:
         head, origin = self._head, self._origin
-        tls: dict[str, Any] = {"tls": {"client_cert_der": origin.client_certificate_der}} if origin.secure else {}
+        extensions: dict[str, Any] = {"postroad.draining": lambda: self._front.draining}  # what streams ends by itself
+        if origin.secure:
+            extensions["tls"] = {"client_cert_der": origin.client_certificate_der}
         return {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.4"},
@@ -151,5 +153,5 @@ class Exchange:
             "client": (origin.peer, self._connection.address("peername")[1]),
             "server": self._connection.address("sockname"),
             "state": self._front.state.copy(),
-            "extensions": tls,
+            "extensions": extensions,
         }

@@ -5,10 +5,13 @@ from starlette.routing import Route
 from postroad.console.pages import (
     account,
     connecting,
+    dead_letter_runs,
+    dead_letters,
     directory,
     entering,
     finding,
     home,
+    live,
     messages,
     operators,
     organization,
@@ -18,6 +21,7 @@ from postroad.console.pages import (
 
 SUBJECTS = (
     home,
+    live,
     entering,
     account,
     support,
@@ -27,6 +31,8 @@ SUBJECTS = (
     organization,
     services,
     messages,
+    dead_letters,
+    dead_letter_runs,
     finding,
 )
 PAGES: tuple[Route, ...] = tuple(route for subject in SUBJECTS for route in subject.ROUTES)

@@ -1,0 +1,146 @@
+"""Resend or drop all dead letters of a group: first what it would do, then page by page, so that it can be watched and left.
+
+Kept rules: a run goes no further than the letters that were there when it began; one that is refused does not hold up the
+others; whoever leaves in the middle has dealt with whole letters only, and begins again with what is left. With scripts the next
+page asks for itself, without them somebody presses a button; it is the same form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from postroad.console.context import caller_of, console_of
+from postroad.console.guarding import Form, Page, form_of, is_part, member_form, member_page, show
+from postroad.console.pages.dead_letters import REASON_MOST, group_in
+from postroad.core.delivery.dead_letters import MEANING, Cause
+from postroad.flow import administration_dead_letters as reading
+from postroad.flow import administration_resending as dealing
+
+STEP = 50  # letters dealt with by one request
+SAMPLE = 10  # letters that a preview looks at
+TOLD_MOST = 5  # refusals that are told in words
+NUMBERS = ("total", "done", "refused", "after", "upto")
+TEMPLATES = {"resend": "dead_letters_resend.html", "drop": "dead_letters_drop.html"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """How far a run has come; forms carry it, its places as pseudonyms."""
+
+    act: str  # resend or drop
+    service: str
+    cause: Cause
+    reason: str
+    total: int
+    done: int = 0
+    refused: int = 0
+    after: int = 0
+    upto: int = reading.NUMBER_MOST
+    is_over: bool = False
+    told: tuple[str, ...] = ()  # why some of this page were refused
+
+    @property
+    def seen(self) -> int:
+        return self.done + self.refused
+
+    @property
+    def wish(self) -> reading.Wish:
+        return reading.Wish(service=self.service, cause=self.cause, after=self.after, upto=self.upto, limit=STEP)
+
+
+def previewing(act: str) -> Page:
+    async def preview(request: Request) -> Response:
+        return await _previewed(request, act, *group_in(request.query_params))
+
+    return preview
+
+
+def dealing_by(act: str) -> Page:
+    async def deal(request: Request) -> Response:
+        return await _dealt(request, act)
+
+    return deal
+
+
+async def _dealt(request: Request, act: str) -> Response:
+    """The next page of a run."""
+    form = await form_of(request)
+    run = _run(request, act, form)
+    if act == "drop" and not run.reason:
+        fault = "Say why they are dropped; that goes on record."
+        return await _previewed(request, act, run.service, run.cause, fault)
+    run = await _advanced(request, run)
+    template = "dead_letters_run_part.html" if is_part(request) else "dead_letters_run.html"
+    veil = console_of(request).network.tokens.veil
+    return show(request, template, {"run": run, "after": veil.number(run.after), "upto": veil.number(run.upto)})
+
+
+async def _advanced(request: Request, run: Run) -> Run:
+    network, caller = console_of(request).network, caller_of(request)
+    if run.act == "drop":
+        page = await dealing.drop_many(network, caller, run.wish, run.reason)
+    else:
+        page = await dealing.resend_many(network, caller, run.wish, run.reason)
+    refusals = [one.refusal.detail for one in page.dealt if one.refusal is not None]
+    return replace(
+        run,
+        done=run.done + len(page.dealt) - len(refusals),
+        refused=run.refused + len(refusals),
+        after=page.next_after or 0,
+        upto=page.upto,
+        is_over=page.next_after is None,
+        told=tuple(sorted(set(refusals))[:TOLD_MOST]),
+    )
+
+
+async def _previewed(request: Request, act: str, service: str, cause: Cause, fault: str = "") -> Response:
+    network, caller = console_of(request).network, caller_of(request)
+    wish = reading.Wish(service=service, cause=cause, limit=SAMPLE)
+    counted = await reading.count(network, caller, wish)
+    values = {
+        "service": service,
+        "cause": cause,
+        "meaning": MEANING[cause],
+        "counted": counted,
+        "sample": await dealing.preview(network, caller, wish),
+        "may_be_twice": cause in (Cause.NO_ANSWER, Cause.BAD_ANSWER, Cause.NOT_ACKNOWLEDGED),
+        "fault": fault,
+    }
+    return show(request, TEMPLATES[act], values, 422 if fault else 200)
+
+
+def _run(request: Request, act: str, form: Form) -> Run:
+    service, cause = group_in(form)
+    veil, numbers = console_of(request).network.tokens.veil, _numbers(form)
+    return Run(
+        act=act,
+        service=service,
+        cause=cause,
+        reason=form.get("reason", "").strip()[:REASON_MOST],
+        total=numbers["total"],
+        done=numbers["done"],
+        refused=numbers["refused"],
+        after=veil.real_number(numbers["after"]),
+        upto=veil.real_number(numbers["upto"]) or reading.NUMBER_MOST,
+    )
+
+
+def _numbers(form: Mapping[str, str]) -> dict[str, int]:
+    """What the form says; whatever is no number is none, and begins anew."""
+    texts = {name: form.get(name, "") for name in NUMBERS}
+    fits = {name: text.isascii() and text.isdigit() and len(text) < 20 for name, text in texts.items()}
+    return {name: min(int(text), reading.NUMBER_MOST) if fits[name] else 0 for name, text in texts.items()}
+
+
+ROUTES = tuple(
+    route
+    for act in TEMPLATES
+    for route in (
+        member_page(f"/dead-letters/group/{act}", previewing(act)),
+        member_form(f"/dead-letters/group/{act}", dealing_by(act)),
+    )
+)

@@ -1,0 +1,139 @@
+"""Dead letters: what failed for good, by service and cause; what a resend would do; and resending or dropping them.
+
+Kept rules: nothing is resent that was not shown before, with what the network would refuse of it; dropping wants a reason. Many
+are dealt with in runs (``dead_letter_runs``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from postroad.console.context import caller_of, console_of
+from postroad.console.guarding import form_of, go, member_form, member_page, show
+from postroad.core.delivery.dead_letters import MEANING, Cause
+from postroad.core.model.directory import Role
+from postroad.errors import Refused
+from postroad.flow import administration_dead_letters as reading
+from postroad.flow import administration_resending as dealing
+from postroad.flow.administration import not_found
+
+PAGE = 50
+REASON_MOST = 200
+
+
+async def list_groups(request: Request) -> Response:
+    console = console_of(request)
+    groups, complete = await reading.groups(console.network, caller_of(request), reading.Wish())
+    rows = [(group, MEANING[group.cause], _query(group.service, group.cause)) for group in groups]
+    values = {"rows": rows, "complete": complete, "total": sum(group.count for group in groups)}
+    return show(request, "dead_letters.html", values)
+
+
+async def show_group(request: Request) -> Response:
+    """The letters at one service with one cause, a page at a time."""
+    console, caller = console_of(request), caller_of(request)
+    service, cause = group_in(request.query_params)
+    veil = console.network.tokens.veil
+    wish = reading.Wish(service=service, cause=cause, after=_after(request), limit=PAGE)
+    page = await reading.browse(console.network, caller, wish)
+    following = "" if page.next_after is None else f"&after={veil.number(page.next_after)}"
+    values = {
+        "service": service,
+        "cause": cause,
+        "meaning": MEANING[cause],
+        "letters": [found.letter for found in page.found],
+        "following": following,
+        "query": _query(service, cause),
+        "may_deal": may_deal(request),
+    }
+    return show(request, "dead_letters_group.html", values)
+
+
+async def show_letter(request: Request) -> Response:
+    return await _shown(request)
+
+
+async def resend_one(request: Request) -> Response:
+    console, number = console_of(request), request.path_params["delivery"]
+    reason = (await form_of(request)).get("reason", "").strip()[:REASON_MOST]
+    try:
+        await dealing.resend(console.network, caller_of(request), number, reason)
+    except Refused as refusal:
+        return await _refused(request, refusal)
+    return go(f"/dead-letters/{number}", "It is on its way again, to where it failed.")
+
+
+async def drop_one(request: Request) -> Response:
+    console, number = console_of(request), request.path_params["delivery"]
+    reason = (await form_of(request)).get("reason", "").strip()[:REASON_MOST]
+    if not reason:
+        return await _shown(request, drop_fault="Say why it is dropped; that goes on record.")
+    try:
+        await dealing.drop(console.network, caller_of(request), number, reason)
+    except Refused as refusal:
+        return await _refused(request, refusal)
+    return go(f"/dead-letters/{number}", "It is put aside, and stays failed.")
+
+
+async def _refused(request: Request, refusal: Refused) -> Response:
+    if refusal.code in ("not-found", "permission.denied"):
+        raise refusal
+    return await _shown(request, fault=refusal.detail)
+
+
+async def _shown(request: Request, **faults: str) -> Response:
+    console, caller, number = console_of(request), caller_of(request), request.path_params["delivery"]
+    found = await reading.inspect(console.network, caller, number)
+    letter, deals = found.letter, found.letter.is_open and may_deal(request)
+    values: dict[str, Any] = {
+        "letter": letter,
+        "events": found.events,
+        "parts": found.parts,
+        "meaning": MEANING[letter.cause],
+        "query": _query(letter.service, letter.cause),
+        "preview": await dealing.preview_one(console.network, caller, number) if deals else None,
+        "fault": "",
+        "drop_fault": "",
+    }
+    return show(request, "dead_letter.html", values | faults, 422 if faults else 200)
+
+
+def may_deal(request: Request) -> bool:
+    caller = caller_of(request)
+    return caller.has_role(caller.organization, Role.DEVELOPER)
+
+
+def group_in(asked: Any) -> tuple[str, Cause]:
+    """The group that an address or a form names; both are compared with what the person may know of a letter."""
+    try:
+        cause = Cause(asked.get("cause", ""))
+    except ValueError:
+        raise not_found() from None
+    service = asked.get("service", "")[:300]
+    if not service:
+        raise not_found()
+    return service, cause
+
+
+def _query(service: str, cause: Cause) -> str:
+    return urlencode({"service": service, "cause": cause.value})
+
+
+def _after(request: Request) -> int:
+    """Where the page begins; addresses carry pseudonyms of numbers, since these tell how busy the network is."""
+    text = request.query_params.get("after", "")
+    fits = text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= reading.NUMBER_MOST
+    return console_of(request).network.tokens.veil.real_number(int(text)) if fits else 0
+
+
+ROUTES = (
+    member_page("/dead-letters", list_groups),
+    member_page("/dead-letters/group", show_group),
+    member_page("/dead-letters/{delivery:int}", show_letter),
+    member_form("/dead-letters/{delivery:int}/resend", resend_one),
+    member_form("/dead-letters/{delivery:int}/drop", drop_one),
+)

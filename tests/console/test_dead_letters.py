@@ -1,0 +1,74 @@
+"""Mend what failed, as a person does: find it by its cause, see what a resend would do, resend it, drop it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.console.browsing import Person
+from tests.console.conftest import Demo
+from tests.console.failing import house
+
+
+@pytest.mark.req("C1", "D7")
+def test_mends_dead_letters(visitor: Callable[..., Person], demo: Demo) -> None:
+    person = visitor()
+    alder = house(demo, person, "Alder Ltd", "alder@alder.example")
+    person.page.click("nav >> text=Dead letters")
+    assert "There is none" in person.text()
+    alder.fail(3, why="the <b>pad</b> is dry")
+    person.page.click("nav >> text=Dead letters")
+    assert "failed-in-transit" in person.text()
+    assert "the <b>pad</b> is dry" in person.text()
+    person.snap("dead-letters")
+    person.page.click("main >> text=Alder Ltd/stamper")
+    person.snap("dead-letters-group")
+    person.page.click("tbody a >> nth=0")
+    person.snap("dead-letter")
+    person.refusals_expected = True
+    person.page.click("button:has-text('Drop it')")
+    assert "Say why it is dropped" in person.text()
+    person.page.fill("#resend-reason", "new ink")
+    person.page.click("button:has-text('Resend it')")
+    assert "on its way again" in person.text()
+    assert "It has been dealt with" in person.text()
+    assert alder.stamp(1) == 1
+    person.page.click("text=Others like it")
+    person.page.click("text=Drop them")
+    person.page.click("button:has-text('Drop all 2')")
+    assert "Say why they are dropped" in person.text()
+    person.page.fill("#reason", "ordered by telephone")
+    person.snap("dead-letters-drop")
+    person.page.click("button:has-text('Drop all 2')")
+    assert "Done: 2 dropped" in person.text()
+    person.page.click("main >> text=Back to the dead letters")
+    assert "There is none" in person.text()
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize("scripts", [True, False])
+def test_many_are_resent_page_by_page(visitor: Callable[..., Person], demo: Demo, *, scripts: bool) -> None:
+    person = visitor(scripts=scripts)
+    name = "Beech Ltd" if scripts else "Bramble Ltd"
+    beech = house(demo, person, name, f"{name[:5].lower()}@beech.example")
+    beech.fail(120)
+    person.go("/dead-letters")
+    person.page.click(f"main >> text={name}/stamper")
+    person.page.click("text=Newer ones")
+    assert person.page.locator("tbody tr").count() == 50
+    person.page.click("text=Resend them")
+    assert "120 messages begin a new round" in person.text()
+    if scripts:
+        person.snap("dead-letters-resend")
+    person.page.click("button:has-text('Resend all 120')")
+    if not scripts:
+        assert "50 resent, of 120" in person.text()
+        person.page.click("text=Go on")
+        assert "100 resent, of 120" in person.text()
+        person.page.click("text=Go on")
+    person.page.wait_for_selector("text=Done: 120 resent")
+    if scripts:
+        person.snap("dead-letters-resent")
+    person.page.click("main >> text=Back to the dead letters")
+    assert "There is none" in person.text()

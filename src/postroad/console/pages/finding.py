@@ -9,7 +9,7 @@ from postroad.console.context import caller_of, console_of
 from postroad.console.guarding import member_page, show
 from postroad.errors import Refused
 from postroad.flow.administration import visible_service
-from postroad.flow.administration_finding import found_messages
+from postroad.flow.administration_finding import FOUND_MOST, found_messages
 
 
 async def find(request: Request) -> Response:
@@ -17,7 +17,7 @@ async def find(request: Request) -> Response:
     console, caller = console_of(request), caller_of(request)
     asked = request.query_params.get("q", "").strip()[:200]
     if not asked:
-        return show(request, "find.html", {"asked": "", "found": []})
+        return show(request, "find.html", {"asked": "", "found": [], "most": FOUND_MOST})
     try:
         service = visible_service(caller, console.directory, asked)
         return RedirectResponse(f"/directory/{service.gcid}", 303)
@@ -25,7 +25,7 @@ async def find(request: Request) -> Response:
         found = await found_messages(console.network, caller, asked)
     if len(found) == 1:
         return RedirectResponse(f"/messages/{found[0].session}", 303)
-    return show(request, "find.html", {"asked": asked, "found": found})
+    return show(request, "find.html", {"asked": asked, "found": found, "most": FOUND_MOST})
 
 
 ROUTES = (member_page("/find", find),)

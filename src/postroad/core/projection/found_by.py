@@ -7,7 +7,7 @@ without regard to case, to the brackets of a Message-ID, and to the zeros that a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from zlib import crc32
 
 from postroad.core.model.journal import MessagePosted, MessageRefused
@@ -19,6 +19,8 @@ REFERENCES = {
     "document.reference": "reference",
     "batch.id": "batch",
 }
+SENDERS_NAMES = ("Message-ID",)  # how a message came is between its sender and the network
+HEADER_NAMES = ("handle", *REFERENCES.values())  # everybody on its way is given the header
 COUNTED = ("interchange", "group")  # the numbers of members begin anew in every interchange: they tell nothing
 
 
@@ -31,6 +33,13 @@ def normal(value: str) -> str:
 def found_key(value: str) -> int:
     """The hash under which messages that are known by this value are kept."""
     return crc32(normal(value).encode("utf-8", "surrogatepass"))
+
+
+def found_keys(entry: MessagePosted | MessageRefused) -> Collection[int]:
+    """The hashes of everything that the message is known by, each once."""
+    if type(entry) is MessagePosted and (entry.found_by or entry.came or entry.properties or entry.assembled):
+        return {found_key(value) for _, value in known_by(entry)}
+    return (found_key(entry.handle),) if entry.handle else ()
 
 
 def known_by(entry: MessagePosted | MessageRefused) -> Iterator[tuple[str, str]]:

@@ -41,7 +41,7 @@ from postroad.core.model.journal import (
     decode,
 )
 from postroad.core.model.message import MessageType
-from postroad.core.projection.found_by import found_key, known_by
+from postroad.core.projection.found_by import found_keys
 from postroad.core.projection.keys import keys_of_post, unique_keys, version_key
 from postroad.core.projection.tables import Changes
 
@@ -96,7 +96,7 @@ def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body
 
 
 def _found(changes: Changes, seq: int, entry: MessagePosted | MessageRefused) -> None:
-    for key in {found_key(value) for _, value in known_by(entry)}:
+    for key in found_keys(entry):
         changes["insert_found"].append((key, seq))
 
 

@@ -1,0 +1,180 @@
+"""Messages are found by what they are known by, and only by those who may know them by it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from postroad.core.configuration.profile import ServiceProfile, profile_of
+from postroad.core.configuration.rules import RuleEntry, rule_of
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import DocumentAccess, Person, Visibility
+from postroad.core.model.message import Message, MessageType, Part, Property, Recipient
+from postroad.core.model.polling import PollRequest
+from postroad.core.routing.business_keys import KEYS_MOST
+from postroad.core.routing.documents import Documents
+from postroad.errors import Refused
+from postroad.flow.administration_finding import FOUND_MOST, found_messages
+from postroad.flow.configure import saving
+from postroad.testing.network import MemoryNetwork, memory_network
+
+ORDERS = ServiceProfile.model_validate(
+    {
+        "indexes": {
+            "order": {"body": "/order/number"},
+            "customer": {"body": "$.customer"},
+            "region": {"header": "properties.region"},
+        }
+    }
+)
+OPERATOR = Caller(person=Person(email="op@network.example", operator=True))
+PUBLIC = {"visibility": Visibility.PUBLIC}
+
+
+@pytest.fixture
+async def running() -> AsyncIterator[MemoryNetwork]:
+    async with memory_network() as network:
+        yield network
+
+
+def keys() -> dict[str, Any]:
+    return {"indexes": ORDERS.service(gcid="0" * 16, organization="x", name="y").indexes}
+
+
+def order(number: str) -> Part:
+    return Part(id="order", content_type="application/xml", data=f"<order><number>{number}</number></order>".encode())
+
+
+async def post(running: MemoryNetwork, sender: Caller, *parts: Part, to: str = "Acme/In", **more: Any) -> str:
+    return (await running.network.post(sender, Message(to=(Recipient(to),), parts=parts, **more))).session
+
+
+async def found(running: MemoryNetwork, caller: Caller, asked: str) -> list[tuple[str, str]]:
+    return [(one.session, one.by) for one in await found_messages(running.network, caller, asked)]
+
+
+@pytest.mark.req("C2")
+async def test_sender_and_receivers_find_a_message_by_the_keys_that_either_declares(running: MemoryNetwork) -> None:
+    sender = await running.register("MyBiz/Out")
+    acme = await running.register("Acme/In", **PUBLIC, **keys())
+    other = await running.register("Other/In", **PUBLIC)
+    session = await post(running, sender, order(" PO\n 4711 "), properties=(Property("region", "North"),))
+    await post(running, sender, order("PO 4711"), to="Other/In")  # nobody there declares anything
+    for caller in (sender, acme):
+        assert await found(running, caller, "po 4711") == [(session, "order")]
+        assert await found(running, caller, "north") == [(session, "region")]
+    assert await found(running, other, "PO 4711") == []
+    assert await found(running, OPERATOR, "PO 4711") == [(session, "order")]
+
+
+async def test_responses_and_json_are_found_too(running: MemoryNetwork) -> None:
+    sender = await running.register("MyBiz/Out", **keys())
+    acme = await running.register("Acme/In", **PUBLIC)
+    await post(
+        running,
+        sender,
+        Part(id="a", content_type="application/json", data=b'{"customer": 815}'),
+        type=MessageType.REQUEST,
+    )
+    [delivered] = await running.network.poll(acme, PollRequest(max=1))
+    answer = Message(type=MessageType.RESPONSE, reference=delivered.token, parts=(order("PO 1"),))
+    response = (await running.network.post(acme, answer)).session
+    assert [by for _, by in await found(running, sender, "00815")] == ["customer"]
+    assert await found(running, acme, "PO 1") == [(response, "order")]
+    assert await found(running, acme, delivered.token) == [(delivered.session, "token")]
+
+
+async def test_handles_references_and_refused_posts_are_found_by_all_who_have_them(running: MemoryNetwork) -> None:
+    sender = await running.register("MyBiz/Out")
+    acme = await running.register("Acme/In", **PUBLIC)
+    stranger = await running.register("Stranger/In")
+    given = (Property("interchange.reference", "000000042"), Property("document.reference", "D-7"))
+    session = await post(running, sender, handle="H-1", properties=given)
+    with pytest.raises(Refused) as refused:
+        await post(running, sender, to="Nobody/In", handle="H-2")
+    for caller in (sender, acme):
+        assert await found(running, caller, "h-1") == [(session, "handle")]
+        assert await found(running, caller, "42") == [(session, "control number")]
+        assert await found(running, caller, "d-7") == [(session, "reference")]
+    assert await found(running, sender, "H-2") == [(refused.value.session, "handle")]
+    for known in ("H-1", "42", "H-2", session):
+        assert await found(running, stranger, known) == []
+
+
+async def test_who_is_kept_from_a_document_cannot_guess_at_it(running: MemoryNetwork) -> None:
+    withheld = (DocumentAccess(service="Postcard", read=(), change=()),)
+    sender = await running.register("MyBiz/Out", document_access=withheld, **keys())
+    postcard, guard = [await running.register(f"{name}/In", **PUBLIC) for name in ("Postcard", "Guard")]
+    acme = await running.register("Acme/In", **PUBLIC)
+    assert acme.service is not None
+    rule = {"name": "r", "when": "always", "then": [{"addServiceBefore": "Guard/In", "isolate": True}]}
+    await running.network.configuration.change(
+        "test", [saving(rule_of(RuleEntry.model_validate(rule), acme.service.gcid, 0))]
+    )
+    session = await post(running, sender, order("PO 9"), handle="H-9", route=(Recipient("Postcard/In"),))
+    assert await found(running, postcard, "H-9") == [(session, "handle")]
+    assert await found(running, postcard, "PO 9") == []
+    assert await found(running, guard, "H-9") == await found(running, guard, "PO 9") == []
+    assert await found(running, sender, "PO 9") == [(session, "order")]
+
+
+async def test_many_with_one_key_are_cut_and_other_values_with_its_hash_are_not_shown(running: MemoryNetwork) -> None:
+    sender = await running.register("MyBiz/Out", **keys())
+    await running.register("Acme/In", **PUBLIC)
+    sessions = [await post(running, sender, order("plumless")) for _ in range(FOUND_MOST + 2)]
+    await post(running, sender, order("buckeroo"))  # the same hash
+    newest = [session for session, _ in await found(running, sender, "plumless")]
+    assert set(newest) <= set(sessions)
+    assert len(newest) == FOUND_MOST
+    assert len(await found(running, sender, "buckeroo")) == 1
+
+
+async def test_nothing_is_looked_at_where_nothing_is_declared(
+    running: MemoryNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_given: object) -> None:
+        raise AssertionError("a document was looked into")
+
+    monkeypatch.setattr(Documents, "__init__", never)
+    sender = await running.register("MyBiz/Out")
+    await running.register("Acme/In", **PUBLIC)
+    await post(running, sender, order("PO 1"))
+
+
+async def test_what_cannot_be_read_goes_its_way_and_what_is_too_much_is_cut(running: MemoryNetwork) -> None:
+    sender = await running.register("MyBiz/Out", **keys())
+    await running.register("Acme/In", **PUBLIC)
+    await post(running, sender, Part(id="a", content_type="application/xml", data=b"<order><number>1"))
+    many = "".join(f"<number>N-{number}</number>" for number in range(KEYS_MOST + 5)) + f"<number>{'x' * 900}</number>"
+    session = await post(
+        running, sender, Part(id="b", content_type="application/xml", data=f"<order>{many}</order>".encode())
+    )
+    assert await found(running, sender, f"N-{KEYS_MOST - 1}") == [(session, "order")]
+    assert await found(running, sender, f"N-{KEYS_MOST}") == []
+
+
+def test_indexes_are_written_as_they_were_read() -> None:
+    written = {
+        "order": {"body": "/o:order/number", "namespaces": {"o": "urn:orders"}, "document": "order"},
+        "region": {"header": "properties.region"},
+    }
+    service = ServiceProfile.model_validate({"indexes": written}).service(gcid="0" * 16, organization="A", name="B")
+    assert profile_of(service)["indexes"] == written
+
+
+@pytest.mark.parametrize(
+    ("indexes", "fault"),
+    [
+        ({"order": {"body": "order/number"}}, "a path starts with /"),
+        ({"order": {"header": "to"}}, "only properties"),
+        ({"order": {"body": "/a", "header": "properties.b"}}, "exactly one"),
+        ({"order": {"body": "/a/@b", "schema": "s"}}, "leave schema out"),
+        ({"an order": {"body": "/a"}}, "pattern"),
+        ({f"k{number}": {"body": "/a"} for number in range(21)}, "at most 20"),
+    ],
+)
+def test_an_index_that_could_not_be_looked_up_is_refused(indexes: dict[str, Any], fault: str) -> None:
+    with pytest.raises(ValueError, match=fault):
+        ServiceProfile.model_validate({"indexes": indexes})

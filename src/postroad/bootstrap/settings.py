@@ -20,6 +20,7 @@ from postroad.errors import Misconfigured
 
 PREFIX = "POSTROAD_"
 FILE = "postroad.toml"
+WAREHOUSE_FOLDER = "warehouse"
 SECRET = frozenset({"secret", "postgres"})
 
 
@@ -27,6 +28,8 @@ SECRET = frozenset({"secret", "postgres"})
 class Settings:
     # where journal, index and keys lie
     data: Path = Path("var/postroad")
+    # where the warehouse's tables lie, which the console reads; the folder "warehouse" in data when empty
+    warehouse: str = ""
     # when a post is answered: "local" once this node's journal is durable, "shared" once PostgreSQL has committed it
     acceptance: str = "local"
     # which index is kept: "sqlite", "postgres", or "memory" (nothing survives a restart; for tests and play)
@@ -77,6 +80,10 @@ class Settings:
     routings: tuple[str, ...] = ()
     # how much the server logs: debug, info, warning or error
     log_level: str = "info"
+
+    @property
+    def warehouse_folder(self) -> Path:
+        return Path(self.warehouse).expanduser() if self.warehouse else self.data / WAREHOUSE_FOLDER
 
     def shown(self) -> dict[str, Any]:
         """All values, secrets masked."""

@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from postroad.warehouse.sources import LogSource
     from postroad.warehouse.store import DeltaStore
 
-WAREHOUSE_FOLDER = "warehouse"
-
 
 def warehouse_folder(settings: Settings, chosen: Path | None) -> Path:
-    """Where the tables lie: as chosen, or beside the journal."""
-    return chosen or settings.data / WAREHOUSE_FOLDER
+    """Where the tables lie: as chosen, or as settings say."""
+    return chosen or settings.warehouse_folder
 
 
 def journal_source(settings: Settings) -> LogSource:

@@ -15,7 +15,7 @@ from deltalake import write_deltalake
 
 from postroad.cli.exits import Exit
 from postroad.cli.main import postroad
-from postroad.warehouse.reports.percentiles import milliseconds_of, percentile_ms
+from postroad.core.audit.percentiles import milliseconds_of, percentile_ms
 from postroad.warehouse.reports.summaries import REPORTS
 
 FIRST, SECOND = date(2026, 10, 1), date(2026, 10, 2)

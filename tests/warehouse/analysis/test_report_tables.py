@@ -9,12 +9,12 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from postroad.core.audit.percentiles import RATIO, percentile_ms
 from postroad.core.model.directory import Service
 from postroad.warehouse.reports.errors import errors
 from postroad.warehouse.reports.latency import latency
 from postroad.warehouse.reports.partner_days import partner_days
 from postroad.warehouse.reports.partners import partners
-from postroad.warehouse.reports.percentiles import RATIO, percentile_ms
 from postroad.warehouse.reports.traffic import traffic
 from postroad.warehouse.reports.undelivered import undelivered
 from postroad.warehouse.staging.services import services

@@ -12,7 +12,7 @@ import math
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from postroad.warehouse.reports.percentiles import RATIO, SHORTEST_US
+from postroad.core.audit.percentiles import RATIO, SHORTEST_US
 from postroad.warehouse.staging.days import HEX_OF_MILLISECONDS
 from postroad.warehouse.staging.stops import stops
 

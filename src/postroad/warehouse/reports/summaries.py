@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime
 from typing import Any
 
+from postroad.core.audit.percentiles import percentile_ms
 from postroad.warehouse.reports.batch_summary import batches
-from postroad.warehouse.reports.percentiles import percentile_ms
 from postroad.warehouse.reports.summary import Bars, Curves, Dots, Line, Ranking, Summary
 from postroad.warehouse.reports.tables import Period, ReportTables, Row
 

@@ -1,4 +1,4 @@
-"""Percentiles from counts in buckets (see ``latency`` for what a bucket is)."""
+"""Percentiles of durations from counts in buckets of five per cent, as the table ``latency`` of the warehouse keeps them."""
 
 from __future__ import annotations
 

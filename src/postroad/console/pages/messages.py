@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -11,17 +12,21 @@ from postroad.console.changes_at_stops import Looked, contents_at
 from postroad.console.context import caller_of, console_of
 from postroad.console.guarding import member_page, show
 from postroad.console.rendering import HEADERS
-from postroad.core.audit.drawing import explanation_svg
+from postroad.core.audit.drawing import explanation_svg, here_of
 from postroad.core.audit.telling_routes import explanation_text
 from postroad.core.audit.waterfall import waterfall_svg
 from postroad.core.audit.whereabouts import whereabouts
+from postroad.core.billing.quoting import Quote
+from postroad.core.model.billing import UseKind
 from postroad.core.model.delivery import State
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow import administration_contents as contents
 from postroad.flow import administration_explaining as explaining
 from postroad.flow import administration_messages as reading
+from postroad.flow.administration_costs import costs
 from postroad.flow.administration_services import owned_services
+from postroad.flow.administration_waiting import held_until
 
 PAGE = 50
 BOXES = ("received", "sent", "refused")
@@ -64,7 +69,11 @@ async def show_message(request: Request) -> Response:
         "message": message,
         "history": history,
         "others": [one for one in history.messages if one is not message],
-        "whereabouts": whereabouts(message, console.directory, console.now_us),
+        "whereabouts": whereabouts(
+            message, console.directory, console.now_us, await held_until(console.network, message)
+        ),
+        "costs": [_cost(one, console.directory) for one in await costs(console.network, caller, session)],
+        "has_tariffs": bool(console.directory.tariffs),
         "pictures": _pictures(session),
         "may_read": not caller.operator,
     }
@@ -87,7 +96,9 @@ async def show_explanation(request: Request) -> Response:
 
 async def route_picture(request: Request) -> Response:
     console, caller, session = console_of(request), caller_of(request), request.path_params["session"]
-    return _picture(explanation_svg(await explaining.stored(console.network, caller, session)))
+    explanation = await explaining.stored(console.network, caller, session)
+    message = await reading.message(console.network, caller, session)
+    return _picture(explanation_svg(explanation, here_of(message)))
 
 
 async def life_picture(request: Request) -> Response:
@@ -129,6 +140,18 @@ def _row(row: reading.Row, directory: Directory) -> dict[str, object]:
 def _address(name: str, directory: Directory) -> str:
     service = directory.service(name)
     return service.address if service is not None else name
+
+
+def _cost(quote: Quote, directory: Directory) -> dict[str, object]:
+    amount = Decimal(abs(quote.micros)).scaleb(-6).normalize()
+    return {
+        "what": "the message" if quote.kind is UseKind.MESSAGE else f"the work of {_address(quote.service, directory)}",
+        "organization": quote.organization,
+        "verb": "is paid" if quote.micros < 0 else "pays",
+        "amount": f"{amount:f} {quote.currency}",
+        "is_exact": quote.is_exact,
+        "tariff": quote.tariff,
+    }
 
 
 def _before(request: Request) -> int:

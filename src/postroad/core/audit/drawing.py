@@ -7,11 +7,12 @@ gives the same picture to the last character.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 from postroad.core.audit.rows import Row, route_rows
+from postroad.core.audit.story import MessageHistory
 from postroad.core.codecs.soap.escape import attribute_value, text_value
 from postroad.core.routing.explanation import ExplainedCopy, Explanation
 
@@ -62,15 +63,47 @@ STYLE = """
     .brought { stroke: #66738c; }
   }
 """
+HERE_STYLE = """
+  .here { fill: none; stroke: #b4530a; stroke-width: 3; }
+  .pin { font-size: 11px; font-weight: 600; fill: #9a4600; }
+  @media (prefers-color-scheme: dark) {
+    .here { stroke: #f3b562; }
+    .pin { fill: #f3b562; }
+  }
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Here:
+    """The service at which a copy is, or has come to its end."""
+
+    service: str  # address
+    turn: int  # which stop of its way that is, counted from 1
+    words: str
+
+
+NOWHERE: Mapping[str, Here] = {}
+HERE_WORDS = {"queued": "it is here", "delivered": "taken here"}  # any other end is told by its own word
+
+
+def here_of(message: MessageHistory) -> dict[str, Here]:
+    """Where the copies of a message are, by their recipients."""
+    lasts = [(copy.recipient, len(copy.stops), copy.stops[-1]) for copy in message.copies if copy.stops]
+    return {
+        recipient: Here(service=stop.service, turn=turn, words=HERE_WORDS.get(stop.state, f"{stop.state} here"))
+        for recipient, turn, stop in lasts
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """One copy's part of the picture: its rows, and where it begins."""
+    """One copy's part of the picture: its rows, where it begins, and at which of the rows the copy is."""
 
     copy: ExplainedCopy
     rows: list[Row]
     top: int
+    here: int | None = None
+    words: str = ""
 
     @property
     def height(self) -> int:
@@ -80,12 +113,11 @@ class Section:
         return self.top + HEADING_HEIGHT + number * (BOX_HEIGHT + GAP)
 
 
-def explanation_svg(explanation: Explanation) -> str:
-    """The picture of every copy's route, one below the other."""
-    sections = _sections(explanation)
-    rows = [row for section in sections for row in section.rows]
-    deepest = max((row.depth for row in rows), default=0)
-    wide = max(_box_width(rows), deepest * INDENT + OVERLAP)
+def explanation_svg(explanation: Explanation, here: Mapping[str, Here] = NOWHERE) -> str:
+    """The picture of every copy's route, one below the other, and where each of them is."""
+    sections = _sections(explanation, here)
+    deepest = max((row.depth for section in sections for row in section.rows), default=0)
+    wide = max(_box_width(sections), deepest * INDENT + OVERLAP)
     widths = [2 * MARGIN + deepest * INDENT + wide, *(_heading_width(section) for section in sections)]
     width = max(widths)
     height = sections[-1].top + sections[-1].height if sections else 2 * MARGIN
@@ -97,7 +129,7 @@ def explanation_svg(explanation: Explanation) -> str:
             f'viewBox="0 0 {width} {height}" role="img" aria-labelledby="title desc">',
             f'<title id="title">{text_value(_title(explanation))}</title>',
             f'<desc id="desc">{text_value(_description(explanation))}</desc>',
-            f"<style>{STYLE}</style>",
+            f"<style>{STYLE}{HERE_STYLE if any(section.here is not None for section in sections) else ''}</style>",
             f'<rect class="ground" width="{width}" height="{height}"/>',
             *drawn,
             "</svg>",
@@ -121,18 +153,30 @@ def _description(explanation: Explanation) -> str:
     return ". ".join(told) + "."
 
 
-def _sections(explanation: Explanation) -> list[Section]:
+def _sections(explanation: Explanation, here: Mapping[str, Here]) -> list[Section]:
     sections: list[Section] = []
     top = MARGIN // 2
     for copy in explanation.copies:
         rows = [] if copy.code else route_rows(explanation.sender, copy)
-        sections.append(Section(copy=copy, rows=rows, top=top))
+        at = here.get(copy.recipient)
+        number = _row_at(rows, at) if at is not None else None
+        sections.append(Section(copy=copy, rows=rows, top=top, here=number, words=at.words if at is not None else ""))
         top += sections[-1].height
     return sections
 
 
-def _box_width(rows: list[Row]) -> int:
-    widest = [max(NAME_PX * len(_name(row)), NOTE_PX * len(_note(row))) for row in rows]
+def _row_at(rows: list[Row], here: Here) -> int | None:
+    """The row of the service; where it stands there several times, the one whose turn it is, or else the last."""
+    found = [number for number, row in enumerate(rows) if row.service == here.service and row.turn is not None]
+    return next((number for number in found if rows[number].turn == here.turn), found[-1] if found else None)
+
+
+def _box_width(sections: list[Section]) -> int:
+    widest = [
+        max(NAME_PX * len(_name(row)) + (NAME_PX * len(section.words) if number == section.here else 0),
+            NOTE_PX * len(_note(row)))
+        for section in sections for number, row in enumerate(section.rows)
+    ]  # fmt: skip
     return max(LEAST_WIDTH, round(max(widest, default=0)) + 28)
 
 
@@ -181,9 +225,13 @@ def _box(section: Section, number: int, row: Row, wide: int) -> Iterator[str]:
     x, y = _x(row), section.y(number)
     last = row.turn == len(section.copy.route)
     kind = "sender" if not number else "logical" if row.turn is None else "recipient" if last else "box"
-    whole = attribute_value("; ".join([row.service, *row.notes]))
-    yield f'<g aria-label="{whole}"><title>{text_value("; ".join([row.service, *row.notes]))}</title>'
+    is_here = number == section.here
+    whole = "; ".join([row.service, *row.notes, *([section.words] if is_here else [])])
+    yield f'<g aria-label="{attribute_value(whole)}"><title>{text_value(whole)}</title>'
     yield f'<rect class="{kind}" x="{x}" y="{y}" width="{wide}" height="{BOX_HEIGHT}" rx="7"/>'
+    if is_here:
+        yield f'<rect class="here" x="{x - 3}" y="{y - 3}" width="{wide + 6}" height="{BOX_HEIGHT + 6}" rx="9"/>'
+        yield f'<text class="pin" x="{x + wide - 10}" y="{y + 17}" text-anchor="end">● {text_value(section.words)}</text>'
     yield f'<text class="name" x="{x + 14}" y="{y + 18}">{text_value(_name(row))}</text>'
     yield f'<text class="note" x="{x + 14}" y="{y + 34}">{text_value(_note(row))}</text></g>'
 

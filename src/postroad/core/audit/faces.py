@@ -40,6 +40,7 @@ class Faces:
             sender=sender,
             type=_type_for(story),
             handle="",
+            expires_at_us=story.expires_at_us - story.expires_at_us % 1_000_000,
             answers="",
             forwards="",
             copies=[self._known_by_stops(copy, sender) for copy in story.copies],

@@ -90,7 +90,7 @@ class _Teller:
             case DeliveriesLeased() | DeliveriesReturned() | DeliveryAttempted() | BatchesChanged():
                 what, told = _move(entry)
                 for number in entry.deliveries:
-                    self._note(number, seq, entry.at_us, what, entry.by, told)
+                    self._note(number, seq, entry.at_us, what, entry.by, told, until_us=_until_us(entry))
                 if isinstance(entry, BatchesChanged):
                     self._joined |= dict.fromkeys(entry.deliveries, entry.batch)
             case DeliveryTranslated():
@@ -133,6 +133,7 @@ class _Teller:
             came=_arrival(entry.came) if entry.came is not None else None,
             forwards=entry.forwarded.session if entry.forwarded is not None else "",
             contained=self._contained(entry),
+            expires_at_us=entry.expires_at_us,
         )
         self._messages[seq] = entry, story
         for ordinal, copy in enumerate(entry.copies):
@@ -265,12 +266,21 @@ class _Teller:
         story.copies[copy].stops.append(stop)
 
     def _note(
-        self, number: int, seq: int, at_us: int, what: str, by: str, detail: str, state: State | None = None
+        self,
+        number: int,
+        seq: int,
+        at_us: int,
+        what: str,
+        by: str,
+        detail: str,
+        state: State | None = None,
+        until_us: int = 0,
     ) -> None:
         stop = self._stops.get(number)
         if stop is None:
             return
-        stop.events.append(Event(seq=seq, at_us=at_us, what=what, by=self._address(by), detail=detail))
+        told = Event(seq=seq, at_us=at_us, what=what, by=self._address(by), detail=detail, until_us=until_us)
+        stop.events.append(told)
         if state is not None and stop.state == State.QUEUED.name.lower():
             stop.state = state.name.lower()
 
@@ -359,6 +369,13 @@ def _move(entry: DeliveriesLeased | DeliveriesReturned | DeliveryAttempted | Bat
         what = "pushed" if 200 <= entry.status < 300 else "push failed"  # taken, and its receipt is still to come
         return what, f"{entry.fault}, after {entry.duration_ms} ms; {later}"
     return "given back", f"{entry.reason or 'no reason given'}; {later}"
+
+
+def _until_us(entry: DeliveriesLeased | DeliveriesReturned | DeliveryAttempted | BatchesChanged) -> int:
+    if isinstance(entry, BatchesChanged):
+        return 0
+    waits_s = entry.lease_s if isinstance(entry, DeliveriesLeased) else entry.delay_s
+    return entry.at_us + int(waits_s * 1_000_000)
 
 
 def _cut(story: MessageHistory, stops: list[Stop]) -> MessageHistory:

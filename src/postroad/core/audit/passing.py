@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from postroad.core.model.delivery import Queued
-from postroad.core.model.journal import Copy, Hop, InvocationReturned
+from postroad.core.model.journal import Copy, Hop, InvocationReturned, MessagePosted
 from postroad.core.model.message import Passed
 from postroad.core.model.snapshot import Directory
 
@@ -42,6 +42,16 @@ def recipient_as_known(copy: Copy, sender: str, directory: Directory) -> str:
     if last.context is None or not _is_kept_from(sender, last, directory):
         return last.service
     return last.context.through[0] if last.context.through else last.context.shown_sender
+
+
+def recipients_as_known(message: MessagePosted, directory: Directory) -> list[str]:
+    """Addresses of all recipients as the sender may know them; a responder knows the requester it was shown."""
+    if message.answers is not None and message.answers.shown_requester:
+        known = [message.answers.shown_requester]
+    else:
+        known = [recipient_as_known(copy, message.sender, directory) for copy in message.copies]
+    found = [directory.services.get(gcid) for gcid in known]
+    return [service.address if service is not None else gcid for gcid, service in zip(known, found, strict=True)]
 
 
 def unnamed(queued: Queued, directory: Directory) -> str:

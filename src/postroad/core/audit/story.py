@@ -14,6 +14,7 @@ class Event:
     what: str
     by: str
     detail: str = ""
+    until_us: int = field(default=0, compare=False)  # until then nobody else is given it: its lease, or the next try
 
 
 @dataclass(slots=True, kw_only=True)
@@ -127,6 +128,7 @@ class MessageHistory:
     came: Arrival | None = None
     forwards: str = ""  # session of the message that an exchange or a model lets go on with this one
     contained: Contained | None = None  # of an interchange: what it was made of
+    expires_at_us: int = field(default=0, compare=False)  # 0: never
 
 
 @dataclass(slots=True, kw_only=True)

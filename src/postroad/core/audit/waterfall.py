@@ -23,7 +23,10 @@ STYLE = (
   @media (prefers-color-scheme: dark) { .wait { fill: #3a465c; } .work { fill: #7fb0f5; } .mark { fill: #ff8a80; } }
 """
 )
-FAILURES = frozenset({"push failed", "given back"})
+FAILURES = frozenset({"push failed", "given back", "failed", "rejected"})
+WORKING = frozenset({"handed out", "pushed"})
+NEVER_US = 1 << 62
+LEGEND = (("wait", "waited"), ("work", "worked on"), ("mark", "failed"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,15 +61,25 @@ def _of_copy(message: MessageHistory, copy: CopyHistory, now_us: int) -> Iterato
 
 
 def _line(stop: Stop, arrived_us: int, now_us: int) -> Line:
-    pieces, since_us, kind = [], arrived_us, "wait"
+    pieces: list[Piece] = []
+    since_us, works_until_us = arrived_us, 0
     for event in stop.events:
-        pieces.append(Piece(kind=kind, begin_us=since_us, end_us=max(since_us, event.at_us)))
+        pieces += _between(since_us, event.at_us, works_until_us)
         since_us = max(since_us, event.at_us)
-        kind = "work" if event.what in ("handed out", "pushed") else "wait"
+        works_until_us = (event.until_us or NEVER_US) if event.what in WORKING else 0
     if stop.state == "queued":
-        pieces.append(Piece(kind=kind, begin_us=since_us, end_us=max(since_us, now_us)))
+        pieces += _between(since_us, now_us, works_until_us)
     failures = tuple([event.at_us for event in stop.events if event.what in FAILURES])
     return Line(service=stop.service, pieces=tuple(pieces), failures=failures)
+
+
+def _between(since_us: int, end_us: int, works_until_us: int) -> Iterator[Piece]:
+    """Somebody works on it until the lease ends, and then it waits again."""
+    works_until_us = min(works_until_us, end_us)
+    if since_us < works_until_us:
+        yield Piece(kind="work", begin_us=since_us, end_us=works_until_us)
+    if max(since_us, works_until_us) < end_us:
+        yield Piece(kind="wait", begin_us=max(since_us, works_until_us), end_us=end_us)
 
 
 def waterfall_svg(message: MessageHistory, now_us: int) -> str:
@@ -108,6 +121,10 @@ def _axis(height: int, whole_us: int) -> Iterator[str]:
     yield f'<path class="axis" d="M{LABEL} {y}H{WIDTH - MARGIN}"/>'
     yield f'<text class="note" x="{LABEL}" y="{y + 16}">0</text>'
     yield f'<text class="note" x="{WIDTH - MARGIN}" y="{y + 16}" text-anchor="end">{_length(whole_us)}</text>'
+    for number, (kind, word) in enumerate(LEGEND):
+        x = MARGIN + number * 78
+        yield f'<rect class="{kind}" x="{x}" y="{y + 7}" width="10" height="10" rx="{5 if kind == "mark" else 2}"/>'
+        yield f'<text class="note" x="{x + 14}" y="{y + 16}">{word}</text>'
 
 
 def _x(offset_us: int, whole_us: int) -> float:

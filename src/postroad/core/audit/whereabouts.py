@@ -6,9 +6,12 @@ in which a copy can be has its sentence.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from postroad.core.audit.story import CopyHistory, Event, MessageHistory, Stop
+from postroad.core.delivery.release import kept_until_us
 from postroad.core.delivery.windows import next_opening
 from postroad.core.model.directory import DeliveryMode, Service
 from postroad.core.model.snapshot import Directory
@@ -38,13 +41,31 @@ class Whereabouts:
     why: str = ""  # in the words of whoever said so
     next: str = ""  # what happens, or what to do
     next_us: int = 0  # when; 0: nobody can say
+    expires_us: int = 0  # when it is too late, as long as it waits; 0: never
+    batch: str = ""  # id of the one that it waits in
 
 
-def whereabouts(message: MessageHistory, directory: Directory, now_us: int) -> list[Whereabouts]:
-    return [_of(message, copy, directory, now_us) for copy in message.copies]
+class _Told(NamedTuple):
+    """What there is to say of a copy that waits."""
+
+    where: str
+    why: str = ""
+    next: str = ""
+    next_us: int = 0
+    batch: str = ""
 
 
-def _of(message: MessageHistory, copy: CopyHistory, directory: Directory, now_us: int) -> Whereabouts:
+HeldUntil = Mapping[int, int]  # deliveries that are held back, and until when; 0: until more come, or somebody asks
+NONE_HELD: HeldUntil = {}
+
+
+def whereabouts(
+    message: MessageHistory, directory: Directory, now_us: int, held: HeldUntil = NONE_HELD
+) -> list[Whereabouts]:
+    return [_of(message, copy, directory, now_us, held) for copy in message.copies]
+
+
+def _of(message: MessageHistory, copy: CopyHistory, directory: Directory, now_us: int, held: HeldUntil) -> Whereabouts:
     if copy.code:
         return Whereabouts(
             recipient=copy.recipient,
@@ -57,80 +78,107 @@ def _of(message: MessageHistory, copy: CopyHistory, directory: Directory, now_us
         return Whereabouts(recipient=copy.recipient, state=copy.state, where="It is under way.", since_us=message.at_us)
     stop = copy.stops[-1]
     if stop.state == "queued":
-        return _waiting(message, copy, stop, directory, now_us)
-    return _ended(copy, stop)
+        return _waiting(message, copy, directory, now_us, held)
+    return _ended(message, copy, stop)
 
 
-def _ended(copy: CopyHistory, stop: Stop) -> Whereabouts:
+def _ended(message: MessageHistory, copy: CopyHistory, stop: Stop) -> Whereabouts:
     last = stop.events[-1] if stop.events else None
-    where = ENDS.get(stop.state, "It is at {service}.").format(service=stop.service)
-    next_ = AFTER.get(stop.state, "").format(service=stop.service)
-    if stop.state == "delivered" and copy.state == "under way":
-        next_ = f"{stop.service} is expected to answer."
+    is_awaited = stop.state == "delivered" and copy.state == "under way"
     return Whereabouts(
         recipient=copy.recipient,
         state=stop.state if copy.state == "under way" else copy.state or stop.state,
-        where=where,
+        where=ENDS.get(stop.state, "It is at {service}.").format(service=stop.service),
         since_us=last.at_us if last is not None else 0,
         why=last.detail if last is not None and stop.state != "delivered" else "",
-        next=next_,
+        next=f"{stop.service} is expected to answer."
+        if is_awaited
+        else AFTER.get(stop.state, "").format(service=stop.service),
+        expires_us=message.expires_at_us if is_awaited else 0,
     )
 
 
-def _waiting(message: MessageHistory, copy: CopyHistory, stop: Stop, directory: Directory, now_us: int) -> Whereabouts:
+def _waiting(
+    message: MessageHistory, copy: CopyHistory, directory: Directory, now_us: int, held: HeldUntil
+) -> Whereabouts:
+    stop = copy.stops[-1]
     last = stop.events[-1] if stop.events else None
-    since_us = last.at_us if last is not None else _arrived_us(message, copy, stop)
+    arrived_us = _arrived_us(message, copy, stop)
     service = directory.services.get(stop.gcid)
-    told = _batched(stop) or _tried(stop, last) or _in_mailbox(stop, service, now_us)
-    where, why, next_, next_us = told
+    told = _batched(stop) or _tried(stop, last, now_us) or _held_back(stop, held) or _in_mailbox(stop, service, now_us)
     return Whereabouts(
         recipient=copy.recipient,
         state="waiting",
-        where=where,
-        since_us=since_us,
-        why=why,
-        next=next_,
-        next_us=next_us,
+        where=told.where,
+        since_us=last.at_us if last is not None else arrived_us,
+        why=told.why,
+        next=told.next,
+        next_us=told.next_us,
+        expires_us=_expires_us(message, service, arrived_us),
+        batch=told.batch,
     )
 
 
-Told = tuple[str, str, str, int]
+def _expires_us(message: MessageHistory, service: Service | None, arrived_us: int) -> int:
+    """The message's own time, or that for which the service keeps messages, whichever is over first."""
+    kept = service.release.keep_s if service is not None and service.release is not None else 0
+    ends = [message.expires_at_us, kept_until_us(kept, arrived_us) if kept else 0]
+    return min([end for end in ends if end], default=0)
 
 
-def _batched(stop: Stop) -> Told | None:
+def _batched(stop: Stop) -> _Told | None:
     gathered = stop.gathered
-    if gathered is None:
+    if gathered is None or gathered.state == "left":
         return None
-    where = f"{stop.service} has gathered it in batch {gathered.batch}, which is {gathered.state}."
-    return where, "", "It goes when the batch goes; the batch's page says when that is, and why not yet.", 0
+    return _Told(
+        where=f"{stop.service} has gathered it in a batch, which is {gathered.state}.",
+        next="It goes when the batch goes; the batch's page says when that is, and why not yet.",
+        batch=gathered.batch,
+    )
 
 
-def _tried(stop: Stop, last: Event | None) -> Told | None:
-    if last is None or last.what == "gathered":
+def _tried(stop: Stop, last: Event | None, now_us: int) -> _Told | None:
+    if last is None or last.what not in TRIED:
         return None
+    ahead_us = last.until_us if last.until_us > now_us else 0
     if last.what == "handed out":
-        return (
-            f"{stop.service} has been handed it and has not said what became of it.",
-            "",
-            "If it says nothing before its lease ends, it is handed out again.",
-            0,
-        )
+        where = f"{stop.service} has been handed it and has not said what became of it."
+        return _Told(where=where, next=UNTIL_LEASE_ENDS if ahead_us else LEASE_IS_OVER, next_us=ahead_us)
+    if last.what == "pushed":
+        where = f"{stop.service} has been pushed it, and its receipt is still to come."
+        return _Told(where=where, why=last.detail, next="Without a receipt it is pushed again.", next_us=ahead_us)
     where = f"It waits at {stop.service}, which did not take it the last time."
-    return where, last.detail, "It is tried again.", 0
+    return _Told(where=where, why=last.detail, next="It is tried again.", next_us=ahead_us)
 
 
-def _in_mailbox(stop: Stop, service: Service | None, now_us: int) -> Told:
+TRIED = ("handed out", "pushed", "push failed", "given back")
+UNTIL_LEASE_ENDS = "If it says nothing before its lease ends, it is handed out again."
+LEASE_IS_OVER = "Its lease is over: whoever asks next for that service is handed it again."
+
+
+def _held_back(stop: Stop, held: HeldUntil) -> _Told | None:
+    if stop.delivery not in held:
+        return None
+    until_us = held[stop.delivery]
+    next_ = (
+        "It goes together with whatever else waits then." if until_us else "It goes when enough wait, or on request."
+    )
+    return _Told(where=f"It is held back for {stop.service}.", next=next_, next_us=until_us)
+
+
+def _in_mailbox(stop: Stop, service: Service | None, now_us: int) -> _Told:
     where = f"It waits in the mailbox of {stop.service}."
     if service is None:
-        return where, "", "", 0
+        return _Told(where=where)
     if service.suspended:
-        return where, f"The service is suspended: {service.suspended}", "It waits until an operator ends that.", 0
+        why = f"The service is suspended: {service.suspended}"
+        return _Told(where=where, why=why, next="It waits until an operator ends that.")
     if service.delivery is not DeliveryMode.PUSH:
-        return where, "", f"{stop.service} fetches its messages itself, and has not asked since.", 0
+        return _Told(where=where, next=f"{stop.service} fetches its messages itself, and has not asked since.")
     opening_us = next_opening(service.windows, service.time_zone, now_us)
     if opening_us > now_us:
-        return where, "", "It is pushed when the delivery window opens.", opening_us
-    return where, "", "It is pushed next, unless it is held back or its receiver has failed a moment ago.", 0
+        return _Told(where=where, next="It is pushed when the delivery window opens.", next_us=opening_us)
+    return _Told(where=where, next="It is pushed next, unless its receiver has failed a moment ago.")
 
 
 def _arrived_us(message: MessageHistory, copy: CopyHistory, stop: Stop) -> int:

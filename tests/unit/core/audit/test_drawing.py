@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from postroad.core.audit.drawing import explanation_svg
+from postroad.core.audit.drawing import Here, explanation_svg, here_of
 from postroad.core.audit.party_view import KEPT_BACK, OF_ANOTHER, as_party, with_own_rules
 from postroad.core.audit.rows import route_rows
 from postroad.core.audit.telling_routes import explanation_text
 from postroad.core.codecs import xml
 from postroad.core.routing.explanation import Explanation
 from tests.unit.core.audit.explained import EXPLANATION, GCIDS, invocation
+from tests.unit.core.audit.test_whereabouts import message, stop
 
 pytestmark = pytest.mark.req("R16")
 
@@ -54,6 +55,26 @@ def test_the_picture_is_well_formed_accessible_and_runs_nothing() -> None:
     assert {
         name for element in root.iter() for name in element.attrib if name.startswith("on") or "href" in name
     } == set()
+
+
+@pytest.mark.parametrize(
+    ("here", "marked"),
+    [
+        (Here(service="KeepEmOut/filter", turn=4, words="it is here"), "KeepEmOut/filter; "),
+        (Here(service="Transmatics/xslt", turn=9, words="failed here"), "Transmatics/xslt; "),  # resent: a further stop
+        (Here(service="Elsewhere/In", turn=1, words="it is here"), ""),
+    ],
+)
+def test_the_stop_at_which_it_is_stands_out_in_words_too(here: Here, marked: str) -> None:
+    root = xml.parse(explanation_svg(EXPLANATION, {EXPLANATION.copies[0].recipient: here}).encode())
+    boxes = [box.get("aria-label") for box in root.iter(f"{SVG}g") if box.find(f"{SVG}rect[@class='here']") is not None]
+    assert [box.startswith(marked) and box.endswith(here.words) for box in boxes] == [True] * bool(marked)
+
+
+def test_where_a_message_is_follows_from_its_last_stop() -> None:
+    told = here_of(message(stop(state="delivered"), stop(state="expired")))
+    assert told == {"Acme/Supply": Here(service="Acme/Supply", turn=2, words="expired here")}
+    assert here_of(message(code="recipient.unknown")) == {}
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", 'a" onload="x', "]]>&amp;", "</text></svg>"])

@@ -1,0 +1,163 @@
+"""Where a message is, in plain words, for every state in which a copy can be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from postroad.core.audit.story import CopyHistory, Event, Gathered, MessageHistory, Stop
+from postroad.core.audit.whereabouts import Whereabouts, whereabouts
+from postroad.core.model.directory import DeliveryMode, Release, Service, Window
+from postroad.core.model.snapshot import Directory
+
+pytestmark = pytest.mark.req("C2")
+
+POSTED, NOW, EXPIRES = 1_000_000, 60_000_000, 3_600_000_000
+SUPPLY, STAMP = "5" * 16, "7" * 16
+POLLING = Service(gcid=SUPPLY, organization="Acme", name="Supply")
+PUSHED = replace(POLLING, delivery=DeliveryMode.PUSH)
+
+
+def event(what: str, at_us: int = 2_000_000, **more: Any) -> Event:
+    return Event(seq=1, at_us=at_us, what=what, by="Acme/Supply", **more)
+
+
+def stop(*events: Event, state: str = "queued", **more: Any) -> Stop:
+    facts: dict[str, Any] = {"delivery": 7, "service": "Acme/Supply", "gcid": SUPPLY, "in_transit": False, "size": 9}
+    return Stop(events=list(events), state=state, **facts | more)
+
+
+def message(*stops: Stop, **more: Any) -> MessageHistory:
+    facts: dict[str, Any] = {"recipient": "Acme/Supply", "code": "", "detail": "", "route": ["Acme/Supply"]}
+    copy = CopyHistory(stops=list(stops), **facts | more)
+    return MessageHistory(
+        seq=1, session="s", at_us=POSTED, type="request", sender="MyBiz/Out", topic="", handle="", size=9, form="json",
+        directory=1, answers="", copies=[copy], expires_at_us=EXPIRES,
+    )  # fmt: skip
+
+
+def told(found: MessageHistory, service: Service | None = POLLING, **more: Any) -> Whereabouts:
+    directory = Directory(services={SUPPLY: service} if service is not None else {})
+    [one] = whereabouts(found, directory, NOW, **more)
+    return one
+
+
+def said(one: Whereabouts) -> tuple[str, int, str, str, int]:
+    return one.where, one.since_us, one.why, one.next, one.next_us
+
+
+MAILBOX = "It waits in the mailbox of Acme/Supply."
+NOT_TAKEN = "It waits at Acme/Supply, which did not take it the last time."
+HANDED_OUT = "Acme/Supply has been handed it and has not said what became of it."
+BATCH = Gathered(batch="b-1", state="open")
+
+
+@pytest.mark.parametrize(
+    ("service", "expected"),
+    [
+        (POLLING, (MAILBOX, "", "Acme/Supply fetches its messages itself, and has not asked since.", 0)),
+        (PUSHED, (MAILBOX, "", "It is pushed next, unless its receiver has failed a moment ago.", 0)),
+        (
+            replace(
+                PUSHED, windows=(Window(days=("thu",), opens="02:00", closes="03:00"),)
+            ),  # 1970 began on a Thursday
+            (MAILBOX, "", "It is pushed when the delivery window opens.", 2 * 3_600_000_000),
+        ),
+        (
+            replace(POLLING, suspended="unpaid"),
+            (MAILBOX, "The service is suspended: unpaid", "It waits until an operator ends that.", 0),
+        ),
+        (None, (MAILBOX, "", "", 0)),
+    ],
+)
+def test_what_nobody_has_tried_waits_as_its_receiver_receives(
+    service: Service | None, expected: tuple[str, ...]
+) -> None:
+    one = told(message(stop()), service)
+    assert (one.where, one.why, one.next, one.next_us) == expected
+    assert (one.state, one.since_us, one.expires_us) == ("waiting", POSTED, EXPIRES)
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        (
+            event("handed out", until_us=NOW + 1),
+            (HANDED_OUT, 2_000_000, "", "If it says nothing before its lease ends, it is handed out again.", NOW + 1),
+        ),
+        (
+            event("handed out", until_us=NOW - 1),
+            (HANDED_OUT, 2_000_000, "", "Its lease is over: whoever asks next for that service is handed it again.", 0),
+        ),
+        (
+            event("push failed", detail="HTTP 503", until_us=NOW + 5),
+            (NOT_TAKEN, 2_000_000, "HTTP 503", "It is tried again.", NOW + 5),
+        ),
+        (event("given back", detail="busy"), (NOT_TAKEN, 2_000_000, "busy", "It is tried again.", 0)),
+        (
+            event("pushed", detail="receipt awaited", until_us=NOW + 9),
+            ("Acme/Supply has been pushed it, and its receipt is still to come.", 2_000_000, "receipt awaited",
+             "Without a receipt it is pushed again.", NOW + 9),
+        ),
+        (
+            event("translated"),
+            (MAILBOX, 2_000_000, "", "Acme/Supply fetches its messages itself, and has not asked since.", 0),
+        ),
+    ],
+)  # fmt: skip
+def test_what_was_tried_says_what_came_of_it_and_when_it_is_tried_again(last: Event, expected: tuple[Any, ...]) -> None:
+    assert said(told(message(stop(last)))) == expected
+
+
+@pytest.mark.parametrize(
+    ("until_us", "next_"),
+    [(NOW + 7, "It goes together with whatever else waits then."), (0, "It goes when enough wait, or on request.")],
+)
+def test_what_is_held_back_says_until_when(until_us: int, next_: str) -> None:
+    one = told(message(stop()), PUSHED, held={7: until_us})
+    assert said(one) == ("It is held back for Acme/Supply.", POSTED, "", next_, until_us)
+    assert told(message(stop()), PUSHED, held={8: 1}).where == MAILBOX
+
+
+def test_a_receiver_that_keeps_messages_for_a_shorter_time_lets_them_expire_first() -> None:
+    assert told(message(stop()), replace(PUSHED, release=Release(keep_s=10))).expires_us == POSTED + 10_000_000
+
+
+def test_what_has_joined_a_batch_goes_with_it_and_what_has_left_it_waits_as_before() -> None:
+    one = told(message(stop(event("gathered"), gathered=BATCH)))
+    assert (one.where, one.batch) == ("Acme/Supply has gathered it in a batch, which is open.", "b-1")
+    left = told(message(stop(event("gathered"), gathered=replace(BATCH, state="left"))))
+    assert (left.where, left.batch) == (MAILBOX, "")
+
+
+@pytest.mark.parametrize(
+    ("state", "copy", "where", "next_"),
+    [
+        ("delivered", "delivered", "Acme/Supply has it.", ""),
+        ("delivered", "under way", "Acme/Supply has it.", "Acme/Supply is expected to answer."),
+        ("rejected", "rejected", "It was rejected at Acme/Supply.", "The reason says what the service does not want."),
+        ("failed", "failed", "It could not be delivered to Acme/Supply and is kept as a dead letter.",
+         "Mend what is wrong, then resend it; or drop it."),
+        ("expired", "expired", "It expired before Acme/Supply took it.",
+         "Send it again if it is still wanted; give it longer, or ask Acme/Supply why it took nothing."),
+        ("cancelled", "cancelled", "It was withdrawn before Acme/Supply took it.", ""),
+    ],
+)  # fmt: skip
+def test_every_end_has_its_sentence(state: str, copy: str, where: str, next_: str) -> None:
+    one = told(message(stop(event(state, 3_000_000, detail="why"), state=state), state=copy))
+    assert said(one) == (where, 3_000_000, "" if state == "delivered" else "why", next_, 0)
+    assert one.expires_us == (EXPIRES if copy == "under way" else 0)
+
+
+def test_a_copy_that_was_refused_or_has_reached_nobody_says_so() -> None:
+    refused = told(message(code="recipient.unknown", detail="no such service"))
+    assert (refused.state, refused.where) == ("refused", "It was not sent to Acme/Supply.")
+    assert refused.why == "recipient.unknown: no such service"
+    assert told(message()).where == "It is under way."
+
+
+def test_further_on_it_waits_since_the_stop_before_let_it_go() -> None:
+    before = stop(event("answered", 4_000_000), state="delivered", gcid=STAMP, service="Stamps/In")
+    assert told(message(before, stop())).since_us == 4_000_000

@@ -15,6 +15,7 @@ from postroad.client import Client
 from postroad.testing.ports import free_port
 from tests.acceptance.served_network import PROGRAM, clean_environment
 from tests.console.browsing import Person, chromium
+from tests.console.workshop import Workshop, made
 
 PICTURES = Path(os.environ.get("POSTROAD_PICTURES", "var/pictures"))
 
@@ -94,3 +95,9 @@ def operators_password(demo: Demo) -> str:
     with Client(demo.url, demo.operator_key) as client:
         client.change("PUT", "/v1/account/password", {"password": password})
     return password
+
+
+@pytest.fixture(scope="package")
+def workshop(demo: Demo) -> Workshop:
+    """An organization with an exchange, a model and a send port."""
+    return made(demo.url, demo.operator_key)

@@ -6,6 +6,7 @@ place; nothing that somebody has written is lost because something in it is wron
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -61,3 +62,17 @@ def of_refusal(refusal: Refused) -> list[Fault]:
     if refusal.code in ("permission.denied", "not-found", "rate.exceeded"):
         raise refusal
     return [Fault(refusal.pointer, refusal.detail)]
+
+
+def beside_fields(faults: Sequence[Fault], places: Mapping[str, str]) -> Mapping[str, str]:
+    """What is wrong with each field of a form: ``places`` names the field for the beginning of a fault's pointer."""
+    found: defaultdict[str, str] = defaultdict(str)
+    for fault in faults:
+        field = next((field for place, field in places.items() if (fault.pointer + "/").startswith(place + "/")), "")
+        found[field] = found[field] or fault.detail
+    return found
+
+
+def number_in(text: str) -> int | None:
+    """A version or a number that a form carries; None where it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

@@ -17,7 +17,7 @@ from postroad.api.resources.context import time_or_none
 from postroad.core.audit.batch_members import Member
 from postroad.core.audit.batches import drawn, partner_answer
 from postroad.core.audit.story import BatchChange
-from postroad.core.batching.due import Due
+from postroad.core.batching.due import Due, share_at
 from postroad.core.codecs.lexical import write_time
 from postroad.core.configuration.shapes import Line, Shape, Word
 from postroad.core.model.batch import Batch, BatchState, Criterion
@@ -167,17 +167,9 @@ def criterion_view(due: Due, batch: Batch, now_us: int) -> dict[str, Any]:
     return {
         "criterion": due.criterion.value if due.criterion is not None else None,
         "at": write_time(due.when_us) if due.when_us is not None else None,
-        "share": round(min(1.0, _share(due, batch, now_us)), 4),
+        "share": round(share_at(due, batch, now_us), 4),
         "told": due.told,
     }
-
-
-def _share(due: Due, batch: Batch, now_us: int) -> float:
-    """Of a time, how much of the way there has passed."""
-    if due.when_us is None or due.criterion in (Criterion.COUNT, Criterion.BYTES):
-        return due.share
-    begin_us = batch.latest_at_us if due.criterion is Criterion.IDLE else batch.opened_at_us
-    return max(0.0, (now_us - begin_us) / max(1, due.when_us - begin_us))
 
 
 def _change_view(change: BatchChange) -> dict[str, Any]:

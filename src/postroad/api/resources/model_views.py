@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr, StringConstraints
+from pydantic import BeforeValidator, Field
 
 from postroad.api.pagination import PageQuery, digits
-from postroad.core.configuration.shapes import LINE, Line, Name, Shape, Word
+from postroad.core.configuration.model_pieces import Id, NewAttachment, NodeShape, Topic, TopicShape
+from postroad.core.configuration.shapes import Line, Shape
 from postroad.core.hierarchy.index import ModelIndex
 from postroad.core.hierarchy.looking import Reception, path_to
-from postroad.core.hierarchy.nouns import Attachment, Node, Side, Strategy, Way, usual_id
-from postroad.core.hierarchy.pieces import Piece
-from postroad.core.hierarchy.wording import DEPTH_MOST, ID_CHARS, TEXT_CHARS
+from postroad.core.hierarchy.nouns import Attachment, Node, Strategy
 from postroad.core.model.caller import Caller
 from postroad.core.model.snapshot import Directory
-from postroad.flow.administration_models import OBJECTS_MOST, Looked, shown
+from postroad.flow.administration_models import Looked, shown
 
 PAGE_MOST = 5_000  # models are large, and often read whole
 SHADOWS_MOST = 100
-
-Id = Annotated[StrictStr, StringConstraints(min_length=1, max_length=ID_CHARS, pattern=LINE)]
-Topic = Annotated[StrictStr, StringConstraints(min_length=1, max_length=TEXT_CHARS, pattern=LINE)]
-Topics = Annotated[tuple[Topic, ...], Field(max_length=1_000)]
-AtMost = Field(max_length=OBJECTS_MOST)
 
 
 # ---- what is asked ---------------------------------------------------------------------------------------------------
@@ -38,61 +32,6 @@ class ReceiversQuery(PartsQuery):
     topic: Annotated[Topic, Field(description="Of the message")]
     node: Annotated[Line, Field(description="Where it would be published; left out, the sender's node")] = ""
     sender: Annotated[Line, Field(description="A producer, by GCID or address; left out, anybody at the node")] = ""
-
-
-class NodeShape(Shape):
-    tag: Name
-    under: Annotated[Line, Field(description="The tag of the node above; only the root has none")] = ""
-    topics: Topics = ()
-
-
-class NewAttachment(Shape):
-    service: Annotated[Word, Field(description="By GCID or address")]
-    side: Side
-    node: Annotated[Line, Field(description="A tag; left out, it is attached beside the tree, to one topic")] = ""
-    topics: Annotated[Topics, Field(description="Left out, all that the node has, now and later")] = ()
-    id: Annotated[Id | None, Field(description="Left out, it is made of side, node and service")] = None
-
-
-class TopicShape(Shape):
-    """Which way the messages of a topic go."""
-
-    strategy: Way = Way.DESCENDANTS
-    within: Annotated[StrictInt, Field(ge=0, le=DEPTH_MOST, description="So many levels at most")] | None = None
-    tags: Annotated[tuple[Word, ...], Field(max_length=100, description="Only at nodes whose tag is like these")] = ()
-
-
-class Removal(Shape):
-    nodes: Annotated[tuple[Line, ...], AtMost] = ()
-    attachments: Annotated[tuple[Id, ...], AtMost] = ()
-    with_descendants: Annotated[StrictBool, Field(description="Of the nodes; else each of those is named too")] = False
-
-
-class ModelPiece(Shape):
-    """Changes that belong together; what is as wished already stays untouched."""
-
-    nodes: Annotated[tuple[NodeShape, ...], AtMost] = ()
-    attachments: Annotated[tuple[NewAttachment, ...], AtMost] = ()
-    topics: Annotated[dict[Topic, TopicShape], AtMost] = Field(default_factory=dict)
-    remove: Removal = Removal()
-
-
-def piece_of(wish: ModelPiece) -> Piece:
-    ways = {topic: Strategy(way=one.strategy, within=one.within, tags=one.tags) for topic, one in wish.topics.items()}
-    return Piece(
-        nodes=tuple(Node(tag=one.tag, under=one.under, topics=one.topics) for one in wish.nodes),
-        attachments=tuple(map(attachment_of, wish.attachments)),
-        strategies=tuple(ways.items()),
-        without_nodes=wish.remove.nodes,
-        without_attachments=wish.remove.attachments,
-        with_descendants=wish.remove.with_descendants,
-    )
-
-
-def attachment_of(wish: NewAttachment) -> Attachment:
-    topic = wish.topics[0] if wish.topics else ""
-    id = wish.id or usual_id(wish.side, wish.service, node=wish.node, topic=topic)
-    return Attachment(id=id, service=wish.service, side=wish.side, node=wish.node, topics=wish.topics)
 
 
 # ---- what is shown ---------------------------------------------------------------------------------------------------

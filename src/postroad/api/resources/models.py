@@ -17,23 +17,20 @@ from postroad.api.resources.model_views import (
     AttachmentPage,
     AttachmentView,
     Changed,
-    ModelPiece,
     ModelView,
-    NewAttachment,
     NodePage,
     NodeView,
     PartsQuery,
     ReceiverPage,
     ReceiversQuery,
-    attachment_of,
     attachment_view,
     model_view,
     node_view,
-    piece_of,
     receiver_view,
     reception_view,
 )
 from postroad.api.resources.paths import SERVICE
+from postroad.core.configuration.model_pieces import ModelPiece, NewAttachment, attachment_of, piece_of
 from postroad.core.hierarchy.index import ModelIndex
 from postroad.core.hierarchy.looking import (
     Reception,

@@ -4,6 +4,9 @@ from starlette.routing import Route
 
 from postroad.console.pages import (
     account,
+    batches,
+    bench,
+    bindings,
     connecting,
     dead_letter_runs,
     dead_letters,
@@ -13,10 +16,13 @@ from postroad.console.pages import (
     home,
     live,
     messages,
+    models,
     operators,
     organization,
+    rules,
     services,
     support,
+    tariffs,
 )
 
 SUBJECTS = (
@@ -31,8 +37,14 @@ SUBJECTS = (
     organization,
     services,
     messages,
+    batches,
     dead_letters,
     dead_letter_runs,
+    bench,
+    bindings,
+    models,
+    rules,
+    tariffs,
     finding,
 )
 PAGES: tuple[Route, ...] = tuple(route for subject in SUBJECTS for route in subject.ROUTES)

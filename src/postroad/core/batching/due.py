@@ -48,6 +48,14 @@ def readings(policy: Policy, port: Port, batch: Batch) -> tuple[Due, ...]:
     return (*_by_messages(policy, batch), *_by_time(policy, batch), *_by_calendar(policy, port, batch))
 
 
+def share_at(reading: Due, batch: Batch, now_us: int) -> float:
+    """How much of a criterion is fulfilled, from 0 to 1; of a time, how much of the way there has passed."""
+    if reading.when_us is None or reading.criterion in (Criterion.COUNT, Criterion.BYTES):
+        return min(1.0, reading.share)
+    begin_us = batch.latest_at_us if reading.criterion is Criterion.IDLE else batch.opened_at_us
+    return min(1.0, max(0.0, (now_us - begin_us) / max(1, reading.when_us - begin_us)))
+
+
 def elapsed(policy: Policy, port: Port, batch: Batch, now_us: int) -> Batch:
     """The batch, closed as of the time at which it was due if that has come; for a batch, time never runs back."""
     if batch.state is not BatchState.OPEN:

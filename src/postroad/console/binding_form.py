@@ -1,0 +1,47 @@
+"""A binding as a form: the queue, the routing key, and one choice of what else decides.
+
+Kept rule: what a form describes is checked as the same binding in a file would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from postroad.console.guarding import Form
+
+CHECKED = "yes"
+DECIDERS = (
+    ("", "the routing key alone; without one, every message"),
+    ("query", "a query (XQuery), below"),
+    ("script", "a script, below"),
+    ("routing", "a routing that is installed, by its name below"),
+)
+FIELDS = ("name", "queue", "routingKey", "decider", "program", "description", "enabled")
+EMPTY = dict.fromkeys(FIELDS, "") | {"enabled": CHECKED}
+PLACES = {
+    "/name": "name", "/queue": "queue", "/routingKey": "routingKey", "/query": "program", "/script": "program",
+    "/routing": "program", "/description": "description",
+}  # fmt: skip
+
+
+def entry_in(form: Form) -> dict[str, Any]:
+    """The binding that a form describes, as files write it, without its name."""
+    given = {name: form.get(name, "").strip() for name in ("queue", "routingKey", "description")}
+    program, decider = form.get("program", "").strip(), form.get("decider", "")
+    given |= {decider: program} if decider in ("query", "script", "routing") else {}
+    return {name: value for name, value in given.items() if value} | {"enabled": form.get("enabled") == CHECKED}
+
+
+def fields_of(entry: Mapping[str, Any]) -> dict[str, str]:
+    """A binding, as files write it, in the fields of the form."""
+    decider = next((name for name in ("query", "script", "routing") if entry.get(name)), "")
+    return {
+        "name": entry.get("name", ""),
+        "queue": entry.get("queue", ""),
+        "routingKey": entry.get("routingKey", ""),
+        "decider": decider,
+        "program": entry.get(decider, "") if decider else "",
+        "description": entry.get("description", ""),
+        "enabled": CHECKED if entry.get("enabled", True) else "",
+    }

@@ -1,0 +1,172 @@
+"""Batches: what is gathered, what each waits for and what became of it; released, held back, resumed, dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from postroad.console.context import caller_of, console_of
+from postroad.console.editing import number_in, of_refusal
+from postroad.console.guarding import Form, form_of, go, member_form, member_page, show
+from postroad.core.audit.batches import drawn, partner_answer
+from postroad.core.batching.due import share_at
+from postroad.core.model.batch import Batch, BatchState
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Role
+from postroad.errors import Refused
+from postroad.flow import administration_batch_reading as reading
+from postroad.flow import administration_batches as steering
+from postroad.flow.administration import not_found
+from postroad.flow.administration_services import owned_services
+from postroad.flow.network import Network
+
+PAGE = 50
+MEMBERS = 100
+STATES = (
+    ("", "still to be sent"),
+    *((state.value, state.value) for state in BatchState),
+    (reading.EVERY_STATE, "all of them"),
+)
+
+Step = Callable[[Network, Caller, str, str, int | None], Awaitable[Batch]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """Something that can be done with a batch, for those in these states."""
+
+    step: Step
+    title: str
+    told: str
+    states: tuple[BatchState, ...]
+    reasoned: bool = False  # nobody may do it without saying why
+    held: bool | None = None  # only for those that are held back, or only for those that are not
+
+
+LIVING = (BatchState.OPEN, BatchState.CLOSED)
+MOVES = {
+    "release": Move(step=steering.release, title="Release it now", told="It goes as it is.", states=LIVING),
+    "hold": Move(
+        step=steering.hold, title="Hold it back", told="It gathers, and is not sent.", states=LIVING, held=False
+    ),
+    "let-go": Move(
+        step=steering.let_go, title="Let it go", told="It is held back no longer.", states=LIVING, held=True
+    ),
+    "resume": Move(step=steering.resume, title="Resume it", told="It goes on.", states=(BatchState.SUSPENDED,)),
+    "drop": Move(
+        step=steering.drop,
+        title="Drop it",
+        told="Its messages are dead letters now.",
+        states=(BatchState.SUSPENDED,),
+        reasoned=True,
+    ),
+}
+
+
+async def list_batches(request: Request) -> Response:
+    console, caller = console_of(request), caller_of(request)
+    asked = {name: request.query_params.get(name, "")[:200] for name in ("service", "state")}
+    wish = reading.Wish(
+        service=asked["service"],
+        state=asked["state"] if asked["state"] in dict(STATES) else "",
+        before=request.query_params.get("before", "")[:40] or reading.NEWEST,
+        limit=PAGE,
+    )
+    page = await reading.browse(console.network, caller, wish)
+    following = asked | {"before": page.next_before} if page.next_before is not None else None
+    batchers = [one for one in owned_services(caller, console.directory) if one.batching is not None]
+    values = {
+        "rows": [(one, share_at(one.due, one.batch, console.now_us)) for one in page.found],
+        "asked": asked,
+        "states": STATES,
+        "following": f"?{urlencode(following)}" if following else "",
+        "batchers": sorted([one.address for one in batchers], key=str.casefold),
+    }
+    return show(request, "batches.html", values)
+
+
+async def show_batch(request: Request) -> Response:
+    return await _shown(request)
+
+
+async def steer(request: Request) -> Response:
+    console, form, asked = console_of(request), await form_of(request), request.path_params
+    move = MOVES.get(asked["move"])
+    if move is None:
+        raise not_found()
+    reason = form.get("reason", "").strip()
+    if move.reasoned and not reason:
+        return await _shown(request, "Say why: it goes on record.")
+    try:
+        await move.step(console.network, caller_of(request), asked["batch"], reason, _seen(form))
+    except Refused as refusal:
+        return await _shown(request, of_refusal(refusal)[0].detail)
+    return go(f"/batches/{asked['batch']}", move.told)
+
+
+async def take_out(request: Request) -> Response:
+    console, form, asked = console_of(request), await form_of(request), request.path_params
+    number, reason = number_in(asked["delivery"]), form.get("reason", "").strip()
+    if number is None:
+        raise not_found()
+    if not reason:
+        return await _shown(request, "Say why the message is taken out: it goes on record.")
+    real = console.network.tokens.veil.real_number(number)
+    try:
+        await steering.take_out(console.network, caller_of(request), asked["batch"], real, reason, _seen(form))
+    except Refused as refusal:
+        return await _shown(request, of_refusal(refusal)[0].detail)
+    return go(f"/batches/{asked['batch']}", "It is a dead letter now; the others go on.")
+
+
+async def _shown(request: Request, fault: str = "") -> Response:
+    console, caller, batch_id = console_of(request), caller_of(request), request.path_params["batch"]
+    shown = await reading.show(console.network, caller, batch_id)
+    batch, made, veil = shown.seen.batch, shown.known.assembled, console.network.tokens.veil
+    after = number_in(request.query_params.get("after", ""))
+    page = await reading.members(console.network, caller, batch_id, veil.real_number(after) if after else 0, MEMBERS)
+    values: dict[str, Any] = {
+        "fault": fault,
+        "shown": shown,
+        "batch": batch,
+        "criteria": [(one, share_at(one, batch, console.now_us)) for one in shown.criteria],
+        "made": made,
+        "numbers": drawn(made) if made is not None else [],
+        "answers": [partner_answer(one) for one in shown.known.answers],
+        "members": page.members,
+        "following": f"?after={veil.number(page.next_after)}" if page.next_after is not None else "",
+        "moves": _moves(batch),
+        "may_change": caller.has_role(_organization(shown, caller), Role.DEVELOPER),
+        "may_leave": batch.state in (*LIVING, BatchState.SUSPENDED),
+    }
+    return show(request, "batch.html", values, 422 if fault else 200)
+
+
+def _moves(batch: Batch) -> dict[str, Move]:
+    return {
+        name: move
+        for name, move in MOVES.items()
+        if batch.state in move.states and (move.held is None or move.held is batch.held)
+    }
+
+
+def _organization(shown: reading.ShownBatch, caller: Caller) -> str:
+    service = shown.seen.service
+    return service.organization if service is not None else caller.organization
+
+
+def _seen(form: Form) -> int | None:
+    return number_in(form.get("version", ""))
+
+
+ROUTES = (
+    member_page("/batches", list_batches),
+    member_page("/batches/{batch}", show_batch),
+    member_form("/batches/{batch}/members/{delivery}/take-out", take_out),
+    member_form("/batches/{batch}/{move}", steer),
+)

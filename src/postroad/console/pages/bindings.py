@@ -1,0 +1,245 @@
+"""Exchanges and their bindings: how each is decided and what it has come to; made, changed, switched on and off, removed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from postroad.console import binding_form
+from postroad.console.context import Console, caller_of, console_of
+from postroad.console.editing import Faulty, beside_fields, from_text, number_in, of_refusal, shaped, to_text
+from postroad.console.guarding import Form, form_of, go, member_form, member_page, show
+from postroad.console.naming import offered
+from postroad.console.versions import versions_of
+from postroad.core.configuration.bindings import BindingEntry, binding_entry, binding_of
+from postroad.core.configuration.document import Fault
+from postroad.core.exchange.bound import BoundExchange
+from postroad.core.exchange.wording import explained
+from postroad.core.model.asset import Hosting
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Role, Service
+from postroad.core.model.exchange import Binding, binding_key
+from postroad.errors import Refused
+from postroad.flow import administration_bindings as changing
+from postroad.flow.administration import denied
+from postroad.services.binding_bench import TriedBinding
+
+PAGE = 100
+Row = dict[str, Any]
+
+
+async def list_exchanges(request: Request) -> Response:
+    console, caller = console_of(request), caller_of(request)
+    hosted = [one for one in console.directory.services.values() if one.hosted is Hosting.EXCHANGE]
+    seen = sorted([one for one in hosted if _sees(console, caller, one)], key=lambda one: one.address.casefold())
+    rows = [(one, len(changing.bindings_seen(caller, console.network, one))) for one in seen]
+    return show(request, "exchanges.html", {"rows": rows})
+
+
+async def list_bindings(request: Request) -> Response:
+    """The bindings at an exchange that the person may see, a page at a time."""
+    console, caller, exchange = console_of(request), caller_of(request), _exchange(request)
+    queue, after = (request.query_params.get(name, "")[:200] for name in ("queue", "after"))
+    found = changing.bindings_seen(caller, console.network, exchange)
+    if queue:
+        found = [one for one in found if changing.queue_shown(caller, one, console.directory) == queue]
+    page = [one for one in found if one.name.casefold() > after.casefold()][:PAGE]
+    opened = await console.network.exchanges.opened(exchange.gcid) if page else None
+    has_more = bool(page) and page[-1] is not found[-1]
+    values = {
+        "exchange": exchange,
+        "total": len(found),
+        "queue": queue,
+        "rows": [_row(request, opened, one) for one in page] if opened is not None else [],
+        "following": f"?{urlencode({'queue': queue, 'after': page[-1].name})}" if has_more else "",
+        "may_bind": _may_bind(caller),
+    }
+    return show(request, "bindings.html", values)
+
+
+async def show_binding(request: Request) -> Response:
+    console, binding = console_of(request), _binding(request)
+    opened = await console.network.exchanges.opened(binding.exchange)
+    queue = changing.queue_shown(caller_of(request), binding, console.directory)
+    values = {
+        "exchange": console.directory.services[binding.exchange],
+        "row": _row(request, opened, binding),
+        "found": opened.explain(binding),
+        "text": to_text(binding_entry(binding, queue)),
+        "version": _version(console, binding),
+        "versions": await versions_of(console.network, "binding", binding_key(binding.exchange, binding.name)),
+        "may_change": _may_change(request, binding),
+    }
+    return show(request, "binding.html", values)
+
+
+async def new_binding(request: Request) -> Response:
+    if not _may_bind(caller_of(request)):
+        raise denied("Queues are bound by people with the role developer in their organization")
+    return _form(request, _exchange(request), binding_form.EMPTY, [])
+
+
+async def write_out(request: Request) -> Response:
+    """A binding that was tried on the bench, in the form in which it can be saved."""
+    exchange, text = _exchange(request), (await form_of(request)).get("text", "")
+    try:
+        entry = from_text(text)
+        shaped(TriedBinding, entry)
+    except Faulty as faulty:
+        return _form(request, exchange, binding_form.EMPTY | {"program": text}, faulty.faults)
+    return _form(request, exchange, binding_form.fields_of(entry), [])
+
+
+async def make_binding(request: Request) -> Response:
+    exchange, form = _exchange(request), await form_of(request)
+    try:
+        wish = _binding_in(form, exchange)
+        made = await changing.bind(console_of(request).administration, caller_of(request), wish)
+    except Faulty as faulty:
+        return _form(request, exchange, form, faulty.faults)
+    except Refused as refusal:
+        return _form(request, exchange, form, of_refusal(refusal))
+    return go(_path(made), "It holds from the next message on." if made.enabled else "Saved, switched off.")
+
+
+async def edit_binding(request: Request) -> Response:
+    console, binding = console_of(request), _binding(request)
+    queue = changing.queue_shown(caller_of(request), binding, console.directory)
+    values = binding_form.fields_of(binding_entry(binding, queue)) | {"version": str(_version(console, binding))}
+    return _form(request, console.directory.services[binding.exchange], values, [], binding)
+
+
+async def change_binding(request: Request) -> Response:
+    console, binding, form = console_of(request), _binding(request), await form_of(request)
+    exchange = console.directory.services[binding.exchange]
+    try:
+        wish = _binding_in(form | {"name": binding.name}, exchange)
+        await _changed(request, binding, wish, form)
+    except Faulty as faulty:
+        return _form(request, exchange, form, faulty.faults, binding)
+    except Refused as refusal:
+        return _form(request, exchange, form, of_refusal(refusal), binding)
+    return go(_path(binding), "It holds from the next message on.")
+
+
+async def check(request: Request) -> Response:
+    """What would be said if the form were sent now; asked for while somebody types."""
+    console, exchange, form = console_of(request), _exchange(request), await form_of(request)
+    faults: list[Fault] = []
+    try:
+        wish = changing.named_fully(caller_of(request), console.network, _binding_in(form, exchange))
+        decider = changing.known_decider(wish, console.network)
+        await changing.compiled(wish, decider, console.administration.judges)
+    except Faulty as faulty:
+        faults = faulty.faults
+    except Refused as refusal:
+        faults = [Fault(refusal.pointer, refusal.detail)]
+    return show(request, "faults.html", {"faults": faults})
+
+
+async def switch(request: Request) -> Response:
+    binding, form = _binding(request), await form_of(request)
+    enabled = form.get("enabled") == "true"
+    await _changed(request, binding, replace(binding, enabled=enabled), form)
+    return go(_path(binding), "It is switched on." if enabled else "It is switched off: nothing goes this way.")
+
+
+async def remove(request: Request) -> Response:
+    console, binding, form = console_of(request), _binding(request), await form_of(request)
+    seen = number_in(form.get("version", "")) or _version(console, binding)
+    await changing.unbind(console.administration, caller_of(request), binding, seen)
+    return go(f"/exchanges/{binding.exchange}", f"{binding.name} is removed: nothing goes this way any more.")
+
+
+async def _changed(request: Request, binding: Binding, wish: Binding, form: Form) -> None:
+    console = console_of(request)
+    seen = number_in(form.get("version", "")) or _version(console, binding)
+    await changing.bind_otherwise(console.administration, caller_of(request), wish, binding, seen)
+
+
+def _form(
+    request: Request,
+    exchange: Service,
+    given: Mapping[str, str],
+    faults: Sequence[Fault],
+    binding: Binding | None = None,
+) -> Response:
+    facts: dict[str, Any] = {
+        "exchange": exchange,
+        "binding": binding,
+        "own_path": _path(binding) if binding is not None else "",
+        "values": {name: given.get(name, "") for name in (*binding_form.FIELDS, "version")},
+        "faults": faults,
+        "wrong": beside_fields(faults, binding_form.PLACES),
+        "deciders": binding_form.DECIDERS,
+        "services": offered(caller_of(request), console_of(request).directory),
+    }
+    return show(request, "binding_form.html", facts, 422 if faults else 200)
+
+
+def _binding_in(form: Form, exchange: Service) -> Binding:
+    entry = shaped(BindingEntry, binding_form.entry_in(form))
+    return binding_of(entry, exchange.gcid, form.get("name", "").strip(), entry.queue)
+
+
+def _row(request: Request, opened: BoundExchange, binding: Binding) -> Row:
+    return {
+        "binding": binding,
+        "path": _path(binding),
+        "queue": changing.queue_shown(caller_of(request), binding, console_of(request).directory),
+        "explanation": explained(binding, opened.explain(binding)),
+        "tally": opened.tally(binding),
+    }
+
+
+def _path(binding: Binding) -> str:
+    return f"/exchanges/{binding.exchange}/bindings/{quote(binding.name)}"
+
+
+def _version(console: Console, binding: Binding) -> int:
+    return console.directory.object_version("binding", binding_key(binding.exchange, binding.name))
+
+
+def _sees(console: Console, caller: Caller, exchange: Service) -> bool:
+    try:
+        return changing.exchange_for(caller, console.network, exchange.gcid) is exchange
+    except Refused:
+        return False
+
+
+def _may_bind(caller: Caller) -> bool:
+    return caller.has_role(caller.organization, Role.DEVELOPER)
+
+
+def _may_change(request: Request, binding: Binding) -> bool:
+    queue = console_of(request).directory.services.get(binding.queue)
+    return queue is not None and caller_of(request).has_role(queue.organization, Role.DEVELOPER)
+
+
+def _exchange(request: Request) -> Service:
+    return changing.exchange_for(caller_of(request), console_of(request).network, request.path_params["gcid"])
+
+
+def _binding(request: Request) -> Binding:
+    asked = request.path_params
+    return changing.binding_named(caller_of(request), console_of(request).network, asked["gcid"], asked["name"])
+
+
+ROUTES = (
+    member_page("/exchanges", list_exchanges),
+    member_page("/exchanges/{gcid}", list_bindings),
+    member_page("/exchanges/{gcid}/new", new_binding),
+    member_form("/exchanges/{gcid}/new", make_binding),
+    member_form("/exchanges/{gcid}/check", check),
+    member_form("/exchanges/{gcid}/write", write_out),
+    member_page("/exchanges/{gcid}/bindings/{name}", show_binding),
+    member_page("/exchanges/{gcid}/bindings/{name}/edit", edit_binding),
+    member_form("/exchanges/{gcid}/bindings/{name}/edit", change_binding),
+    member_form("/exchanges/{gcid}/bindings/{name}/switch", switch),
+    member_form("/exchanges/{gcid}/bindings/{name}/remove", remove),
+)

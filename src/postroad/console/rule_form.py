@@ -1,0 +1,187 @@
+"""A rule as a form: one comparison and one action in fields of their own, as most rules have them, and everything else as text.
+
+Kept rules: what a form describes is checked as the same rule in a file would be; a rule that the fields cannot show whole stands
+there as text, so nothing of it is lost by opening and saving it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from postroad.console.editing import Faulty, from_text, to_text
+from postroad.console.guarding import Form
+from postroad.core.configuration.document import Fault
+from postroad.core.configuration.rules import ALWAYS
+from postroad.core.model.rule import INCLUDING, ActionKind, Comparing, RuleRole, ValueType, Where
+
+WRITTEN = "written"  # in the text, below the fields
+OPERATORS = (
+    (ALWAYS, "every message"),
+    (Comparing.EQUALS, "equals"),
+    (Comparing.NOT_EQUALS, "is there and does not equal"),
+    (Comparing.EQUALS_ONE_OF, "equals one of"),
+    (Comparing.LESS_THAN, "is less than"),
+    (Comparing.GREATER_THAN, "is greater than"),
+    (Comparing.EXISTS, "is there"),
+    (Comparing.MATCHES, "matches the pattern"),
+    (WRITTEN, "something else: as written below"),
+)
+ROLES = (
+    (RuleRole.ANY, "whenever the service has to do with a message"),
+    (RuleRole.SENDER, "when the service sends"),
+    (RuleRole.RECIPIENT, "when the service is to receive"),
+    (RuleRole.IN_TRANSIT, "when a message passes through the service"),
+)
+ACTIONS = (
+    (ActionKind.ADD_SERVICE_AFTER, "bring a service in, after this one"),
+    (ActionKind.ADD_SERVICE_BEFORE, "bring a service in, before this one"),
+    (ActionKind.ADD_SERVICE, "bring a service in, on the side of the way"),
+    (ActionKind.REDIRECT, "let another service receive it instead"),
+    (ActionKind.CHANGE_TOPIC, "change the topic"),
+    (ActionKind.STOP_RULE_EVALUATION, "try no further rules of this service"),
+    (WRITTEN, "something else, or more than one: as written below"),
+)
+PLACES = (
+    (Where.HEADER, "an item of the header: topic, from, to, properties.region …"),
+    (Where.BODY, "a place in the document: /Order/Total or $.order.total"),
+    (Where.ATTACHMENT, "a place in an attachment"),
+)
+TYPES = ((ValueType.STRING, "text"), (ValueType.NUMBER, "a number"), (ValueType.DATE, "a date"))
+CONDITION = ("operator", "where", "path", "type", "value")
+ACTION = ("action", "service", "arguments", "topic", "pays", "isolate", "absorb")
+FIELDS = ("name", "role", "enabled", "description", *CONDITION, *ACTION, "more")
+CHECKED = "yes"  # what a checkbox says
+EMPTY = dict.fromkeys(FIELDS, "") | {
+    "enabled": CHECKED, "role": RuleRole.ANY, "operator": Comparing.EQUALS, "where": Where.HEADER, "path": "topic",
+    "type": ValueType.STRING, "action": ActionKind.ADD_SERVICE,
+}  # fmt: skip
+IN_WORDS = {kind: words for kind, words in ACTIONS if kind != WRITTEN}
+
+
+def entry_in(form: Form) -> dict[str, Any]:
+    """The rule that a form describes, as it is written in files; raises Faulty where its text is none."""
+    entry = from_text(form.get("more", ""))
+    others = sorted(entry.keys() - {"when", "then"})
+    if others:
+        raise Faulty([Fault("", f"{', '.join(map(str, others))} has a field of its own; here stand when and then")])
+    _put(entry, "when", form.get("operator", ""), lambda: _comparison(form))
+    _put(entry, "then", form.get("action", ""), lambda: [_action(form)])
+    plain = {name: form[name] for name in ("name", "role", "description") if form.get(name, "").strip()}
+    return plain | {"enabled": form.get("enabled") == CHECKED} | entry
+
+
+def _put(entry: dict[str, Any], name: str, choice: str, made: Any) -> None:
+    if choice == WRITTEN:
+        if name not in entry:
+            raise Faulty([Fault(f"/{name}", "write it in the text, or choose something else in the field")])
+        return
+    if name in entry:
+        raise Faulty(
+            [Fault(f"/{name}", "stands in the fields and in the text; choose “as written below”, or clear it")]
+        )
+    entry[name] = made()
+
+
+def _comparison(form: Form) -> Any:
+    operator, value = form.get("operator", ""), form.get("value", "").strip()
+    if operator == ALWAYS:
+        return ALWAYS
+    compared: dict[str, Any] = {form.get("where", ""): form.get("path", "").strip()}
+    if form.get("type", ValueType.STRING) != ValueType.STRING:
+        compared["as"] = form["type"]
+    if operator == Comparing.EQUALS_ONE_OF:
+        compared["values"] = [line.strip() for line in value.splitlines() if line.strip()]
+    elif operator != Comparing.EXISTS:
+        compared["value"] = value
+    return {operator: compared}
+
+
+def _action(form: Form) -> dict[str, Any]:
+    kind = form.get("action", "")
+    if kind == ActionKind.STOP_RULE_EVALUATION:
+        return {kind: True}
+    if kind == ActionKind.CHANGE_TOPIC:
+        return {kind: form.get("topic", "").strip()}
+    rest: dict[str, Any] = {"arguments": named_lines(form.get("arguments", ""), "/then/0/arguments")}
+    rest |= {"topic": form.get("topic", "").strip()}
+    rest |= {name: True for name in ("pays", "isolate") if form.get(name) == CHECKED}
+    rest |= {"errors": "absorb"} if form.get("absorb") == CHECKED else {}
+    return {kind: form.get("service", "").strip()} | {name: value for name, value in rest.items() if value}
+
+
+def named_lines(text: str, place: str) -> dict[str, str]:
+    """Lines of ``name: value``; values are texts, whatever they look like."""
+    found = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        name, colon, value = line.partition(":")
+        if not colon or not name.strip():
+            raise Faulty([Fault(place, f"{line[:40]}: write each argument in a line, as `name: value`")])
+        found[name.strip()] = value.strip()
+    return found
+
+
+# ---- and back --------------------------------------------------------------------------------------------------------
+
+
+def fields_of(entry: Mapping[str, Any]) -> dict[str, str]:
+    """A rule, as files write it, in the fields of the form."""
+    fields = dict.fromkeys(FIELDS, "") | {
+        "name": entry.get("name", ""),
+        "role": entry.get("role", RuleRole.ANY),
+        "description": entry.get("description", ""),
+        "enabled": CHECKED if entry.get("enabled", True) else "",
+    }
+    more: dict[str, Any] = {}
+    condition, action = _condition_fields(entry.get("when")), _action_fields(entry.get("then"))
+    if condition is None:
+        more["when"] = entry.get("when")
+    if action is None:
+        more["then"] = entry.get("then")
+    fields |= condition or {"operator": WRITTEN}
+    fields |= action or {"action": WRITTEN}
+    return fields | {"more": to_text(more)}
+
+
+def _condition_fields(when: Any) -> dict[str, str] | None:
+    """None where the fields cannot show it."""
+    if when == ALWAYS:
+        return {"operator": ALWAYS}
+    [(operator, compared)] = when.items() if isinstance(when, dict) and len(when) == 1 else [("", None)]
+    if operator not in set(Comparing) or not isinstance(compared, dict):
+        return None
+    rest = dict(compared)
+    where = [(name, rest.pop(name)) for name in list(rest) if name in set(Where)]
+    values = rest.pop("values", None) if operator == Comparing.EQUALS_ONE_OF else [rest.pop("value", "")]
+    kind = rest.pop("as", ValueType.STRING.value)
+    if rest or len(where) != 1 or not isinstance(values, list) or not all(map(_is_plain, values)):
+        return None
+    return {
+        "operator": operator, "where": where[0][0], "path": where[0][1], "type": kind, "value": "\n".join(values)
+    }  # fmt: skip
+
+
+def _action_fields(then: Any) -> dict[str, str] | None:
+    if not isinstance(then, list) or len(then) != 1:
+        return None
+    rest = dict(then[0])
+    kind = next((name for name in rest if name in set(ActionKind)), "")
+    named = rest.pop(kind, "")
+    if kind == ActionKind.STOP_RULE_EVALUATION and not rest:
+        return {"action": kind}
+    if kind == ActionKind.CHANGE_TOPIC and not rest:
+        return {"action": kind, "topic": named}
+    arguments = rest.get("arguments", {})
+    if kind not in INCLUDING or not all(map(_is_plain, [*arguments, *arguments.values()])):
+        return None
+    return {
+        "action": kind, "service": named, "topic": rest.get("topic", ""),
+        "arguments": "\n".join(f"{name}: {value}" for name, value in arguments.items()),
+        "pays": CHECKED if rest.get("pays") else "", "isolate": CHECKED if rest.get("isolate") else "",
+        "absorb": CHECKED if rest.get("errors") == "absorb" else "",
+    }  # fmt: skip
+
+
+def _is_plain(text: Any) -> bool:
+    """Whether a line of the form can hold it."""
+    return isinstance(text, str) and text == text.strip() and len(text.splitlines()) <= 1

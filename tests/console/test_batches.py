@@ -1,0 +1,69 @@
+"""Batches in the browser: why one has not gone, and what can be done about it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.console.browsing import Person
+from tests.console.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
+
+PATIENCE_S = 20
+
+
+def _until(person: Person, path: str, text: str) -> None:
+    """Open a page until it says something: batches are gathered beside what a person does."""
+    end = time.monotonic() + PATIENCE_S
+    person.go(path)
+    while text not in person.text():
+        assert time.monotonic() < end, person.text()
+        person.page.wait_for_timeout(200)
+        person.go(path)
+
+
+@pytest.mark.req("C1", "A2")
+def test_a_batch_says_why_it_waits_and_is_let_go(visitor: Callable[..., Person], workshop: Workshop) -> None:
+    person = visitor()
+    person.log_in(PEOPLE["developer"], PASSWORD)
+    person.go("/batches")
+    person.refusals_expected = True
+    if person.page.query_selector("main table"):  # what other tests have gathered goes first
+        person.page.click("main tbody a")
+        person.page.click("text=Release it now")
+    workshop.gather(10)
+    workshop.gather(11)
+    _until(person, "/batches?state=open", "3600 s after its first message")
+    person.snap("batches")
+    person.page.click("main tbody a")
+    here = person.page.url.removeprefix(person.url)
+    _until(person, here, "2 of 3 messages")
+    person.page.fill("#reason-hold", "the partner asked")
+    person.page.click("text=Hold it back")
+    assert "held back" in person.text()
+    assert "the partner asked" in person.text()
+    person.snap("batch")
+    person.page.click("summary:has-text('Take out') >> nth=0")
+    person.page.click("button:has-text('Take it out') >> nth=0")
+    assert "Say why the message is taken out" in person.text()
+    person.page.click("summary:has-text('Take out') >> nth=0")
+    person.page.fill("#why-1", "a mistake")
+    person.page.click("button:has-text('Take it out') >> nth=0")
+    assert "dead letter now" in person.text()
+    assert "has left" in person.text()
+    person.page.click("button:has-text('Let it go')")
+    person.page.click("button:has-text('Release it now')")
+    assert "It goes as it is" in person.text()
+    viewer = visitor(scripts=False)
+    viewer.log_in(PEOPLE["viewer"], PASSWORD)
+    viewer.go(here)
+    assert f"{HOUSE}/Nightly" in viewer.text()
+    assert viewer.page.query_selector("#reason-hold") is None
+    stranger = visitor(scripts=False)
+    stranger.register("Birch Ltd", "birch@birch.example", PASSWORD)
+    stranger.go("/batches")
+    assert "None of your services gathers messages" in stranger.text()
+    stranger.refusals_expected = True
+    stranger.go(here)
+    assert "nothing that you may see" in stranger.text()

@@ -1,0 +1,104 @@
+"""The bench: a binding, a stylesheet, a translation and a send port tried on what is pasted and on what was posted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.console.browsing import Person
+from tests.console.workshop import HOUSE, ORDER, PASSWORD, PEOPLE, Workshop
+
+QUERY = "query: $msg/Order/Total > 1000\n"
+STYLESHEET = """<xsl:stylesheet version="3.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
+<xsl:param name="word"/><xsl:template match="/"><Told><xsl:value-of select="$word, //Total"/></Told></xsl:template>
+</xsl:stylesheet>"""
+PORT = f"sendsTo: {HOUSE}/Shop\nstandard: x12\nsender: A\nreceiver: B\ncount: 2\nageSeconds: 90\n"
+SOAP = """<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Header><Trace>7</Trace></s:Header>
+<s:Body><Order><Total>5</Total></Order></s:Body></s:Envelope>"""
+
+
+@pytest.fixture
+def person(visitor: Callable[..., Person], workshop: Workshop) -> Person:
+    found = visitor()
+    found.log_in(PEOPLE["developer"], PASSWORD)
+    return found
+
+
+def _try(person: Person, what: str, **fields: str) -> str:
+    person.go(f"/bench?what={what}")
+    for name, value in fields.items():
+        if name in ("format", "kind"):
+            person.page.select_option(f"#{name}", value)
+        else:
+            person.page.fill(f"#{name}", value)
+    person.page.click("button:has-text('Try it')")
+    found = person.page.query_selector("#result")
+    return found.inner_text() if found else person.page.inner_text("#faults")
+
+
+@pytest.mark.req("C3")
+def test_a_binding_a_stylesheet_and_a_translation(person: Person) -> None:
+    order = "<Order><Total>4711</Total></Order>"
+    told = _try(person, "binding", service=f"{HOUSE}/Orders", text=QUERY, document=order)
+    assert "1 of 1 binding says yes" in told
+    assert "shared" in told
+    person.snap("bench-binding")
+    person.page.click("text=Write it into the form")
+    assert person.page.input_value("#program") == "$msg/Order/Total > 1000"
+    told = _try(person, "stylesheet", text=STYLESHEET, document=order, parameters="word: total")
+    assert "<Told>total 4711</Told>" in told
+    told = _try(person, "translation", format="mime", document=SOAP)
+    assert "It came as soap" in told
+    assert "<Order><Total>5</Total></Order>" in told
+    assert "Left out" in told
+    person.snap("bench-translation")
+    person.refusals_expected = True
+    assert "give the session" in _try(person, "translation", format="mime")
+    assert "There is nothing of that name" in _try(
+        person, "rule", service=f"{HOUSE}/Shop", text="when: always", session="0" * 32
+    )
+
+
+@pytest.mark.req("C3")
+def test_a_send_port_on_what_is_pasted_and_on_what_was_posted(person: Person, workshop: Workshop) -> None:
+    told = _try(
+        person,
+        "batches",
+        service=f"{HOUSE}/Nightly",
+        text=PORT,
+        document=ORDER.format(number=1),
+        count="5",
+        seconds="60",
+    )
+    assert "3 batches" in told
+    assert "message 1, message 2" in told
+    assert "1 min 30 s" not in told
+    person.snap("bench-batches")
+    sessions = "\n".join(workshop.gather(number) for number in (1, 2))
+    told = _try(person, "batches", service=f"{HOUSE}/Nightly", text=PORT, session=sessions, seconds="100")
+    assert "2 batches" in told
+    assert "90 s after its first message" in told
+    person.refusals_expected = True
+    assert "sendsTo" in _try(person, "batches", service=f"{HOUSE}/Nightly", text="count: 3", session=sessions)
+
+
+def test_what_others_may_not_see_is_not_tried(visitor: Callable[..., Person], workshop: Workshop) -> None:
+    session = workshop.gather(3)
+    viewer = visitor(scripts=False)
+    viewer.log_in(PEOPLE["viewer"], PASSWORD)
+    viewer.refusals_expected = True
+    assert "role developer" in _try_denied(viewer, "stylesheet", text=STYLESHEET, document="<a/>")
+    stranger = visitor(scripts=False)
+    stranger.register("Rowan Ltd", "rowan@rowan.example", PASSWORD)
+    stranger.refusals_expected = True
+    assert "There is nothing of that name" in _try(stranger, "translation", format="json", session=session)
+    assert "There is nothing of that name" in _try(stranger, "binding", service=f"{HOUSE}/Orders", document="<a/>")
+
+
+def _try_denied(person: Person, what: str, **fields: str) -> str:
+    person.go(f"/bench?what={what}")
+    for name, value in fields.items():
+        person.page.fill(f"#{name}", value)
+    person.page.click("button:has-text('Try it')")
+    return person.text()

@@ -1,0 +1,60 @@
+"""A queue is bound in the browser: what decides is checked while typing, explained, switched off and removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.console.browsing import Person
+from tests.console.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
+
+
+@pytest.mark.req("C1")
+def test_a_queue_is_bound_and_unbound(visitor: Callable[..., Person], workshop: Workshop) -> None:
+    person = visitor()
+    person.log_in(PEOPLE["developer"], PASSWORD)
+    person.page.click("nav >> text=Exchanges")
+    person.page.click(f"text={HOUSE}/Orders")
+    person.page.click("text=Bind a queue")
+    person.page.fill("#name", "expensive")
+    person.page.fill("#queue", f"{HOUSE}/Desk")
+    person.page.select_option("#decider", "query")
+    person.page.fill("#program", "$msg/Order/Total >")
+    person.page.press("#program", "Tab")
+    person.page.wait_for_selector("#faults .fault")
+    person.snap("binding-form")
+    person.page.fill("#program", "$msg/Order/Total > 1000")
+    person.page.press("#program", "Tab")
+    person.page.wait_for_selector("#faults:not(:has(.fault))", state="attached")
+    person.page.click("text=Bind it")
+    assert "It holds from the next message on" in person.text()
+    assert "shared" in person.text()
+    person.snap("binding")
+    person.page.click("text=Switch off")
+    assert "nothing goes this way" in person.text()
+    person.page.click("main >> text=Edit")
+    person.page.fill("#routingKey", "orders")
+    person.page.click("button:has-text('Save')")
+    person.page.click(f"main >> text={HOUSE}/Orders")
+    assert "topic orders" in person.text()
+    person.snap("bindings")
+    person.page.click("text=expensive")
+    person.page.click("text=Remove the binding")
+    person.page.click("text=Remove it")
+    assert "is removed" in person.text()
+
+
+def test_others_see_no_exchange_that_is_closed_to_them(visitor: Callable[..., Person], workshop: Workshop) -> None:
+    viewer = visitor(scripts=False)
+    viewer.log_in(PEOPLE["viewer"], PASSWORD)
+    viewer.refusals_expected = True
+    viewer.go(f"/exchanges/{workshop.gcids['Orders']}/new")
+    assert "role developer" in viewer.text()
+    stranger = visitor(scripts=False)
+    stranger.register("Willow Ltd", "willow@willow.example", PASSWORD)
+    stranger.go("/exchanges")
+    assert "There is no exchange that you may bind to" in stranger.text()
+    stranger.refusals_expected = True
+    stranger.go(f"/exchanges/{workshop.gcids['Orders']}")
+    assert "nothing that you may see" in stranger.text()

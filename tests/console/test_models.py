@@ -1,0 +1,57 @@
+"""A model in the browser: a tree is made, services are attached, and who receives is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.console.browsing import Person
+from tests.console.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
+
+TREE = """nodes:
+  - {tag: north, under: world, topics: [news]}
+  - {tag: village, under: north, topics: [news]}
+  - {tag: south, under: world, topics: [news]}
+"""
+
+
+@pytest.mark.req("C1")
+def test_a_tree_is_made_and_tells_who_receives(visitor: Callable[..., Person], workshop: Workshop) -> None:
+    person = visitor()
+    person.log_in(PEOPLE["developer"], PASSWORD)
+    person.page.click("nav >> text=Models")
+    person.page.click(f"text={HOUSE}/Regions")
+    person.page.fill("#tag", "world")
+    person.page.fill("#carries", "news")
+    person.page.click("text=Save it")
+    person.page.click("text=Several changes at once")
+    person.page.fill("#piece", "nodes: [{tog: north}]")
+    person.page.press("#piece", "End")
+    person.page.wait_for_selector("#faults .fault")
+    person.page.fill("#piece", TREE)
+    person.page.click("text=Change it")
+    for service, side, node in (("Buyer", "producer", "world"), ("Desk", "consumer", "village")):
+        person.page.click("summary:has-text('Attach a service')")
+        person.page.fill("#service", f"{HOUSE}/{service}")
+        person.page.select_option("#side", side)
+        person.page.fill("#at", node)
+        person.page.click("text=Attach it")
+        assert "is attached" in person.text()
+    person.go(f"/models/{workshop.gcids['Regions']}?topic=news&sender={HOUSE}/Buyer")
+    assert "1 service would get it" in person.text()
+    assert "world › north › village" in person.text()
+    person.snap("model")
+    person.page.click(f"[aria-label='Detach {HOUSE}/Desk, consumer at village']")
+    assert "It is detached" in person.text()
+    person.go(f"/models/{workshop.gcids['Regions']}?from=north")
+    assert "village" in person.page.inner_text(".tree")
+    assert "south" not in person.page.inner_text(".tree")
+    person.refusals_expected = True
+    person.go(f"/models/{workshop.gcids['Regions']}?topic=news&node=nowhere")
+    assert "nowhere" in person.page.inner_text("[role=alert]")
+    stranger = visitor(scripts=False)
+    stranger.register("Aspen Ltd", "aspen@aspen.example", PASSWORD)
+    stranger.refusals_expected = True
+    stranger.go(f"/models/{workshop.gcids['Regions']}")
+    assert "nothing that you may see" in stranger.text()

@@ -1,0 +1,60 @@
+"""An organization with an exchange, a model, a send port and a few services, for tests of the pages that shape ways."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from postroad.client import Client
+
+HOUSE = "Workshop"
+PASSWORD = "a long sentence that nobody guesses"
+PEOPLE = {"developer": "dev@workshop.example", "viewer": "view@workshop.example"}
+ORDER = "ST*850*{number:04d}~BEG*00*SA*PO{number}**20261116~SE*3*{number:04d}~"
+SERVICES: dict[str, Any] = {
+    "Buyer": {"description": "Sends orders", "visibility": "public"},
+    "Desk": {"description": "Looks at what is expensive", "visibility": "public"},
+    "Shop": {"description": "Takes orders"},
+    "Orders": {"description": "Lets orders go where they are wanted", "hosted": "exchange"},
+    "Regions": {"description": "News by region", "hosted": "model"},
+    "Nightly": {
+        "description": "Gathers orders",
+        "hosted": "batcher",
+        "batching": {
+            "sendsTo": f"{HOUSE}/Shop",
+            "standard": "x12",
+            "sender": "WORKSHOP",
+            "receiver": "SHOP",
+            "count": 3,
+            "ageSeconds": 3600,
+        },
+    },
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    url: str
+    gcids: dict[str, str]
+    buyer_key: str
+
+    def gather(self, number: int) -> str:
+        """Post an order to the send port; its session."""
+        with Client(self.url, self.buyer_key) as buyer:
+            return buyer.post(to=f"{HOUSE}/Nightly", document=ORDER.format(number=number).encode()).session
+
+
+def made(url: str, operator_key: str) -> Workshop:
+    with Client(url, operator_key) as operator:
+        wanted = {"postroad": 1, "organizations": {HOUSE: {"services": SERVICES}}}
+        operator.apply(wanted, version=operator.plan(wanted).version)
+        owned = [one for one in operator.every("/v1/services") if one["organization"] == HOUSE]
+        gcids = {one["name"]: one["gcid"] for one in owned}
+        wish = {"kind": "key", "label": "tests"}
+        key = operator.change("POST", f"/v1/services/{gcids['Buyer']}/credentials", wish)["key"]
+        for role, email in PEOPLE.items():
+            wish = {"email": email, "role": role}
+            invited = operator.change("POST", f"/v1/organizations/{HOUSE}/members", wish)
+            with Client(url, invited["key"]) as member:
+                member.change("PUT", "/v1/account/password", {"password": PASSWORD})
+    return Workshop(url=url, gcids=gcids, buyer_key=key)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from postroad.client import Client
+from postroad.errors import Refused
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
+from tests.console.failing import PASSWORD, house
 
-PASSWORD = "a long sentence that nobody guesses"
+INDEXES = {"order": {"body": "$.order"}, "region": {"header": "properties.region"}}
 
 
 @pytest.fixture
@@ -41,6 +44,9 @@ def test_a_message_is_found_and_tells_its_life(buyer: Person, demo: Demo) -> Non
     buyer.page.click("text=What it says, stop by stop")
     assert "What changed since the stop before" in buyer.text()
     buyer.snap("message-contents")
+    with buyer.page.expect_download() as download:
+        buyer.page.click("section:has-text('As KeepEmOut/filter was given it') >> text=Download it")
+    assert "BX0045012" in Path(download.value.path()).read_text()
     buyer.go(f"/messages/{session}")
     buyer.page.click("text=Why it went this way")
     buyer.snap("message-explanation")
@@ -49,7 +55,7 @@ def test_a_message_is_found_and_tells_its_life(buyer: Person, demo: Demo) -> Non
     assert buyer.page.url.endswith(session)
     buyer.page.fill("#q", "nobody knows this")
     buyer.page.click("text=Find")
-    assert "Nothing is known by that" in buyer.text()
+    assert "Nothing is known by" in buyer.text()
     buyer.page.fill("#q", "TheAcmeCompany/Supply")
     buyer.page.click("text=Find")
     assert "/directory/" in buyer.page.url
@@ -61,7 +67,59 @@ def test_strangers_find_nothing(visitor: Callable[..., Person], demo: Demo) -> N
     person = visitor(scripts=False)
     person.register("Willow Ltd", "willow@willow.example", PASSWORD)
     person.go(f"/find?q={session}")
-    assert "Nothing is known by that" in person.text()
+    assert "Nothing is known by" in person.text()
     person.refusals_expected = True
-    for path in ("", "/contents", "/explanation", "/route.svg", "/life.svg", "/parts/order"):
+    for path in ("", "/contents", "/explanation", "/route.svg", "/life.svg", "/parts/1", "/stops/1/parts/1"):
         assert person.page.goto(f"{demo.url}/messages/{session}{path}").status == 404
+
+
+@pytest.mark.req("C2")
+def test_a_message_is_found_by_what_its_partners_call_it(visitor: Callable[..., Person], demo: Demo) -> None:
+    person = visitor()
+    hazel = house(demo, person, "Hazel Ltd", "hazel@hazel.example")
+    with Client(demo.url, demo.operator_key) as operator:
+        wanted = {"postroad": 1, "organizations": {hazel.name: {"services": {"seller": {"indexes": INDEXES}}}}}
+        operator.apply(wanted, version=operator.plan(wanted).version)
+    hazel.send(count=2)  # both have the order 4711
+    with hazel.client("buyer") as buyer:
+        only = buyer.post(to=f"{hazel.name}/seller", document={"order": "PO-12"}, handle="H-77").session
+        with pytest.raises(Refused):
+            buyer.post(to="Nobody/At all", document={"order": "PO-13"}, handle="H-78")
+    for known in ("po-12", "h-77", only.upper()):
+        person.page.fill("#q", known)
+        person.page.press("#q", "Enter")
+        assert person.page.url.endswith(only), known
+    assert "fetches its messages itself" in person.text()
+    assert "It expires" in person.text()
+    person.page.set_viewport_size({"width": 390, "height": 800})
+    person.snap("message-phone")
+    person.page.set_viewport_size({"width": 1280, "height": 800})
+    person.page.fill("#q", "4711")
+    person.page.press("#q", "Enter")
+    assert "2 messages are known by" in person.text()
+    assert person.page.locator("tbody tr").count() == 2
+    person.snap("find-several")
+    person.page.fill("#q", "H-78")
+    person.page.press("#q", "Enter")
+    assert "recipient.unknown" in person.text()
+    person.snap("message-refused")
+    person.go("/find?q=<b>nothing</b>")
+    assert "<b>nothing</b>" in person.text()
+    person.snap("find-nothing")
+    person.go("/find")
+    person.snap("find")
+    stranger = visitor(scripts=False)
+    stranger.register("Holly Ltd", "holly@holly.example", PASSWORD)
+    for known in ("PO-12", "H-77", "4711", "H-78"):
+        stranger.go(f"/find?q={known}")
+        assert "Nothing is known by" in stranger.text()
+
+
+def test_what_failed_says_why_and_what_to_do(visitor: Callable[..., Person], demo: Demo) -> None:
+    person = visitor()
+    juniper = house(demo, person, "Juniper Ltd", "juniper@juniper.example")
+    [session] = juniper.fail(why="no <i>ink</i>")
+    person.go(f"/messages/{session}")
+    assert "kept as a dead letter" in person.text()
+    assert "no <i>ink</i>" in person.text()
+    person.snap("message-failed")

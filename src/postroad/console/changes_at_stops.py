@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import unified_diff
 
-from postroad.core.audit.story import MessageHistory
+from postroad.core.audit.story import MessageHistory, Stop
 from postroad.core.model.caller import Caller
 from postroad.errors import Refused
 from postroad.flow import administration_contents as contents
@@ -35,31 +35,34 @@ class Looked:
     """A stop, or how the message was posted."""
 
     where: str
+    delivery: int
     parts: tuple[ShownPart, ...] = ()
     fault: str = ""
 
 
 async def contents_at(network: Network, caller: Caller, session: str, message: MessageHistory) -> list[Looked]:
-    stops = [stop for copy in message.copies for stop in copy.stops][:STOPS_MOST]
     looked: list[Looked] = []
-    before: dict[str, str] = {}
-    for stop in stops:
-        found = await _at(network, caller, session, stop.service, stop.delivery, before)
-        if found is not None:
-            looked.append(found)
-            before = {part.id: part.text for part in found.parts}
+    for copy in message.copies:
+        before: dict[str, str] = {}  # each copy is compared with itself
+        for stop in copy.stops[: STOPS_MOST - len(looked)]:
+            found = await _at(network, caller, session, stop, before)
+            if found is not None:
+                looked.append(found)
+                before = {part.id: part.text for part in found.parts}
     return looked
 
 
-async def _at(
-    network: Network, caller: Caller, session: str, where: str, delivery: int, before: dict[str, str]
-) -> Looked | None:
+async def _at(network: Network, caller: Caller, session: str, stop: Stop, before: dict[str, str]) -> Looked | None:
+    delivery = stop.delivery
     try:
         facts = await contents.parts_at_stop(network, caller, session, delivery)
         read = [(fact.id, await contents.part_at_stop(network, caller, session, delivery, fact.id)) for fact in facts]
     except Refused as refusal:
-        return None if refusal.code == "not-found" else Looked(where=where, fault=refusal.detail)
-    return Looked(where=where, parts=tuple([_shown(part_id, part, before.get(part_id)) for part_id, part in read]))
+        return (
+            None if refusal.code == "not-found" else Looked(where=stop.service, delivery=delivery, fault=refusal.detail)
+        )
+    parts = tuple([_shown(part_id, part, before.get(part_id)) for part_id, part in read])
+    return Looked(where=stop.service, delivery=delivery, parts=parts)
 
 
 def _shown(part_id: str, part: contents.PartRead, before: str | None) -> ShownPart:

@@ -14,8 +14,8 @@ from postroad.console.guarding import member_page, show
 from postroad.console.rendering import HEADERS
 from postroad.core.audit.drawing import explanation_svg, here_of
 from postroad.core.audit.telling_routes import explanation_text
-from postroad.core.audit.waterfall import waterfall_svg
-from postroad.core.audit.whereabouts import whereabouts
+from postroad.core.audit.waterfall import FAILURES, waterfall_svg
+from postroad.core.audit.whereabouts import ATTEMPTS, whereabouts
 from postroad.core.billing.quoting import Quote
 from postroad.core.model.billing import UseKind
 from postroad.core.model.delivery import State
@@ -76,6 +76,8 @@ async def show_message(request: Request) -> Response:
         "has_tariffs": bool(console.directory.tariffs),
         "pictures": _pictures(session),
         "may_read": not caller.operator,
+        "attempts": ATTEMPTS,
+        "failures": sorted(FAILURES),
     }
     return show(request, "message.html", values)
 
@@ -111,6 +113,13 @@ async def download(request: Request) -> Response:
     """A part as it is, for the disk: never shown by the browser."""
     console, caller, asked = console_of(request), caller_of(request), request.path_params
     found = await contents.part(console.network, caller, asked["session"], asked["part"])
+    return Response(found.data, headers=HEADERS | ATTACHED, media_type="text/plain")
+
+
+async def download_at_stop(request: Request) -> Response:
+    console, caller, asked = console_of(request), caller_of(request), request.path_params
+    session, delivery, part = asked["session"], asked["delivery"], asked["part"]
+    found = await contents.part_at_stop(console.network, caller, session, delivery, part)
     return Response(found.data, headers=HEADERS | ATTACHED, media_type="text/plain")
 
 
@@ -167,4 +176,5 @@ ROUTES = (
     member_page("/messages/{session}/route.svg", route_picture),
     member_page("/messages/{session}/life.svg", life_picture),
     member_page("/messages/{session}/parts/{part:path}", download),
+    member_page("/messages/{session}/stops/{delivery:int}/parts/{part:path}", download_at_stop),
 )

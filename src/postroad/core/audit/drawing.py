@@ -66,9 +66,13 @@ STYLE = """
 HERE_STYLE = """
   .here { fill: none; stroke: #b4530a; stroke-width: 3; }
   .pin { font-size: 11px; font-weight: 600; fill: #9a4600; }
+  .here.taken { stroke: #2e7d4f; }
+  .pin.taken { fill: #1d6a3f; }
   @media (prefers-color-scheme: dark) {
     .here { stroke: #f3b562; }
     .pin { fill: #f3b562; }
+    .here.taken { stroke: #6cc28c; }
+    .pin.taken { fill: #8fd8a9; }
   }
 """
 
@@ -230,10 +234,15 @@ def _box(section: Section, number: int, row: Row, wide: int) -> Iterator[str]:
     yield f'<g aria-label="{attribute_value(whole)}"><title>{text_value(whole)}</title>'
     yield f'<rect class="{kind}" x="{x}" y="{y}" width="{wide}" height="{BOX_HEIGHT}" rx="7"/>'
     if is_here:
-        yield f'<rect class="here" x="{x - 3}" y="{y - 3}" width="{wide + 6}" height="{BOX_HEIGHT + 6}" rx="9"/>'
-        yield f'<text class="pin" x="{x + wide - 10}" y="{y + 17}" text-anchor="end">● {text_value(section.words)}</text>'
+        yield from _pin(x, y, wide, section.words)
     yield f'<text class="name" x="{x + 14}" y="{y + 18}">{text_value(_name(row))}</text>'
     yield f'<text class="note" x="{x + 14}" y="{y + 34}">{text_value(_note(row))}</text></g>'
+
+
+def _pin(x: int, y: int, wide: int, words: str) -> Iterator[str]:
+    taken = " taken" if words == HERE_WORDS["delivered"] else ""
+    yield f'<rect class="here{taken}" x="{x - 3}" y="{y - 3}" width="{wide + 6}" height="{BOX_HEIGHT + 6}" rx="9"/>'
+    yield f'<text class="pin{taken}" x="{x + wide - 10}" y="{y + 17}" text-anchor="end">● {text_value(words)}</text>'
 
 
 def _name(row: Row) -> str:

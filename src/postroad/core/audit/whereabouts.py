@@ -151,7 +151,8 @@ def _tried(stop: Stop, last: Event | None, now_us: int) -> _Told | None:
     return _Told(where=where, why=last.detail, next="It is tried again.", next_us=ahead_us)
 
 
-TRIED = ("handed out", "pushed", "push failed", "given back")
+ATTEMPTS = ("handed out", "pushed", "push failed")
+TRIED = (*ATTEMPTS, "given back")
 UNTIL_LEASE_ENDS = "If it says nothing before its lease ends, it is handed out again."
 LEASE_IS_OVER = "Its lease is over: whoever asks next for that service is handed it again."
 

@@ -1,0 +1,77 @@
+"""What a message's page asks besides its history: what it costs the reader, and until when it is held back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from decimal import Decimal
+
+import pytest
+
+from postroad.core.model.billing import Rate, Shares, Tariff, Tier
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import DeliveryMode, Person, Push, Release, Visibility
+from postroad.core.model.message import Message, MessageType, Part, Recipient
+from postroad.core.model.polling import PollRequest
+from postroad.errors import Refused
+from postroad.flow.administration_costs import costs
+from postroad.flow.administration_messages import message
+from postroad.flow.administration_waiting import held_until
+from postroad.flow.configure import saving
+from postroad.testing.network import MemoryNetwork, memory_network
+
+PUBLIC = {"visibility": Visibility.PUBLIC}
+OPERATOR = Caller(person=Person(email="op@network.example", operator=True))
+PRICE = (Tier(price=Decimal("0.10")),)
+TARIFF = Tariff(
+    name="standard",
+    valid_from="1970-01",
+    currency="EUR",
+    message=Rate(per_message=PRICE, shares=Shares(originator=60, recipient=40)),
+    invocation=Rate(per_message=PRICE, vendor_percent=50),
+)
+PARTS = (Part(id="order", content_type="text/plain", data=b"an order"),)
+
+
+@pytest.fixture
+async def running() -> AsyncIterator[MemoryNetwork]:
+    async with memory_network() as network:
+        yield network
+
+
+@pytest.mark.req("P3")
+async def test_everybody_is_told_its_own_part_of_the_price(running: MemoryNetwork) -> None:
+    sender = await running.register("MyBiz/Out")
+    stamp, acme, stranger = [await running.register(name, **PUBLIC) for name in ("Stamps/In", "Acme/In", "Other/In")]
+    network = running.network
+    posted = Message(to=(Recipient("Acme/In"),), route=(Recipient("Stamps/In"),), parts=PARTS)
+    session = (await network.post(sender, posted)).session
+    assert await costs(network, sender, session) == []
+    await network.configuration.change("test", [saving(TARIFF)])
+    [delivered] = await network.poll(stamp, PollRequest(max=1))
+    await network.post(stamp, Message(type=MessageType.RESPONSE, reference=delivered.token))
+
+    async def told(caller: Caller) -> list[tuple[str, str, int]]:
+        return [(one.organization, one.part.value, one.micros) for one in await costs(network, caller, session)]
+
+    assert await told(sender) == [("MyBiz", "originator", 60_000), ("MyBiz", "originator", 100_000)]
+    assert await told(acme) == [("Acme", "recipient", 40_000)]
+    assert await told(stamp) == [("Stamps", "vendor", -50_000)]
+    assert len(await told(OPERATOR)) == 4
+    with pytest.raises(Refused):
+        await told(stranger)
+
+
+@pytest.mark.parametrize(("release", "until_s"), [(Release(every_s=60), 60), (Release(on_request=True), 0)])
+async def test_what_is_held_back_says_until_when(running: MemoryNetwork, release: Release, until_s: int) -> None:
+    sender = await running.register("MyBiz/Out")
+    push = {"delivery": DeliveryMode.PUSH, "push": Push(url="https://acme.example/in")}
+    acme = await running.register("Acme/In", **PUBLIC, **push, release=release)
+    assert acme.service is not None
+    network = running.network
+    session = (await network.post(sender, Message(to=(Recipient("Acme/In"),), parts=PARTS))).session
+    found = await message(network, sender, session)
+    [delivery] = [stop.delivery for copy in found.copies for stop in copy.stops]
+    expected = found.at_us + until_s * 1_000_000 if until_s else 0
+    assert await held_until(network, found) == {delivery: expected}
+    await network.releases.release(acme.service.gcid, "test", "on request")
+    assert await held_until(network, found) == {}

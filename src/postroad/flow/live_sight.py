@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from postroad.core.audit.happenings import Happening, What
 from postroad.core.audit.letters import Letter, Sight
+from postroad.core.audit.passing import recipients_as_known
 from postroad.core.audit.pulse import Beat
 from postroad.core.delivery.dead_letters import Cause
 from postroad.core.model.caller import Caller
@@ -170,14 +171,14 @@ class LiveSight:
     async def _row(self, one: Happening) -> LiveRow | None:
         match one.entry:
             case MessagePosted():
-                return self._told(one, one.entry, [copy.named for copy in one.entry.copies])
+                return self._told(one, one.entry, recipients_as_known(one.entry, self._network.directory))
             case MessageRefused():
                 return self._refused(one, one.entry)
         letter = self._letters.get(one.number) if one.what is What.FAILED else None
         if letter is not None:
             return _of_letter(letter)
         row = await messages.received(self._network, one.number)
-        return self._told(one, row["message"], [row["recipient"]]) if row is not None else None
+        return self._told(one, row["message"], [self._address(row["recipient"])]) if row is not None else None
 
     def _told(self, one: Happening, message: MessagePosted, receivers: list[str]) -> LiveRow:
         return LiveRow(
@@ -185,7 +186,7 @@ class LiveSight:
             what=one.what,
             session=message.session,
             sender=self._address(message.sender),
-            receivers=tuple([self._address(name) for name in receivers]),
+            receivers=tuple(receivers),
             topic=message.topic,
             handle=message.handle,
             size=message.size,
@@ -198,16 +199,16 @@ class LiveSight:
             what=one.what,
             session=entry.session,
             sender=self._address(entry.sender),
-            receivers=entry.named,
+            receivers=(),
             topic="",
             handle=entry.handle,
             size=entry.size,
             note=entry.code,
         )
 
-    def _address(self, name: str) -> str:
-        service = self._network.directory.service(name)
-        return service.address if service is not None else name
+    def _address(self, gcid: str) -> str:
+        service = self._network.directory.services.get(gcid)
+        return service.address if service is not None else gcid
 
 
 def _of_letter(letter: Letter) -> LiveRow:

@@ -6,7 +6,7 @@ from typing import Any
 
 from postroad.api.resources.batch_stories import contained_view, gathered_view
 from postroad.core.audit.history import TRANSLATED
-from postroad.core.audit.passing import recipient_as_known
+from postroad.core.audit.passing import recipients_as_known
 from postroad.core.audit.story import Arrival, CopyHistory, Event, History, MessageHistory, Stop
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.delivery import State
@@ -42,7 +42,9 @@ def summary(box: str, row: dict[str, Any], directory: Directory) -> dict[str, An
         "box": box,
         "at": write_time(message.at_us),
         "from": _address(message.sender, directory),
-        "recipients": [_address(row["recipient"], directory)] if box == "received" else _recipients(message, directory),
+        "recipients": [_address(row["recipient"], directory)]
+        if box == "received"
+        else recipients_as_known(message, directory),
         "type": message.type.value,
         "topic": message.topic,
         "handle": message.handle,
@@ -66,12 +68,6 @@ def _refused_summary(row: dict[str, Any], directory: Directory) -> dict[str, Any
         "state": "refused",
         "code": row["code"],
     }
-
-
-def _recipients(message: MessagePosted, directory: Directory) -> list[str]:
-    if message.answers is not None and message.answers.shown_requester:
-        return [_address(message.answers.shown_requester, directory)]
-    return [_address(recipient_as_known(copy, message.sender, directory), directory) for copy in message.copies]
 
 
 def _address(gcid: str, directory: Directory) -> str:

@@ -13,11 +13,13 @@ from starlette.responses import Response
 from postroad.console.context import Console, caller_of, console_of
 from postroad.console.first_steps import first_steps
 from postroad.console.guarding import member_page, show
+from postroad.core.audit.passing import recipients_as_known
 from postroad.core.delivery.dead_letters import MEANING, Cause, Group
 from postroad.core.identity.expiry import Expiring, credential_warning, due_warning, expiring_credentials, warning
 from postroad.core.model.batch import BatchState
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import State
+from postroad.core.model.snapshot import Directory
 from postroad.flow import administration_batch_reading as batches
 from postroad.flow import administration_dead_letters as letters
 from postroad.flow import administration_messages as messages
@@ -62,21 +64,22 @@ async def _latest(console: Console, caller: Caller) -> list[dict[str, Any]]:
 
 def _row(console: Console, box: str, row: messages.Row) -> dict[str, Any]:
     message = row["message"]
-    others = [copy.named for copy in message.copies] if box == "sent" else [message.sender]
+    directory = console.directory
+    others = recipients_as_known(message, directory) if box == "sent" else [_address(message.sender, directory)]
     return {
         "box": box,
         "at_us": message.at_us,
         "session": message.session,
         "name": message.handle or f"{message.session[:4]}…{message.session[-6:]}",
-        "others": [_address(console, one) for one in others],
+        "others": others,
         "topic": message.topic,
         "state": State(row["state"]).name.lower() if "state" in row else "accepted",
     }
 
 
-def _address(console: Console, name: str) -> str:
-    service = console.directory.service(name)
-    return service.address if service is not None else name
+def _address(gcid: str, directory: Directory) -> str:
+    service = directory.services.get(gcid)
+    return service.address if service is not None else gcid
 
 
 def _by_cause(groups: list[Group]) -> list[tuple[Cause, str, int]]:

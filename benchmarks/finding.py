@@ -1,10 +1,10 @@
 """How long it takes to find a message among many by what one knows of it.
 
-    python -m benchmarks.finding [--posts 10000000] [--looks 200] [--index sqlite|postgres]
+    python -m benchmarks.finding [--posts 1000000] [--looks 200] [--index sqlite|postgres]
 
-Makes an index of that many messages, each with a handle and two business keys: an order, which three messages share, and one of a
-thousand customers. Then asks it what the console asks for a value that somebody types: which messages are known by it, and of each
-of the first 50 what its page needs to know that it may be shown. Values are chosen anew for every look, all over the index.
+Makes an index of that many messages, each with a handle and two business keys: an order, which three messages share, and one of
+a thousand customers. Then asks it what the console asks for a value that somebody types: which messages are known by it, and of
+each of the first 50 what its page needs to know that it may be shown. Values are chosen anew for every look, all over the index.
 Ends with 1 when any look took a second. Ten million messages take about 5 GB in a temporary folder, and some minutes to make.
 """
 
@@ -107,7 +107,7 @@ async def run(kind: str, count: int, looks: int) -> int:
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--posts", type=int, default=10_000_000)
+    arguments.add_argument("--posts", type=int, default=1_000_000)
     arguments.add_argument("--looks", type=int, default=200)
     arguments.add_argument("--index", choices=["sqlite", "postgres"], default="sqlite")
     chosen = arguments.parse_args()

@@ -1,13 +1,16 @@
 """Bars for jobs on Spark: one for the whole job, with rows and the time left, and one for each stage at work.
 
-Kept rule: they are drawn on standard error, and only while a terminal looks at it.
+Kept rule: they are drawn on standard error, and only while a terminal looks at it. Whoever has no terminal, as a program that
+started the job, can have the same written to a file.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from postroad.cli.output import Advance, Output
@@ -27,8 +30,13 @@ def job_bar(
     total: float | None = None,
     unit: str = "rows",
     counted: Callable[[], int] | None = None,
+    file: Path | None = None,
 ) -> Iterator[Advance]:
     """A bar for a job; call what it yields with the rows done so far, or say by ``counted`` where they are counted."""
+    if file is not None:
+        with _written(file, spark, what, counted):
+            yield lambda done: None
+        return
     if out.as_json or not sys.stderr.isatty():
         yield lambda done: None
         return
@@ -46,6 +54,23 @@ def job_bar(
 
         with watched(spark, show):
             yield lambda done: bars.update(job, completed=done)
+
+
+@contextmanager
+def _written(file: Path, spark: SparkSession, what: str, counted: Callable[[], int] | None) -> Iterator[None]:
+    """How far the job is, in a file that is always whole."""
+    from postroad.warehouse.progress import name_stages, watched
+
+    name_stages(spark, what)
+
+    def write(at_work: list[Stage]) -> None:
+        told = {"rows": counted() if counted is not None else 0, "stages": [stage._asdict() for stage in at_work]}
+        new = file.with_suffix(".new")
+        new.write_text(json.dumps(told))
+        new.replace(file)
+
+    with watched(spark, write):
+        yield
 
 
 def _progress() -> Progress:

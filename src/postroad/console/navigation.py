@@ -44,6 +44,13 @@ WAYS = Group(
         Item(path="/bench", title="Bench"),
     ),
 )
+NUMBERS = Group(
+    title="Numbers",
+    items=(
+        Item(path="/reports", title="Reports"),
+        Item(path="/billing", title="Billing"),
+    ),
+)
 YOURS = Group(
     title="Yours",
     items=(
@@ -60,9 +67,10 @@ OPERATORS = Group(
         Item(path="/operators/health", title="Health"),
         Item(path="/operators/audit", title="Audit"),
         Item(path="/tariffs", title="Tariffs"),
+        Item(path="/whatif", title="What if"),
     ),
 )
 
 
 def navigation(person: Person) -> tuple[Group, ...]:
-    return (WORK, WAYS, OPERATORS_OWN, OPERATORS) if person.operator else (WORK, WAYS, YOURS)
+    return (WORK, WAYS, NUMBERS, OPERATORS_OWN, OPERATORS) if person.operator else (WORK, WAYS, NUMBERS, YOURS)

@@ -44,10 +44,13 @@ if TYPE_CHECKING:
     "--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as a page, with charts."
 )
 @click.option("--rows", default="", metavar="FOLDER", help="Keep what is said of each message, as Parquet.")
+@click.option(
+    "--progress", type=click.Path(path_type=Path, dir_okay=False), help="Say in this file how far it is, in JSON."
+)
 @on_spark
 def whatif(
     out: Output, files: tuple[str, ...], trees: tuple[str, ...], begin: datetime | None, end: datetime | None,
-    data: str, prune: bool, baseline: str, html: Path | None, rows: str, cluster: Cluster,
+    data: str, prune: bool, baseline: str, html: Path | None, rows: str, progress: Path | None, cluster: Cluster,
 ) -> None:  # fmt: skip
     """Say what a change of configuration would have done to logged traffic.
 
@@ -71,7 +74,7 @@ def whatif(
     spark = cluster.session("postroad whatif")
     counted = spark.sparkContext.accumulator(0)
     run = WhatIfRun(question=question, pieces=pieces_of(journal), rows=counted)
-    with job_bar(out, spark, "comparing", counted=lambda: int(counted.value)):
+    with job_bar(out, spark, "comparing", counted=lambda: int(counted.value), file=progress):
         report = report_of(spark, kept(spark, compared_rows(spark, run), rows), question)
     out.value(as_json(report))
     show_report(out, report)

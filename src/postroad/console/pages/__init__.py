@@ -6,6 +6,7 @@ from postroad.console.pages import (
     account,
     batches,
     bench,
+    billing,
     bindings,
     connecting,
     dead_letter_runs,
@@ -19,10 +20,12 @@ from postroad.console.pages import (
     models,
     operators,
     organization,
+    reports,
     rules,
     services,
     support,
     tariffs,
+    whatif,
 )
 
 SUBJECTS = (
@@ -45,6 +48,9 @@ SUBJECTS = (
     models,
     rules,
     tariffs,
+    reports,
+    billing,
+    whatif,
     finding,
 )
 PAGES: tuple[Route, ...] = tuple(route for subject in SUBJECTS for route in subject.ROUTES)

@@ -25,16 +25,21 @@ def as_csv(invoices: Iterable[Invoice], addresses: Mapping[str, str]) -> str:
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for invoice in invoices:
-        for line in invoice.lines:
-            writer.writerow(
-                [
-                    *(invoice.number, invoice.document.value, invoice.corrects, invoice.organization, invoice.period),
-                    *(invoice.currency, invoice.issued_on, invoice.due_on, line.number, line_text(line, addresses)),
-                    *(line.kind, line.part, addresses.get(line.service, line.service), line.tariff),
-                    *(line.quantity, line.kilobytes, line.micros, f"{line.amount:f}"),
-                ]
-            )
+        writer.writerows(invoice_rows(invoice, addresses))
     return text.getvalue()
+
+
+def invoice_rows(invoice: Invoice, addresses: Mapping[str, str]) -> list[list[Any]]:
+    """The cells of ``COLUMNS`` for each line."""
+    return [
+        [
+            *(invoice.number, invoice.document.value, invoice.corrects, invoice.organization, invoice.period),
+            *(invoice.currency, invoice.issued_on, invoice.due_on, line.number, line_text(line, addresses)),
+            *(line.kind, line.part, addresses.get(line.service, line.service), line.tariff),
+            *(line.quantity, line.kilobytes, line.micros, f"{line.amount:f}"),
+        ]
+        for line in invoice.lines
+    ]
 
 
 def as_value(invoice: Invoice, addresses: Mapping[str, str]) -> dict[str, Any]:

@@ -1,0 +1,115 @@
+"""The warehouse's finished tables, read as files: what reports and bills in the console are made of.
+
+Kept rules: the server knows nothing of the warehouse but its tables, and reads them only where the extra ``postroad[warehouse]``
+is installed; where something is missing, ``Missing`` says what to do. A question names the organization whose rows it is about,
+and only operators may leave that open; whoever asks much holds up nobody else, since questions have threads of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import date
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+    from duckdb import DuckDBPyConnection
+
+NEEDED = ("deltalake", "duckdb")
+LOG = "log"
+OPTIONS: dict[str, Any] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "threads": 2,
+    "memory_limit": "1GB",
+}
+ALL = ""  # of organizations: every one
+Answer = TypeVar("Answer")
+Row = tuple[Any, ...]
+
+_THREADS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="marts")
+
+
+class Missing(Exception):
+    """There is nothing to read; the text says what somebody has to do, and ``command`` how."""
+
+    def __init__(self, text: str, command: str) -> None:
+        super().__init__(text)
+        self.command = command
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Whose rows are wanted, and from which days."""
+
+    house: str  # ``ALL`` for operators only
+    first: date
+    last: date
+
+    @property
+    def values(self) -> tuple[str, date, date]:
+        return self.house, self.first, self.last
+
+
+class Marts:
+    """The tables that a question is about, opened as they are now."""
+
+    def __init__(self, folder: Path, *names: str) -> None:
+        if any(find_spec(name) is None for name in NEEDED):
+            raise Missing(
+                "This server has no eyes for the warehouse's tables yet.", "pip install 'postroad[warehouse]'"
+            )
+        tables = {name: _opened(folder, name) for name in names}
+        self.made_at_us = max(_made_at_us(table) for table in tables.values())
+        self._connection = _connected(tables)
+
+    def rows(self, question: str, *values: Any) -> list[Row]:
+        return self._connection.execute(question, list(values)).fetchall()
+
+
+def check_is_counted(folder: Path, app: str, names: Sequence[str]) -> None:
+    """Refuse tables that do not know all of the log yet, as a killed run may leave them; nobody is shown half a bill."""
+    log = _opened(folder, LOG)
+    landed = sum(number or 0 for number in log.get_add_actions()["num_records"].to_pylist())
+    if any((_opened(folder, name).transaction_version(app) or 0) < landed for name in names):
+        raise Missing("The tables of billing are behind the log: the pipeline is at work, or was stopped.", RUN)
+
+
+async def ask(question: Callable[[], Answer]) -> Answer:
+    """Have a question answered away from the event loop."""
+    return await asyncio.get_running_loop().run_in_executor(_THREADS, question)
+
+
+RUN = "postroad pipeline run"
+
+
+def _opened(folder: Path, name: str) -> DeltaTable:
+    from deltalake import DeltaTable
+
+    path = str(folder / name)
+    if not DeltaTable.is_deltatable(path):
+        raise Missing("The warehouse has not counted anything yet.", RUN)
+    return DeltaTable(path)
+
+
+def _made_at_us(table: DeltaTable) -> int:
+    return int(table.history(1)[0]["timestamp"]) * 1_000
+
+
+def _connected(tables: dict[str, DeltaTable]) -> DuckDBPyConnection:
+    import duckdb
+
+    connection = duckdb.connect(config=OPTIONS)
+    for name, table in tables.items():
+        files = table.file_uris()
+        if files:
+            relation = connection.read_parquet(files, hive_partitioning=True, union_by_name=True)
+        else:
+            relation = connection.from_arrow(table.to_pyarrow_table())
+        relation.create_view(name)
+    return connection

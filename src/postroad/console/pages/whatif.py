@@ -1,0 +1,170 @@
+"""What-if: logged traffic under a changed configuration; started here, watched, and its report read.
+
+Kept rules: a report tells of everybody's traffic and bills, so it is for operators; what is tried is checked first as if it were
+applied; and a document from a browser never makes the server read its own files or variables.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from postroad.console.context import caller_of, console_of
+from postroad.console.editing import Faulty, beside_fields, from_text, of_refusal
+from postroad.console.files import attached, for_script
+from postroad.console.guarding import form_of, go, is_part, member_form, member_page, show
+from postroad.console.plots import Curve, Plot
+from postroad.console.whatif_runs import CHANGE, PAGE, RunState, WhatIfRun, WhatIfRuns, Wish
+from postroad.core.configuration.document import Fault
+from postroad.errors import Refused
+from postroad.flow.administration import denied, not_found
+from postroad.flow.administration_configuration import planned
+
+SHOWN_MOST = 50
+SHOWN_RUNS = 50
+BASELINES = (("today", "today's configuration"), ("then", "what really happened"))
+LOOKED_UP = frozenset({"passwordFrom", "keyFrom", "file"})  # by whoever reads a document from a file
+FIELDS = ("change", "begin", "end", "baseline", "prune")
+PLACES = {"/begin": "begin", "/end": "end", "/baseline": "baseline", "": "change"}
+
+
+async def list_runs(request: Request) -> Response:
+    return _form(request, dict.fromkeys(FIELDS, "") | {"baseline": "today"}, [])
+
+
+async def start(request: Request) -> Response:
+    console, caller, form = console_of(request), caller_of(request), await form_of(request)
+    runs = _runs(request)
+    values = {name: form.get(name, "") for name in FIELDS}
+    try:
+        wish = _wish(request, values)
+        document = from_text(values["change"])
+        _check_document(document)
+        await planned(console.administration, caller, document, prune=wish.prune)
+        run = await asyncio.to_thread(runs.start, console.network.randomness.bytes(6).hex(), wish, values["change"])
+    except Faulty as faulty:
+        return _form(request, values, faulty.faults)
+    except Refused as refusal:
+        return _form(request, values, of_refusal(refusal))
+    return go(f"/whatif/{run.id}")
+
+
+async def show_run(request: Request) -> Response:
+    run = _run(request)
+    state = run.state
+    values: dict[str, Any] = {"run": run, "state": state, "working": state is RunState.WORKING}
+    if is_part(request):
+        return show(request, "whatif_part.html", values)
+    if state is not RunState.DONE:
+        return show(request, "whatif_run.html", values)
+    report = run.report or {}
+    more = {"report": report, "most": SHOWN_MOST, "plot": _plot(report), "change": run.text(CHANGE)}
+    return show(request, "whatif_report.html", values | more)
+
+
+async def plot(request: Request) -> Response:
+    return for_script(_plot(_run(request).report or {}).as_value())
+
+
+async def page(request: Request) -> Response:
+    """The report as one page for the disk, to be mailed around."""
+    return attached("what-if.html", _run(request).text(PAGE), "text/html; charset=utf-8")
+
+
+async def stop(request: Request) -> Response:
+    run = _run(request)
+    run.stop()
+    return go(f"/whatif/{run.id}", "It is told to stop.")
+
+
+async def remove(request: Request) -> Response:
+    await asyncio.to_thread(_run(request).remove)
+    return go("/whatif", "It is gone.")
+
+
+def _form(request: Request, values: Mapping[str, str], faults: list[Fault]) -> Response:
+    runs = [(run, run.state) for run in _runs(request).all()[:SHOWN_RUNS]]
+    wrong = beside_fields(faults, PLACES)
+    more = {"values": values, "faults": faults, "wrong": wrong, "runs": runs, "baselines": BASELINES}
+    return show(request, "whatif.html", more, 422 if faults else 200)
+
+
+def _wish(request: Request, values: Mapping[str, str]) -> Wish:
+    faults = [Fault(f"/{name}", "Write a day as 2026-10-31") for name in ("begin", "end") if not _is_day(values[name])]
+    if values["baseline"] not in dict(BASELINES):
+        faults.append(Fault("/baseline", "Choose one of the two"))
+    if not values["change"].strip():
+        faults.append(Fault("", "Write the change, as for `postroad apply`"))
+    if faults:
+        raise Faulty(faults)
+    return Wish(
+        by=caller_of(request).name,
+        at_us=console_of(request).now_us,
+        begin=values["begin"],
+        end=values["end"],
+        baseline=values["baseline"],
+        prune=values["prune"] == "yes",
+    )
+
+
+def _check_document(value: Any) -> None:
+    """Refuse what would have files or variables of the server read; the command line does that for whoever sits there."""
+    if isinstance(value, dict):
+        named = sorted(LOOKED_UP & {str(name) for name in value})
+        if named:
+            raise Faulty([Fault("", f"`{named[0]}` cannot be looked up from a browser; write the content itself")])
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            _check_document(item)
+    elif isinstance(value, str) and value.startswith(("file:", "env:")):
+        raise Faulty([Fault("", f"{value[:60]!r} cannot be looked up from a browser; write the content itself")])
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return not text or (len(text) == 10 and bool(date.fromisoformat(text)))
+    except ValueError:
+        return False
+
+
+def _plot(report: Mapping[str, Any]) -> Plot:
+    days = report.get("days", [])
+    names = {"changed": "take another way", "undecidable": "cannot be decided", "same": "stay as they are"}
+    return Plot(
+        title="Messages a day",
+        unit="messages",
+        days=[date.fromisoformat(day["day"]) for day in days],
+        curves=[Curve(label=label, values=[day[name] for day in days]) for name, label in names.items()]
+        if days
+        else [],
+    )
+
+
+def _runs(request: Request) -> WhatIfRuns:
+    if not caller_of(request).operator:
+        raise denied("What-if tells of everybody's traffic; it is for the network's operators")
+    return WhatIfRuns(settings=console_of(request).running.settings)
+
+
+def _run(request: Request) -> WhatIfRun:
+    found = _runs(request).find(request.path_params["run"])
+    if found is None:
+        raise not_found()
+    return found
+
+
+ROUTES = (
+    member_page("/whatif", list_runs),
+    member_form("/whatif", start),
+    member_page("/whatif/{run}", show_run),
+    member_page("/whatif/{run}/plot.json", plot),
+    member_page("/whatif/{run}/report.html", page),
+    member_form("/whatif/{run}/stop", stop),
+    member_form("/whatif/{run}/remove", remove),
+)

@@ -1,0 +1,191 @@
+"""What-if runs that were started in the console: `postroad whatif` as a program beside the server, and what it has left.
+
+Kept rules: all that is known of a run lies in its folder, so it outlives the server; it is at work as long as it holds its lock,
+and has failed if it let go without leaving a report. One is at work at a time, since Spark takes what it can get.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TextIO
+
+import msgspec
+
+from postroad.bootstrap.settings import PREFIX, Settings
+from postroad.errors import Refused
+
+FOLDER = "whatif"
+RUN = re.compile(r"[0-9a-f]{12}\Z")
+PROGRAM = (sys.executable, "-c", "from postroad.cli.main import main; main()")
+WISH, CHANGE, PROGRESS, REPORT, PAGE = "wish.json", "change.yaml", "progress.json", "report.json", "report.html"
+LOCK, PROCESS, SAID = "lock", "process", "said.txt"
+SAID_MOST = 4_000  # the end of what the program said, for whoever has to mend it
+SHARED = ("acceptance", "index", "postgres", "secret")
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked, by whom."""
+
+    by: str
+    at_us: int
+    begin: str = ""  # days, or empty for the journal's own
+    end: str = ""
+    baseline: str = "today"
+    prune: bool = False
+
+
+class RunState(StrEnum):
+    WORKING = "at work"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class AtWork(msgspec.Struct, frozen=True):
+    name: str
+    tasks: int
+    done: int
+    rows: int = 0
+
+
+class Progress(msgspec.Struct, frozen=True):
+    rows: int = 0
+    stages: list[AtWork] = []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIfRun:
+    folder: Path
+    wish: Wish
+
+    @property
+    def id(self) -> str:
+        return self.folder.name
+
+    @property
+    def state(self) -> RunState:
+        if _is_locked(self.folder / LOCK):
+            return RunState.WORKING
+        return RunState.DONE if self.report is not None else RunState.FAILED
+
+    @property
+    def progress(self) -> Progress:
+        return _read(self.folder / PROGRESS, Progress) or Progress()
+
+    @property
+    def report(self) -> dict[str, Any] | None:
+        found: dict[str, Any] | None = _read(self.folder / REPORT, dict[str, Any])
+        return found
+
+    def text(self, name: str) -> str:
+        try:
+            return (self.folder / name).read_text(errors="replace")
+        except OSError:
+            return ""
+
+    @property
+    def said(self) -> str:
+        return self.text(SAID)[-SAID_MOST:]
+
+    def stop(self) -> None:
+        """End the program and all that it started; nothing where it has ended by itself."""
+        number = self.text(PROCESS)
+        if number.isdecimal() and _is_locked(self.folder / LOCK):  # so the number is still its own
+            os.killpg(int(number), signal.SIGTERM)
+
+    def remove(self) -> None:
+        if self.state is not RunState.WORKING:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIfRuns:
+    settings: Settings
+    program: Sequence[str] = PROGRAM
+
+    @property
+    def _folder(self) -> Path:
+        return self.settings.data.absolute() / FOLDER
+
+    def all(self) -> list[WhatIfRun]:
+        """The latest first."""
+        names = [one.name for one in self._folder.iterdir()] if self._folder.is_dir() else []
+        runs = [run for name in names if (run := self.find(name)) is not None]
+        return sorted(runs, key=lambda run: -run.wish.at_us)
+
+    def find(self, name: str) -> WhatIfRun | None:
+        folder = self._folder / name
+        wish = _read(folder / WISH, Wish) if RUN.match(name) else None
+        return WhatIfRun(folder=folder, wish=wish) if wish is not None else None
+
+    def start(self, name: str, wish: Wish, change: str) -> WhatIfRun:
+        if any(run.state is RunState.WORKING for run in self.all()):
+            raise Refused("value.invalid", "Another what-if is at work; wait until it is done, or stop it")
+        run = WhatIfRun(folder=self._folder / name, wish=wish)
+        run.folder.mkdir(parents=True)
+        (run.folder / CHANGE).write_text(change)
+        self._begin(run)
+        (run.folder / WISH).write_bytes(msgspec.json.encode(wish))
+        return run
+
+    def _begin(self, run: WhatIfRun) -> None:
+        """The program inherits the lock, and lets go when it ends, however that comes about."""
+        with _new(run, LOCK) as lock, _new(run, REPORT) as told, _new(run, SAID) as said:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            process = subprocess.Popen(  # noqa: S603 - our own program; what a person wrote is in a file, or checked
+                [*self.program, *_arguments(run, self.settings)], stdin=subprocess.DEVNULL, stdout=told, stderr=said,
+                env=os.environ | _environment(self.settings), pass_fds=(lock.fileno(),), start_new_session=True,
+            )  # fmt: skip
+        (run.folder / PROCESS).write_text(str(process.pid))
+        threading.Thread(target=process.wait, name=f"what-if {run.id}", daemon=True).start()  # else it stays a zombie
+
+
+def _new(run: WhatIfRun, name: str) -> TextIO:
+    return (run.folder / name).open("w")
+
+
+def _arguments(run: WhatIfRun, settings: Settings) -> list[str]:
+    wish, folder = run.wish, run.folder
+    files = ["--config", folder / CHANGE, "--html", folder / PAGE, "--progress", folder / PROGRESS]
+    begin = ["--from", wish.begin] if wish.begin else []
+    end = ["--to", wish.end] if wish.end else []
+    prune = ["--prune"] if wish.prune else []
+    data = ["--data", settings.data.absolute()] if settings.acceptance == "local" else []
+    return [*map(str, ["whatif", "--json", "--baseline", wish.baseline, *files, *begin, *end, *prune, *data])]
+
+
+def _environment(settings: Settings) -> Mapping[str, str]:
+    """What the program must know of this network; secrets go this way, where others on the machine do not see them."""
+    known = {f"{PREFIX}ROUTINGS": ",".join(settings.routings)}
+    if settings.acceptance == "shared":
+        known |= {f"{PREFIX}{name.upper()}": str(getattr(settings, name)) for name in SHARED}
+    return known
+
+
+def _is_locked(lock: Path) -> bool:
+    try:
+        with lock.open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _read(path: Path, kind: Any) -> Any:
+    """What a file says; None where it is not there, or not whole."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (OSError, msgspec.DecodeError):
+        return None

@@ -1,0 +1,22 @@
+"""What a month will come to, if it goes on as it began.
+
+Kept rule: a forecast says no more than the days behind it: what was charged until now, spread over the time that it took, is
+taken for the rest of the month too. Allowances that are used up and tiers that are not reached yet are no part of it.
+"""
+
+from __future__ import annotations
+
+from postroad.core.billing.calendar import period_us
+
+LEAST_SHARE = 0.03  # about a day: before that, an hour more or less would make a bill
+
+
+def forecast_micros(charged_micros: int, period: str, time_zone: str, counted_upto_us: int) -> int | None:
+    """The whole month in micro-units; None while too little of it has been counted. What is over is what it is."""
+    begins_us, ends_us = period_us(period, time_zone)
+    if counted_upto_us >= ends_us:
+        return charged_micros
+    passed_us = counted_upto_us - begins_us
+    if passed_us < LEAST_SHARE * (ends_us - begins_us):
+        return None
+    return round(charged_micros * (ends_us - begins_us) / passed_us)

@@ -1,0 +1,93 @@
+"""Reports as people read them: plots, tables and files of what is theirs; and what they are told where nothing is counted yet."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+
+import pytest
+
+from tests.console.browsing import Person
+from tests.console.conftest import Demo
+from tests.console.counted import STRANGE, counted
+from tests.console.failing import house
+
+NAMES = ("usage", "latency", "errors", "partners", "batches")
+
+
+@pytest.mark.req("C1", "P4")
+def test_the_reports_of_an_organization(visitor: Callable[..., Person], demo: Demo) -> None:
+    person = visitor()
+    ivy = house(demo, person, "Ivy & Sons", "ivy@ivy.example")
+    counted(demo, ivy)
+    person.page.click("nav >> text=Reports")
+    person.page.wait_for_selector(".plot canvas")
+    assert "Ivy & Sons/buyer" in person.text()
+    for name in NAMES:
+        person.go(f"/reports/{name}")
+        person.page.wait_for_selector(".plot canvas")
+        assert "99,999" not in person.text()
+        assert "secret" not in person.text()
+        person.snap(f"report-{name}")
+    person.go("/reports/usage")
+    person.page.set_viewport_size({"width": 390, "height": 800})
+    person.page.wait_for_selector(".plot canvas")
+    person.page.wait_for_timeout(200)
+    assert person.page.evaluate("document.documentElement.scrollWidth") <= 390
+    person.snap("report-usage-phone")
+    person.page.emulate_media(color_scheme="dark")
+    person.page.wait_for_selector(".plot canvas")
+    person.page.screenshot(path=person.pictures / "report-usage-dark.png", full_page=True)
+
+
+def test_nothing_of_others_and_files_for_spreadsheets(visitor: Callable[..., Person], demo: Demo) -> None:
+    person = visitor(scripts=False)
+    holly = house(demo, person, "Holly Ltd", "holly@holly.example")
+    known = counted(demo, holly)
+    person.go("/reports/errors?organization=MyBiz&from=nonsense&to=2999-99-99")
+    assert "wire.malformed" in person.text()
+    assert person.page.locator(".plot:visible").count() == 0
+    person.page.click("summary")
+    assert str(known.days[-1]) in person.text()
+    for name in NAMES:
+        told = person.page.request.get(f"{demo.url}/reports/{name}/plot.json")
+        assert told.headers["content-type"] == "application/json"
+        assert "secret" not in told.text()
+        for file in ("table", "days"):
+            answer = person.page.request.get(f"{demo.url}/reports/{name}/{file}.csv?organization=")
+            assert answer.headers["content-disposition"].startswith("attachment")
+            assert "secret" not in answer.text()
+    rows = _csv(person, "usage")
+    assert ["Holly Ltd/buyer", "sent", "520", "220000"] in rows
+    partners = _csv(person, "partners")
+    assert ["to", "XpandiCo", "20", "20", "14000", "0"] in partners
+    assert ["from", f"'{STRANGE}", "10", "10", "7000", "0"] in partners, "what a spreadsheet would take for a formula"
+    assert ["from", "(sent on to you)", "10", "10", "7000", "10"] in partners, "who stands behind is not theirs to know"
+    batches = dict(zip(*_csv(person, "batches"), strict=True))
+    assert (batches["batches"], batches["suspended"], batches["waiting s"]) == ("30", "10", "2.0")
+    person.refusals_expected = True
+    person.go("/reports/salaries")
+    assert "There is nothing" in person.text() or "not found" in person.text().lower()
+
+
+def test_operators_see_all_and_choose(
+    operator: Callable[[], Person], visitor: Callable[..., Person], demo: Demo
+) -> None:
+    linden = house(demo, visitor(scripts=False), "Linden Ltd", "linden@linden.example")
+    counted(demo, linden)
+    person = operator()
+    person.go("/reports/usage")
+    person.page.wait_for_selector(".plot canvas")
+    assert STRANGE in person.text()
+    person.page.select_option("#organization", "Linden Ltd")
+    person.page.click("button:has-text('Show')")
+    assert "Usage of Linden Ltd" in person.text()
+    assert STRANGE not in person.text()
+    person.go("/reports/partners")
+    person.page.wait_for_selector(".plot canvas")
+    person.snap("report-operator")
+
+
+def _csv(person: Person, name: str) -> list[list[str]]:
+    text = person.page.request.get(f"{person.url}/reports/{name}/table.csv").text()
+    return list(csv.reader(text.splitlines()))

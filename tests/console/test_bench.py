@@ -9,6 +9,7 @@ import pytest
 from tests.console.browsing import Person
 from tests.console.workshop import HOUSE, ORDER, PASSWORD, PEOPLE, Workshop
 
+RULE = f"when: always\nthen: [{{addService: {HOUSE}/Desk}}]"
 QUERY = "query: $msg/Order/Total > 1000\n"
 STYLESHEET = """<xsl:stylesheet version="3.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
 <xsl:param name="word"/><xsl:template match="/"><Told><xsl:value-of select="$word, //Total"/></Told></xsl:template>
@@ -51,13 +52,11 @@ def test_a_binding_a_stylesheet_and_a_translation(person: Person) -> None:
     told = _try(person, "translation", format="mime", document=SOAP)
     assert "It came as soap" in told
     assert "<Order><Total>5</Total></Order>" in told
-    assert "Left out" in told
+    assert "Nothing is left out" in told
     person.snap("bench-translation")
     person.refusals_expected = True
     assert "give the session" in _try(person, "translation", format="mime")
-    assert "There is nothing of that name" in _try(
-        person, "rule", service=f"{HOUSE}/Shop", text="when: always", session="0" * 32
-    )
+    assert "There is nothing of that name" in _try(person, "rule", service=f"{HOUSE}/Shop", text=RULE, session="0" * 32)
 
 
 @pytest.mark.req("C3")
@@ -102,3 +101,20 @@ def _try_denied(person: Person, what: str, **fields: str) -> str:
         person.page.fill(f"#{name}", value)
     person.page.click("button:has-text('Try it')")
     return person.text()
+
+
+def test_fits_a_phone(visitor: Callable[..., Person], workshop: Workshop) -> None:
+    person = visitor(viewport={"width": 390, "height": 844})
+    person.log_in(PEOPLE["developer"], PASSWORD)
+    gcids = workshop.gcids
+    pages = (
+        "/rules", f"/rules/{gcids['Buyer']}", f"/rules/{gcids['Buyer']}/new", "/exchanges", f"/exchanges/{gcids['Orders']}",
+        f"/exchanges/{gcids['Orders']}/new", "/models", f"/models/{gcids['Regions']}", "/batches",
+        "/bench?what=rule", "/bench?what=binding", "/bench?what=stylesheet", "/bench?what=translation",
+        f"/bench?what=batches&service={gcids['Nightly']}",
+    )  # fmt: skip
+    for path in pages:
+        person.go(path)
+        assert person.page.evaluate("document.documentElement.scrollWidth") <= 390, path
+        assert person.page.query_selector("h1"), path
+    person.snap("bench-phone")

@@ -64,14 +64,19 @@ def test_a_rule_is_written_tried_and_saved(visitor: Callable[..., Person], works
 def test_without_scripts_and_by_others(visitor: Callable[..., Person], workshop: Workshop, demo: Demo) -> None:
     with Client(demo.url, demo.operator_key) as operator:
         for name in ("first", "second"):
-            wish = {"name": name, "when": "always", "then": [{"changeTopic": name}]}
+            wish = {
+                "name": name,
+                "when": "always",
+                "role": "recipient",
+                "then": [{"addServiceBefore": f"{HOUSE}/Desk"}],
+            }
             operator.change("POST", f"/v1/services/{workshop.gcids['Shop']}/rules", wish)
     rules = f"/rules/{workshop.gcids['Shop']}"
     person = visitor(scripts=False)
     person.log_in(PEOPLE["developer"], PASSWORD)
     person.go(rules)
     person.page.click("[aria-label='Move second up']")
-    assert person.text().index("second") < person.text().index("first\n")
+    assert person.page.locator("tbody th a").all_inner_texts() == ["second", "first"]
     person.page.click("text=second")
     person.page.click("text=Remove the rule")
     person.page.click("text=Remove it")

@@ -29,7 +29,7 @@ def test_operators_edit_tariffs(operator: Callable[[], Person], visitor: Callabl
     assert "in quotes" in person.page.inner_text("#faults")
     person.page.fill("#text", TARIFF.format(price='"0.05"'))
     person.page.press("#text", "End")
-    person.page.wait_for_selector("text=What would change")
+    person.page.wait_for_selector("h2:has-text('What would change')")
     person.snap("tariffs-form")
     person.page.click("button:has-text('Save')")
     assert "The Road" in person.text()

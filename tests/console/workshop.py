@@ -11,24 +11,17 @@ HOUSE = "Workshop"
 PASSWORD = "a long sentence that nobody guesses"
 PEOPLE = {"developer": "dev@workshop.example", "viewer": "view@workshop.example"}
 ORDER = "ST*850*{number:04d}~BEG*00*SA*PO{number}**20261116~SE*3*{number:04d}~"
+PORT = {
+    "sendsTo": f"{HOUSE}/Shop", "standard": "x12", "sender": "WORKSHOP", "receiver": "SHOP", "count": 3, "ageSeconds": 3600
+}  # fmt: skip
 SERVICES: dict[str, Any] = {
     "Buyer": {"description": "Sends orders", "visibility": "public"},
     "Desk": {"description": "Looks at what is expensive", "visibility": "public"},
     "Shop": {"description": "Takes orders"},
     "Orders": {"description": "Lets orders go where they are wanted", "hosted": "exchange"},
     "Regions": {"description": "News by region", "hosted": "model"},
-    "Nightly": {
-        "description": "Gathers orders",
-        "hosted": "batcher",
-        "batching": {
-            "sendsTo": f"{HOUSE}/Shop",
-            "standard": "x12",
-            "sender": "WORKSHOP",
-            "receiver": "SHOP",
-            "count": 3,
-            "ageSeconds": 3600,
-        },
-    },
+    "Nightly": {"description": "Gathers orders", "hosted": "batcher", "batching": PORT},
+    "Weekly": {"description": "Gathers orders for longer", "hosted": "batcher", "batching": PORT},
 }
 
 
@@ -38,10 +31,10 @@ class Workshop:
     gcids: dict[str, str]
     buyer_key: str
 
-    def gather(self, number: int) -> str:
-        """Post an order to the send port; its session."""
+    def gather(self, number: int, port: str = "Nightly") -> str:
+        """Post an order to a send port; its session."""
         with Client(self.url, self.buyer_key) as buyer:
-            return buyer.post(to=f"{HOUSE}/Nightly", document=ORDER.format(number=number).encode()).session
+            return buyer.post(to=f"{HOUSE}/{port}", document=ORDER.format(number=number).encode()).session
 
 
 def made(url: str, operator_key: str) -> Workshop:

@@ -18,6 +18,8 @@ from postroad.core.configuration.yaml_text import as_yaml, from_yaml
 from postroad.errors import Refused
 from postroad.flow.administration import Contradictory
 
+FOLLOWING = "after validation"  # said of a list whose items are at fault already
+
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -35,7 +37,18 @@ def shaped(model: type[Model], values: Mapping[str, Any]) -> Model:
         return model.model_validate(values)
     except ValidationError as error:
         faults = [Fault(pointer(*fault["loc"]), plainly(fault["msg"])) for fault in error.errors()]
-        raise Faulty(faults) from None
+        raise Faulty(plain_faults(faults)) from None
+
+
+def plain_faults(faults: Sequence[Fault]) -> list[Fault]:
+    """Faults as people know their places: without the names that shapes have inside, and each place told of once."""
+    found: dict[str, Fault] = {}
+    for fault in faults:
+        place = "".join(f"/{step}" for step in fault.pointer.split("/")[1:] if "[" not in step)
+        found.setdefault(place, fault._replace(pointer=place))
+    places = list(found)
+    follows = {place for place in places if any(other.startswith(f"{place}/") for other in places)}
+    return [fault for place, fault in found.items() if not (place in follows and FOLLOWING in fault.detail)]
 
 
 def from_text(text: str) -> dict[str, Any]:

@@ -38,13 +38,12 @@ ACTIONS = (
     (ActionKind.ADD_SERVICE_BEFORE, "bring a service in, before this one"),
     (ActionKind.ADD_SERVICE, "bring a service in, on the side of the way"),
     (ActionKind.REDIRECT, "let another service receive it instead"),
-    (ActionKind.CHANGE_TOPIC, "change the topic"),
     (ActionKind.STOP_RULE_EVALUATION, "try no further rules of this service"),
     (WRITTEN, "something else, or more than one: as written below"),
 )
 PLACES = (
-    (Where.HEADER, "an item of the header: topic, from, to, properties.region …"),
-    (Where.BODY, "a place in the document: /Order/Total or $.order.total"),
+    (Where.HEADER, "an item of the header"),
+    (Where.BODY, "a place in the document"),
     (Where.ATTACHMENT, "a place in an attachment"),
 )
 TYPES = ((ValueType.STRING, "text"), (ValueType.NUMBER, "a number"), (ValueType.DATE, "a date"))
@@ -56,7 +55,7 @@ EMPTY = dict.fromkeys(FIELDS, "") | {
     "enabled": CHECKED, "role": RuleRole.ANY, "operator": Comparing.EQUALS, "where": Where.HEADER, "path": "topic",
     "type": ValueType.STRING, "action": ActionKind.ADD_SERVICE,
 }  # fmt: skip
-IN_WORDS = {kind: words for kind, words in ACTIONS if kind != WRITTEN}
+IN_WORDS = dict(ACTIONS) | {ActionKind.CHANGE_TOPIC: "change the topic"}  # which is never a rule's only action
 
 
 def entry_in(form: Form) -> dict[str, Any]:
@@ -101,8 +100,6 @@ def _action(form: Form) -> dict[str, Any]:
     kind = form.get("action", "")
     if kind == ActionKind.STOP_RULE_EVALUATION:
         return {kind: True}
-    if kind == ActionKind.CHANGE_TOPIC:
-        return {kind: form.get("topic", "").strip()}
     rest: dict[str, Any] = {"arguments": named_lines(form.get("arguments", ""), "/then/0/arguments")}
     rest |= {"topic": form.get("topic", "").strip()}
     rest |= {name: True for name in ("pays", "isolate") if form.get(name) == CHECKED}
@@ -156,6 +153,8 @@ def _condition_fields(when: Any) -> dict[str, str] | None:
     kind = rest.pop("as", ValueType.STRING.value)
     if rest or len(where) != 1 or not isinstance(values, list) or not all(map(_is_plain, values)):
         return None
+    if operator == Comparing.EQUALS_ONE_OF and "" in values:  # an empty line says nothing
+        return None
     return {
         "operator": operator, "where": where[0][0], "path": where[0][1], "type": kind, "value": "\n".join(values)
     }  # fmt: skip
@@ -169,8 +168,6 @@ def _action_fields(then: Any) -> dict[str, str] | None:
     named = rest.pop(kind, "")
     if kind == ActionKind.STOP_RULE_EVALUATION and not rest:
         return {"action": kind}
-    if kind == ActionKind.CHANGE_TOPIC and not rest:
-        return {"action": kind, "topic": named}
     arguments = rest.get("arguments", {})
     if kind not in INCLUDING or not all(map(_is_plain, [*arguments, *arguments.values()])):
         return None

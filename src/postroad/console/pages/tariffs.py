@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from postroad.console.context import Console, caller_of, console_of
-from postroad.console.editing import Faulty, from_text, of_refusal, to_text
+from postroad.console.editing import Faulty, from_text, of_refusal, plain_faults, to_text
 from postroad.console.guarding import form_of, go, is_part, member_form, member_page, show
 from postroad.console.versions import Version, versions_of
 from postroad.core.billing.tariffs import holders, in_force
@@ -69,7 +69,7 @@ async def save(request: Request) -> Response:
     if plan is None:
         return _form(request, text, seen, faults)
     await apply(console.administration, caller_of(request), _document(text), prune=True, version=plan.version)
-    return go("/tariffs", f"{len(plan.steps)} changed." if plan.steps else "Nothing was different.")
+    return go("/tariffs", "What you wrote holds now." if plan.steps else "Nothing was different.")
 
 
 async def _planned(request: Request, text: str) -> tuple[Plan | None, list[Fault]]:
@@ -78,7 +78,9 @@ async def _planned(request: Request, text: str) -> tuple[Plan | None, list[Fault
     except Faulty as faulty:
         return None, faulty.faults
     except Refused as refusal:
-        return None, [Fault(one.pointer.removeprefix(SECTION), one.detail) for one in of_refusal(refusal)]
+        return None, plain_faults(
+            [one._replace(pointer=one.pointer.removeprefix(SECTION)) for one in of_refusal(refusal)]
+        )
     return plan, []
 
 

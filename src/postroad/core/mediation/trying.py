@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from postroad.core.codecs.detect import FORMS, form_of, own_form
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.codecs.soap.names import NAMESPACE
 from postroad.core.mediation.nouns import Outgoing, Wire
 from postroad.core.mediation.setting import Setting
 from postroad.core.mediation.translating import give, message_of, take
@@ -17,6 +20,8 @@ from postroad.core.model.formats import OWN, Format
 from postroad.core.model.message import Message
 
 SEED = b"tried"
+_POSTED = {"to", "documents"}  # what tells a post from a document
+_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class Read(NamedTuple):
@@ -37,13 +42,23 @@ class Written(NamedTuple):
 
 def read_any(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Read:
     """A message in one of the network's own forms, or in a plain format."""
-    own = own_form(content_type, body)
+    own = own_form(content_type, body) if _is_ours(body) else None
     if own is not None:
         notes = (own.note,) if own.note else ()
         return Read(own.codec.decode_post(body, limits), form_of(own.codec), notes=notes)
     wire = Wire([("content-type", content_type)] if content_type else [], body)
     taken = take(wire, limits)
     return Read(message_of(wire, taken, limits), taken.format.value, taken.setting, taken.notes)
+
+
+def _is_ours(body: bytes) -> bool:
+    """Whether it looks like a post; all else is a document, or a message of others."""
+    if body.lstrip()[:1] == b"<":
+        return NAMESPACE.encode() in body
+    try:
+        return bool(_POSTED & _FIELDS.decode(body).keys())
+    except msgspec.MsgspecError:  # no JSON object
+        return False
 
 
 def written_in(read: Read, format: Format, now_us: int) -> Written:

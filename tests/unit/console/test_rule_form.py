@@ -1,0 +1,117 @@
+"""A rule in the form and back: whatever the fields can show or not, nothing of it is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroad.console import binding_form, rule_form
+from postroad.console.editing import Faulty, plain_faults, shaped
+from postroad.core.configuration.bindings import BindingEntry
+from postroad.core.configuration.document import Fault
+from postroad.core.configuration.rules import RuleEntry, entry_of, rule_of
+from postroad.core.model.rule import (
+    Action,
+    ActionKind,
+    Combination,
+    Combining,
+    Comparing,
+    Comparison,
+    Condition,
+    Place,
+    Rule,
+    RuleRole,
+    ValueType,
+    Where,
+)
+
+TEXTS = st.text(st.sampled_from("ab: \n'#-"), max_size=6)
+PLACES = st.builds(
+    Place,
+    where=st.sampled_from(Where),
+    path=st.sampled_from(["topic", "$.a", "/a/b"]),
+    document=st.sampled_from(["", "d"]),
+)
+PLAIN = st.builds(
+    Comparison, operator=st.sampled_from([Comparing.EQUALS, Comparing.MATCHES, Comparing.LESS_THAN]),
+    place=PLACES, type=st.sampled_from(ValueType), values=st.tuples(TEXTS),
+)  # fmt: skip
+SEVERAL = st.builds(
+    Comparison,
+    operator=st.just(Comparing.EQUALS_ONE_OF),
+    place=PLACES,
+    values=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
+)
+EXISTS = st.builds(Comparison, operator=st.just(Comparing.EXISTS), place=PLACES)
+COMBINED: st.SearchStrategy[Condition] = st.recursive(
+    PLAIN | SEVERAL | EXISTS,
+    lambda inner: st.builds(
+        Combination,
+        operator=st.sampled_from([Combining.AND, Combining.OR]),
+        conditions=st.lists(inner, min_size=1, max_size=2).map(tuple),
+    ),
+    max_leaves=3,
+)
+BRINGING = st.builds(
+    Action, kind=st.sampled_from([ActionKind.ADD_SERVICE, ActionKind.REDIRECT]), service=st.just("A/b"),
+    topic=st.sampled_from(["", "t"]), pays=st.booleans(), isolates=st.booleans(), absorbs=st.booleans(),
+)  # fmt: skip
+STOPPING = st.just(Action(kind=ActionKind.STOP_RULE_EVALUATION))
+CHANGING = st.just(Action(kind=ActionKind.CHANGE_TOPIC, topic="other"))
+RULES = st.builds(
+    Rule, service=st.just("s"), name=st.just("n"), place=st.just(0), role=st.sampled_from(RuleRole), when=COMBINED,
+    then=st.lists(BRINGING | STOPPING | CHANGING, min_size=1, max_size=2).map(tuple), enabled=st.booleans(),
+    description=st.sampled_from(["", "what for"]),
+)  # fmt: skip
+
+
+@given(RULES)
+def test_a_rule_that_is_opened_and_saved_is_the_same(rule: Rule) -> None:
+    form = rule_form.fields_of(entry_of(rule))
+    assert rule_of(shaped(RuleEntry, rule_form.entry_in(form)), "s", 0) == rule
+
+
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ({"more": "when: always"}, "/when"),
+        ({"operator": "written"}, "/when"),
+        ({"action": "written", "more": ""}, "/then"),
+        ({"more": "role: sender"}, ""),
+        ({"more": "{"}, ""),
+        ({"arguments": "no colon"}, "/then/0/arguments"),
+    ],
+)
+def test_what_is_said_twice_or_not_at_all_is_a_fault(fields: dict[str, str], place: str) -> None:
+    with pytest.raises(Faulty) as refused:
+        rule_form.entry_in(rule_form.EMPTY | {"service": "A/b"} | fields)
+    assert refused.value.faults[0].pointer == place
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"queue": "A/b"},
+        {"queue": "A/b", "query": "$msg/a", "routingKey": "t", "enabled": False},
+        {"queue": "A/b", "script": "def route(m):\n  return True", "description": "d"},
+        {"queue": "A/b", "routing": "named"},
+    ],
+)
+def test_a_binding_that_is_opened_and_saved_is_the_same(entry: dict[str, Any]) -> None:
+    form = binding_form.fields_of(entry)
+    assert shaped(BindingEntry, binding_form.entry_in(form)) == shaped(BindingEntry, entry)
+
+
+def test_faults_are_told_without_the_names_that_shapes_have_inside() -> None:
+    told = plain_faults(
+        [
+            Fault("/a/0/price/chain[function-before[f(), str]]", "write it in quotes"),
+            Fault("/a/0/price/tuple[..., ...]", "Input should be a valid tuple"),
+            Fault("/a", "Tuple should have at least 1 item after validation, not 0"),
+            Fault("/b", "is not known"),
+        ]
+    )
+    assert told == [Fault("/a/0/price", "write it in quotes"), Fault("/b", "is not known")]

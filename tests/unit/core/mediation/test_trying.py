@@ -1,0 +1,46 @@
+"""Translations on the bench: whatever is pasted is read, and given in every format."""
+
+from __future__ import annotations
+
+import pytest
+
+from postroad.core.mediation.trying import read_any, written_in
+from postroad.core.model.formats import Format
+
+SOAP = b"""<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body><Order>5</Order></s:Body></s:Envelope>"""
+POST = b'{"to": [{"service": "A/b"}], "topic": "orders", "documents": [{"id": "1", "json": {"a": 1}}]}'
+RELATED = (
+    b"--x\r\nContent-Type: text/xml\r\nContent-ID: <a>\r\n\r\n" + SOAP + b"\r\n--x\r\nContent-Type: image/png\r\n"
+    b"Content-ID: <b>\r\n\r\nPNG\r\n--x--\r\n"
+)
+PASTED = [
+    ("text/xml", SOAP, "soap"),
+    ('multipart/related; boundary=x; type="text/xml"', RELATED, "swa"),
+    ("application/xml", b"<Order/>", "mime"),
+    ("", b"hello", "mime"),
+    ("application/json", b'{"a": 1}', "mime"),
+    ("application/json", POST, "json"),
+]
+
+
+@pytest.mark.parametrize(("content_type", "body", "came"), PASTED)
+@pytest.mark.parametrize("format", Format)
+def test_everything_is_given_in_every_format(content_type: str, body: bytes, came: str, format: Format) -> None:
+    read = read_any(content_type, body)
+    assert read.format == came
+    made = written_in(read, format, 1_767_600_000_000_000)
+    assert made.data
+    assert made.media_type
+
+
+@pytest.mark.parametrize(("content_type", "body", "came"), PASTED[:2])
+def test_the_same_format_gives_the_same_bytes(content_type: str, body: bytes, came: str) -> None:
+    made = written_in(read_any(content_type, body), Format(came), 0)
+    assert made.data == body
+    assert not made.dropped
+
+
+def test_what_has_no_place_in_a_format_is_named() -> None:
+    described = RELATED.replace(b"image/png\r\n", b"image/png\r\nContent-Description: a picture\r\n")
+    made = written_in(read_any(PASTED[1][0], described), Format.DIME, 0)
+    assert made.dropped

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from postroad.errors import Refused
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
 from tests.console.failing import PASSWORD, house
+from tests.console.workshop import ORDER
 
 INDEXES = {"order": {"body": "$.order"}, "region": {"header": "properties.region"}}
 
@@ -91,6 +94,7 @@ def test_a_message_is_found_by_what_its_partners_call_it(visitor: Callable[..., 
         assert person.page.url.endswith(only), known
     assert "fetches its messages itself" in person.text()
     assert "It expires" in person.text()
+    assert person.page.locator("dd a:has-text('PO-12')").get_attribute("href") == "/find?q=PO-12"
     person.page.set_viewport_size({"width": 390, "height": 800})
     person.snap("message-phone")
     person.page.set_viewport_size({"width": 1280, "height": 800})
@@ -123,3 +127,30 @@ def test_what_failed_says_why_and_what_to_do(visitor: Callable[..., Person], dem
     assert "kept as a dead letter" in person.text()
     assert "no <i>ink</i>" in person.text()
     person.snap("message-failed")
+
+
+def test_a_batch_that_has_not_gone_is_found_by_its_id(visitor: Callable[..., Person], demo: Demo) -> None:
+    person, stranger = visitor(), visitor()
+    larch = house(demo, person, "Larch Ltd", "larch@larch.example")
+    batching = {"sendsTo": "Larch Ltd/seller", "standard": "x12", "sender": "LARCH", "receiver": "SELLER", "count": 9}
+    with Client(demo.url, demo.operator_key) as operator:
+        port = {"hosted": "batcher", "batching": batching}
+        wanted = {"postroad": 1, "organizations": {larch.name: {"services": {"port": port}}}}
+        operator.apply(wanted, version=operator.plan(wanted).version)
+        with larch.client("buyer") as buyer:
+            session = buyer.post(to="Larch Ltd/port", document=ORDER.format(number=1).encode()).session
+        batch = waited_for(lambda: operator.get("/v1/batches", service="Larch Ltd/port")["items"])[0]["id"]
+    person.go(f"/find?q={batch}")
+    assert person.page.url.endswith(f"/batches/{batch}")
+    person.go(f"/messages/{session}")
+    assert "has gathered it in a batch, which is open" in person.text()
+    stranger.register("Linden Ltd", "linden@linden.example", PASSWORD)
+    stranger.go(f"/find?q={batch}")
+    assert "Nothing is known by" in stranger.text()
+
+
+def waited_for(look: Callable[[], Any], most_s: float = 10) -> Any:
+    end = time.monotonic() + most_s
+    while not (found := look()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return found

@@ -25,6 +25,7 @@ from postroad.flow.network import Network
 FOUND_MOST = 50
 LOOKED_MOST = 4_000  # entries with the same hash that are looked at, however few of them the caller may see
 PORTION = 500
+SENDERS_MOST = 50  # services whose handles of long ago are looked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +52,16 @@ async def found_messages(network: Network, caller: Caller, asked: str) -> list[F
 
 
 async def _candidates(network: Network, caller: Caller, asked: str) -> AsyncIterator[tuple[str, str]]:
-    """By what, and the session; the most certain first."""
+    """By what, and the session; the most certain first, and what costs most only where nothing else was there."""
     if SESSION.match(asked.lower()):
         yield "session", asked.lower()
-    for found in (_by_token(network, asked), _by_own_handle(network, caller, asked), _by_value(network, caller, asked)):
+    is_known = False
+    for found in (_by_token(network, asked), _by_value(network, caller, asked)):
         async for one in found:
+            is_known = True
+            yield one
+    if not is_known:
+        async for one in _by_own_handle(network, caller, asked):
             yield one
 
 
@@ -68,10 +74,10 @@ async def _by_token(network: Network, asked: str) -> AsyncIterator[tuple[str, st
 
 
 async def _by_own_handle(network: Network, caller: Caller, asked: str) -> AsyncIterator[tuple[str, str]]:
-    """Exactly as written: known at once, and also of messages from before indexes knew what messages are known by."""
+    """Exactly as written: for messages from before indexes knew what messages are known by."""
     if caller.operator:
         return
-    for service in owned_services(caller, network.directory):
+    for service in owned_services(caller, network.directory)[:SENDERS_MOST]:
         seen = await network.desk.seen(handle_key(service.gcid, asked))
         if seen is not None and seen[1]:
             yield "handle", seen[1]

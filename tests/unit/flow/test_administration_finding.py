@@ -17,6 +17,7 @@ from postroad.core.routing.business_keys import KEYS_MOST
 from postroad.core.routing.documents import Documents
 from postroad.errors import Refused
 from postroad.flow.administration_finding import FOUND_MOST, found_messages
+from postroad.flow.administration_messages import message
 from postroad.flow.configure import saving
 from postroad.testing.network import MemoryNetwork, memory_network
 
@@ -118,6 +119,8 @@ async def test_who_is_kept_from_a_document_cannot_guess_at_it(running: MemoryNet
     assert await found(running, postcard, "PO 9") == []
     assert await found(running, guard, "H-9") == await found(running, guard, "PO 9") == []
     assert await found(running, sender, "PO 9") == [(session, "order")]
+    told = [await message(running.network, caller, session) for caller in (sender, postcard)]
+    assert [one.found_by for one in told] == [(("order", "PO 9"),), ()]
 
 
 async def test_many_with_one_key_are_cut_and_other_values_with_its_hash_are_not_shown(running: MemoryNetwork) -> None:

@@ -43,6 +43,7 @@ class Faces:
             expires_at_us=story.expires_at_us - story.expires_at_us % 1_000_000,
             answers="",
             forwards="",
+            found_by=(),
             copies=[self._known_by_stops(copy, sender) for copy in story.copies],
         )
 

@@ -134,6 +134,7 @@ class _Teller:
             forwards=entry.forwarded.session if entry.forwarded is not None else "",
             contained=self._contained(entry),
             expires_at_us=entry.expires_at_us,
+            found_by=entry.found_by,
         )
         self._messages[seq] = entry, story
         for ordinal, copy in enumerate(entry.copies):
@@ -385,7 +386,8 @@ def _cut(story: MessageHistory, stops: list[Stop]) -> MessageHistory:
         seen = [stop for stop in copy.stops if stop in stops]
         if seen:
             copies.append(replace(copy, stops=seen, route=[stop.service for stop in seen]))
-    return replace(story, copies=copies, came=None, forwards="")
+    receives = any(not stop.in_transit for stop in stops)
+    return replace(story, copies=copies, came=None, forwards="", found_by=story.found_by if receives else ())
 
 
 def _arrival(came: Came) -> Arrival:

@@ -129,6 +129,7 @@ class MessageHistory:
     forwards: str = ""  # session of the message that an exchange or a model lets go on with this one
     contained: Contained | None = None  # of an interchange: what it was made of
     expires_at_us: int = field(default=0, compare=False)  # 0: never
+    found_by: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # business keys, for sender and receivers
 
 
 @dataclass(slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from postroad.bootstrap import RunningNetwork, open_network
 from postroad.bootstrap.settings import Settings
 from postroad.console import console
 from postroad.console.login_link import login_link
-from postroad.console.streams import ALL, PER_PERSON, Streams, event
+from postroad.console.streams import ALL, AT_THAT_PACE, EVERY_S, PER_PERSON, TYPE, Streams, event
 from postroad.errors import Refused
 from postroad.testing.ports import free_port
 
@@ -44,7 +44,8 @@ async def test_a_stream_begins_at_once_and_the_server_stops_without_waiting_for_
     async with open_network(settings) as running, browser as client, AsyncExitStack() as stack:
         url = await stack.enter_async_context(served(running))
         await client.get(await login_link(running))
-        async with client.stream("GET", f"{url}/live/events") as response:
+        assert str((await client.get(f"{url}/live/events")).url) == f"{url}/live"  # a page for who asks for no stream
+        async with client.stream("GET", f"{url}/live/events", headers={"Accept": TYPE}) as response:
             assert response.headers["content-type"].startswith("text/event-stream")
             assert response.headers["cache-control"] == "no-store"
             assert "default-src 'none'" in response.headers["content-security-policy"]
@@ -71,7 +72,7 @@ async def test_a_newer_stream_of_the_same_browser_takes_the_place() -> None:
     streams = Streams()
     async with streams.place("p@x.example", "visit") as older:
         async with streams.place("p@x.example", "visit") as newer:
-            await asyncio.wait_for(older.rest(WAIT_S), 1)
+            await asyncio.wait_for(older.rest(), 0.5)  # at once: the place is not ours any more
             assert older.is_taken.is_set()
             assert not newer.is_taken.is_set()
         async with streams.place("p@x.example", "visit"):
@@ -88,10 +89,11 @@ async def test_one_person_has_a_few_and_all_together_a_bounded_number() -> None:
         await stack.enter_async_context(streams.place("p@x.example", "visit 0"))  # in the place of its older one
         for place in range(ALL - PER_PERSON):
             await stack.enter_async_context(streams.place(f"p{place}@x.example", f"other {place}"))
+        assert streams.every_s() == EVERY_S * ALL / AT_THAT_PACE
         with pytest.raises(Refused, match="Too many people"):
             await stack.enter_async_context(streams.place("q@x.example", "last"))
     async with streams.place("p@x.example", "another"):
-        pass
+        assert streams.every_s() == EVERY_S
 
 
 def test_a_text_cannot_begin_an_event_of_its_own() -> None:

@@ -7,7 +7,7 @@ has a few, all together have a bounded number, and whoever leaves gives the plac
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -19,27 +19,34 @@ from postroad.console.rendering import HEADERS
 from postroad.errors import Refused
 
 PER_PERSON = 4  # browsers
-ALL = 500
+ALL = 200
+EVERY_S = 1.0
+AT_THAT_PACE = 25  # streams; where more are open, each is told less often, so that all together cost the same
 TYPE = "text/event-stream"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Place:
-    """A stream that is open; eq by identity, since a browser's next one may look the same."""
+    """A stream that is open."""
 
     person: str
     visit: str
+    every_s: Callable[[], float]
     is_taken: asyncio.Event = field(default_factory=asyncio.Event)  # by a newer stream of the same browser
 
-    async def rest(self, seconds: float) -> None:
-        """Wait, but no longer than the place is ours."""
+    async def rest(self) -> None:
+        """Wait for the next turn, but no longer than the place is ours."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self.is_taken.wait(), seconds)
+            await asyncio.wait_for(self.is_taken.wait(), self.every_s())
 
 
 class Streams:
     def __init__(self) -> None:
         self._places: dict[str, Place] = {}  # by visit
+
+    def every_s(self) -> float:
+        """How often each stream is told something."""
+        return EVERY_S * max(1.0, len(self._places) / AT_THAT_PACE)
 
     @asynccontextmanager
     async def place(self, person: str, visit: str) -> AsyncIterator[Place]:
@@ -48,7 +55,7 @@ class Streams:
         before = self._places.pop(visit, None)
         if before is not None:
             before.is_taken.set()
-        mine = self._places[visit] = Place(person, visit)
+        mine = self._places[visit] = Place(person=person, visit=visit, every_s=self.every_s)
         try:
             yield mine
         finally:

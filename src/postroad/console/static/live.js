@@ -24,7 +24,11 @@ function open() {
   if (stream || held || document.hidden) return;
   stream = new EventSource(`${figures.dataset.live}&since=${encodeURIComponent(mark)}`);
   stream.addEventListener("open", () => say("Up to date as things happen.", "Hold"));
-  stream.addEventListener("error", () => say("The connection is lost; trying again …", "Hold"));
+  stream.addEventListener("error", (event) => {
+    if (event.target.readyState !== EventSource.CLOSED) return say("The connection is lost; trying again …", "Hold");
+    hold();
+    say("The connection is lost. Continue, or load the page again.", "Continue");
+  });
   stream.addEventListener("figures", (event) => {
     heard(event);
     if (figures.contains(document.activeElement)) return; // whoever is there with the keyboard keeps their place

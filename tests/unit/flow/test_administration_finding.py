@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,6 +21,9 @@ from postroad.flow.administration_finding import FOUND_MOST, found_messages
 from postroad.flow.administration_messages import message
 from postroad.flow.configure import saving
 from postroad.testing.network import MemoryNetwork, memory_network
+from tests.unit.services.test_exchange import Market, market
+
+__all__ = ["market"]  # the fixture
 
 ORDERS = ServiceProfile.model_validate(
     {
@@ -181,3 +185,14 @@ def test_indexes_are_written_as_they_were_read() -> None:
 def test_an_index_that_could_not_be_looked_up_is_refused(indexes: dict[str, Any], fault: str) -> None:
     with pytest.raises(ValueError, match=fault):
         ServiceProfile.model_validate({"indexes": indexes})
+
+
+async def test_what_an_exchange_forwards_is_found_by_the_keys_of_whoever_gets_it(market: Market) -> None:
+    mill = market.network.directory.services[market.gcid("north")]
+    region = ServiceProfile.model_validate({"indexes": {"total": {"body": "/order/total"}}})
+    indexes = region.service(gcid=mill.gcid, organization="x", name="y").indexes
+    await market.network.configuration.change("test", [saving(replace(mill, indexes=indexes))])
+    await market.bind("north")
+    await market.publish()
+    delivered = await market.got("north")
+    assert await found(market.running, market.callers["north"], "1200") == [(delivered.session, "total")]

@@ -17,6 +17,7 @@ from tests.console.failing import House
 
 STRANGE = '=1+1 "><img src=x onerror=alert(1)>'  # an organization of this name is in every table
 SEQ = 17
+EARLIER = "2026-09"
 SESSION = "01a0f57532f122e3b06289cd8335df03"  # of a message that nobody has
 Row = dict[str, Any]
 
@@ -131,10 +132,11 @@ class Counted:
             "service": self.services["buyer"],
             "tariff": "standard/2026-01",
         }
-        account = {"organization": self.house, "period": self.period, "currency": "EUR"}
+        account = {"organization": self.house, "currency": "EUR"}
         return [
             {"seq": at, "ordinal": 0, "part_number": 0, "at_us": int(session[:11], 16), "day": self.days[-1], "session": session}
-            | {"kilobytes": 1, "micros": 12_500} | line | account
+            | {"kilobytes": 1, "micros": 12_500, "period": period} | line | account
+            for period in (self.period, EARLIER)
             for at, session in enumerate(self.sessions, 1)
         ]  # fmt: skip
 

@@ -15,6 +15,7 @@ from postroad.cli.main import postroad
 from postroad.warehouse.jobs.exclusive import exclusive
 from postroad.warehouse.sources import SegmentLog
 from postroad.warehouse.store import DeltaStore
+from tests.warehouse.pipeline.console_reading import check_that_the_console_reads_them
 from tests.warehouse.pipeline.landed import events, landed, made_up_journal
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def test_run_lands_and_brings_every_table_up_to_date(spark: SparkSession, data: 
     assert made | {"log"} <= set(store.names())
     again = pipeline("run", "--data", str(data))
     assert f"nothing new after entry {head}" in again.output
+    check_that_the_console_reads_them(store.folder)
 
 
 def test_watch_says_what_each_look_brought(data: Path) -> None:

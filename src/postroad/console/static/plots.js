@@ -41,7 +41,7 @@ function options(told, width) {
     title: told.drawn === "stacked" ? told.title : `${told.title} (${told.unit})`,
     legend: { markers: { width: 0, fill: (plot, at) => plot.series[at].stroke(plot, at) } },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
-    scales: { x: { range: (plot, least, most) => [least - half, most + half] }, y: { range: (plot, least, most) => [Math.min(0, least), Math.max(1, most * 1.08)] } },
+    scales: { x: { range: (plot, least, most) => [least - half, most + half] }, y: { range: (plot, least, most) => [Math.min(0, least), most > 0 ? most * 1.08 : 1] } },
     axes: [axis({ values: "{YYYY}-{MM}-{DD}", space: 90 }), axis({ size: 70, values: (plot, values) => values.map(shown) })],
     series: [{ label: "day", value: "{YYYY}-{MM}-{DD}" }, ...(told.drawn === "stacked" ? listed.reverse() : listed)],
     cursor: { y: false, drag: { x: false, y: false } },

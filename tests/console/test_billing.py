@@ -1,0 +1,101 @@
+"""Bills as people read them: what the month comes to, invoices, and the messages behind a line; nobody sees another's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+
+import pytest
+
+from postroad.client import Client
+from postroad.core.billing.invoicing import Account, Issue, Sum, credit_note, invoice
+from postroad.core.configuration.billing_records import invoice_entry, payment_entry
+from postroad.core.model.billing import Books, Invoice, LineKey, Payment
+from tests.console.browsing import Person
+from tests.console.conftest import Demo
+from tests.console.counted import SESSION, STRANGE, Counted, counted
+from tests.console.failing import PASSWORD, house
+
+NUMBER = "2026-09-0001"
+
+
+@pytest.mark.req("C1", "P3")
+def test_reads_an_invoice_down_to_its_messages(visitor: Callable[..., Person], demo: Demo) -> None:
+    person, stranger = visitor(), visitor(scripts=False)
+    juniper = house(demo, person, "Juniper Ltd", "juniper@juniper.example")
+    known = counted(demo, juniper, [*juniper.send("orders", 30), SESSION])
+    issued(demo, known)
+    person.page.click("nav >> text=Billing")
+    assert "0.39 EUR" in person.text()
+    assert "forecast for the whole month" in person.text()
+    person.page.wait_for_selector(".plot canvas")
+    person.snap("billing")
+    person.page.click("text=What it is made of")
+    person.page.click("text=Messages sent by Juniper Ltd/buyer")
+    assert "Page 1 of 2" in person.text()
+    person.page.click("text=Later ones")
+    assert "not shown to you" in person.text(), "a message that this organization has no part in"
+    person.page.click("tbody a >> nth=0")
+    assert "orders" in person.text()
+    person.go("/billing")
+    person.page.click(f"text={NUMBER}")
+    assert "overdue for" in person.text()
+    assert "an hour without service" in person.text()
+    person.snap("invoice")
+    person.page.click("text=Messages sent by Juniper Ltd/buyer")
+    assert "20 uses" in person.text()
+    assert person.page.locator("tbody tr").count() == 20, (
+        "through the entry up to which it was counted when it was issued"
+    )
+    person.snap("invoice-line")
+    person.page.set_viewport_size({"width": 390, "height": 800})
+    person.go("/billing")
+    person.page.wait_for_selector(".plot canvas")
+    person.snap("billing-phone")
+    for form, begins in (("csv", "number,"), ("ubl", "<?xml")):
+        assert person.page.request.get(f"{demo.url}/billing/invoices/{NUMBER}/{form}").text().startswith(begins)
+    stranger.register("Knotweed Ltd", "knot@knotweed.example", PASSWORD)
+    stranger.go("/billing?organization=Juniper%20Ltd")
+    assert "Nothing that costs anything" in stranger.text()
+    assert NUMBER not in stranger.text()
+    period = known.period
+    for path in (
+        *(f"invoices/{NUMBER}", f"invoices/{NUMBER}/lines/1", f"invoices/{NUMBER}/csv", f"invoices/{NUMBER}/ubl"),
+        *(f"drafts/{period}/EUR?organization=Juniper%20Ltd", f"drafts/{period}/EUR/lines/1?organization=Juniper%20Ltd"),
+    ):
+        assert stranger.page.request.get(f"{demo.url}/billing/{path}").status == 404
+    told = stranger.page.request.get(f"{demo.url}/billing/plots/{period}/EUR?organization=Juniper%20Ltd").json()
+    assert set(told["curves"][0]["values"]) <= {0, None}
+
+
+def test_operators_see_all_bills(operator: Callable[[], Person], visitor: Callable[..., Person], demo: Demo) -> None:
+    counted(demo, house(demo, visitor(scripts=False), "Maple Ltd", "maple@maple.example"))
+    person = operator()
+    person.page.click("nav >> text=Billing")
+    assert "77.77" in person.text()
+    assert STRANGE in person.text()
+    person.page.click("text=Maple Ltd >> nth=-1")
+    assert "Billing of Maple Ltd" in person.text()
+    assert "77.77" not in person.text()
+    person.snap("billing-operator")
+
+
+def issued(demo: Demo, known: Counted) -> Invoice:
+    """An invoice of September that is overdue, with a credit and a payment."""
+    issue = Issue(number=NUMBER, on=date(2026, 10, 1), books=Books(seller="Postroad Ltd"), through=20, tariffs={})
+    line = LineKey("message", "originator", known.services["buyer"], "standard/2026-01")
+    first = invoice(Account(known.house, "2026-09", "EUR"), {line: Sum(20, 20, 12_340_000)}, issue)
+    again = Issue(number="2026-09-0002", on=date(2026, 10, 5), books=issue.books, through=20, tariffs={})
+    note = credit_note(first, Decimal("2.50"), again, "an hour without service")
+    paid = Payment(
+        id=f"{NUMBER}/1", invoice=NUMBER, amount=Decimal("5.00"), currency="EUR", received_on=date(2026, 10, 9)
+    )
+    records = {
+        "invoices": {one.number: invoice_entry(one) for one in (first, note)},
+        "payments": {paid.id: payment_entry(paid)},
+    }
+    document = {"postroad": 1, "billing": records}
+    with Client(demo.url, demo.operator_key) as client:
+        client.apply(document, version=client.plan(document).version)
+    return first

@@ -17,7 +17,7 @@ from postroad.console.streams import TYPE, EventStream, event
 from postroad.console.watching import Asked, Watch, figures, sight_of
 from postroad.core.audit.happenings import What
 from postroad.core.identity import api_key
-from postroad.errors import Refused
+from postroad.errors import Refused, Unavailable
 from postroad.flow.administration_services import owned_services
 
 AGAIN_MS = 3_000  # after which a browser that lost us comes back
@@ -56,6 +56,8 @@ async def _events(request: Request, watch: Watch) -> AsyncGenerator[bytes, None]
                 yield one
     except Refused as refusal:
         yield event("ended", refusal.detail)
+    except Unavailable:  # the browser comes back by itself, and goes on where it was
+        return
 
 
 def _asked(request: Request) -> Asked:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from postroad.console.rendering import Rendering
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
 from tests.console.failing import PASSWORD, house
@@ -63,6 +64,12 @@ def test_serves_without_scripts_and_shows_nothing_of_others(visitor: Callable[..
         assert "secret-topic" not in stranger.text()
         assert "failed-in-transit" not in stranger.text()
         assert "Dogwood" not in stranger.text()
+
+
+def test_a_sample_says_that_it_is_one() -> None:
+    text = Rendering().text("live_rows.html", {"rows": [], "left_out": 950})
+    assert "950 more happened that are not shown here" in text
+    assert Rendering().text("live_rows.html", {"rows": [], "left_out": 0}).strip() == ""
 
 
 def test_operators_see_all_of_it(operator: Callable[[], Person]) -> None:

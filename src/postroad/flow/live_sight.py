@@ -74,6 +74,14 @@ class Traffic:
     beats: list[Beat]  # the last minute, second by second
     minute: dict[str, int]  # how often each thing happened in it
 
+    @property
+    def busiest(self) -> int:
+        return max([sum(beat) for beat in self.beats], default=0)
+
+    @property
+    def latest(self) -> int:
+        return sum(self.beats[-1]) if self.beats else 0
+
 
 class LiveSight:
     """The eyes of one person, for some seconds; ``what`` and ``service``, an address, leave out all others."""

@@ -116,6 +116,8 @@ async def test_traffic_failures_and_queues_are_counted(house: House, live: Live,
         found = (minute["sent"], minute["arrived"], minute["failed"], minute["refused"], queues.waiting)
         assert found == (sent, arrived, failed, refused, waiting), who
         assert sum(beat.moved for beat in traffic.beats) == sent + arrived
+        assert traffic.latest == 0  # nothing is posted in the future
+        assert traffic.busiest <= sent + arrived + failed + refused <= 60 * traffic.busiest
         assert [(cause.value, count) for cause, count, _ in sight.failures()] == [("server-error", 1)][:failed]
         assert [queue.service for queue in queues.first] == (["Second/Other"] if waiting else [])
         assert (queues.oldest is not None) == bool(waiting)

@@ -77,7 +77,7 @@ def test_without_scripts_and_by_others(visitor: Callable[..., Person], workshop:
     person.go(rules)
     person.page.click("[aria-label='Move second up']")
     assert person.page.locator("tbody th a").all_inner_texts() == ["second", "first"]
-    person.page.click("text=second")
+    person.page.click("tbody >> text=second")
     person.page.click("text=Remove the rule")
     person.page.click("text=Remove it")
     assert "is removed" in person.text()

@@ -85,7 +85,7 @@ async def list_batches(request: Request) -> Response:
         "asked": asked,
         "states": STATES,
         "following": f"?{urlencode(following)}" if following else "",
-        "batchers": sorted([one.address for one in batchers], key=str.casefold),
+        "batchers": sorted(batchers, key=lambda one: one.address.casefold()),
     }
     return show(request, "batches.html", values)
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from postroad.console import bench_messages, rule_form
+from postroad.console import bench_messages, port_form, rule_form
 from postroad.console.bench_trials import TRIALS
 from postroad.console.context import caller_of, console_of
 from postroad.console.editing import Faulty, beside_fields, of_refusal, to_text
-from postroad.console.guarding import form_of, member_form, member_page, show
+from postroad.console.guarding import Form, form_of, member_form, member_page, show
 from postroad.console.naming import offered
 from postroad.core.configuration.batching_profile import batching_entry
 from postroad.core.configuration.bindings import binding_entry
@@ -41,6 +41,16 @@ PLACES = {f"/{name}": name for name in FIELDS}
 USUAL = {"format": Format.MIME.value, "kind": bench_messages.DOCUMENT, "count": "1", "seconds": "60"}
 
 
+class Brought(NamedTuple):
+    """What comes to the bench out of a form of its own."""
+
+    mark: str  # a field that only that form has
+    entry_in: Callable[[Form], dict[str, Any]]
+
+
+BROUGHT = {"rule": Brought("operator", rule_form.entry_in), "batches": Brought("sendsTo", port_form.entry_in)}
+
+
 async def open_bench(request: Request) -> Response:
     asked = request.query_params
     what = asked.get("what", "rule")
@@ -54,8 +64,8 @@ async def try_it(request: Request) -> Response:
     what, form = request.path_params["what"], await form_of(request)
     if what not in TRIALS:
         raise not_found()
-    if "operator" in form and what == "rule":
-        return _brought(request, form)
+    if what in BROUGHT and BROUGHT[what].mark in form:
+        return _brought(request, what, form)
     try:
         result = await TRIALS[what](console_of(request), caller_of(request), form)
     except Faulty as faulty:
@@ -67,14 +77,14 @@ async def try_it(request: Request) -> Response:
     return _shown(request, what, form, result=result)
 
 
-def _brought(request: Request, form: Mapping[str, str]) -> Response:
-    """A rule out of its form, to be tried before it is saved."""
+def _brought(request: Request, what: str, form: Mapping[str, str]) -> Response:
+    """A rule or a port out of its form, to be tried before it is saved."""
     values = USUAL | {"service": request.query_params.get("service", "")}
     try:
-        text = to_text(rule_form.entry_in(dict(form)))
+        text = to_text(BROUGHT[what].entry_in(dict(form)))
     except Faulty as faulty:
-        return _shown(request, "rule", values | {"text": form.get("more", "")}, faulty.faults)
-    return _shown(request, "rule", values | {"text": text})
+        return _shown(request, what, values | {"text": form.get("more", "")}, faulty.faults)
+    return _shown(request, what, values | {"text": text})
 
 
 def _from_what_is_saved(request: Request, what: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroad.console import binding_form, rule_form
+from postroad.console import binding_form, port_form, rule_form
 from postroad.console.editing import Faulty, plain_faults, shaped
 from postroad.core.configuration.bindings import BindingEntry
 from postroad.core.configuration.document import Fault
@@ -115,3 +115,13 @@ def test_faults_are_told_without_the_names_that_shapes_have_inside() -> None:
         ]
     )
     assert told == [Fault("/a/0/price", "write it in quotes"), Fault("/b", "is not known")]
+
+
+def test_a_send_port_that_is_opened_and_saved_is_the_same() -> None:
+    entry = {
+        "sendsTo": "A/b", "standard": "x12", "count": 3, "ageSeconds": 60, "cron": ["0 1 * * *"], "takesTypes": ["850"]
+    }  # fmt: skip
+    assert port_form.entry_in(port_form.fields_of(entry)) == entry
+    for wrong in ({"count": "three"}, {"more": "count: 4"}):
+        with pytest.raises(Faulty):
+            port_form.entry_in(port_form.fields_of(entry) | wrong)

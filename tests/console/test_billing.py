@@ -78,6 +78,7 @@ def test_operators_see_all_bills(operator: Callable[[], Person], visitor: Callab
     person.page.click("text=Maple Ltd >> nth=-1")
     assert "Billing of Maple Ltd" in person.text()
     assert "77.77" not in person.text()
+    person.page.wait_for_selector(".plot canvas")
     person.snap("billing-operator")
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
 from tests.console.counted import STRANGE, counted
-from tests.console.failing import house
+from tests.console.failing import PASSWORD, house
 
 NAMES = ("usage", "latency", "errors", "partners", "batches")
 
@@ -86,6 +86,26 @@ def test_operators_see_all_and_choose(
     person.go("/reports/partners")
     person.page.wait_for_selector(".plot canvas")
     person.snap("report-operator")
+
+
+def test_says_what_to_do_where_nothing_is_counted_yet(
+    operator: Callable[[], Person], visitor: Callable[..., Person], demo: Demo
+) -> None:
+    member, person = visitor(scripts=False), operator()
+    member.register("Oleander Ltd", "oleander@oleander.example", PASSWORD)
+    tables, aside = demo.data / "warehouse", demo.data / "aside"
+    tables.mkdir(exist_ok=True)
+    tables.rename(aside)
+    try:
+        for path in ("/reports", "/reports/batches", "/billing"):
+            member.go(path)
+            assert "the network's operators run it with" in member.text()
+            person.go(path)
+            assert "postroad pipeline run" in person.text()
+        person.snap("reports-missing")
+        assert member.page.request.get(f"{demo.url}/reports/usage/plot.json").status == 404
+    finally:
+        aside.rename(tables)
 
 
 def _csv(person: Person, name: str) -> list[list[str]]:

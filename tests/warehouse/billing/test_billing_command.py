@@ -12,13 +12,18 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 import yaml
 from click.testing import CliRunner
+from deltalake import write_deltalake
 
 from postroad.cli.connection import URL_FILE
 from postroad.cli.main import postroad
+from postroad.console.bills import course, drafts, uses
+from postroad.core.billing.invoicing import Account
 from postroad.core.codecs.xml import parse
+from postroad.core.model.billing import MICROS, Books
 from postroad.testing.server import ServerProcess
 from postroad.testing.traffic.generate import generate
 from postroad.testing.traffic.plan import TrafficPlan
@@ -98,6 +103,7 @@ def test_a_month_is_billed_paid_and_reconciled(month: Month, tmp_path: Path) -> 
         assert sum(use["micros"] for use in uses) == line["micros"]
         assert len(uses) == line["quantity"]
 
+    check_that_the_console_says_the_same(month, would_be)
     assert "not over yet" in CliRunner().invoke(
         postroad, ["billing", "close", "2999-01", "--data", str(month.data)]
     ).stderr  # fmt: skip
@@ -135,6 +141,18 @@ def test_a_month_is_billed_paid_and_reconciled(month: Month, tmp_path: Path) -> 
     assert "difference: zero" in month.says("billing", "reconcile", PERIOD), (
         "a credit is no difference to what was used"
     )
+
+
+def check_that_the_console_says_the_same(month: Month, would_be: dict[str, Any]) -> None:
+    folder, books = month.data / "warehouse", Books(time_zone="Europe/Berlin")
+    write_deltalake(str(folder / "services"), pa.table({"service": ["aa"], "address": ["A/a"]}), mode="overwrite")
+    (draft,) = drafts(folder, house(month), PERIOD, books, date(2024, 11, 1)).invoices
+    assert [f"{line.amount:f}" for line in draft.lines] == [line["amount"] for line in would_be["lines"]]
+    for line in draft.lines:
+        found = uses(folder, draft, line, 2**62, 0, line.quantity + 1)
+        assert (len(found), sum(use.micros for use in found)) == (line.quantity, line.micros)
+    plot = course(folder, Account(house(month), PERIOD, draft.currency), books, 2**62)
+    assert plot.curves[0].values[-1] == round(sum(line.micros for line in draft.lines) / MICROS, 4)
 
 
 def house(month: Month) -> str:

@@ -38,6 +38,7 @@ function options(told, width) {
   return {
     width,
     height: HEIGHT,
+    padding: [null, 30, null, null], // the last day's label has room
     title: told.drawn === "stacked" ? told.title : `${told.title} (${told.unit})`,
     legend: { markers: { width: 0, fill: (plot, at) => plot.series[at].stroke(plot, at) } },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),

@@ -1,0 +1,56 @@
+"""The warehouse's tables as the console opens them: what is missing is said, with what to do about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import CommitProperties, Transaction, write_deltalake
+
+from postroad.console import marts
+from postroad.console.files import csv_file
+from postroad.console.marts import Marts, Missing, check_is_counted
+
+ROWS = pa.table({"day": ["2026-10-01"], "messages": [3]})
+
+
+def write(folder: Path, name: str, counted: int = 0) -> None:
+    told = CommitProperties(app_transactions=[Transaction("billing", counted)]) if counted else None
+    write_deltalake(str(folder / name), ROWS, commit_properties=told)
+
+
+def test_without_tables_the_pipeline_has_to_run(tmp_path: Path) -> None:
+    with pytest.raises(Missing) as missing:
+        Marts(tmp_path, "usage")
+    assert missing.value.command == "postroad pipeline run"
+
+
+def test_without_the_extra_it_has_to_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "usage")
+    monkeypatch.setattr(marts, "find_spec", lambda name: None)
+    with pytest.raises(Missing) as missing:
+        Marts(tmp_path, "usage")
+    assert missing.value.command == "pip install 'postroad[warehouse]'"
+
+
+def test_tables_of_bills_that_are_behind_are_refused(tmp_path: Path) -> None:
+    for name in ("log", "charges"):
+        write(tmp_path, name)
+    with pytest.raises(Missing, match="behind the log"):
+        check_is_counted(tmp_path, "billing", ["charges"])
+    write(tmp_path, "invoice_lines", counted=1)
+    check_is_counted(tmp_path, "billing", ["invoice_lines"])
+
+
+def test_reads_what_is_there_now(tmp_path: Path) -> None:
+    write(tmp_path, "usage")
+    assert Marts(tmp_path, "usage").rows("select messages from usage where day = $1", "2026-10-01") == [(3,)]
+    write_deltalake(str(tmp_path / "usage"), ROWS, mode="append")
+    assert Marts(tmp_path, "usage").rows("select sum(messages) from usage") == [(6,)]
+
+
+def test_no_cell_of_a_file_is_a_formula() -> None:
+    file = csv_file("usage", ["=name", "count"], [["=1+1", -5], ["-2.50", "+1 more"], ["@x", None], ["plain", 1.5]])
+    assert bytes(file.body).decode().splitlines() == ["'=name,count", "'=1+1,-5", "-2.50,'+1 more", "'@x,", "plain,1.5"]
+    assert file.headers["content-disposition"] == 'attachment; filename="usage.csv"'

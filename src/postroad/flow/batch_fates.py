@@ -15,7 +15,6 @@ from postroad.core.delivery.waiting import COLUMN
 from postroad.core.model.batch import Batch, BatchState
 from postroad.core.model.delivery import State
 from postroad.core.projection.queries import JOURNEY
-from postroad.flow.batch_book import Held
 from postroad.flow.batch_letters import resent_as
 from postroad.flow.network import Network
 
@@ -57,10 +56,7 @@ class Fates:
         return written[0] if written is not None else None
 
     async def _sent(self, batch: Batch) -> Batch | None:
-        members: list[Held] = []
-        async for page in self._book.members(batch.id):
-            members += page
-        return await self._book.sent(batch, members)
+        return await self._book.sent(batch, await self._book.gathered(batch.id))
 
     async def _suspended(self, batch: Batch) -> Batch | None:
         """Under way again, where somebody has had its dead letter resent."""

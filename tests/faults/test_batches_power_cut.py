@@ -143,7 +143,7 @@ async def require_all(run: Run, cut: int, place: Path, chance: Random) -> None:
         assert promise.posted <= set(ledger.latest)
         assert promise.gathered <= set(ledger.batch_of.items())
         assert promise.handed_out <= set(ledger.interchanges)
-        assert promise.acknowledged <= {ledger.ways[way] for way, is_taken in ledger.arrived.items() if is_taken}
+        assert promise.acknowledged <= {ledger.ways[way] for way, fate in ledger.arrived.items() if fate == "delivered"}
         await come_to_rest(node, run.ada, watching)
     finally:
         await node.close()

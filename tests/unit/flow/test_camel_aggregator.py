@@ -1,8 +1,9 @@
 """What Apache Camel documents of its aggregator, re-stated for send ports; where ours differ on purpose, the case says so.
 
-A script is read from left to right: ``A1`` is a message of the group A, ``A1!`` one of which the condition holds, ``A1=2`` one with
-a rank; ``a1`` names the application's batch a, ``a1^`` begins it and ``a1$`` ends it; a number lets so many seconds pass;
-``force`` releases all that is open. Every case is played twice: with a batcher that looks after every step, and with one that comes late.
+A script is read from left to right: ``A1`` is a message of the group A, ``A1!`` one of which the condition holds, ``A1=2``
+one with a rank; ``a1`` names the application's batch a, ``a1^`` begins it and ``a1$`` ends it; a number lets so many seconds
+pass; ``force`` releases all that is open. Every case is played twice: with a batcher that looks after every step, and with one
+that comes late.
 """
 
 from __future__ import annotations

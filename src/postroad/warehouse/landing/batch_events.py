@@ -6,10 +6,11 @@ it is, and rows of other kinds need not be looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from postroad.core.model.batch import Batch
+from postroad.core.model.interchange import Drawn
 from postroad.core.model.journal import (
     BatchesChanged,
     DeliveriesAcknowledged,
@@ -85,8 +86,19 @@ def _assembled(entry: MessagePosted) -> Sequence[Row]:
     made = entry.assembled
     if made is None or made.batch is None:
         return ()
-    numbers = [f"{drawn.series}:{drawn.number}" for drawn in made.numbers] or None
+    numbers = _ranges(made.numbers) or None
     return (_row(entry.sender, made.batch, "assembled", entry.session, (made.standard, numbers)),)
+
+
+def _ranges(drawn: Iterable[Drawn]) -> list[str]:
+    """A large interchange may use as many as it has documents; they are drawn one after the other."""
+    found: dict[str, list[int]] = {}
+    for one in drawn:
+        found.setdefault(one.series, []).append(one.number)
+    return [
+        f"{series}:{min(numbers)}" + (f"-{max(numbers)}" if len(numbers) > 1 else "")
+        for series, numbers in found.items()
+    ]
 
 
 def _acknowledged(entry: DeliveriesAcknowledged) -> Sequence[Row]:

@@ -22,6 +22,7 @@ from postroad.core.routing.forwards import Forward
 
 VALUE_CHARS = 1_000
 FAULTS_TOLD = 10
+OWN = ("interchange.", "document.")  # how properties begin that are told here, whatever the message itself says
 SINGLE = {"json_lines": "application/json"}  # where one document is of another type than many of them
 # In which order delimiters are told; EDIFACT's is that of UNA.
 DELIMITERS = {
@@ -64,7 +65,8 @@ class Documents:
         self, part: Part, standard: Standard, found: Split, number: int
     ) -> Iterator[tuple[int, Forward]]:
         once, faults = _once(self._splitter, found), _Faults(found.faults)
-        common = (*self._message.properties, *_of_interchange(found, self._message))
+        kept = [one for one in self._message.properties if not one.name.startswith(OWN)]
+        common = (*kept, *_of_interchange(found, self._message))
         content_type = SINGLE.get(standard.name, standard.content_type)
         for place, member in enumerate(found.members):
             if not self._agreed.answers_pass and standard.is_answer is not None and standard.is_answer(member):

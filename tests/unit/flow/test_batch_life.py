@@ -19,6 +19,7 @@ from postroad.core.model.message import Delivered, Message, MessageType, Part, R
 from postroad.core.model.rule import Comparing, Comparison, Place, ValueType, Where
 from postroad.core.model.window import Window
 from postroad.flow import batch_arrivals
+from postroad.flow.interchange_book import InterchangeBook
 from tests.unit.flow.batching_bench import LINES, Bench, bench, order
 
 HOUR_S = 3_600
@@ -420,7 +421,20 @@ async def test_a_batch_whose_documents_are_no_longer_kept_is_suspended() -> None
         assert (batch.state, batch.why.split(":")[0]) == (SUSPENDED, "body.dropped")
 
 
-async def test_used_up_numbers_suspend_the_batch() -> None:
+async def test_used_up_numbers_suspend_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def highest(self: InterchangeBook, series: str) -> int:
+        return 999_999_999
+
+    monkeypatch.setattr(InterchangeBook, "_latest", highest)
+    async with bench(Policy(count=1)) as port:
+        posted = await port.post_orders(1, 1)
+        await port.work()
+        [batch] = await port.batches()
+        assert (batch.state, batch.why.split(":")[0], batch.numbered) == (SUSPENDED, "interchange.unfit", "")
+        assert await port.states_of(*posted) == [State.QUEUED]
+
+
+async def test_an_envelope_that_cannot_be_written_suspends_the_batch() -> None:
     async with bench(Policy(count=1), envelope=(("version", "no such version"),)) as port:
         await port.post_orders(1, 1)
         await port.work()

@@ -46,10 +46,30 @@ class Attempted(NamedTuple):
 
 def itineraries(admitted: Admitted, directory: Directory, form: str = "") -> Routed:
     """The copies of a message and their routes; refuses the post when no copy can be routed."""
-    straight = _straight(admitted, directory)
-    routed = straight if straight is not None else _elaborated(admitted, _elaboration(admitted, directory, form))
+    routed = _straight(admitted, directory) or _elaborated(admitted, _elaboration(admitted, directory, form))
     _require_one(routed.copies)
     return routed
+
+
+class CallRoutes:
+    """The itineraries of one call's posts, all of one caller: what goes straight where the one before went shares its route."""
+
+    __slots__ = ("_directory", "_straight", "_to")
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+        self._to: tuple[Recipient, ...] = ()
+        self._straight: Routed | None = None
+
+    def itineraries(self, admitted: Admitted, form: str) -> Routed:
+        message = admitted.message
+        if self._straight is not None and message.to == self._to and not message.route:
+            return self._straight
+        straight = _straight(admitted, self._directory)
+        routed = straight or _elaborated(admitted, _elaboration(admitted, self._directory, form))
+        _require_one(routed.copies)
+        self._to, self._straight = message.to, straight
+        return routed
 
 
 def attempted(admitted: Admitted, directory: Directory) -> Attempted:

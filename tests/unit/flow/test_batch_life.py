@@ -6,8 +6,10 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
+from postroad.core.batching.moves import opened
 from postroad.core.interchange import x12
 from postroad.core.interchange.catalogue import Catalogue
 from postroad.core.interchange.nouns import Dirt
@@ -600,3 +602,17 @@ async def test_a_message_on_which_the_batcher_fails_is_a_dead_letter_and_no_othe
         await port.work()
         assert await port.states_of(*posted) == [State.FAILED, State.QUEUED]
         assert await port.states() == [ASSEMBLED]
+
+
+async def test_of_two_open_batches_for_the_same_messages_the_older_goes() -> None:
+    """As when somebody changes a batch at the moment at which the next one is begun."""
+    async with bench(Policy(count=3)) as port:
+        await port.post_orders(1, 1)
+        await port.work()
+        [older] = await port.batches()
+        newer = msgspec.structs.replace(opened("f" * 20, older.key, port.clock.now_us()), service=older.service)
+        assert await port.network.batches.write(older.service, "joined", [newer]) is not None
+        port.network.batches.changed(older.service)
+        await port.post_orders(2, 2)
+        await port.work()
+        assert [(batch.state, batch.count) for batch in await port.batches()] == [(ASSEMBLED, 1), (OPEN, 1)]

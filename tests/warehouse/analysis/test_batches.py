@@ -31,9 +31,11 @@ from postroad.core.model.journal import (
 )
 from postroad.core.model.message import MessageType
 from postroad.ports import NewRecord
+from postroad.warehouse.landing.log import SCHEMA
 from postroad.warehouse.pipeline import TABLES, refresh
 from postroad.warehouse.store.delta import DeltaStore
-from tests.warehouse.analysis.test_refresh import contents, land
+from tests.warehouse.analysis.conftest import landed
+from tests.warehouse.analysis.test_refresh import LANDED_ON, contents, land
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -139,3 +141,17 @@ def test_a_batch_is_a_row_with_all_that_became_of_it_however_it_was_landed(spark
     assert (evening["verdict"], evening["rejected_members"]) == ("partly accepted", 1)
     assert (unfinished["state"], unfinished["over_at_us"]) == ("dropped", MONDAY_US + 30 * HOUR_US)
     assert (unfinished["attempts"], unfinished["assembled_at_us"]) == (0, None)
+
+
+def test_a_log_from_before_there_were_batches_has_none(spark: SparkSession, tmp_path: Path) -> None:
+    from pyspark.sql import functions as fn
+
+    store = DeltaStore(spark, tmp_path)
+    since = SCHEMA.names[SCHEMA.names.index("batch") :]
+    old = landed(spark, records()[:2]).drop(*since).withColumn("landed_on", fn.lit(LANDED_ON))
+    store.append(old.coalesce(1), "log", "test", 1)
+    refresh(store, SOME)
+    assert contents(store, "batches") == []
+    land(store, spark, records()[2:5], 3)
+    refresh(store, SOME)
+    assert [row["members"] for row in found(store)] == [2]

@@ -6,6 +6,7 @@ it suspends the batch, for somebody to look at. An interchange that somebody has
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -75,3 +76,13 @@ class Fates:
             return Fate(State(row[_STATE]), row[_REASON])
         [row] = await index.query("delivery", batch.delivery)
         return Fate(State(row[COLUMN["state"]]), row[COLUMN["reason"]])
+
+
+async def look_after(network: Network, attended: Container[str]) -> None:
+    """Look what became of the interchanges of services that have no batcher now: suspended ones, and former batchers."""
+    await network.indexed()
+    fates = Fates(network)
+    for (gcid,) in await network.index.query("gathering_services"):
+        if gcid not in attended:
+            for batch in await network.batches.unsettled(gcid):
+                await fates.look(batch)

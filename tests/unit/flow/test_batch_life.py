@@ -13,6 +13,7 @@ from postroad.core.batching.moves import opened
 from postroad.core.interchange import x12
 from postroad.core.interchange.catalogue import Catalogue
 from postroad.core.interchange.nouns import Dirt
+from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchMember, BatchState, Criterion
 from postroad.core.model.batch_policy import Controlled, Empty, Policy, Recovery, SortKey, Types, Unfinished
 from postroad.core.model.delivery import State
@@ -21,6 +22,8 @@ from postroad.core.model.message import Delivered, Message, MessageType, Part, R
 from postroad.core.model.rule import Comparing, Comparison, Place, ValueType, Where
 from postroad.core.model.window import Window
 from postroad.flow import batch_arrivals
+from postroad.flow.batch_fates import look_after
+from postroad.flow.batching import batching_services
 from postroad.flow.interchange_book import InterchangeBook
 from tests.unit.flow.batching_bench import LINES, Bench, bench, order
 
@@ -616,3 +619,20 @@ async def test_of_two_open_batches_for_the_same_messages_the_older_goes() -> Non
         await port.post_orders(2, 2)
         await port.work()
         assert [(batch.state, batch.count) for batch in await port.batches()] == [(ASSEMBLED, 1), (OPEN, 1)]
+
+
+@pytest.mark.parametrize("change", [{"hosted": Hosting.NONE, "batching": None}, {"suspended": "unpaid"}])
+async def test_an_interchange_is_seen_through_though_its_service_has_no_batcher_any_more(
+    change: dict[str, object],
+) -> None:
+    async with bench(Policy(count=1)) as port:
+        posted = await port.post_orders(1, 1)
+        await port.work()
+        await look_after(port.network, batching_services(port.network.directory))
+        assert await port.states() == [ASSEMBLED]
+        [interchange] = await port.poll()
+        await port.change("Acme/orders", **change)
+        await port.acknowledge(interchange)
+        await look_after(port.network, batching_services(port.network.directory))
+        assert await port.states() == [SENT]
+        assert await port.states_of(*posted) == [State.DELIVERED]

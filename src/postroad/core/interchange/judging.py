@@ -1,15 +1,13 @@
 """What becomes of an interchange whose faults touch no member, and how assemblers say that something does not fit.
 
-For standards in which a repair is nothing but passing over what changes no member; those whose trailers prove each other have
-repairs of their own.
+For standards in which a repair is nothing but passing over what changes no member.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import replace
 
-from postroad.core.interchange import faults
+from postroad.core.interchange.faults import Repair, judgement
 from postroad.core.interchange.nouns import Dirt, Fault, Split
 from postroad.errors import Refused
 
@@ -18,13 +16,7 @@ MOST_MEMBERS = 1_000_000
 
 def judged(found: Split, dirt: Dirt, harmless: Container[str]) -> Split:
     """``harmless`` are codes of faults that touch no member: a repair needs nothing but to know of them."""
-
-    def repaired(found: Split) -> Split:
-        if not all(fault.code in harmless for fault in found.faults):
-            raise faults.refusal(found)
-        return replace(found, faults=tuple(replace(fault, repaired=True) for fault in found.faults))
-
-    return faults.judgement(found, dirt, repaired)
+    return judgement(found, dirt, Repair(harmless=harmless))
 
 
 def no_interchange(detail: str) -> Refused:

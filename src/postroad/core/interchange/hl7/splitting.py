@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange.faults import judgement, refusal, same_number
+from postroad.core.interchange.faults import judgement, same_number
 from postroad.core.interchange.hl7.separators import (
     LINE_ENDS,
     Separators,
@@ -50,11 +50,7 @@ def split_stream(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MOS
 
 def judged(found: Split, dirt: Dirt) -> Split:
     """What becomes of what was examined: as it is, or refused."""
-    return judgement(found, dirt, _unrepaired)
-
-
-def _unrepaired(found: Split) -> Split:
-    raise refusal(found)
+    return judgement(found, dirt)
 
 
 class _Walk:

@@ -69,7 +69,7 @@ async def drop(network: Network, caller: Caller, batch_id: str, reason: str, see
         batch = _suspended_with_its_port(network, batch)
         why = f"{caller.name} dropped it: {reason}"[:REASON_MOST]
         after = moves.dropped(batch, why, network.clock.now_us())
-        members = await network.batches.gathered(batch.id)
+        members = await network.batches.gathered(batch)
         return await network.batches.end(
             caller.name, "failed", f"batch {batch.id} dropped: {reason}"[:REASON_MOST], after, members
         )

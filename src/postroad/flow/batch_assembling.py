@@ -120,13 +120,15 @@ class Assembling:
             outcome = await committed(self._network.desk, step)
             if not isinstance(outcome, Conflict):
                 self._drawings[_sides(batching)] = drawing.drawing
-                return self._on_its_way(step, outcome.seq)
+                after = self._on_its_way(step, outcome.seq)
+                self._book.remember(after, [one.gathered for one in documents])
+                return after
             if outcome.key == batch_key(next_version(batch)):
                 return None
             self.forget()
         raise Unavailable("network.busy", "Others draw the same control numbers; the batch is assembled in a moment")
 
-    def _on_its_way(self, step: Step, seq: int) -> Batch | None:
+    def _on_its_way(self, step: Step, seq: int) -> Batch:
         entry = step.entry
         if not isinstance(entry, MessagePosted) or entry.assembled is None or entry.assembled.batch is None:
             raise TypeError("an interchange is posted with its batch")

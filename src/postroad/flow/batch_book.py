@@ -25,6 +25,7 @@ from postroad.flow.commit import committed
 from postroad.ports import Clock, Conflict, Desk, IndexReader, Step
 
 PAGE = 500  # members read at a time
+REMEMBERED_MOST = 100_000  # members of batches that are being sent
 TRIES = 10  # while others change a batch
 FACTS = TABLES["batch"].index("facts")
 LAST_ID = "g"  # sorts behind every id, which are hexadecimal
@@ -60,6 +61,8 @@ class BatchBook:
         self._indexed = indexed
         self._listeners: dict[str, Changed] = {}
         self._watched: dict[int, str] = {}
+        self._known: dict[tuple[str, int], list[Gathered]] = {}  # members, by batch and version
+        self._known_members = 0
 
     # --- who wants to know ------------------------------------------------------------------------------------------
 
@@ -111,9 +114,18 @@ class BatchBook:
             after = rows[-1][1]
             yield [held for row in rows if (held := self._held(row)) is not None]
 
-    async def gathered(self, batch_id: str) -> list[Gathered]:
+    async def gathered(self, batch: Batch) -> list[Gathered]:
         """All that are in it, likewise."""
-        return [held.gathered async for page in self.members(batch_id) for held in page]
+        known = self._known.pop((batch.id, batch.version), [])
+        self._known_members -= len(known)
+        return known or [held.gathered async for page in self.members(batch.id) for held in page]
+
+    def remember(self, batch: Batch, members: list[Gathered]) -> None:
+        """These are in the batch as it is now; nobody leaves one that is assembled, so it need not be read again."""
+        self._known[batch.id, batch.version] = members
+        self._known_members += len(members)
+        while self._known_members > REMEMBERED_MOST:
+            self._known_members -= len(self._known.pop(next(iter(self._known))))
 
     async def member(self, batch_id: str, number: int) -> Held | None:
         """One that is in it; the index must have caught up before."""

@@ -57,7 +57,7 @@ class Fates:
         return written[0] if written is not None else None
 
     async def _sent(self, batch: Batch) -> Batch | None:
-        return await self._book.sent(batch, await self._book.gathered(batch.id))
+        return await self._book.sent(batch, await self._book.gathered(batch))
 
     async def _suspended(self, batch: Batch) -> Batch | None:
         """Under way again, where somebody has had its dead letter resent."""

@@ -636,3 +636,13 @@ async def test_an_interchange_is_seen_through_though_its_service_has_no_batcher_
         await look_after(port.network, batching_services(port.network.directory))
         assert await port.states() == [SENT]
         assert await port.states_of(*posted) == [State.DELIVERED]
+
+
+async def test_members_that_were_forgotten_meanwhile_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postroad.flow.batch_book.REMEMBERED_MOST", 3)
+    async with bench(Policy(count=2)) as port:
+        posted = await port.post_orders(1, 8)
+        await port.work()
+        assert len(await deliver_all(port)) == 4
+        assert await port.states() == [SENT] * 4
+        assert await port.states_of(*posted) == [State.DELIVERED] * 8

@@ -9,8 +9,8 @@ released released, and where that cannot be it gets an interchange of its own; o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.edifact.charsets import charset_of, is_in
@@ -26,24 +26,10 @@ from postroad.core.interchange.edifact.envelopes import (
 from postroad.core.interchange.edifact.messages import Message, in_delimiters, read_message, unfit
 from postroad.core.interchange.edifact.segments import segment
 from postroad.core.interchange.edifact.splitting import split_stream
-from postroad.core.interchange.nouns import Dirt, Envelope, Numbers
+from postroad.core.interchange.nouns import Dirt, Envelope, Note, Numbers, Placed
 from postroad.errors import Refused
 
 MOST_MESSAGES = 999_999  # of an interchange or a group: six digits
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
-    """Where a message went: what a partner's CONTRL will name."""
-
-    position: int  # of the member it came from
-    interchange: str  # 0020
-    group: str  # 0048, or nothing
-    kind: str  # 0065
-    reference: str  # 0062
-
-
-Note = Callable[[Placed], None]
 
 
 def assemble(

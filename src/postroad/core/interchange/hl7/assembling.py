@@ -14,32 +14,17 @@ written in ours, and its text stays the same; only one member is held at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.hl7.messages import Message, in_separators, read_message
 from postroad.core.interchange.hl7.separators import Separators, escaped, readable, separators_of
 from postroad.core.interchange.hl7.splitting import split
-from postroad.core.interchange.nouns import Envelope, Numbers
+from postroad.core.interchange.nouns import Envelope, Note, Numbers, Placed
 from postroad.errors import Refused
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
-    """Where a message went, and what a partner's answer will name."""
-
-    position: int  # of the member it came from
-    batch: str  # BHS-11
-    kind: str  # MSH-9
-    reference: str  # MSH-10
-    file: str = ""  # FHS-11, where there is a file around the batch
-
-
-Note = Callable[[Placed], None]
 
 
 def assemble(
@@ -64,7 +49,7 @@ def assemble(
 
 
 def _place(position: int, message: Message, batch: str, file: str) -> Placed:
-    return Placed(position=position, batch=batch, kind=message.kind, reference=message.reference, file=file)
+    return Placed(position=position, interchange=file, group=batch, kind=message.kind, reference=message.reference)
 
 
 def _messages(members: Iterable[Buffer]) -> Iterator[tuple[int, Message]]:

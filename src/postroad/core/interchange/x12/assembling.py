@@ -10,13 +10,12 @@ its own; only one member is held at a time, so the stream may be larger than the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange.nouns import Dirt, Envelope, Numbers
+from postroad.core.interchange.nouns import Dirt, Envelope, Note, Numbers, Placed
 from postroad.core.interchange.x12.delimiters import BLANKS, REPEATS_SINCE, Delimiters, readable, skipped
 from postroad.core.interchange.x12.envelopes import (
     GroupKey,
@@ -38,23 +37,6 @@ from postroad.errors import Refused
 
 MOST_SETS = 999_999  # of a group: GE01 has six digits
 MOST_GROUPS = 99_999  # of an interchange: IEA01 has five
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
-    """Where a set went: what a partner's acknowledgement will name."""
-
-    position: int  # of the member it came from
-    interchange: int  # ISA13
-    date: str  # ISA09
-    time: str  # ISA10
-    group_kind: str  # GS01
-    group: int  # GS06
-    kind: str  # ST01
-    reference: str  # ST02
-
-
-Note = Callable[[Placed], None]
 
 
 def assemble(
@@ -198,13 +180,11 @@ class _Assembly:
         date, time = self._when
         return Placed(
             position=position,
-            interchange=self._interchange,
-            date=date,
-            time=time,
-            group_kind=key.kind,
-            group=self._group,
+            interchange=str(self._interchange),
+            group=str(self._group),
             kind=kind,
             reference=reference,
+            facts={"date": date, "time": time, "group_kind": key.kind},
         )
 
     # ---- what stands around ------------------------------------------------------------------------------------------

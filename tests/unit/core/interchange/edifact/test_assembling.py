@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.interchange.edifact import Placed, assemble, split, split_stream
+from postroad.core.interchange.edifact import assemble, split, split_stream
+from postroad.core.interchange.nouns import Placed
 from postroad.errors import Refused
 from tests.unit.core.interchange.edifact.samples import INVOICE, ORDER, SECOND, UNB, Counting, envelope, interchange
 

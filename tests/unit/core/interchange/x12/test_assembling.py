@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from postroad.core.interchange.nouns import Envelope
-from postroad.core.interchange.x12 import Placed, assemble, split, split_stream
+from postroad.core.interchange.nouns import Envelope, Placed
+from postroad.core.interchange.x12 import assemble, split, split_stream
 from postroad.core.interchange.x12 import assembling as assembling_room
 from postroad.errors import Refused
 from tests.unit.core.interchange.x12.samples import INVOICE, ORDER, SECOND, Counting, envelope, header, interchange
@@ -206,9 +206,9 @@ def test_numbers_end() -> None:
 def test_where_each_set_went_is_told() -> None:
     told: list[Placed] = []
     b"".join(assemble([ORDER, interchange([SECOND])], envelope({"set_numbers": "group"}), Counting(), told.append))
-    assert [(one.position, one.interchange, one.group_kind, one.group, one.reference) for one in told] == [
-        (0, 1, "PO", 1, "0001"),
-        (1, 1, "PO", 1, "0002"),
+    assert [(one.position, one.interchange, one.facts["group_kind"], one.group, one.reference) for one in told] == [
+        (0, "1", "PO", "1", "0001"),
+        (1, "1", "PO", "1", "0002"),
     ]
 
 

@@ -20,7 +20,7 @@ from postroad.core.model.delivery import Queued, State
 from postroad.core.model.journal import BatchesChanged, DeliveriesAcknowledged, DeliveriesEnded
 from postroad.core.projection.keys import answer_key, batch_key, journey_key
 from postroad.core.projection.tables import TABLES
-from postroad.flow.batch_letters import put_aside
+from postroad.flow.batch_letters import put_aside, resent_as
 from postroad.flow.commit import committed
 from postroad.ports import Clock, Conflict, Desk, IndexReader, Step
 
@@ -131,6 +131,10 @@ class BatchBook:
         """One that is in it; the index must have caught up before."""
         rows = await self._index.query("batch_members", batch_id, number - 1, 1)
         return self._held(rows[0]) if rows and rows[0][1] == number else None
+
+    async def lets_go(self, batch: Batch) -> bool:
+        """Whether a member can leave it now: not while its interchange is on its way, be it as a dead letter that is resent."""
+        return may_leave(batch) and not (batch.interchange and await resent_as(self._index, batch))
 
     # --- writing ----------------------------------------------------------------------------------------------------
 

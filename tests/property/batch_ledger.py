@@ -23,6 +23,10 @@ from postroad.core.model.journal import (
 )
 
 SETTLED = frozenset(state for state, moves in BATCH_MOVES.items() if not moves)
+UNDER_WAY = (
+    BatchState.ASSEMBLED,
+    BatchState.SUSPENDED,
+)  # suspended: its dead letter was resent, and nobody has looked yet
 _NUMBER = re.compile(rb"BEG\*00\*NE\*(\d+)\*")
 
 
@@ -154,7 +158,7 @@ class BatchLedger:
             if fate == "waiting":
                 batch = self.batches.get(self.batch_of.get(number, ""))
                 assert batch is None or batch.state not in SETTLED, f"order {order} was forgotten by its batch"
-                assert times == 0 or (times == 1 and batch is not None and batch.state is BatchState.ASSEMBLED)
+                assert times == 0 or (times == 1 and batch is not None and batch.state in UNDER_WAY)
             else:
                 assert times == (1 if fate == "delivered" else 0), (
                     f"order {order} is {fate} and was received {times} times"

@@ -31,7 +31,7 @@ from tests.faults.aftermath import require_whole, require_whole_in_postgres
 from tests.faults.parties import Party, serving
 
 SENDER, PORT, PARTNER = "MyBiz/Sales", "Acme/orders", "Acme/edi"
-SOON_S = 60.0
+SOON_S = 30.0
 LEASE_S = 3.0
 STATES = ("open", "closed", "assembled", "being sent", "suspended", "resumed")
 EMBEDDED = {"segment_bytes": 4 << 20, "attempts_most": 2}
@@ -74,39 +74,42 @@ class Trade:
     posted: dict[str, list[bytes]] = field(default_factory=dict)
     seen: dict[str, bytes] = field(default_factory=dict)  # streams by the session of the interchange
     taken: dict[str, bytes] = field(default_factory=dict)  # those that were acknowledged
+    _clients: dict[str, Client] = field(default_factory=dict)
 
     def client(self, who: str = "") -> Client:
-        key = self.keys[who] if who else self.server.operator_key
-        return Client(access=Access.with_key(self.server.url, key), retrying=Retrying(tries=5))
+        if who not in self._clients:
+            key = self.keys[who] if who else self.server.operator_key
+            self._clients[who] = Client(access=Access.with_key(self.server.url, key), retrying=Retrying(tries=5))
+        return self._clients[who]
+
+    def close(self) -> None:
+        while self._clients:
+            self._clients.popitem()[1].close()
 
     def post(self, topic: str, count: int) -> None:
-        with self.client(SENDER) as sender:
-            for _ in range(count):
-                document = order(1 + sum(map(len, self.posted.values())))
-                self.posted.setdefault(topic, []).append(document)
-                part = Part(id="1", content_type="application/edi-x12", data=document)
-                sender.post_message(Message(to=(Recipient(PORT),), topic=topic, parts=(part,)))
+        for _ in range(count):
+            document = order(1 + sum(map(len, self.posted.values())))
+            self.posted.setdefault(topic, []).append(document)
+            part = Part(id="1", content_type="application/edi-x12", data=document)
+            self.client(SENDER).post_message(Message(to=(Recipient(PORT),), topic=topic, parts=(part,)))
 
     def batch(self, topic: str) -> dict[str, Any]:
-        with self.client() as owner:
-            found = [one for one in owner.batches.listed(PORT, "all") if one["key"] == [topic]]
+        found = [one for one in self.client().batches.listed(PORT, "all") if one["key"] == [topic]]
         assert len(found) <= 1, f"{topic} has several batches: {found}"
         return found[0] if found else {"state": "none", "count": 0, "id": ""}
 
     def until(self, topic: str, state: str, is_complete: Callable[[dict[str, Any]], bool] = bool) -> dict[str, Any]:
         deadline = time.monotonic() + SOON_S
         while (batch := self.batch(topic))["state"] != state or not is_complete(batch):
-            assert time.monotonic() < deadline, f"{topic} is {batch['state']} and not {state}"
+            assert time.monotonic() < deadline, f"{topic} is {batch['state']} and not {state}: {batch.get('why')}"
             time.sleep(0.05)
         return batch
 
     def steer(self, topic: str, action: str) -> None:
-        with self.client() as owner:
-            getattr(owner.batches, action)(self.batch(topic)["id"], reason="a test")
+        getattr(self.client().batches, action)(self.batch(topic)["id"], reason="a test")
 
     def poll(self, topic: str, wait_s: float = 20.0) -> list[Received]:
-        with self.client(PARTNER) as partner:
-            found = partner.poll(10, wait_s=wait_s, lease_s=LEASE_S, select=Selector(topic=topic))
+        found = self.client(PARTNER).poll(10, wait_s=wait_s, lease_s=LEASE_S, select=Selector(topic=topic))
         for interchange in found:
             stream = bytes(interchange.parts[0].data)
             assert self.seen.setdefault(interchange.session, stream) == stream, "the same interchange, other bytes"
@@ -115,19 +118,17 @@ class Trade:
     def fail(self, topic: str) -> None:
         """The partner gives the interchange back until the network gives it up."""
         for _ in range(2):
-            found = self.poll(topic)
-            with self.client(PARTNER) as partner:
-                partner.give_back(*found, reason="no room")
+            self.client(PARTNER).give_back(*self.poll(topic), reason="no room")
         assert self.poll(topic, wait_s=0.0) == []
         self.until(topic, "suspended")
 
     def take(self, topic: str) -> None:
         [interchange] = self.poll(topic)
-        with self.client(PARTNER) as partner:
-            partner.acknowledge(interchange)
+        self.client(PARTNER).acknowledge(interchange)
         self.taken[interchange.session] = self.seen[interchange.session]
 
     def die(self) -> None:
+        self.close()
         self.server.kill()
         self.server.start()
 
@@ -191,6 +192,7 @@ def test_batches_go_on_from_where_a_death_met_them(
         trade.die()
         require_where_they_were(trade, kind)
         go_on(trade)
+        trade.close()
         assert server.stop() == 0
     split = [x12.split(stream, Dirt.REFUSE) for stream in trade.taken.values()]
     assert sorted([bytes(one.data) for one in found.members] for found in split) == sorted(trade.posted.values())

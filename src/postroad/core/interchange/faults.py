@@ -15,6 +15,13 @@ from postroad.errors import Refused
 _MOST_TOLD = 10
 
 
+class Uncertain(Exception):
+    """Where members begin and end is not certain any more; the walk is over."""
+
+    def __init__(self, code: str, text: str, at: int) -> None:
+        self.fault = Fault(code=code, text=text, at=at, fatal=True)
+
+
 def only(found: Iterator[Split], code: str) -> Split:
     """The first; that another follows is its fault, of this code."""
     first = next(found)

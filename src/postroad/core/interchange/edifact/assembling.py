@@ -23,9 +23,10 @@ from postroad.core.interchange.edifact.envelopes import (
     syntax_of,
     version_of,
 )
-from postroad.core.interchange.edifact.messages import Message, in_delimiters, read_message, unfit
+from postroad.core.interchange.edifact.messages import Message, in_delimiters, read_message
 from postroad.core.interchange.edifact.segments import segment
 from postroad.core.interchange.edifact.splitting import split_stream
+from postroad.core.interchange.fitting import unfit, unfit_member
 from postroad.core.interchange.nouns import Dirt, Envelope, Note, Numbers, Placed
 from postroad.errors import Refused
 
@@ -182,6 +183,5 @@ class _Assembly:
 
 
 def _of_member(position: int, refused: Refused) -> Refused:
-    if refused.pointer:
-        return refused  # it is the envelope's
-    return Refused("interchange.unfit", f"member {position}: {refused.detail}", pointer=f"/members/{position}")
+    """One with a pointer is the envelope's."""
+    return refused if refused.pointer else unfit_member(position, refused.detail)

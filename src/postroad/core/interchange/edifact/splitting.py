@@ -18,9 +18,9 @@ from msgspec import structs
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.edifact.delimiters import delimiters_of, readable, skipped
 from postroad.core.interchange.edifact.messages import read_message
-from postroad.core.interchange.edifact.walking import MOST_MEMBERS, Walk
+from postroad.core.interchange.edifact.walking import Walk
 from postroad.core.interchange.faults import Repair, judgement, only
-from postroad.core.interchange.nouns import Dirt, Fault, Member, Split
+from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Fault, Member, Split
 
 
 def examine(data: Buffer, most_members: int = MOST_MEMBERS) -> Split:

@@ -22,10 +22,9 @@ from postroad.core.interchange.hl7.separators import (
     readable,
     text_of,
 )
-from postroad.core.interchange.nouns import Dirt, Fault, Group, Member, Split
+from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Fault, Group, Member, Split
 from postroad.errors import Refused
 
-MOST_MEMBERS = 1_000_000
 _CONTROL = re.compile(rb"[\r\n](MSH|[FB](?:HS|TS))(?![A-Za-z0-9])")
 _LINE_END = re.compile(rb"[\r\n]")
 _HEADERS = (b"FHS", b"BHS")

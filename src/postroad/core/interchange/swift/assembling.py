@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange.judging import unfit_member, unfit_value
+from postroad.core.interchange.fitting import unfit_member, unfit_value
 from postroad.core.interchange.nouns import Dirt, Envelope, Member, Note, Numbers, Placed
 from postroad.core.interchange.swift.splitting import BEGIN, END, SECTOR, split
 from postroad.errors import Refused

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import structs
 
 from postroad.core.codecs.buffers import Buffer
+from postroad.core.interchange.fitting import unfit, unfit_member
 from postroad.core.interchange.nouns import Dirt, Envelope, Note, Numbers, Placed
 from postroad.core.interchange.x12.delimiters import BLANKS, REPEATS_SINCE, Delimiters, readable, skipped
 from postroad.core.interchange.x12.envelopes import (
@@ -75,7 +76,7 @@ class _Assembly:
             try:
                 found = list(self._sets_of(member))
             except Refused as refused:
-                raise _of_member(position, refused) from None
+                raise unfit_member(position, refused.detail) from None
             for one, key in found:
                 yield from self._put(one, key, position)
         if self._marks is None:
@@ -117,7 +118,7 @@ class _Assembly:
             detail = (
                 f"to which functional group set {found.kind} belongs is not known here; name it as functional_group"
             )
-            raise Refused("interchange.unfit", detail)
+            raise unfit(detail)
         key = GroupKey(
             kind=kind,
             sender=facts.get("application_sender", envelope.sender),
@@ -133,7 +134,7 @@ class _Assembly:
         pieces: list[bytes] = []
         if not found.is_right and not self._repairs:
             detail = f"SE says {found.said}, and the set {found.reference} has {found.segments} segments"
-            raise _of_member(position, Refused("interchange.unfit", detail))
+            raise unfit_member(position, detail)
         fitted, marks = self._fitted(found, position)
         over = self._group_is_over(key, found)
         if marks is not self._marks or (over and self._groups >= MOST_GROUPS):
@@ -159,7 +160,7 @@ class _Assembly:
         detail = (
             f"set {found.reference} repeats elements, and version {version_of(self._envelope)} has no way to say so"
         )
-        raise _of_member(position, Refused("interchange.unfit", detail))
+        raise unfit_member(position, detail)
 
     def _own(self, found: TransactionSet) -> Delimiters:
         own = structs.replace(found.marks, line_end=self._asked.line_end)
@@ -214,10 +215,6 @@ class _Assembly:
         pieces.append(segment(self._marks, b"IEA", b"%d" % self._groups, b"%09d" % self._interchange))
         self._marks = None
         return pieces
-
-
-def _of_member(position: int, refused: Refused) -> Refused:
-    return Refused("interchange.unfit", f"member {position}: {refused.detail}", pointer=f"/members/{position}")
 
 
 def _written(found: TransactionSet, reference: str, marks: Delimiters) -> list[bytes]:

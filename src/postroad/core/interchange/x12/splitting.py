@@ -16,10 +16,10 @@ from msgspec import structs
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.faults import Repair, judgement, only
-from postroad.core.interchange.nouns import Dirt, Member, Split
+from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Member, Split
 from postroad.core.interchange.x12.delimiters import delimiters_of, readable
 from postroad.core.interchange.x12.sets import read_set, with_trailer
-from postroad.core.interchange.x12.walking import MOST_MEMBERS, Walk, rest_after
+from postroad.core.interchange.x12.walking import Walk, rest_after
 
 
 def examine(data: Buffer, most_members: int = MOST_MEMBERS) -> Split:

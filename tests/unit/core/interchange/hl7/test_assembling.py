@@ -68,10 +68,12 @@ def test_a_member_that_is_no_message_is_refused_by_its_place(member: bytes) -> N
     with pytest.raises(Refused) as refused:
         written(ADMIT, member)
     assert (refused.value.code, refused.value.pointer) == ("interchange.unfit", "/members/1")
+    assert refused.value.detail.startswith("member 2: ")
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("field", "^"), ("field", "||"), ("escape", "a"), ("utc_offset_minutes", "x")]
+    ("name", "text"),
+    [("field", "^"), ("field", "||"), ("escape", "a"), ("utc_offset_minutes", "x"), ("utc_offset_minutes", "1440")],
 )
 def test_a_value_that_does_not_fit_is_refused(name: str, text: str) -> None:
     with pytest.raises(Refused) as refused:

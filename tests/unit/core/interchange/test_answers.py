@@ -12,6 +12,7 @@ from postroad.core.interchange.filing import filed
 from postroad.core.interchange.nouns import Envelope, Placed, Verdict
 from postroad.core.interchange.numbering import Drawing, series_of
 from postroad.core.model.interchange import Drawn, Filed
+from postroad.errors import Refused
 from tests.unit.core.interchange.answered import said_in, verdicts
 from tests.unit.core.interchange.test_catalogue import TWO_MEMBERS
 from tests.unit.core.interchange.x12.samples import NOON, Counting
@@ -115,3 +116,9 @@ def test_numbers_go_on_where_the_last_interchange_left_them() -> None:
 def test_an_interchange_without_numbers_is_found_again_by_one_beside_it() -> None:
     drawing = Drawing(standard="swift", sender="", receiver="", latest={})
     assert drawing.used() == drawing.used() == (Drawn(series_of("swift", "", "", "interchange"), 1),)
+
+
+def test_numbers_are_drawn_only_where_the_last_one_is_known() -> None:
+    drawing = Drawing(standard="own", sender="A", receiver="B", latest={})
+    with pytest.raises(Refused, match="not for 'page'"):
+        drawing.next("page")

@@ -40,6 +40,7 @@ SMALL = {
     "mime": "MIME and DIME",
     "as2": "AS2",
     "interchange": "Interchanges",
+    "batching": "Batches",
 }  # benchmarks of single parts, each a module of its own
 PROFILE_S = 8
 

@@ -9,23 +9,29 @@ from typing import Any
 
 import pytest
 
+from postroad.core.interchange import x12
 from postroad.core.model.asset import Hosting
-from postroad.core.model.batch_policy import Batching, Policy
+from postroad.core.model.batch_policy import Batching, Policy, Splitting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Service, Visibility
-from postroad.core.model.message import Message, MessageType, Part, Recipient
+from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.flow.authenticate import Proof
 from postroad.flow.batching import BatchStage
 from postroad.flow.configure import saving
+from postroad.services.engine import Engines
+from postroad.services.hosting import hosting
 from tests.acceptance.asking import Asked, asked_network
+from tests.unit.core.interchange.x12.samples import NOON, Counting
+from tests.unit.services.workbench import UpperCase
 
 BATCHES = "/v1/batches"
+NO_ENGINES = Engines(transformer=UpperCase(), judges={})
 
 
 @pytest.fixture
 async def asked() -> AsyncIterator[Asked]:
-    async with asked_network() as network:
+    async with asked_network() as network, hosting(network.running.network, NO_ENGINES):
         stage = BatchStage(network.running.network)
         stage.start()
         yield network
@@ -76,12 +82,18 @@ async def listed(asked: Asked, count: int) -> dict[str, Any]:
     raise AssertionError(f"there are other batches: {items}")
 
 
-async def take(asked: Asked, partner: Caller) -> str:
-    """The session of the interchange that the partner takes over."""
+async def take(asked: Asked, partner: Caller) -> Delivered:
+    """The interchange that the partner takes over."""
     network = asked.running.network
     [delivered] = await network.poll(partner, PollRequest(wait_s=10))
     await network.settle(partner, Settlement(tokens=(delivered.token,)))
-    return delivered.session
+    return delivered
+
+
+def answer_to(stream: bytes, rejected: int) -> bytes:
+    """The partner's 997: all are accepted but one."""
+    found = x12.split(stream)
+    return b"".join(x12.acknowledge(found, x12.answering(found, NOON), Counting(), rejected=(rejected,)))
 
 
 @pytest.mark.req("B5", "B7")
@@ -107,7 +119,7 @@ async def test_a_stuck_batch_says_why_and_goes_when_somebody_has_helped(asked: A
     assert resumed.status_code == 200
     on_its_way = await shown(asked, stuck["id"], "assembled")
     assert (on_its_way["sending"]["recipient"], on_its_way["sending"]["state"]) == ("Birch/partner", "queued")
-    session = await take(asked, partner)
+    session = (await take(asked, partner)).session
     sent = await shown(asked, stuck["id"], "sent")
     assert (sent["interchange"], sent["sending"]["state"]) == (session, "delivered")
     assert sent["numbers"][0] == {"scope": "interchange", "first": 1, "last": 1}
@@ -129,10 +141,40 @@ async def test_somebody_need_not_wait_for_the_criteria(asked: Asked) -> None:
     await post(asked, 1)
     batch = await listed(asked, 1)
     await asked.ask("owner of B", "POST", f"{BATCHES}/{batch['id']}/release", {"reason": "the truck leaves early"})
-    session = await take(asked, partner)
+    session = (await take(asked, partner)).session
     sent = await shown(asked, batch["id"], "sent")
     assert (sent["interchange"], sent["closedBy"], sent["why"]) == (
         session,
         "request",
         "owner@birch.example asked for it",
     )
+
+
+@pytest.mark.req("B7", "B10")
+async def test_what_the_partner_answers_is_told_to_all_concerned(asked: Asked) -> None:
+    partner = await asked.running.register("Birch/partner")
+    await batcher(asked, "Birch/partner")
+    splitting = Splitting(sends_to="Birch/Private", standard="x12")
+    await asked.running.register("Birch/from-acme", hosted=Hosting.SPLITTER, splitting=splitting)
+    sessions = [await post(asked, 1), await post(asked, 2)]
+    interchange = await take(asked, partner)
+    part = Part(id="1", content_type="application/edi-x12", data=answer_to(interchange.parts[0].data, rejected=1))
+    told = await asked.running.network.post(
+        partner, Message(to=(Recipient("Birch/from-acme"),), type=MessageType.NOTIFICATION, parts=(part,))
+    )
+    trace: dict[str, Any] = {}
+    for _ in range(200):
+        trace = (await asked.ask("owner of B", "GET", f"/v1/messages/{interchange.session}/trace")).json()
+        if trace["messages"][0]["contained"]["answers"]:
+            break
+        await asyncio.sleep(0.02)
+    [answer] = trace["messages"][0]["contained"]["answers"]
+    assert (answer["session"], answer["otherwise"]) == (told.session, 1)
+    batch = trace["messages"][0]["contained"]["batch"]
+    members = (await asked.ask("owner of B", "GET", f"{BATCHES}/{batch}/members")).json()["items"]
+    assert [(member["session"], member["verdict"]) for member in members] == [
+        (sessions[0], "accepted"),
+        (sessions[1], "rejected"),
+    ]
+    seen = (await asked.ask("owner of A", "GET", f"/v1/messages/{sessions[1]}/trace")).json()
+    assert seen["messages"][0]["copies"][0]["stops"][0]["gathered"]["verdict"] == "rejected"

@@ -10,8 +10,9 @@ from pathlib import Path
 import hl7
 import pytest
 
-from postroad.core.interchange.hl7 import Verdict, acknowledge, answering, assemble, examine, match, read_answers, split
-from postroad.core.interchange.hl7.assembling import Placed
+from postroad.core.interchange.hl7 import Verdict, acknowledge, answering, assemble, examine, split
+from postroad.core.interchange.nouns import Placed
+from tests.unit.core.interchange.answered import became_of, said_in, verdicts
 from tests.unit.core.interchange.hl7.samples import ADMIT, NOON, RESULT, Counting, batch, envelope
 
 FIXTURES = Path(__file__).parents[3] / "shared" / "fixtures" / "hl7v2"
@@ -66,6 +67,6 @@ def test_python_hl7_reads_our_acknowledgements() -> None:
 @pytest.mark.req("B10")
 def test_an_acknowledgement_by_python_hl7_is_understood() -> None:
     answers = [str(hl7.parse(one.decode()).create_ack(code)) for one, code in ((ADMIT, "AA"), (RESULT, "AR"))]
-    places = [Placed(position=place, batch="1", kind="", reference=f"M{place + 1}") for place in range(2)]
-    outcomes = [match(read_answers(split(one.encode())), places).outcomes[0] for one in answers]
-    assert [one.verdict for one in outcomes] == [Verdict.ACCEPTED, Verdict.REJECTED]
+    places = [Placed(position=place, interchange="1", reference=f"M{place + 1}") for place in range(2)]
+    found = [verdicts(became_of(places, said_in("hl7", one.encode()))) for one in answers]
+    assert found == [[(0, Verdict.ACCEPTED)], [(1, Verdict.REJECTED)]]

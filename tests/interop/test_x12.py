@@ -15,21 +15,19 @@ from pyx12.params import ParamsBase
 from pyx12.x12file import X12Reader
 from pyx12.x12n_document import x12n_document
 
-from postroad.core.interchange.nouns import Dirt, Envelope, Fault, Split
+from postroad.core.interchange.nouns import Dirt, Envelope, Fault, Placed, Split
 from postroad.core.interchange.x12 import (
-    Placed,
     Verdict,
     acknowledge,
     answering,
     assemble,
     examine,
     examine_stream,
-    match,
-    read_answers,
     split_stream,
 )
 from postroad.core.interchange.x12.answer_codes import GROUP_CODES, INTERCHANGE_CODES, SET_CODES
 from postroad.errors import Refused
+from tests.unit.core.interchange.answered import became_of, said_in, verdicts
 from tests.unit.core.interchange.x12.samples import GS, NOON, ORDER, Counting, header, interchange
 
 FIXTURES = Path(__file__).parents[3] / "shared" / "fixtures" / "x12"
@@ -279,10 +277,7 @@ def test_an_acknowledgement_by_pyx12_is_understood() -> None:
     members = [CLAIM, CLAIM.replace(b"0001", b"0002")]
     sent, written = b"".join(assemble(members, envelope, Counting(), places.append)), io.StringIO()
     assert not x12n_document(ParamsBase(), io.StringIO(sent.decode()), written, None)
-    [answer] = split_stream(written.getvalue().encode(), Dirt.REPAIR)
-    matching = match(read_answers(answer), places)
-    assert [(one.placed.reference, one.verdict) for one in matching.outcomes] == [
-        ("0001", Verdict.REJECTED),
-        ("0002", Verdict.REJECTED),
-    ]
-    assert matching.outcomes[0].notes
+    found = became_of(places, said_in("x12", written.getvalue().encode(), Dirt.REPAIR))
+    assert verdicts(found) == [(0, Verdict.REJECTED), (1, Verdict.REJECTED)]
+    assert [one.filed.reference for one in found.became] == ["0001", "0002"]
+    assert any(reason.startswith(("AK3", "IK3")) for reason in found.became[0].reasons)

@@ -23,6 +23,10 @@ from postroad.core.model.journal import (
 )
 
 SETTLED = frozenset(state for state, moves in BATCH_MOVES.items() if not moves)
+UNDER_WAY = (
+    BatchState.ASSEMBLED,
+    BatchState.SUSPENDED,
+)  # suspended: its dead letter was resent, and nobody has looked yet
 _NUMBER = re.compile(rb"BEG\*00\*NE\*(\d+)\*")
 
 
@@ -48,7 +52,7 @@ class BatchLedger:
         self.interchanges: dict[str, Assembled] = {}  # by session
         self.drawn: dict[tuple[str, int], str] = {}  # and the batch that has drawn it
         self.ways: dict[int, str] = {}  # the session of every delivery of an interchange, resent ones too
-        self.arrived: dict[int, bool] = {}  # by such a delivery that is over: whether it was acknowledged
+        self.arrived: dict[int, str] = {}  # by such a delivery that is over: delivered, failed …
         self.seen: dict[str, bytes] = {}  # interchanges that were handed out, by session
         self.taken: Counter[int] = Counter()  # orders in interchanges that the receiver has acknowledged
 
@@ -110,11 +114,11 @@ class BatchLedger:
                 assert number not in self.ended, "a message ended twice"
                 self.ended[number] = fate
             if number in self.ways and number not in self.arrived:
-                self._arrive(number, is_acknowledged=fate == "delivered")
+                self._arrive(number, fate)
 
-    def _arrive(self, number: int, *, is_acknowledged: bool) -> None:
-        self.arrived[number] = is_acknowledged
-        if is_acknowledged:
+    def _arrive(self, number: int, fate: str) -> None:
+        self.arrived[number] = fate
+        if fate == "delivered":
             stream = self.seen[self.ways[number]]
             self.taken.update(number_in(bytes(member.data)) for member in x12.split(stream, Dirt.REFUSE).members)
 
@@ -154,7 +158,7 @@ class BatchLedger:
             if fate == "waiting":
                 batch = self.batches.get(self.batch_of.get(number, ""))
                 assert batch is None or batch.state not in SETTLED, f"order {order} was forgotten by its batch"
-                assert times == 0 or (times == 1 and batch is not None and batch.state is BatchState.ASSEMBLED)
+                assert times == 0 or (times == 1 and batch is not None and batch.state in UNDER_WAY)
             else:
                 assert times == (1 if fate == "delivered" else 0), (
                     f"order {order} is {fate} and was received {times} times"
@@ -182,6 +186,14 @@ class BatchLedger:
     def loose(self) -> list[str]:
         """Orders that wait and are in no batch, as far as the journal knows."""
         return [session for session in self.waiting() if self.latest[session] not in self.batch_of]
+
+    def failed_ways(self) -> list[int]:
+        return [number for number, fate in self.arrived.items() if fate == "failed"]
+
+    def members(self) -> list[int]:
+        """Deliveries that wait in batches, those in suspended ones first."""
+        found = [number for number in self.batch_of if number not in self.ended]
+        return sorted(found, key=lambda number: self.batches[self.batch_of[number]].state is not BatchState.SUSPENDED)
 
     def unsettled(self) -> list[Batch]:
         return [batch for batch in self.batches.values() if batch.state not in SETTLED]

@@ -7,21 +7,20 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from postroad.core.interchange.edifact import (
-    Placed,
     Verdict,
     acknowledge,
     answering,
     assemble,
     examine,
-    match,
     read_answers,
     split,
     split_stream,
 )
 from postroad.core.interchange.edifact.delimiters import USUAL, delimiters_of
 from postroad.core.interchange.edifact.segments import elements_of, parts_of, released
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import Dirt, Placed
 from postroad.errors import Refused
+from tests.unit.core.interchange.answered import became_of, said_in, verdicts
 from tests.unit.core.interchange.edifact.samples import NOON, ORDER, UNB, Counting, envelope, interchange
 
 TEXT = st.text(st.sampled_from("aZ09 ?'+:*~!.,\r\nUNTZH\u00fc"), max_size=14)
@@ -94,13 +93,12 @@ def test_delimiters_and_references_change_and_nothing_else(
 def test_every_message_that_was_sent_is_answered_once(members: list[bytes], groups: str) -> None:
     asked = {"syntax": "UNOY", "acknowledgment": "1", "groups": groups}
     places: list[Placed] = []
-    outcomes = []
+    found: list[tuple[int, Verdict]] = []
     data = b"".join(assemble(members, envelope(asked), Counting(), places.append))
     for part in split_stream(data):
         told = b"".join(acknowledge(part, answering(part, NOON), Counting()))
-        outcomes += match(read_answers(split(told)), places).outcomes
-    assert [one.placed for one in outcomes] == places
-    assert {one.verdict for one in outcomes} == {Verdict.ACCEPTED}
+        found += verdicts(became_of(places, said_in("edifact", told)))
+    assert found == [(place, Verdict.ACCEPTED) for place in range(len(places))]
 
 
 def only_refused(data: bytes) -> None:

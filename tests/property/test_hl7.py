@@ -7,19 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroad.core.interchange.hl7 import (
-    Placed,
     Verdict,
     acknowledge,
     answering,
     assemble,
     examine,
-    match,
     read_answers,
     split,
 )
 from postroad.core.interchange.hl7.separators import USUAL, escaped
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import Dirt, Placed
 from postroad.errors import Refused
+from tests.unit.core.interchange.answered import became_of, said_in, verdicts
 from tests.unit.core.interchange.hl7.samples import ADMIT, NOON, Counting, batch, envelope
 
 TEXT = st.text(st.sampled_from("aZ09 |^~\\&#!$\r\nMSHBTF\u00fc"), max_size=12).map(lambda text: escaped(text, USUAL))
@@ -66,9 +65,8 @@ def test_every_message_that_was_sent_is_answered_once(bodies: list[list[bytes]],
     places: list[Placed] = []
     found = split(b"".join(assemble(messages(bodies), envelope(facts), Counting(), places.append)))
     told = b"".join(acknowledge(found, answering(found, NOON), Counting()))
-    outcomes = match(read_answers(split(told)), places).outcomes
-    assert [one.placed for one in outcomes] == places
-    assert {one.verdict for one in outcomes} == {Verdict.ACCEPTED}
+    became = verdicts(became_of(places, said_in("hl7", told)))
+    assert became == [(place, Verdict.ACCEPTED) for place in range(len(bodies))]
 
 
 def only_refused(data: bytes) -> None:

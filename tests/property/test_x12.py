@@ -8,20 +8,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from postroad.core.interchange.nouns import Dirt, Split
+from postroad.core.interchange.nouns import Dirt, Placed, Split
 from postroad.core.interchange.x12 import (
-    Placed,
     Verdict,
     acknowledge,
     answering,
     assemble,
     examine,
-    match,
     read_answers,
     split,
     split_stream,
 )
 from postroad.errors import Refused
+from tests.unit.core.interchange.answered import became_of, said_in, verdicts
 from tests.unit.core.interchange.x12.samples import NOON, ORDER, Counting, envelope, header, interchange
 
 KINDS = ("850", "810", "856", "997", "835")
@@ -98,13 +97,11 @@ def test_every_set_that_was_sent_is_answered_once(members: list[bytes]) -> None:
     data = b"".join(assemble(members, envelope(), Counting(), places.append))
     found = split(data)
     answer = b"".join(acknowledge(found, answering(found, NOON), Counting()))
-    asked = [place for place in places if place.kind != "997"]
+    asked = [place for place, one in enumerate(places) if one.kind != "997"]
     if not asked:
         assert answer == b""
         return
-    matching = match(read_answers(split(answer)), places)
-    assert [one.placed for one in matching.outcomes] == asked
-    assert {one.verdict for one in matching.outcomes} == {Verdict.ACCEPTED}
+    assert verdicts(became_of(places, said_in("x12", answer))) == [(place, Verdict.ACCEPTED) for place in asked]
 
 
 def only_refused(data: bytes) -> None:

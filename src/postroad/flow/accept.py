@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 
-from postroad.core.admission.admit import ADDRESSED, Admitted, admit
+from postroad.core.admission.admit import ADDRESSED, Admitted, admit, admit_next
 from postroad.core.admission.allowance import UNLIMITED, Amount, Charge, check_size
 from postroad.core.model import ids
 from postroad.core.model.caller import Caller
@@ -23,7 +23,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.projection.keys import handle_key, idempotency_key, post_keys
 from postroad.core.routing.business_keys import PostedSubject, business_keys
 from postroad.core.routing.explanation import pack
-from postroad.core.routing.itinerary import itineraries
+from postroad.core.routing.itinerary import CallRoutes, Routed, itineraries
 from postroad.errors import Refused, Unavailable
 from postroad.flow.allow import AllowStage
 from postroad.flow.answer import AnswerStage
@@ -75,7 +75,10 @@ class AcceptStage:
             directory = self._directory()
             admitted = admit(posting.message, caller, directory, self._clock.now_us())
             if posting.message.type in ADDRESSED:
-                self._accept_allowed(self._step(admitted, posting, directory), admitted, posting, answered)
+                subject = PostedSubject(admitted, directory, posting.form)
+                routed = itineraries(admitted, directory, posting.form, subject)
+                step = self._step(admitted, posting, directory, routed, subject)
+                self._accept_allowed(step, admitted, posting, answered)
             else:
                 self._later(self._answer(admitted, posting, directory, answered), answered)
         except Refused as refusal:
@@ -90,13 +93,19 @@ class AcceptStage:
         steps: list[Step] = []
         places: list[int] = []
         limited = caller.service is not None and self._allowances.allowance(caller.service) != UNLIMITED
+        routes, admitted = CallRoutes(directory), None
         for place, posting in enumerate(postings):
             if not _is_plain(posting):
                 self.post(caller, posting, partial(answered, place))
                 continue
             try:
-                admitted = admit(posting.message, caller, directory, now_us)
-                step = self._step(admitted, posting, directory)
+                if admitted is None or posting.message.sender:
+                    admitted = admit(posting.message, caller, directory, now_us)
+                else:
+                    admitted = admit_next(posting.message, admitted)
+                subject = PostedSubject(admitted, directory, posting.form)
+                routed = routes.itineraries(admitted, posting.form, subject)
+                step = self._step(admitted, posting, directory, routed, subject)
                 if limited:
                     self._accept_allowed(step, admitted, posting, partial(answered, place))
                     continue
@@ -151,11 +160,12 @@ class AcceptStage:
         except Unavailable:
             answered(refusal)
 
-    def _step(self, admitted: Admitted, posting: Posting, directory: Directory) -> Step:
+    def _step(
+        self, admitted: Admitted, posting: Posting, directory: Directory, routed: Routed, subject: PostedSubject
+    ) -> Step:
         message = admitted.message
         session = ids.session(admitted.at_us, self._randomness.bytes(10))
-        subject = PostedSubject(admitted, directory, posting.form)
-        copies, tried = itineraries(admitted, directory, posting.form, subject)
+        copies, tried = routed
         explanation = pack(tried) if tried else b""
         entry = MessagePosted(
             admitted.at_us,

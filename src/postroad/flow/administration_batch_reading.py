@@ -24,10 +24,10 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import State
 from postroad.core.model.directory import Service
 from postroad.core.model.ids import BATCH
+from postroad.core.projection.queries import JOURNEY
 from postroad.flow.administration import not_found, visible_service
 from postroad.flow.administration_contents import is_mine
 from postroad.flow.administration_services import owned_services
-from postroad.flow.batch_fates import Fates
 from postroad.flow.batch_histories import batch_from_row, changes_of, known_batch
 from postroad.flow.network import Network
 
@@ -37,6 +37,9 @@ NEWEST = "~"  # behind every id
 EVERY_STATE = "all"
 SETTLED = tuple(state for state, moves in BATCH_MOVES.items() if not moves)
 NO_BATCHER = Due(None, "its service gathers no messages any more; make it a batcher again, or drop the batch")
+
+JOURNEY_AT = JOURNEY.index("at_number")
+JOURNEY_END = (JOURNEY.index("state"), JOURNEY.index("reason"))
 
 _members = Decoder(BatchMember)
 
@@ -227,21 +230,24 @@ def _of_itself(batch: Batch) -> Due:
 
 
 async def _sending(network: Network, batch: Batch) -> Sending | None:
+    """Where the interchange is: further on than where it began, where its receiver's rules have it pass others."""
     if not batch.delivery or not batch.interchange:
         return None
-    fate = await Fates(network).fate_of(batch)
-    [row] = await network.index.query("delivery", fate.delivery)
+    journeys = await network.index.query("journey", batch.delivery)
+    number = journeys[0][JOURNEY_AT] if journeys else batch.delivery
+    [row] = await network.index.query("delivery", number)
+    state, reason = (journeys[0][place] for place in JOURNEY_END) if journeys else (row[COLUMN["state"]], "")
     available_at_us = row[COLUMN["available_at_us"]]
-    waits = fate.state is State.QUEUED and available_at_us > network.clock.now_us()
+    waits = State(state) is State.QUEUED and available_at_us > network.clock.now_us()
     service = network.directory.services.get(row[COLUMN["recipient"]])
     return Sending(
         recipient=service.address if service is not None else row[COLUMN["recipient"]],
-        delivery=fate.delivery,
-        state=fate.state.name.lower(),
+        delivery=number,
+        state=State(state).name.lower(),
         attempts=row[COLUMN["attempts"]],
         next_at_us=available_at_us if waits else 0,
         expires_at_us=row[COLUMN["expires_at_us"]],
-        reason=fate.reason or row[COLUMN["reason"]],
+        reason=reason or row[COLUMN["reason"]],
     )
 
 

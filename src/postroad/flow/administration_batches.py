@@ -15,7 +15,6 @@ from postroad.core.model.directory import Role
 from postroad.errors import Refused
 from postroad.flow.administration import denied, not_found
 from postroad.flow.administration_batch_reading import visible_batch
-from postroad.flow.batch_book import Held
 from postroad.flow.batch_resuming import Resuming
 from postroad.flow.network import Network
 
@@ -70,9 +69,7 @@ async def drop(network: Network, caller: Caller, batch_id: str, reason: str, see
         batch = _suspended_with_its_port(network, batch)
         why = f"{caller.name} dropped it: {reason}"[:REASON_MOST]
         after = moves.dropped(batch, why, network.clock.now_us())
-        members: list[Held] = []
-        async for page in network.batches.members(batch.id):
-            members += page
+        members = await network.batches.gathered(batch)
         return await network.batches.end(
             caller.name, "failed", f"batch {batch.id} dropped: {reason}"[:REASON_MOST], after, members
         )
@@ -93,7 +90,7 @@ async def take_out(
             _check_droppable(network, batch)
         after = moves.left(batch, member.member, network.clock.now_us())
         why = f"taken out of batch {batch.id}: {reason}"[:REASON_MOST]
-        return await network.batches.end(caller.name, "failed", why, after, [member])
+        return await network.batches.end(caller.name, "failed", why, after, [member.gathered])
 
     return await _carried_out(network, caller, batch_id, seen_version, step)
 

@@ -12,6 +12,7 @@ from collections.abc import Coroutine, Iterator, Sequence
 from typing import Any
 
 from postroad.core.batching import arrival_of
+from postroad.core.batching.arriving import arrival_unseen
 from postroad.core.batching.contents import member_of
 from postroad.core.model.batch_policy import Batching
 from postroad.core.model.delivery import Queued
@@ -89,8 +90,11 @@ class Arrivals:
         parts = parts_of(queued.content.parts, body)
         if len(parts) != 1:
             return None
-        subject = travelling_subject(queued, parts, queued.message.properties, self._network.directory)
-        arrival = arrival_of(batching.policy, subject, member_of(queued.number, parts))
+        member = member_of(queued.number, parts)
+        arrival = arrival_unseen(batching.policy, member)
+        if arrival is None:
+            subject = travelling_subject(queued, parts, queued.message.properties, self._network.directory)
+            arrival = arrival_of(batching.policy, subject, member)
         return Come(arrival, self._came_at_us(queued)) if arrival.taken else None
 
     def _came_at_us(self, queued: Queued) -> int:

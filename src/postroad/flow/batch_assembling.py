@@ -23,7 +23,7 @@ from postroad.core.interchange.catalogue import Standard
 from postroad.core.interchange.filing import filed
 from postroad.core.interchange.nouns import Envelope, Placed
 from postroad.core.interchange.numbering import Drawing, series_of
-from postroad.core.model.batch import Batch, BatchState
+from postroad.core.model.batch import Batch, BatchMember, BatchState
 from postroad.core.model.batch_policy import Batching
 from postroad.core.model.directory import Service
 from postroad.core.model.ids import delivery_number
@@ -33,7 +33,7 @@ from postroad.core.model.message import Message, Part, Property, PropertyType
 from postroad.core.projection.keys import batch_key, number_key
 from postroad.core.projection.queries import MESSAGE
 from postroad.errors import Refused, Unavailable
-from postroad.flow.batch_book import Held, next_version
+from postroad.flow.batch_book import Gathered, next_version
 from postroad.flow.batch_posting import interchange_step
 from postroad.flow.commit import committed
 from postroad.flow.interchange_book import InterchangeBook
@@ -57,9 +57,11 @@ Sides = tuple[str, str, str]  # standard, sender and receiver: between these, nu
 
 
 class Document(NamedTuple):
-    """A member with its bytes."""
+    """A member with its bytes, and no more than is needed of its message."""
 
-    held: Held
+    member: BatchMember
+    gathered: Gathered
+    topic: str
     data: bytes
 
 
@@ -118,13 +120,15 @@ class Assembling:
             outcome = await committed(self._network.desk, step)
             if not isinstance(outcome, Conflict):
                 self._drawings[_sides(batching)] = drawing.drawing
-                return self._on_its_way(step, outcome.seq)
+                after = self._on_its_way(step, outcome.seq)
+                self._book.remember(after, [one.gathered for one in documents])
+                return after
             if outcome.key == batch_key(next_version(batch)):
                 return None
             self.forget()
         raise Unavailable("network.busy", "Others draw the same control numbers; the batch is assembled in a moment")
 
-    def _on_its_way(self, step: Step, seq: int) -> Batch | None:
+    def _on_its_way(self, step: Step, seq: int) -> Batch:
         entry = step.entry
         if not isinstance(entry, MessagePosted) or entry.assembled is None or entry.assembled.batch is None:
             raise TypeError("an interchange is posted with its batch")
@@ -155,14 +159,12 @@ class Assembling:
                     gone += 1
                 else:
                     data = document_of(parts_of(held.queued.content.parts, body)).data
-                    found[held.queued.number] = Document(held, data)
+                    found[held.queued.number] = Document(held.member, held.gathered, held.queued.message.topic, data)
         if gone:
             raise Refused(
                 "body.dropped", f"the documents of {gone} members are no longer kept; take them out, or drop it"
             )
-        return [
-            found[member.number] for member in in_order(batching.policy, [one.held.member for one in found.values()])
-        ]
+        return [found[member.number] for member in in_order(batching.policy, [one.member for one in found.values()])]
 
     def _check_size(self, size: int) -> None:
         if size > self._message_bytes:
@@ -183,7 +185,7 @@ class Assembling:
         self._check_size(len(made.stream))
         part = Part(id="interchange", content_type=standard.content_type, data=made.stream)
         message = Message(topic=_topic(documents), properties=_properties(batch, made), parts=(part,))
-        numbers = [one.held.queued.number for one in documents]
+        numbers = [one.gathered.number for one in documents]
 
         def facts(session: str, now_us: int) -> tuple[Assembled, tuple[int, ...]]:
             after = next_version(assembled(batch, session, now_us))
@@ -212,10 +214,10 @@ class Assembling:
         for place, detail in faults.items():
             if after is None or after.state is not BatchState.CLOSED:
                 break
-            held = documents[place].held
+            one = documents[place]
             reason = f"interchange.unfit: {detail}"[:REASON_MOST]
-            without = left(after, held.member, self._network.clock.now_us())
-            after = await self._book.end(service.gcid, "failed", reason, without, [held])
+            without = left(after, one.member, self._network.clock.now_us())
+            after = await self._book.end(service.gcid, "failed", reason, without, [one.gathered])
         return after
 
 
@@ -265,7 +267,7 @@ def _position(refusal: Refused) -> int:
 
 def _topic(documents: list[Document]) -> str:
     """The topic that all members share, if they do."""
-    topics = {one.held.queued.message.topic for one in documents}
+    topics = {one.topic for one in documents}
     return topics.pop() if len(topics) == 1 else ""
 
 

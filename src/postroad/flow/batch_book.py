@@ -7,7 +7,7 @@ that version's key; whoever loses reads the batch again. A member leaves its bat
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.msgpack import Decoder
@@ -20,11 +20,12 @@ from postroad.core.model.delivery import Queued, State
 from postroad.core.model.journal import BatchesChanged, DeliveriesAcknowledged, DeliveriesEnded
 from postroad.core.projection.keys import answer_key, batch_key, journey_key
 from postroad.core.projection.tables import TABLES
-from postroad.flow.batch_letters import put_aside
+from postroad.flow.batch_letters import put_aside, resent_as
 from postroad.flow.commit import committed
 from postroad.ports import Clock, Conflict, Desk, IndexReader, Step
 
 PAGE = 500  # members read at a time
+REMEMBERED_MOST = 100_000  # members of batches that are being sent
 TRIES = 10  # while others change a batch
 FACTS = TABLES["batch"].index("facts")
 LAST_ID = "g"  # sorts behind every id, which are hexadecimal
@@ -34,11 +35,22 @@ Changed = Callable[[int], None]  # told which delivery has come to its end; 0: s
 _batches, _members = Decoder(Batch), Decoder(BatchMember)
 
 
+class Gathered(NamedTuple):
+    """All that is needed of a member to end it: its delivery, and the journey that ends with it. There may be very many."""
+
+    number: int
+    journey: int
+
+
 class Held(Struct, gc=False, frozen=True):
     """A message that is in a batch and has not come to its end."""
 
     member: BatchMember
     queued: Queued
+
+    @property
+    def gathered(self) -> Gathered:
+        return Gathered(self.queued.number, self.queued.journey)
 
 
 class BatchBook:
@@ -49,6 +61,8 @@ class BatchBook:
         self._indexed = indexed
         self._listeners: dict[str, Changed] = {}
         self._watched: dict[int, str] = {}
+        self._known: dict[tuple[str, int], list[Gathered]] = {}  # members, by batch and version
+        self._known_members = 0
 
     # --- who wants to know ------------------------------------------------------------------------------------------
 
@@ -100,10 +114,27 @@ class BatchBook:
             after = rows[-1][1]
             yield [held for row in rows if (held := self._held(row)) is not None]
 
+    async def gathered(self, batch: Batch) -> list[Gathered]:
+        """All that are in it, likewise."""
+        known = self._known.pop((batch.id, batch.version), [])
+        self._known_members -= len(known)
+        return known or [held.gathered async for page in self.members(batch.id) for held in page]
+
+    def remember(self, batch: Batch, members: list[Gathered]) -> None:
+        """These are in the batch as it is now; nobody leaves one that is assembled, so it need not be read again."""
+        self._known[batch.id, batch.version] = members
+        self._known_members += len(members)
+        while self._known_members > REMEMBERED_MOST:
+            self._known_members -= len(self._known.pop(next(iter(self._known))))
+
     async def member(self, batch_id: str, number: int) -> Held | None:
         """One that is in it; the index must have caught up before."""
         rows = await self._index.query("batch_members", batch_id, number - 1, 1)
         return self._held(rows[0]) if rows and rows[0][1] == number else None
+
+    async def lets_go(self, batch: Batch) -> bool:
+        """Whether a member can leave it now: not while its interchange is on its way, be it as a dead letter that is resent."""
+        return may_leave(batch) and not (batch.interchange and await resent_as(self._index, batch))
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
@@ -125,26 +156,26 @@ class BatchBook:
         keys = tuple([batch_key(batch) for batch in raised])
         return raised if await self._is_written(Step(entry, None, keys, True)) else None
 
-    async def end(self, by: str, state: str, reason: str, after: Batch, members: Sequence[Held]) -> Batch | None:
+    async def end(self, by: str, state: str, reason: str, after: Batch, members: Sequence[Gathered]) -> Batch | None:
         """End members of a batch, which is then as given; None: somebody was quicker."""
         if not await put_aside(self._desk, self._index, self._clock, after, by):
             self.changed(after.service, after.delivery)
             return None
         after = next_version(after)
-        numbers = tuple([held.queued.number for held in members])
+        numbers = tuple([one.number for one in members])
         journeys = _journeys(members)
         entry = DeliveriesEnded(self._clock.now_us(), by, state, reason, numbers, journeys, after)
-        answers = [answer_key(held.queued.number) for held in members if held.queued.journey]
+        answers = [answer_key(one.number) for one in members if one.journey]
         keys = (*map(journey_key, journeys), *answers, batch_key(after))
         if not await self._is_written(Step(entry, None, keys, True, numbers)):
             return None
         self.changed(after.service)
         return after
 
-    async def sent(self, batch: Batch, members: Sequence[Held]) -> Batch | None:
+    async def sent(self, batch: Batch, members: Sequence[Gathered]) -> Batch | None:
         """Its interchange has been delivered, and so have its members; None: somebody was quicker."""
         after = next_version(sent(batch, self._clock.now_us()))
-        numbers = tuple([held.queued.number for held in members])
+        numbers = tuple([one.number for one in members])
         journeys = _journeys(members)
         entry = DeliveriesAcknowledged(self._clock.now_us(), batch.service, numbers, journeys, after)
         keys = (*map(journey_key, journeys), batch_key(after))
@@ -166,7 +197,7 @@ class BatchBook:
             after = batch
             for one in held:
                 after = left(after, one.member, self._clock.now_us())
-            if await self.end(by, state, reason, after, held) is not None:
+            if await self.end(by, state, reason, after, [one.gathered for one in held]) is not None:
                 return len(held) == len(numbers)
         return False
 
@@ -192,5 +223,5 @@ def next_version(batch: Batch) -> Batch:
     return replace(batch, version=batch.version + 1)
 
 
-def _journeys(members: Sequence[Held]) -> tuple[int, ...]:
-    return tuple([held.queued.journey for held in members if held.queued.journey])
+def _journeys(members: Sequence[Gathered]) -> tuple[int, ...]:
+    return tuple([one.journey for one in members if one.journey])

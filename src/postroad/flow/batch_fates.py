@@ -6,6 +6,7 @@ it suspends the batch, for somebody to look at. An interchange that somebody has
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -15,7 +16,6 @@ from postroad.core.delivery.waiting import COLUMN
 from postroad.core.model.batch import Batch, BatchState
 from postroad.core.model.delivery import State
 from postroad.core.projection.queries import JOURNEY
-from postroad.flow.batch_book import Held
 from postroad.flow.batch_letters import resent_as
 from postroad.flow.network import Network
 
@@ -57,10 +57,7 @@ class Fates:
         return written[0] if written is not None else None
 
     async def _sent(self, batch: Batch) -> Batch | None:
-        members: list[Held] = []
-        async for page in self._book.members(batch.id):
-            members += page
-        return await self._book.sent(batch, members)
+        return await self._book.sent(batch, await self._book.gathered(batch))
 
     async def _suspended(self, batch: Batch) -> Batch | None:
         """Under way again, where somebody has had its dead letter resent."""
@@ -79,3 +76,13 @@ class Fates:
             return Fate(State(row[_STATE]), row[_REASON])
         [row] = await index.query("delivery", batch.delivery)
         return Fate(State(row[COLUMN["state"]]), row[COLUMN["reason"]])
+
+
+async def look_after(network: Network, attended: Container[str]) -> None:
+    """Look what became of the interchanges of services that have no batcher now: suspended ones, and former batchers."""
+    await network.indexed()
+    fates = Fates(network)
+    for (gcid,) in await network.index.query("gathering_services"):
+        if gcid not in attended:
+            for batch in await network.batches.unsettled(gcid):
+                await fates.look(batch)

@@ -153,6 +153,15 @@ class Gathering:
         return [self._batches[batch_id] for batch_id in self._open.values()]
 
     @property
+    def superseded(self) -> list[Batch]:
+        """Open ones that get nothing more, because a later one was begun for the same messages."""
+        return [
+            batch
+            for batch in self._batches.values()
+            if batch.state is BatchState.OPEN and self._open.get(batch.key) != batch.id
+        ]
+
+    @property
     def past_opening(self) -> list[Batch]:
         """Those that gather no more, in the order in which they were closed."""
         past = [batch for batch in self._batches.values() if batch.state is not BatchState.OPEN]

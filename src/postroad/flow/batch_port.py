@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from postroad.core.batching.arriving import is_selective
-from postroad.core.batching.moves import closed_empty, recovered
+from postroad.core.batching.moves import closed, closed_empty, recovered
 from postroad.core.model import ids
-from postroad.core.model.batch import Batch, BatchState
+from postroad.core.model.batch import Batch, BatchState, Criterion
 from postroad.core.model.batch_policy import Batching, Policy, Port, Recovery
 from postroad.core.model.delivery import State
 from postroad.core.model.directory import Service
@@ -31,6 +31,7 @@ MESSAGE_BYTES = 10 << 20
 ROOM = 0.9  # of the largest message is for members; what stands around them needs some too
 SAVE_AFTER_US = 1_000_000  # at the latest; less than the lease of what was taken
 PAGES_MOST = 20  # taken before the clock is looked at again
+SUPERSEDED = "somebody changed it while the next one was begun"
 LOOK_S = 2.0  # between looks at what became of interchanges, where nobody tells
 LOOK_BACK_S = 30.0  # likewise whether somebody has had the interchange of a suspended batch resent
 
@@ -190,6 +191,8 @@ class SendPort:
         is_late = gathering.unsaved and now_us - self._unsaved_since_us >= SAVE_AFTER_US
         if is_late or (due_us is not None and due_us <= now_us):
             await self._save()
+        for batch in gathering.superseded:
+            await self._write("closed", closed(batch, Criterion.RECOVERY, SUPERSEDED, now_us))
         for batch in gathering.overdue(now_us):
             await self._write("closed" if batch.state is BatchState.CLOSED else "suspended", batch)
         await self._send_empty(now_us)

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from postroad.core.model.asset import Hosting
 from postroad.core.model.snapshot import Directory
 from postroad.errors import PostroadError
-from postroad.flow.batch_port import MESSAGE_BYTES, SendPort
+from postroad.flow.batch_fates import look_after
+from postroad.flow.batch_port import LOOK_BACK_S, MESSAGE_BYTES, SendPort
 from postroad.flow.expire import always
 from postroad.flow.network import Network
 from postroad.flow.one_per_service import OnePerService
@@ -54,20 +55,35 @@ class BatchStage:
         self._network = network
         self._terms = Terms(leads, message_bytes, look_s, is_shared)
         self._latest: dict[str, Batcher] = {}
-        self._batchers = OnePerService(_batching, self._batcher)
+        self._looking_after: asyncio.Task[None] | None = None
+        self._batchers = OnePerService(batching_services, self._batcher)
 
     def start(self) -> None:
         self._batchers.start(self._network.configuration)
+        self._looking_after = asyncio.get_running_loop().create_task(self._look_after_others())
 
     async def close(self) -> None:
         """Stop in good order: what came is written down, and the next to begin knows that nothing was cut off."""
+        if self._looking_after is not None:
+            self._looking_after.cancel()
+            await asyncio.gather(self._looking_after, return_exceptions=True)
         await self._batchers.close()
 
     async def abandon(self) -> None:
         """Stop as a crash would, for tests."""
         for batcher in self._latest.values():
             batcher.abandon()
-        await self._batchers.close()
+        await self.close()
+
+    async def _look_after_others(self) -> None:
+        """See interchanges through whose services have no batcher any more."""
+        while True:
+            await asyncio.sleep(LOOK_BACK_S)
+            try:
+                if await self._terms.leads():
+                    await look_after(self._network, batching_services(self._network.directory))
+            except PostroadError as error:
+                log.warning("batches without a batcher cannot be looked at: %s", error)
 
     def _batcher(self, gcid: str) -> Batcher:
         batcher = Batcher(self._network, gcid, self._terms, self._latest.get(gcid))
@@ -171,7 +187,7 @@ async def _until(event: asyncio.Event) -> None:
     await event.wait()
 
 
-def _batching(directory: Directory) -> dict[str, str]:
+def batching_services(directory: Directory) -> dict[str, str]:
     """Batchers in good standing; what came to a suspended one waits. A change of its policy does not replace a batcher."""
     return {
         service.gcid: service.gcid

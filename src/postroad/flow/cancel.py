@@ -17,7 +17,7 @@ from postroad.core.projection.keys import answer_key, journey_key
 from postroad.core.projection.queries import JOURNEY, MESSAGE
 from postroad.core.routing.life import Event, may
 from postroad.errors import Refused, Unavailable
-from postroad.flow.batch_book import BatchBook, may_leave
+from postroad.flow.batch_book import BatchBook
 from postroad.flow.commit import committed
 from postroad.flow.rounds import newest_round
 from postroad.ports import Conflict, Desk, IndexReader, Step
@@ -85,7 +85,7 @@ class CancelStage:
         found = await self._desk.find(number)
         waits = found is not None and found.state is State.QUEUED
         batch = await self._batches.of_delivery(number) if waits else None
-        if batch is not None and not may_leave(batch):
+        if batch is not None and not await self._batches.lets_go(batch):
             return Whereabouts(ordinal, number, journey, f"it is being sent in batch {batch.id}", waits)
         return Whereabouts(ordinal, number, journey, _too_late(found), waits, batch is not None)
 

@@ -22,6 +22,7 @@ from postroad.core.routing.forwards import Forward
 
 VALUE_CHARS = 1_000
 FAULTS_TOLD = 10
+OWN = ("interchange.", "document.")  # how properties begin that are told here, whatever the message itself says
 SINGLE = {"json_lines": "application/json"}  # where one document is of another type than many of them
 # In which order delimiters are told; EDIFACT's is that of UNA.
 DELIMITERS = {
@@ -64,7 +65,8 @@ class Documents:
         self, part: Part, standard: Standard, found: Split, number: int
     ) -> Iterator[tuple[int, Forward]]:
         once, faults = _once(self._splitter, found), _Faults(found.faults)
-        common = (*self._message.properties, *_of_interchange(found, self._message))
+        kept = [one for one in self._message.properties if not one.name.startswith(OWN)]
+        common = (*kept, *_of_interchange(found, self._message))
         content_type = SINGLE.get(standard.name, standard.content_type)
         for place, member in enumerate(found.members):
             if not self._agreed.answers_pass and standard.is_answer is not None and standard.is_answer(member):
@@ -85,10 +87,10 @@ class Documents:
 
 
 def _once(splitter: str, found: Split) -> int:
-    """What tells the interchange from all others; nothing where its standard gives it no number."""
-    if not found.reference:
-        return 0
+    """What tells the interchange from all others; nothing where it has no number, or no date: numbers may begin anew."""
     date = found.facts.get("date", "")[:8] or found.facts.get("created", "")[:10]
+    if not found.reference or not date:
+        return 0
     return came_key(splitter, found.standard, found.sender, found.receiver, found.reference, date)
 
 
@@ -99,8 +101,6 @@ def _of_interchange(found: Split, message: Delivered) -> Iterator[Property]:
         if text:
             yield Property(f"interchange.{name}", _value(text))
     yield Property("interchange.documents", str(len(found.members)), PropertyType.NUMBER)
-    if any(found.facts.get(name) in values for name, values in _TEST.items()):
-        yield Property("interchange.test", "true", PropertyType.BOOLEAN)
     if found.standard in DELIMITERS:
         marks = [found.facts.get(name, "") for name in DELIMITERS[found.standard]]
         yield Property("document.delimiters", " ".join((mark or " ").encode().hex() for mark in marks))
@@ -110,11 +110,13 @@ def _of_member(found: Split, member: Member, number: int) -> Iterator[Property]:
     group = found.groups[member.group] if member.group < len(found.groups) else Group()
     told = {"interchange.group": group.reference, "interchange.groupKind": group.kind}
     told |= {"document.kind": member.kind, "document.reference": member.reference}
-    told |= {"document.version": member.facts.get("version", "")}
+    told |= {"document.version": member.facts.get("version", "") + member.facts.get("release", "")}
     for name, text in told.items():
         if text:
             yield Property(name, _value(text))
     yield Property("document.number", str(number), PropertyType.NUMBER)
+    if any((found.facts.get(name) or member.facts.get(name)) in values for name, values in _TEST.items()):
+        yield Property("interchange.test", "true", PropertyType.BOOLEAN)
 
 
 class _Faults:

@@ -104,6 +104,7 @@ QUESTIONS = [
     Question("batch", ("b-3",), "id", []),
     Question("unsettled_batches", (BATCHER,), "id state facts", [("b-2", "open", pack_facts(STILL_OPEN))]),
     Question("unsettled_batches", (FARMER,), "id", []),
+    Question("gathering_services", (), "service", [(BATCHER,)]),
     Question("batches_at", (BATCHER, LATER, 10), "id", [("b-2",), ("b-1",)]),
     Question("batches_at", (BATCHER, "b-2", 10), "id", [("b-1",)]),
     Question("batches_at", (BATCHER, LATER, 1), "id", [("b-2",)]),

@@ -6,11 +6,14 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
+from postroad.core.batching.moves import opened
 from postroad.core.interchange import x12
 from postroad.core.interchange.catalogue import Catalogue
 from postroad.core.interchange.nouns import Dirt
+from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchMember, BatchState, Criterion
 from postroad.core.model.batch_policy import Controlled, Empty, Policy, Recovery, SortKey, Types, Unfinished
 from postroad.core.model.delivery import State
@@ -19,6 +22,9 @@ from postroad.core.model.message import Delivered, Message, MessageType, Part, R
 from postroad.core.model.rule import Comparing, Comparison, Place, ValueType, Where
 from postroad.core.model.window import Window
 from postroad.flow import batch_arrivals
+from postroad.flow.batch_fates import look_after
+from postroad.flow.batching import batching_services
+from postroad.flow.interchange_book import InterchangeBook
 from tests.unit.flow.batching_bench import LINES, Bench, bench, order
 
 HOUR_S = 3_600
@@ -420,7 +426,20 @@ async def test_a_batch_whose_documents_are_no_longer_kept_is_suspended() -> None
         assert (batch.state, batch.why.split(":")[0]) == (SUSPENDED, "body.dropped")
 
 
-async def test_used_up_numbers_suspend_the_batch() -> None:
+async def test_used_up_numbers_suspend_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def highest(self: InterchangeBook, series: str) -> int:
+        return 999_999_999
+
+    monkeypatch.setattr(InterchangeBook, "_latest", highest)
+    async with bench(Policy(count=1)) as port:
+        posted = await port.post_orders(1, 1)
+        await port.work()
+        [batch] = await port.batches()
+        assert (batch.state, batch.why.split(":")[0], batch.numbered) == (SUSPENDED, "interchange.unfit", "")
+        assert await port.states_of(*posted) == [State.QUEUED]
+
+
+async def test_an_envelope_that_cannot_be_written_suspends_the_batch() -> None:
     async with bench(Policy(count=1), envelope=(("version", "no such version"),)) as port:
         await port.post_orders(1, 1)
         await port.work()
@@ -586,3 +605,44 @@ async def test_a_message_on_which_the_batcher_fails_is_a_dead_letter_and_no_othe
         await port.work()
         assert await port.states_of(*posted) == [State.FAILED, State.QUEUED]
         assert await port.states() == [ASSEMBLED]
+
+
+async def test_of_two_open_batches_for_the_same_messages_the_older_goes() -> None:
+    """As when somebody changes a batch at the moment at which the next one is begun."""
+    async with bench(Policy(count=3)) as port:
+        await port.post_orders(1, 1)
+        await port.work()
+        [older] = await port.batches()
+        newer = msgspec.structs.replace(opened("f" * 20, older.key, port.clock.now_us()), service=older.service)
+        assert await port.network.batches.write(older.service, "joined", [newer]) is not None
+        port.network.batches.changed(older.service)
+        await port.post_orders(2, 2)
+        await port.work()
+        assert [(batch.state, batch.count) for batch in await port.batches()] == [(ASSEMBLED, 1), (OPEN, 1)]
+
+
+@pytest.mark.parametrize("change", [{"hosted": Hosting.NONE, "batching": None}, {"suspended": "unpaid"}])
+async def test_an_interchange_is_seen_through_though_its_service_has_no_batcher_any_more(
+    change: dict[str, object],
+) -> None:
+    async with bench(Policy(count=1)) as port:
+        posted = await port.post_orders(1, 1)
+        await port.work()
+        await look_after(port.network, batching_services(port.network.directory))
+        assert await port.states() == [ASSEMBLED]
+        [interchange] = await port.poll()
+        await port.change("Acme/orders", **change)
+        await port.acknowledge(interchange)
+        await look_after(port.network, batching_services(port.network.directory))
+        assert await port.states() == [SENT]
+        assert await port.states_of(*posted) == [State.DELIVERED]
+
+
+async def test_members_that_were_forgotten_meanwhile_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postroad.flow.batch_book.REMEMBERED_MOST", 3)
+    async with bench(Policy(count=2)) as port:
+        posted = await port.post_orders(1, 8)
+        await port.work()
+        assert len(await deliver_all(port)) == 4
+        assert await port.states() == [SENT] * 4
+        assert await port.states_of(*posted) == [State.DELIVERED] * 8

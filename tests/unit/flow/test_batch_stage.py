@@ -128,11 +128,23 @@ async def test_trouble_with_the_store_is_only_a_pause(monkeypatch: pytest.Monkey
         assert trouble == 0
 
 
-async def test_a_batcher_that_is_told_to_end_while_it_works_does_not_sleep_before() -> None:
+async def test_a_batcher_that_is_told_to_end_while_it_works_does_not_sleep_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async with bench(Policy(count=10)) as port:
+        works, goes_on, claim = asyncio.Event(), asyncio.Event(), port.network.desk.claim
+
+        async def slow_claim(*asked: Any) -> Any:
+            works.set()
+            await goes_on.wait()
+            return await claim(*asked)
+
+        monkeypatch.setattr(port.network.desk, "claim", slow_claim)
         stage = BatchStage(port.network)
         stage.start()
-        await port.post_orders(1, 1)
-        await asyncio.sleep(0)  # it is at work now
-        async with asyncio.timeout(5):
-            await stage.close()
+        await works.wait()
+        closing = asyncio.create_task(stage.close())
+        await asyncio.sleep(0.01)
+        goes_on.set()
+        async with asyncio.timeout(2):
+            await closing

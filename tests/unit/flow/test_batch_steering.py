@@ -15,7 +15,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import State
 from postroad.core.model.directory import Role
 from postroad.core.model.journal import BatchesChanged, DeliveriesEnded
-from postroad.core.model.message import Delivered
+from postroad.core.model.message import Delivered, Message, MessageType
 from postroad.core.projection.queries import LETTER, MESSAGE
 from postroad.errors import Refused
 from postroad.flow import administration_batches as batches
@@ -236,6 +236,9 @@ async def test_a_member_does_not_leave_an_interchange_that_is_resent() -> None:
         await port.network.dead_letters.resend(letter, "ada@acme.example", WHY)
         port.clock.advance(21)
         await port.network.expiry.expire_due()
+        cancel = Message(type=MessageType.CANCEL, reference=expiring.session)
+        told = await port.network.post(port.caller("MyBiz/Sales"), cancel)
+        assert told.recipients[0].code == "cancel.too-late"
         assert await port.states_of(expiring) == [State.QUEUED]
         await port.work()
         assert (await only(port)).state is BatchState.ASSEMBLED

@@ -43,6 +43,21 @@ async def test_every_document_goes_on_by_itself(house: House, name: str) -> None
     assert told(first)["interchange.standard"] == name
     assert [told(one)["document.number"] for one in (first, second)] == ["1", "2"]
     assert first.session != second.session != session
+    versions = {"x12": "004010", "edifact": "D96A", "hl7": "2.5"}
+    assert told(first).get("document.version", "") == versions.get(name, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("x12", interchange("x12", usage="T")),
+        ("edifact", interchange("edifact", test="1")),
+        ("hl7", interchange("hl7").replace(b"|P|2.5", b"|T|2.5")),
+    ],
+)
+async def test_a_test_is_known_as_one(house: House, name: str, data: bytes) -> None:
+    await house.send(data)
+    assert all(told(one)["interchange.test"] == "true" for one in await house.got("inbox", 2))
 
 
 @pytest.mark.req("B10")

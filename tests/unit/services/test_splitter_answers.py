@@ -11,10 +11,12 @@ from postroad.core.interchange.nouns import Dirt, Envelope, Placed
 from postroad.core.model.batch import Batch, BatchState
 from postroad.core.model.interchange import Assembled
 from postroad.core.model.journal import MessagePosted
-from postroad.core.model.message import MessageType
+from postroad.core.model.message import Delivered, MessageType
 from postroad.core.projection.keys import unique_keys
+from postroad.errors import Unavailable
 from postroad.flow.commit import committed
 from postroad.flow.interchange_book import InterchangeBook
+from postroad.flow.partners import Hearing, PartnerStage
 from postroad.ports import Committed, Step
 from tests.unit.core.interchange.test_catalogue import TWO_MEMBERS
 from tests.unit.core.interchange.x12.samples import NOON, ORDER, Counting
@@ -129,6 +131,36 @@ async def test_a_document_that_is_rejected_is_named(house: House, name: str) -> 
     [heard] = await house.answers("batch")
     assert heard.verdict == "partly accepted"
     assert [(one.delivery, one.verdict) for one in heard.members] == [(71, "rejected")]
+
+
+@pytest.mark.req("B10")
+async def test_swift_answers_a_message_by_its_reference_under_the_names_that_were_agreed_on(house: House) -> None:
+    await house.agree(facts=(("our_name", "MYBIZ"), ("partner_name", "ACME")))
+    await sent_to_acme(house, "swift", "batch")
+    refused = b"{1:F21BANKDEFFAXXX0000000001}{4:{177:2611161200}{451:1}{405:H50}}" + TWO_MEMBERS["swift"][1]
+    await house.send(refused)
+    [heard] = await house.answers("batch")
+    assert heard.verdict == "received"
+    assert [(one.delivery, one.verdict, one.reasons) for one in heard.members] == [(71, "rejected", ("H50",))]
+
+
+@pytest.mark.req("B10")
+async def test_an_answer_that_comes_twice_is_written_down_for_each_message_once(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = await sent_to_acme(house, "x12", "batch")
+    hearing, heard = PartnerStage.hear, list[str]()
+
+    async def hear(self: PartnerStage, delivered: Delivered, what: Hearing) -> None:
+        await hearing(self, delivered, what)
+        heard.append(delivered.session)
+        if len(heard) == 1:
+            raise Unavailable("network.unavailable", "the power is gone")
+
+    monkeypatch.setattr(PartnerStage, "hear", hear)
+    session = await house.send(answered("x12", stream))
+    [entry] = await house.answers("batch")
+    assert (entry.session, heard) == (session, [session, session])
 
 
 @pytest.mark.req("B10")

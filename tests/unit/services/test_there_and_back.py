@@ -95,6 +95,8 @@ async def test_what_is_gathered_is_taken_apart_and_the_answer_finds_its_batch(
         await post(running, sender, member)
     documents = await got(running, receiver, 4)
     assert [one.parts[0].data for one in documents] == members
+    names = [one.name for one in documents[0].properties]
+    assert len(names) == len(set(names)), "what the interchange said of itself is told twice"
     answers = await answered(running, 2)
     batches = [await running.network.batches.find(one.batch) for one in answers]
     assert [(one.verdict, one.members) for one in answers] == [("accepted", ())] * 2

@@ -31,8 +31,12 @@ from postroad.core.model.journal import (
 )
 from postroad.core.model.message import MessageType
 from postroad.ports import NewRecord
+from postroad.warehouse.landing.frame import with_all_columns
+from postroad.warehouse.landing.log import SCHEMA
 from postroad.warehouse.pipeline import TABLES, refresh
+from postroad.warehouse.staging.touched import touched_days
 from postroad.warehouse.store.delta import DeltaStore
+from tests.warehouse.analysis.conftest import landed
 from tests.warehouse.analysis.test_refresh import contents, land
 
 if TYPE_CHECKING:
@@ -41,7 +45,7 @@ if TYPE_CHECKING:
 SENDER, PORT, PARTNER, SPLITTER = "a" * 16, "b" * 16, "c" * 16, "d" * 16
 MONDAY_US = int(datetime(2026, 1, 5, 17, tzinfo=UTC).timestamp() * 1_000_000)
 SECOND_US, HOUR_US = 1_000_000, 3_600_000_000
-SOME = [table for table in TABLES if table.name in ("services", "message_histories", "batches")]
+SOME = [table for table in TABLES if table.name in ("message_histories", "batches")]
 
 
 def batch_id(at_us: int, number: int) -> str:
@@ -109,19 +113,9 @@ def found(store: DeltaStore) -> list[dict[str, Any]]:
 
 
 @pytest.mark.req("B7", "P2")
-def test_a_batch_is_a_row_with_all_that_became_of_it_however_it_was_landed(spark: SparkSession, tmp_path: Path) -> None:
-    entries = records()
+def test_a_batch_is_a_row_with_all_that_became_of_it(spark: SparkSession, tmp_path: Path) -> None:
     store = DeltaStore(spark, tmp_path)
-    land(store, spark, entries[:14])
-    refresh(store, SOME)
-    evening, unfinished = found(store)
-    assert (unfinished["state"], unfinished["reason"], unfinished["closed_by"]) == (
-        "suspended",
-        "nobody ended it",
-        "unfinished",
-    )
-    assert (evening["verdict"], unfinished["over_at_us"]) == (None, None)
-    land(store, spark, entries[14:], 15)  # next day's events are about batches of the day before
+    land(store, spark, records())
     [renewed] = [one for one in refresh(store, SOME) if one.table == "batches"]
     assert renewed.days == (date(2026, 1, 5),)
     evening, unfinished = found(store)
@@ -137,5 +131,21 @@ def test_a_batch_is_a_row_with_all_that_became_of_it_however_it_was_landed(spark
     assert (evening["standard"], evening["control_numbers"]) == ("x12", ["x12:A:B:interchange:5"])
     assert evening["interchange"] == ids.session(evening["closed_at_us"], bytes(10))
     assert (evening["verdict"], evening["rejected_members"]) == ("partly accepted", 1)
-    assert (unfinished["state"], unfinished["over_at_us"]) == ("dropped", MONDAY_US + 30 * HOUR_US)
+    assert (unfinished["state"], unfinished["reason"]) == ("dropped", "dropped by ada")
+    assert (unfinished["closed_by"], unfinished["over_at_us"]) == ("unfinished", MONDAY_US + 30 * HOUR_US)
     assert (unfinished["attempts"], unfinished["assembled_at_us"]) == (0, None)
+
+
+@pytest.mark.req("P2")
+def test_what_happens_the_next_day_touches_the_day_of_the_batch(spark: SparkSession) -> None:
+    entries = records()
+    touched = touched_days(landed(spark, entries[14:], 15), landed(spark, entries), None)
+    assert touched.batches == {date(2026, 1, 5)}
+    assert touched.first_batch_seq == 3  # by which the first of them was opened
+
+
+def test_a_log_from_before_there_were_batches_has_none(spark: SparkSession) -> None:
+    since = SCHEMA.names[SCHEMA.names.index("batch") :]
+    old = with_all_columns(landed(spark, records()[:2]).drop(*since))
+    assert old.columns == SCHEMA.names
+    assert old.where("batch is not null").collect() == []

@@ -132,4 +132,4 @@ def _check_manifest(out: Path, listed: list[dict[str, Any]], counts: dict[str, A
         assert hashlib.sha256(stream).hexdigest() == one["sha256"]
         references = [row["reference"] for row in sorted(mine, key=lambda row: int(row["position"]))]
         assert [stated.split(b"~")[0].decode()[-4:] for stated in stream.split(b"~ST*")[1:]] == references
-        assert {row["interchange"] for row in mine} == {one["numbers"][0].rpartition(":")[2]}
+        assert {row["interchange"] for row in mine} == {str(one["numbers"]["interchange"][0])}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-BYTES = int(os.environ.get("POSTROAD_TEST_INTERCHANGE_BYTES", "20_000_000"))
+BYTES = int(os.environ.get("POSTROAD_TEST_INTERCHANGE_BYTES", "10_000_000"))
 LEAST_MEMORY, MORE_PER_BYTE = 40_000_000, 0.15  # what is unique in a group is remembered: some bytes for each document
 
 

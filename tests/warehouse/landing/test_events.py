@@ -199,7 +199,7 @@ def test_those_who_join_a_batch_are_rows_and_the_batch_is_told_whole() -> None:
 def test_an_interchange_and_its_fate_tell_of_the_batch() -> None:
     batch = closed(batch_of(BatchMember(number=65536, bytes=90)), Criterion.COUNT, "", AT_US)
     made = assembled(batch, "5e55", AT_US)
-    numbers = (Drawn("x12:A:B:interchange", 7), Drawn("x12:A:B:group", 9))
+    numbers = (Drawn("x12:A:B:interchange", 7), Drawn("x12:A:B:group", 9), Drawn("x12:A:B:group", 10))
     entries: list[Entry] = [
         posted(Copy("b", (Hop(C),)), assembled=Assembled("x12", numbers, made)),
         DeliveriesAcknowledged(AT_US + 9, B, (65536,), (), sent(made, AT_US + 9)),
@@ -214,7 +214,7 @@ def test_an_interchange_and_its_fate_tell_of_the_batch() -> None:
     )
     assert "batch" not in copy
     assert (told["standard"], told["session"], told["kind"]) == ("x12", "5e55", "message.posted")
-    assert told["control_numbers"] == ["x12:A:B:interchange:7", "x12:A:B:group:9"]
+    assert told["control_numbers"] == ["x12:A:B:interchange:7", "x12:A:B:group:9-10"]
     assert (member["about"], member["batch"], member["state"]) == ("delivery", "b1", "delivered")
     assert (over["about"], over["batch_state"], over["batch_move"], over["at_us"]) == (
         "batch",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Row = tuple[Any, ...]
 
+SERVICE = TABLES["batch"].index("service")
 STATE = TABLES["batch"].index("state")
 BATCH = TABLES["batch_member"].index("batch")
 FACTS = TABLES["batch_member"].index("facts")
@@ -36,6 +37,10 @@ def _unsettled(index: MemoryIndex, service: str) -> list[Row]:
     return [row for row in index.all("batch", service=service) if BATCH_MOVES[BatchState(row[STATE])]]
 
 
+def _gathering_services(index: MemoryIndex) -> list[Row]:
+    return sorted({(row[SERVICE],) for row in index.all("batch") if BATCH_MOVES[BatchState(row[STATE])]})
+
+
 def _batch_of(index: MemoryIndex, number: int) -> Iterator[Row]:
     for member in index.all("batch_member", number=number):
         yield from index.all("batch", id=member[BATCH])
@@ -56,6 +61,7 @@ def _latest_number(index: MemoryIndex, series: str) -> list[Row]:
 BATCH_ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
     "batch": lambda index, id_: index.all("batch", id=id_),
     "unsettled_batches": _unsettled,
+    "gathering_services": _gathering_services,
     "batches_at": lambda index, service, before, limit: _newest(index.all("batch", service=service), before, limit),
     "all_batches": lambda index, before, limit: _newest(index.all("batch"), before, limit),
     "batch_of": _batch_of,

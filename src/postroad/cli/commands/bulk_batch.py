@@ -35,7 +35,9 @@ HOUSE = "Archive"  # in which a policy is at home that belongs to no network
     "--until", type=click.DateTime(), help="How far time goes on after the last message (UTC); else for ever."
 )
 @click.option("--release", is_flag=True, help="Close what is still open then, as if somebody had asked for it.")
-@click.option("--largest", type=click.IntRange(1), help="Bytes of members at most, as in a server with such a limit.")
+@click.option(
+    "--largest", type=click.IntRange(1), help="Bytes of members at most; a server has nine tenths of message_bytes."
+)
 @click.option(
     "--first-number", "numbers", multiple=True, metavar="[SCOPE=]NUMBER",
     help="The first control number to use; SCOPE is interchange (as if left out), group or member. Repeatable.",

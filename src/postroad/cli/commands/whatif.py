@@ -18,6 +18,7 @@ from postroad.cli.on_spark import Cluster, on_spark
 from postroad.cli.output import Output
 from postroad.cli.whatif_view import show_report
 from postroad.errors import Misconfigured
+from postroad.flow.batch_port import ROOM
 
 if TYPE_CHECKING:
     from postroad.core.model.snapshot import Directory
@@ -55,9 +56,9 @@ def whatif(
     """Say what a change of configuration would have done to logged traffic.
 
     The files are taken as `postroad apply` would take them, trees as `postroad model import --prune`. Every message of the
-    journal that was posted in the time named is routed as it is and as it would be, and sent on by exchanges and models likewise:
-    the report has the messages that would take another way and why, the services that gain or lose, and every party's bill before
-    and after. Nothing is changed.
+    journal that was posted in the time named is routed as it is and as it would be, sent on by exchanges and models likewise, and
+    gathered by send ports: the report has the messages that would take another way and why, the services that gain or lose, the
+    batches there would be and how long messages would wait for them, and every party's bill before and after. Nothing is changed.
     """
     from postroad.warehouse.bulk.archive import pieces_of
     from postroad.warehouse.bulk.output import require_new
@@ -97,13 +98,15 @@ def _question(journal: str, data: str, change: Change, window: Window, baseline:
 
     history = directories_in(journal)
     today = history.latest()
+    settings = settings_from(None, data, ())
     return Question(
         before=today,
         after=_changed(today, change),
         window=window,
         as_it_was=baseline == "then",
         history=history,
-        routings=load_routings(settings_from(None, data, ()).routings),
+        routings=load_routings(settings.routings),
+        batch_bytes=int(settings.message_bytes * ROOM),
     )
 
 

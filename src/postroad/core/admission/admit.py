@@ -27,7 +27,15 @@ class Admitted(Struct, gc=False, frozen=True):
 
 def admit(message: Message, caller: Caller, directory: Directory, now_us: int) -> Admitted:
     """The message with its sender made certain, or a refusal."""
-    sender = _sender(message, caller, directory)
+    return _admitted(message, _sender(message, caller, directory), caller, now_us)
+
+
+def admit_next(message: Message, before: Admitted) -> Admitted:
+    """Another message of the same call that names no sender: it is that of the message before."""
+    return _admitted(message, before.sender, before.caller, before.at_us)
+
+
+def _admitted(message: Message, sender: Service, caller: Caller, now_us: int) -> Admitted:
     if len(message.handle) > HANDLE_MOST:
         raise Refused("value.invalid", f"A handle has at most {HANDLE_MOST} characters", pointer="/handle")
     if message.type in ADDRESSED:

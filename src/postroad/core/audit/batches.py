@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from postroad.core.audit.story import Contained, Drawn, Gathered, PartnerAnswer
+from postroad.core.interchange.nouns import Verdict
 from postroad.core.model.batch import Batch
 from postroad.core.model.interchange import Assembled, Filed
 from postroad.core.model.journal import InterchangeAnswered
@@ -84,9 +85,19 @@ def filed_under(assembled: Assembled | None, delivery: int) -> Filed | None:
 
 
 def verdict_on(answers: Sequence[InterchangeAnswered], delivery: int) -> tuple[str, tuple[str, ...]]:
-    """What a partner says of one message, and why; the latest word counts, and one on the message before one on the whole."""
+    """What a partner says of one message, and why. The latest word counts, but that it was received hides no verdict."""
+    received = ""
     for answer in reversed(answers):
         for member in answer.members:
             if member.delivery == delivery:
                 return member.verdict, member.reasons
-    return (answers[-1].verdict, ()) if answers else ("", ())
+        if answer.verdict != Verdict.RECEIVED:
+            return _on_the_others(answer), ()
+        received = answer.verdict
+    return received, ()
+
+
+def _on_the_others(answer: InterchangeAnswered) -> str:
+    """The verdict on those of which nothing is said by name: where only some are accepted, the others are named."""
+    is_mixed = answer.verdict == Verdict.PARTLY or (answer.verdict == Verdict.NOTED and answer.members)
+    return Verdict.ACCEPTED.value if is_mixed else answer.verdict

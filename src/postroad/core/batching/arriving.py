@@ -61,6 +61,17 @@ def arrival_of(policy: Policy, subject: Subject, member: BatchMember) -> Arrival
     )
 
 
+def arrival_unseen(policy: Policy, member: BatchMember) -> Arrival | None:
+    """The same, where the policy looks at nothing but size and type; None: it has to see the message."""
+    looks = policy.controlled is not None or policy.takes is not None or policy.last is not None
+    if looks or policy.group_by or policy.sort_by:
+        return None
+    if not is_selective(policy) or (policy.takes_types and member.kind not in policy.takes_types):
+        return Arrival(member=member, taken=False)
+    kind = (member.kind,) if policy.types is Types.APART else ()
+    return Arrival(member=member, key=("group", *kind))
+
+
 def arrive(policy: Policy, port: Port, arrival: Arrival, current: Batch | None, batch_id: str, now_us: int) -> Arrived:
     """Where the message is now. ``current`` is the open batch of its key, if any; ``batch_id`` is for a new one."""
     if not arrival.taken:

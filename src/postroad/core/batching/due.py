@@ -60,8 +60,10 @@ def elapsed(policy: Policy, port: Port, batch: Batch, now_us: int) -> Batch:
     """The batch, closed as of the time at which it was due if that has come; for a batch, time never runs back."""
     if batch.state is not BatchState.OPEN:
         return batch
-    nearest = _nearest(policy, port, batch)
-    if nearest.when_us is None or nearest.criterion is None or nearest.when_us > max(now_us, batch.changed_at_us):
+    nearest = _nearest_time(policy, port, batch)
+    if nearest is None or nearest.when_us is None or nearest.criterion is None:
+        return batch
+    if nearest.when_us > max(now_us, batch.changed_at_us):
         return batch
     if nearest.criterion is Criterion.UNFINISHED:
         return unfinished(policy, batch, nearest.why, nearest.when_us)
@@ -93,6 +95,13 @@ def _nearest(policy: Policy, port: Port, batch: Batch) -> Due:
     found = readings(policy, port, batch)
     timed = [reading for reading in found if reading.when_us is not None]
     return min(timed, key=_when) if timed else max(found, key=_share, default=_NOTHING_ENDS_IT)
+
+
+def _nearest_time(policy: Policy, port: Port, batch: Batch) -> Due | None:
+    """The earliest time that is set, as ``_nearest`` has it; asked with every message, so nothing is written for people."""
+    if batch.controlled or is_full(policy, batch):
+        return _nearest(policy, port, batch)
+    return min((*_by_time(policy, batch), *_by_calendar(policy, port, batch)), key=_when, default=None)
 
 
 def _by_messages(policy: Policy, batch: Batch) -> list[Due]:

@@ -99,9 +99,7 @@ def suspended(batch: Batch, why: str, now_us: int, by: Criterion | None = None) 
 def resumed(batch: Batch, now_us: int) -> Batch:
     """Sent again with the same bytes where they were made and nobody has left since, else assembled anew."""
     move = "sent again" if batch.interchange else "resumed"
-    return replace(
-        batch, state=_moved(batch, move), attempts=0, held=False, changed_at_us=max(batch.changed_at_us, now_us)
-    )
+    return replace(batch, state=_moved(batch, move), held=False, changed_at_us=max(batch.changed_at_us, now_us))
 
 
 def dropped(batch: Batch, why: str, now_us: int) -> Batch:
@@ -119,11 +117,6 @@ def assembled(batch: Batch, interchange: str, now_us: int) -> Batch:
         numbered=batch.numbered or interchange,
         changed_at_us=max(batch.changed_at_us, now_us),
     )
-
-
-def sent_in_vain(batch: Batch, now_us: int) -> Batch:
-    state = _moved(batch, "sent in vain")
-    return replace(batch, state=state, attempts=batch.attempts + 1, changed_at_us=max(batch.changed_at_us, now_us))
 
 
 def sent(batch: Batch, now_us: int) -> Batch:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange import answers, edifact, flat, hl7, json_lines, placing, swift, x12
+from postroad.core.interchange import answers, edifact, flat, hl7, json_lines, swift, x12
 from postroad.core.interchange.answers import Said
 from postroad.core.interchange.fact_names import FACT_NAMES
 from postroad.core.interchange.nouns import Assemble, Dirt, Envelope, Member, Numbers, Split
+from postroad.core.interchange.placing import by_place
 from postroad.core.interchange.xml_wrapper import gs1, iso20022, plain
 from postroad.errors import Refused
 
@@ -124,7 +125,7 @@ BUILT_IN = Catalogue(
             name="x12",
             title="ANSI X12",
             split=_by_stream(x12.split_stream),
-            assemble=placing.assemble_x12,
+            assemble=x12.assemble,
             acknowledge=x12.acknowledge,
             answering=x12.answering,
             examine=x12.examine_stream,
@@ -138,7 +139,7 @@ BUILT_IN = Catalogue(
             name="edifact",
             title="UN/EDIFACT",
             split=_by_stream(edifact.split_stream),
-            assemble=placing.assemble_edifact,
+            assemble=edifact.assemble,
             acknowledge=edifact.acknowledge,
             answering=edifact.answering,
             examine=edifact.examine_stream,
@@ -152,7 +153,7 @@ BUILT_IN = Catalogue(
             name="hl7",
             title="HL7 version 2, alone, in batches and files",
             split=_by_stream(hl7.split_stream),
-            assemble=placing.assemble_hl7,
+            assemble=hl7.assemble,
             acknowledge=hl7.acknowledge,
             answering=hl7.answering,
             examine=_examine_hl7,
@@ -166,7 +167,7 @@ BUILT_IN = Catalogue(
             name="swift",
             title="SWIFT FIN, as RJE or DOS-PCC",
             split=_by_file(swift.split),
-            assemble=placing.assemble_swift,
+            assemble=swift.assemble,
             answers=answers.of_swift,
             is_answer=answers.is_swift_answer,
             content_type="text/plain",
@@ -176,7 +177,7 @@ BUILT_IN = Catalogue(
             name="iso20022",
             title="ISO 20022 business file or envelope",
             split=_by_file(iso20022.split),
-            assemble=placing.by_place(iso20022.assemble),
+            assemble=by_place(iso20022.assemble),
             content_type="application/xml",
             facts=FACT_NAMES["iso20022"],
         ),
@@ -184,7 +185,7 @@ BUILT_IN = Catalogue(
             name="gs1",
             title="GS1 XML after a Standard Business Document Header",
             split=_by_file(gs1.split),
-            assemble=placing.by_place(gs1.assemble),
+            assemble=by_place(gs1.assemble),
             content_type="application/xml",
             facts=FACT_NAMES["gs1"],
         ),
@@ -192,7 +193,7 @@ BUILT_IN = Catalogue(
             name="xml",
             title="XML documents in a root of one's own",
             split=_by_file(plain.split),
-            assemble=placing.by_place(plain.assemble),
+            assemble=by_place(plain.assemble),
             content_type="application/xml",
             facts=FACT_NAMES["xml"],
         ),
@@ -200,7 +201,7 @@ BUILT_IN = Catalogue(
             name="flat",
             title="Flat files, delimited or positional",
             split=_take_flat,
-            assemble=placing.by_place(flat.assemble),
+            assemble=by_place(flat.assemble),
             content_type="text/plain",
             facts=FACT_NAMES["flat"],
         ),
@@ -208,7 +209,7 @@ BUILT_IN = Catalogue(
             name="json_lines",
             title="JSON lines",
             split=_by_file(json_lines.split),
-            assemble=placing.by_place(json_lines.assemble),
+            assemble=by_place(json_lines.assemble),
             content_type="application/x-ndjson",
             facts=FACT_NAMES["json_lines"],
         ),

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
-from postroad.core.interchange.judging import MOST_MEMBERS, judged, too_many, unfit_member
-from postroad.core.interchange.nouns import Dirt, Envelope, Fault, Member, Numbers, Split
+from postroad.core.interchange.fitting import unfit_member
+from postroad.core.interchange.judging import judged, too_many
+from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Envelope, Fault, Member, Numbers, Split
 
 STANDARD = "json_lines"
 _BOM = b"\xef\xbb\xbf"

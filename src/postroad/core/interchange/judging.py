@@ -1,30 +1,20 @@
-"""What becomes of an interchange whose faults touch no member, and how assemblers say that something does not fit.
+"""What becomes of an interchange whose faults touch no member.
 
-For standards in which a repair is nothing but passing over what changes no member; those whose trailers prove each other have
-repairs of their own.
+For standards in which a repair is nothing but passing over what changes no member.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import replace
 
-from postroad.core.interchange import faults
+from postroad.core.interchange.faults import Repair, judgement
 from postroad.core.interchange.nouns import Dirt, Fault, Split
 from postroad.errors import Refused
-
-MOST_MEMBERS = 1_000_000
 
 
 def judged(found: Split, dirt: Dirt, harmless: Container[str]) -> Split:
     """``harmless`` are codes of faults that touch no member: a repair needs nothing but to know of them."""
-
-    def repaired(found: Split) -> Split:
-        if not all(fault.code in harmless for fault in found.faults):
-            raise faults.refusal(found)
-        return replace(found, faults=tuple(replace(fault, repaired=True) for fault in found.faults))
-
-    return faults.judgement(found, dirt, repaired)
+    return judgement(found, dirt, Repair(harmless=harmless))
 
 
 def no_interchange(detail: str) -> Refused:
@@ -38,12 +28,3 @@ def too_many(at: int, most: int) -> Refused:
 
 def fatal(code: str, text: str, at: int) -> Fault:
     return Fault(code=code, text=text, at=at, fatal=True)
-
-
-def unfit_member(position: int, detail: str) -> Refused:
-    """Positions are counted from 1 where people read them."""
-    return Refused("interchange.unfit", f"member {position + 1}: {detail}", pointer=f"/members/{position}")
-
-
-def unfit_value(name: str, detail: str) -> Refused:
-    return Refused("interchange.unfit", f"{name}: {detail}", pointer=f"/envelope/{name}")

@@ -13,6 +13,7 @@ from msgspec import Struct
 from postroad.core.model.batch_policy import Dirt as Dirt
 
 Buffer = bytes | memoryview
+MOST_MEMBERS = 1_000_000  # of what is taken apart, unless another bound is asked for
 
 
 class Verdict(StrEnum):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from postroad.core.model.interchange import Drawn
+from postroad.errors import Refused
 
 SCOPES = ("interchange", "group", "member")
 
@@ -27,6 +28,8 @@ class Drawing:
         self._drawn: list[Drawn] = []
 
     def next(self, scope: str) -> int:
+        if scope not in SCOPES:  # nobody would know where its last number is
+            raise Refused("interchange.unfit", f"numbers are drawn for {', '.join(SCOPES)}, and not for {scope!r}")
         number = self._latest.get(scope, 0) + 1
         self._latest[scope] = number
         self._drawn.append(Drawn(series_of(*self._names, scope), number))

@@ -1,13 +1,12 @@
-"""Where documents went, told in the same words whatever the standard's own room calls it.
+"""Where documents went, in standards whose answers name none: each is known by its place.
 
-Kept rule: every document of a batch is told of, also in standards whose answers name none: then it is known by its place.
+Kept rule: every document of a batch is told of.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from postroad.core.interchange import edifact, hl7, swift, x12
 from postroad.core.interchange.nouns import Assemble, Buffer, Envelope, Note, Numbers, Placed
 
 Plain = Callable[[Iterable[Buffer], Envelope, Numbers], Iterator[bytes]]
@@ -49,60 +48,3 @@ class _Seen:
         if scope == "interchange":
             self.interchange = str(number)
         return number
-
-
-def assemble_x12(
-    members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: Note | None = None
-) -> Iterator[bytes]:
-    return x12.assemble(members, envelope, numbers, None if placed is None else lambda one: placed(_of_set(one)))
-
-
-def _of_set(one: x12.Placed) -> Placed:
-    return Placed(
-        position=one.position,
-        interchange=str(one.interchange),
-        group=str(one.group),
-        kind=one.kind,
-        reference=one.reference,
-        facts={"date": one.date, "time": one.time, "group_kind": one.group_kind},
-    )
-
-
-def assemble_edifact(
-    members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: Note | None = None
-) -> Iterator[bytes]:
-    return edifact.assemble(
-        members, envelope, numbers, None if placed is None else lambda one: placed(_of_message(one))
-    )
-
-
-def _of_message(one: edifact.Placed) -> Placed:
-    return Placed(
-        position=one.position,
-        interchange=one.interchange,
-        group=one.group,
-        kind=one.kind,
-        reference=one.reference,
-    )
-
-
-def assemble_hl7(
-    members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: Note | None = None
-) -> Iterator[bytes]:
-    return hl7.assemble(members, envelope, numbers, None if placed is None else lambda one: placed(_of_hl7(one)))
-
-
-def _of_hl7(one: hl7.Placed) -> Placed:
-    return Placed(position=one.position, interchange=one.file, group=one.batch, kind=one.kind, reference=one.reference)
-
-
-def assemble_swift(
-    members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: Note | None = None
-) -> Iterator[bytes]:
-    return swift.assemble(members, envelope, numbers, None if placed is None else lambda one: placed(_of_fin(one)))
-
-
-def _of_fin(one: swift.Placed) -> Placed:
-    """A file of FIN messages has no name; SWIFT answers each by its references."""
-    facts = {"user_reference": one.user_reference} if one.user_reference else {}
-    return Placed(position=one.position, interchange="", kind=one.kind, reference=one.reference, facts=facts)

@@ -59,7 +59,6 @@ BATCH_MOVES: dict[BatchState, dict[str, BatchState]] = {
         "emptied": BatchState.DISSOLVED,
     },
     BatchState.ASSEMBLED: {
-        "sent in vain": BatchState.ASSEMBLED,
         "sent": BatchState.SENT,
         "suspended": BatchState.SUSPENDED,
     },
@@ -104,7 +103,6 @@ class Batch(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
     closed_by: Criterion | None = None
     why: str = ""  # it was closed or suspended
     interchange: str = ""  # session of the stream that was made of it
-    attempts: int = 0  # at sending it
     service: str = ""  # GCID of the batcher that it belongs to
     version: int = 0  # grows with every change that is written down; two that change it at the same time collide
     delivery: int = 0  # number under which its interchange is on its way

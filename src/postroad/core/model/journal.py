@@ -305,7 +305,7 @@ class BatchesChanged(Struct, gc=False, frozen=True, array_like=True, tag_field="
     at_us: int
     by: str
     service: str  # GCID of the batcher
-    what: str  # joined, closed, held …, as in ``BATCH_MOVES``
+    what: str  # joined, closed, held …, as in ``BATCH_MOVES``; rested, went on: the network stopped in good order, and is back
     batches: tuple[Batch, ...]  # as they are from now on
     batch: str = ""  # id of the one that was joined
     joined: tuple[BatchMember, ...] = ()

@@ -101,6 +101,7 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     # batches, by their ids, which sort by time
     "batch": (("id",), TABLES["batch"]),
     "unsettled_batches": (("service",), TABLES["batch"]),  # neither sent, dropped nor dissolved; oldest first
+    "gathering_services": ((), ("service",)),  # those that have such batches, in order
     "batches_at": (("service", "before_id", "limit"), TABLES["batch"]),  # newest first
     "all_batches": (("before_id", "limit"), TABLES["batch"]),  # newest first
     "batch_of": (("number",), TABLES["batch"]),  # that a delivery has joined

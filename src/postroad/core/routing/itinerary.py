@@ -53,11 +53,30 @@ def itineraries(
 
     ``subject`` makes the message that rules look at, where somebody else looks at the same one.
     """
-    routed = _straight(admitted, directory)
-    if routed is None:
-        routed = _elaborated(admitted, _elaboration(admitted, directory, form, subject))
+    routed = _straight(admitted, directory) or _elaborated(admitted, _elaboration(admitted, directory, form, subject))
     _require_one(routed.copies)
     return routed
+
+
+class CallRoutes:
+    """The itineraries of one call's posts, all of one caller: what goes straight where the one before went shares its route."""
+
+    __slots__ = ("_directory", "_straight", "_to")
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+        self._to: tuple[Recipient, ...] = ()
+        self._straight: Routed | None = None
+
+    def itineraries(self, admitted: Admitted, form: str, subject: Callable[[], Subject] | None = None) -> Routed:
+        message = admitted.message
+        if self._straight is not None and message.to == self._to and not message.route:
+            return self._straight
+        straight = _straight(admitted, self._directory)
+        routed = straight or _elaborated(admitted, _elaboration(admitted, self._directory, form, subject))
+        _require_one(routed.copies)
+        self._to, self._straight = message.to, straight
+        return routed
 
 
 def attempted(admitted: Admitted, directory: Directory) -> Attempted:

@@ -8,7 +8,6 @@ held at a time.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -19,7 +18,6 @@ import pyarrow as pa
 from postroad.core.batching.contents import envelope_of
 from postroad.core.interchange.catalogue import Standard
 from postroad.core.interchange.nouns import Envelope, Note, Placed
-from postroad.core.interchange.numbering import Drawing
 from postroad.core.model.batch import Batch
 from postroad.core.model.batch_policy import Batching
 from postroad.errors import Refused
@@ -55,7 +53,7 @@ class Written:
     size: int
     sha256: str
     placed: PlacedRows
-    numbers: tuple[str, ...]  # as series:number
+    numbers: Mapping[str, tuple[int, int]]  # the first and the last that it uses, by scope
 
 
 class InterchangeFiles:
@@ -74,7 +72,7 @@ class InterchangeFiles:
         """What writing this batch would draw, found by doing so in thought."""
         unfit: dict[int, str] = {}
         while True:
-            drawing = self._drawing({})
+            drawing = Ranges({})
             try:
                 for _ in self._pieces(batch, members, unfit, drawing):
                     pass
@@ -84,14 +82,14 @@ class InterchangeFiles:
                     return Counted(numbers={}, fault=f"{refusal.code}: {refusal.detail}")
                 self._note_unfit(int(found.group(1)), refusal, batch, members, unfit)
             else:
-                scopes = Counter(drawn.series.rpartition(":")[2] for drawn in drawing.used())
-                return Counted(numbers=dict(scopes), unfit=unfit)
+                used = {scope: last - first + 1 for scope, (first, last) in drawing.used().items()}
+                return Counted(numbers=used, unfit=unfit)
 
     def write(
         self, batch: Batch, members: Members, unfit: Mapping[int, str], latest: Mapping[str, int], file: str
     ) -> Written:
         """The interchange as a file; ``latest`` are the numbers after which it draws its own."""
-        drawing, placed = self._drawing(latest), PlacedRows(f"{file}.placed")
+        drawing, placed = Ranges(latest), PlacedRows(f"{file}.placed")
         digest, size = sha256(), 0
         with begun(file) as target:
             for block in _blocks(self._pieces(batch, members, unfit, drawing, placed.note)):
@@ -99,11 +97,10 @@ class InterchangeFiles:
                 size += len(block)
                 target.write(block)
         placed.close()
-        numbers = tuple([f"{drawn.series}:{drawn.number}" for drawn in drawing.used()])
-        return Written(size=size, sha256=digest.hexdigest(), placed=placed, numbers=numbers)
+        return Written(size=size, sha256=digest.hexdigest(), placed=placed, numbers=drawing.used())
 
     def _pieces(
-        self, batch: Batch, members: Members, unfit: Mapping[int, str], drawing: Drawing, note: Note | None = None
+        self, batch: Batch, members: Members, unfit: Mapping[int, str], drawing: Ranges, note: Note | None = None
     ) -> Iterator[bytes]:
         documents = (self._aside.read(aside_of(row)) for row in fitting(members, unfit))
         return self._assemble(documents, self._envelope(batch), drawing, note)
@@ -121,7 +118,7 @@ class InterchangeFiles:
 
     def _fault_alone(self, batch: Batch, row: Row) -> str:
         try:
-            for _ in self._assemble([self._aside.read(aside_of(row))], self._envelope(batch), self._drawing({})):
+            for _ in self._assemble([self._aside.read(aside_of(row))], self._envelope(batch), Ranges({})):
                 pass
         except Refused as refusal:
             return refusal.detail if _MEMBER.fullmatch(refusal.pointer) else ""
@@ -130,9 +127,25 @@ class InterchangeFiles:
     def _envelope(self, batch: Batch) -> Envelope:
         return envelope_of(self._batching, batch)
 
-    def _drawing(self, latest: Mapping[str, int]) -> Drawing:
-        one = self._batching
-        return Drawing(standard=one.standard, sender=one.sender, receiver=one.receiver, latest=latest)
+
+class Ranges:
+    """Control numbers as ``core.interchange.numbering.Drawing`` draws them, of which only the first and the last are kept."""
+
+    def __init__(self, latest: Mapping[str, int]) -> None:
+        self._latest = dict(latest)
+        self._first: dict[str, int] = {}
+
+    def next(self, scope: str) -> int:
+        number = self._latest.get(scope, 0) + 1
+        self._latest[scope] = number
+        self._first.setdefault(scope, number)
+        return number
+
+    def used(self) -> dict[str, tuple[int, int]]:
+        """An interchange that asked for no number has one beside it."""
+        if not self._first:
+            self.next("interchange")
+        return {scope: (first, self._latest[scope]) for scope, first in self._first.items()}
 
 
 def fitting(members: Iterable[Row], unfit: Mapping[int, str]) -> Iterator[Row]:

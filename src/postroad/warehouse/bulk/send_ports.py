@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from postroad.core.batching import Arrival, arrival_of
+from postroad.core.batching.arriving import is_selective
 from postroad.core.batching.contents import member_of
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch_policy import Batching, Policy, Port
@@ -37,8 +38,8 @@ class SendPort:
         return self.batching.policy
 
     def within(self, most_bytes: int) -> SendPort:
-        """The same where no batch may have more bytes of members than this."""
-        if not most_bytes:
+        """The same where no batch may have more bytes of members than this, unless its application marks it; 0: any."""
+        if not most_bytes or not is_selective(self.policy):
             return self
         bytes_ = min(self.policy.bytes or most_bytes, most_bytes)
         return replace(self, batching=replace(self.batching, policy=replace(self.policy, bytes=bytes_)))

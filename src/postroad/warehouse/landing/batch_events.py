@@ -6,10 +6,11 @@ it is, and rows of other kinds need not be looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from postroad.core.model.batch import Batch
+from postroad.core.model.interchange import Drawn
 from postroad.core.model.journal import (
     BatchesChanged,
     DeliveriesAcknowledged,
@@ -69,30 +70,42 @@ BATCH_COLUMNS = (
 def batch_rows(seq: int, entry: Entry, first_ordinal: int) -> list[Row]:
     """The batches that the entry changes, as they are from then on; their ordinals follow those of its other rows."""
     tell = _TOLD.get(type(entry))
-    if tell is None:
+    found = tell(entry) if tell is not None else ()
+    if not found:  # as of nearly all entries
         return []
     return [
-        (*(seq, ordinal, "batch", entry.at_us), *row) for ordinal, row in enumerate(tell(entry), first_ordinal)
+        (*(seq, ordinal, "batch", entry.at_us), *row) for ordinal, row in enumerate(found, first_ordinal)
     ]  # fmt: skip
 
 
-def _changed(entry: BatchesChanged) -> Iterable[Row]:
+def _changed(entry: BatchesChanged) -> Sequence[Row]:
     return [_row(entry.by, batch, entry.what) for batch in entry.batches]
 
 
-def _assembled(entry: MessagePosted) -> Iterable[Row]:
+def _assembled(entry: MessagePosted) -> Sequence[Row]:
     made = entry.assembled
     if made is None or made.batch is None:
         return ()
-    numbers = [f"{drawn.series}:{drawn.number}" for drawn in made.numbers] or None
+    numbers = _ranges(made.numbers) or None
     return (_row(entry.sender, made.batch, "assembled", entry.session, (made.standard, numbers)),)
 
 
-def _acknowledged(entry: DeliveriesAcknowledged) -> Iterable[Row]:
+def _ranges(drawn: Iterable[Drawn]) -> list[str]:
+    """A large interchange may use as many as it has documents; they are drawn one after the other."""
+    found: dict[str, list[int]] = {}
+    for one in drawn:
+        found.setdefault(one.series, []).append(one.number)
+    return [
+        f"{series}:{min(numbers)}" + (f"-{max(numbers)}" if len(numbers) > 1 else "")
+        for series, numbers in found.items()
+    ]
+
+
+def _acknowledged(entry: DeliveriesAcknowledged) -> Sequence[Row]:
     return () if entry.batch is None else (_row(entry.by, entry.batch, "sent"),)
 
 
-def _ended(entry: DeliveriesEnded) -> Iterable[Row]:
+def _ended(entry: DeliveriesEnded) -> Sequence[Row]:
     if entry.batch is None:
         return ()
     return (_row(entry.by, entry.batch, "dropped" if entry.batch.state.value == "dropped" else "left"),)
@@ -107,7 +120,7 @@ def _row(by: str, batch: Batch, move: str, session: str = "", made: Row = (None,
     )
 
 
-_TOLD: dict[type, Callable[[Any], Iterable[Row]]] = {
+_TOLD: dict[type, Callable[[Any], Sequence[Row]]] = {
     BatchesChanged: _changed,
     MessagePosted: _assembled,
     DeliveriesAcknowledged: _acknowledged,

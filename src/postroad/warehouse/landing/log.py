@@ -134,7 +134,9 @@ COLUMNS: tuple[Column, ...] = (
     Column("batch_bytes", pa.int64(), "bytes of their documents"),
     Column("interchange", pa.string(), "session of the interchange that was made of it"),
     Column("standard", pa.string(), "standard of an interchange: x12, edifact …"),
-    Column("control_numbers", pa.list_(pa.string()), "control numbers that it uses, as series:number"),
+    Column(
+        "control_numbers", pa.list_(pa.string()), "control numbers that it uses, as series:number or series:first-last"
+    ),
     Column("verdict", pa.string(), "what a partner says of it: received, accepted, partly accepted, rejected …"),
 )
 

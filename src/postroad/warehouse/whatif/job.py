@@ -111,7 +111,7 @@ def report_of(spark: SparkSession, rows: DataFrame, question: Question) -> Repor
 def _ports(rows: DataFrame, question: Question) -> tuple[tuple[PortChange, ...], DataFrame]:
     """What becomes of messages at send ports, and the rows with what ports send of them."""
     before, after = question.before, question.after
-    ports = ports_of(before, after)
+    ports = ports_of(before, after, question.batch_bytes)
     if not ports:
         return (), rows
     arrivals = arrived(rows)

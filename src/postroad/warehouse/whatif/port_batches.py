@@ -43,12 +43,13 @@ MEMBERS = pa.schema(
 Ports = Mapping[tuple[str, str], SendPort]  # by side and GCID
 
 
-def ports_of(before: Directory, after: Directory) -> Ports:
+def ports_of(before: Directory, after: Directory, batch_bytes: int = 0) -> Ports:
+    """The send ports of both sides, with batches of so many bytes at most."""
     found = {}
     for side, directory in zip(SIDES, (before, after), strict=True):
         for service in directory.services.values():
             if (port := send_port_of(service)) is not None:
-                found[side, service.gcid] = port
+                found[side, service.gcid] = port.within(batch_bytes)
     return found
 
 

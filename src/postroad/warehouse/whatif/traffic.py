@@ -50,6 +50,7 @@ class Question:
     as_it_was: bool = False
     history: Directories | None = None  # by which bindings and models are known as they were
     routings: Mapping[str, Routing] = field(default_factory=dict)  # the operator's, by name
+    batch_bytes: int = 0  # of members at most, since an interchange is a message; 0: any
 
     def at_its_time(self, logged: Logged) -> Directory:
         """The directory whose bindings and models the message is to meet on the side of before."""

@@ -120,13 +120,32 @@ def test_a_member_is_followed_into_its_interchange(viewer: str | None) -> None:
     )
 
 
-def test_the_word_on_the_whole_counts_where_none_is_said_of_the_member() -> None:
-    batches = {ID: KnownBatch(BATCH, ASSEMBLED, (replace(ACCEPTED, members=(), verdict="accepted"),))}
-    history = tell(MEMBER, DIRECTORY, "buyer", ORDER, VEIL, batches)
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        ([("accepted", False)], "accepted"),
+        ([("rejected", False)], "rejected"),
+        ([("accepted with errors", False)], "accepted with errors"),
+        ([("partly accepted", True)], "accepted"),
+        ([("accepted with errors", True)], "accepted"),
+        ([("received", False)], "received"),
+        ([("rejected", False), ("accepted", False)], "accepted"),
+        ([("rejected", False), ("received", False)], "rejected"),
+        ([], ""),
+    ],
+)
+def test_what_is_said_of_the_whole_holds_for_a_member_of_which_nothing_else_is_said(
+    words: list[tuple[str, bool]], verdict: str
+) -> None:
+    other = (AnsweredMember(OTHER, "rejected"),)
+    answers = tuple(
+        replace(ACCEPTED, verdict=word, members=other if names_another else ()) for word, names_another in words
+    )
+    history = tell(MEMBER, DIRECTORY, "buyer", ORDER, VEIL, {ID: KnownBatch(BATCH, ASSEMBLED, answers)})
     assert history is not None
     found = stop_of(history.messages[0]).gathered
     assert found is not None
-    assert (found.verdict, found.reasons) == ("accepted", [])
+    assert (found.verdict, found.reasons) == (verdict, [])
 
 
 @pytest.mark.req("B7")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.model.batch import Batch, BatchState, Criterion
+from postroad.core.batching.arriving import arrival_of, arrival_unseen
+from postroad.core.model.batch import Batch, BatchMember, BatchState, Criterion
 from postroad.core.model.batch_policy import Controlled, Policy, Port, Types, Unfinished
 from postroad.core.model.directory import Window
 from tests.unit.core.batching.gathering import Batcher, at, message
@@ -198,3 +199,25 @@ def test_a_batch_is_full_when_it_is_full_whatever_the_clock_says() -> None:
     batcher = Batcher(Policy(count=2))
     batcher.take_all([100, 0, 0])
     assert batcher.gone == [([1, 2], "count")]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Policy(count=2),
+        Policy(count=2, types=Types.APART),
+        Policy(count=2, takes_types=("850",)),
+        Policy(count=2, takes_types=("860",)),
+        Policy(),
+        Policy(count=2, group_by=(header("topic"),)),
+        Policy(count=2, controlled=Controlled()),
+        Policy(count=2, last=compare("equals", header("topic"), "x")),
+        Policy(count=2, takes=compare("equals", header("topic"), "x")),
+    ],
+)
+def test_what_needs_no_look_at_the_message_is_the_same_without(policy: Policy) -> None:
+    member = BatchMember(number=1, bytes=10, kind="850")
+    unseen = arrival_unseen(policy, member)
+    assert unseen in (None, arrival_of(policy, message(), member))
+    looks = policy.group_by or policy.controlled or policy.last or policy.takes
+    assert (unseen is None) == bool(looks)

@@ -29,7 +29,6 @@ DONE: dict[str, Callable[[Batch], Batch]] = {
     "let go": lambda batch: moves.let_go(batch, NOW),
     "closed": lambda batch: moves.closed(batch, Criterion.REQUEST, "", NOW),
     "assembled": lambda batch: moves.assembled(batch, "ic-8", NOW),
-    "sent in vain": lambda batch: moves.sent_in_vain(batch, NOW),
     "sent": lambda batch: moves.sent(batch, NOW),
     "suspended": lambda batch: moves.suspended(batch, "", NOW),
     "sent again": lambda batch: moves.resumed(batch, NOW),
@@ -88,9 +87,3 @@ def test_a_batch_that_was_open_in_a_crash_goes_on_or_is_passed_or_failed(recover
     policy = Policy(recovery=recovery)
     assert moves.recovered(policy, OPEN, NOW).state is state
     assert all(moves.recovered(policy, batch, NOW) is batch for batch in (CLOSED, ASSEMBLED, SENT, SUSPENDED))
-
-
-def test_failures_to_send_are_counted_until_somebody_resumes_it() -> None:
-    twice = moves.sent_in_vain(moves.sent_in_vain(ASSEMBLED, NOW), NOW)
-    assert twice.attempts == 2
-    assert moves.resumed(moves.suspended(twice, "gone", NOW), NOW).attempts == 0

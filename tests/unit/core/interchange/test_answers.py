@@ -6,12 +6,14 @@ from collections.abc import Collection
 
 import pytest
 
-from postroad.core.interchange.answers import Matched, Said, Scope, matched
+from postroad.core.interchange.answers import Said, Scope, matched
 from postroad.core.interchange.catalogue import BUILT_IN
 from postroad.core.interchange.filing import filed
-from postroad.core.interchange.nouns import Dirt, Envelope, Placed, Verdict
+from postroad.core.interchange.nouns import Envelope, Placed, Verdict
 from postroad.core.interchange.numbering import Drawing, series_of
 from postroad.core.model.interchange import Drawn, Filed
+from postroad.errors import Refused
+from tests.unit.core.interchange.answered import said_in, verdicts
 from tests.unit.core.interchange.test_catalogue import TWO_MEMBERS
 from tests.unit.core.interchange.x12.samples import NOON, Counting
 
@@ -33,17 +35,10 @@ def answer_to(name: str, whole: bytes, *, taken: bool = True, rejected: Collecti
     assert standard.examine
     assert standard.acknowledge
     assert standard.answering
-    assert standard.split
-    assert standard.answers
     [found] = standard.examine(whole)
     envelope = standard.answering(found, NOON, {})
     written = b"".join(standard.acknowledge(found, envelope, Counting(), taken=taken, rejected=rejected))
-    [back] = standard.split(written, Dirt.REFUSE, {})
-    return standard.answers(back)
-
-
-def verdicts(found: Matched) -> list[tuple[int, Verdict]]:
-    return [(one.filed.delivery, one.verdict) for one in found.became]
+    return said_in(name, written)
 
 
 @pytest.mark.req("B10")
@@ -99,12 +94,8 @@ def test_an_interchange_that_was_received_is_not_yet_accepted() -> None:
 def test_swift_names_a_message_by_the_reference_of_its_user_or_its_own() -> None:
     by_user = Filed(1, "", "", "103", "A", (("user_reference", "U1"),))
     by_itself = Filed(2, "", "", "103", "B")
-    standard = BUILT_IN.standard("swift")
-    assert standard.split
-    assert standard.answers
     nak = b"{1:F21BANKDEFFAXXX0000000001}{4:{177:2611161200}{451:1}{405:H50}{108:U1}}"
-    [found] = standard.split(nak, Dirt.REFUSE, {})
-    [became] = matched(standard.answers(found), [by_user, by_itself]).became
+    [became] = matched(said_in("swift", nak), [by_user, by_itself]).became
     assert (became.filed, became.verdict, became.reasons) == (by_user, Verdict.REJECTED, ("H50",))
 
 
@@ -125,3 +116,9 @@ def test_numbers_go_on_where_the_last_interchange_left_them() -> None:
 def test_an_interchange_without_numbers_is_found_again_by_one_beside_it() -> None:
     drawing = Drawing(standard="swift", sender="", receiver="", latest={})
     assert drawing.used() == drawing.used() == (Drawn(series_of("swift", "", "", "interchange"), 1),)
+
+
+def test_numbers_are_drawn_only_where_the_last_one_is_known() -> None:
+    drawing = Drawing(standard="own", sender="A", receiver="B", latest={})
+    with pytest.raises(Refused, match="not for 'page'"):
+        drawing.next("page")

@@ -303,6 +303,9 @@ SELECT {batch} FROM batch WHERE id = $1
 -- name: unsettled_batches
 SELECT {batch} FROM batch WHERE service = $1 AND state IN ('open', 'closed', 'assembled', 'suspended') ORDER BY id
 
+-- name: gathering_services
+SELECT DISTINCT service FROM batch WHERE state IN ('open', 'closed', 'assembled', 'suspended') ORDER BY service
+
 -- name: batches_at
 SELECT {batch} FROM batch WHERE service = $1 AND id < $2 ORDER BY id DESC LIMIT $3
 

@@ -1,9 +1,9 @@
 """EDIFACT: interchanges of messages, in groups or without, between UNB and UNZ.
 
     examine, split, split_stream   an interchange taken apart; what is wrong told, repaired or refused
-    assemble                       messages put together, as a stream; ``Placed`` says where each went
+    assemble                       messages put together, as a stream; where each went is told
     acknowledge                    CONTRL for what came
-    read_answers, match            CONTRL that came, for what we sent
+    read_answers                   CONTRL that came, for what we sent
 
 ``delimiters.py`` draws UNA, ``envelopes.py`` lists what an envelope may say, ``answer_codes.py`` what codes mean. Not read:
 interactive interchanges (UIB), and packages of binary objects (UNO); both are refused.
@@ -12,8 +12,8 @@ interactive interchanges (UIB), and packages of binary objects (UNO); both are r
 from __future__ import annotations
 
 from postroad.core.interchange.edifact.acknowledging import acknowledge
-from postroad.core.interchange.edifact.answers import Answer, Matching, Outcome, match, read_answers
-from postroad.core.interchange.edifact.assembling import Placed, assemble
+from postroad.core.interchange.edifact.answers import Answer, read_answers
+from postroad.core.interchange.edifact.assembling import assemble
 from postroad.core.interchange.edifact.delimiters import Delimiters
 from postroad.core.interchange.edifact.envelopes import answering
 from postroad.core.interchange.edifact.splitting import examine, examine_stream, judged, split, split_stream
@@ -22,9 +22,6 @@ from postroad.core.interchange.nouns import Verdict
 __all__ = [
     "Answer",
     "Delimiters",
-    "Matching",
-    "Outcome",
-    "Placed",
     "Verdict",
     "acknowledge",
     "answering",
@@ -32,7 +29,6 @@ __all__ = [
     "examine",
     "examine_stream",
     "judged",
-    "match",
     "read_answers",
     "split",
     "split_stream",

@@ -1,16 +1,14 @@
-"""What a partner tells us of interchanges we sent (CONTRL), read and matched to them.
+"""What a partner tells us of interchanges we sent (CONTRL), read.
 
-Kept rules: an answer names what we sent by its references, and by nothing else is it matched; a message of which nothing is said
-shares the fate of its group, and that of its interchange; what an answer names and we never sent is told, not dropped.
+Kept rule: an answer that has no verdict is refused; codes that nobody knows are told as they came.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from postroad.core.interchange.edifact.answer_codes import WORDS
-from postroad.core.interchange.edifact.assembling import Placed
 from postroad.core.interchange.edifact.delimiters import BLANKS, delimiters_of
 from postroad.core.interchange.edifact.segments import component, elements_of, parts_of
 from postroad.core.interchange.nouns import Member, Split, Verdict
@@ -37,22 +35,6 @@ class Answer:
     interchange: Told
     groups: tuple[Told, ...] = ()
     messages: tuple[tuple[str, Told], ...] = ()  # each with the reference of its group, or nothing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What became of one message that we sent, as the partner says."""
-
-    placed: Placed
-    verdict: Verdict
-    reasons: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matching:
-    outcomes: tuple[Outcome, ...]
-    unmatched: tuple[Answer, ...] = ()  # about what we did not send
 
 
 def read_answers(found: Split) -> tuple[Answer, ...]:
@@ -103,39 +85,3 @@ def _told(block: Sequence[Sequence[Sequence[str]]]) -> Told:
         verdict = Verdict.NOTED
     reasons = (WORDS.get(code, f"code {code}"),) if code else ()
     return Told(reference=component(head, _REFERENCE_AT), verdict=verdict, reasons=reasons, notes=notes)
-
-
-def match(answers: Iterable[Answer], sent: Iterable[Placed]) -> Matching:
-    """What became of each message that the answers say something of, directly or through what it is in."""
-    by_interchange = {one.interchange.reference: _Answered(one) for one in answers}
-    unmatched = dict(by_interchange)
-    outcomes = []
-    for placed in sent:
-        answered = by_interchange.get(placed.interchange)
-        if answered is not None:
-            unmatched.pop(placed.interchange, None)
-            outcomes.append(answered.outcome_of(placed))
-    return Matching(outcomes=tuple(outcomes), unmatched=tuple(one.answer for one in unmatched.values()))
-
-
-class _Answered:
-    """An answer, and what it says by name."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.answer = answer
-        self._groups = {one.reference: one for one in answer.groups}
-        self._messages = {(group, one.reference): one for group, one in answer.messages}
-
-    def outcome_of(self, placed: Placed) -> Outcome:
-        """A rejection of what it is in is its own; else the last word is that of the lowest level."""
-        said = (
-            self.answer.interchange,
-            self._groups.get(placed.group) if placed.group else None,
-            self._messages.get((placed.group, placed.reference)),
-        )
-        told = [one for one in said if one is not None]
-        against = [one for one in told if one.verdict is Verdict.REJECTED]
-        verdict = Verdict.REJECTED if against else told[-1].verdict
-        reasons = tuple(reason for one in (against or told) for reason in one.reasons)
-        notes = tuple(note for one in told for note in one.notes)
-        return Outcome(placed=placed, verdict=verdict, reasons=reasons, notes=notes)

@@ -9,8 +9,8 @@ released released, and where that cannot be it gets an interchange of its own; o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.edifact.charsets import charset_of, is_in
@@ -23,27 +23,14 @@ from postroad.core.interchange.edifact.envelopes import (
     syntax_of,
     version_of,
 )
-from postroad.core.interchange.edifact.messages import Message, in_delimiters, read_message, unfit
+from postroad.core.interchange.edifact.messages import Message, in_delimiters, read_message
 from postroad.core.interchange.edifact.segments import segment
 from postroad.core.interchange.edifact.splitting import split_stream
-from postroad.core.interchange.nouns import Dirt, Envelope, Numbers
+from postroad.core.interchange.fitting import unfit, unfit_member
+from postroad.core.interchange.nouns import Dirt, Envelope, Note, Numbers, Placed
 from postroad.errors import Refused
 
 MOST_MESSAGES = 999_999  # of an interchange or a group: six digits
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
-    """Where a message went: what a partner's CONTRL will name."""
-
-    position: int  # of the member it came from
-    interchange: str  # 0020
-    group: str  # 0048, or nothing
-    kind: str  # 0065
-    reference: str  # 0062
-
-
-Note = Callable[[Placed], None]
 
 
 def assemble(
@@ -196,6 +183,5 @@ class _Assembly:
 
 
 def _of_member(position: int, refused: Refused) -> Refused:
-    if refused.pointer:
-        return refused  # it is the envelope's
-    return Refused("interchange.unfit", f"member {position}: {refused.detail}", pointer=f"/members/{position}")
+    """One with a pointer is the envelope's."""
+    return refused if refused.pointer else unfit_member(position, refused.detail)

@@ -15,21 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 
 from postroad.core.interchange.edifact.charsets import CHARSETS, charset_of
 from postroad.core.interchange.edifact.delimiters import USUAL, Delimiters, contradicts, delimiters_of
 from postroad.core.interchange.edifact.messages import Message
 from postroad.core.interchange.edifact.segments import segment
+from postroad.core.interchange.fitting import moment_of, unfit_value
 from postroad.core.interchange.nouns import Envelope, Split
-from postroad.errors import Refused
 
 HIGHEST_NUMBER = 99_999_999_999_999  # a reference has 14 characters
 WIDTHS = {
     "sender": 35, "sender_qualifier": 4, "sender_internal": 35, "receiver": 35, "receiver_qualifier": 4,
     "receiver_internal": 35, "application": 14, "priority": 1, "acknowledgment": 1, "agreement": 35, "test": 1,
 }  # fmt: skip
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KEPT = ("syntax", "version", "test", "una", "component", "element", "decimal", "release", "repetition", "terminator")
 _SWAPPED = ("qualifier", "internal")
 
@@ -91,10 +89,7 @@ def group_opening(envelope: Envelope, message: Message, reference: str, marks: D
 
 def written_time(envelope: Envelope) -> list[str]:
     """Date and time; the century is written from version 4 on."""
-    offset = envelope.facts.get("utc_offset_minutes", "0")
-    if not offset.removeprefix("-").isdecimal() or len(offset) > 5:
-        raise unfit_value("utc_offset_minutes", f"{offset!r} is no number of minutes")
-    moment = _EPOCH + timedelta(microseconds=envelope.at_us, minutes=int(offset))
+    moment = moment_of(envelope)
     return [f"{moment:%Y%m%d}" if version_of(envelope) == "4" else f"{moment:%y%m%d}", f"{moment:%H%M}"]
 
 
@@ -102,10 +97,6 @@ def checked_number(number: int) -> int:
     if not 0 < number <= HIGHEST_NUMBER:
         raise unfit_value("number", f"control references go from 1 to {HIGHEST_NUMBER}, and {number} is none")
     return number
-
-
-def unfit_value(name: str, detail: str) -> Refused:
-    return Refused("interchange.unfit", f"{name}: {detail}", pointer=f"/envelope/{name}")
 
 
 def _needs_una(envelope: Envelope, marks: Delimiters) -> bool:

@@ -23,6 +23,7 @@ from postroad.core.interchange.edifact.segments import (
     is_released,
     released,
 )
+from postroad.core.interchange.fitting import unfit
 from postroad.errors import Refused
 
 _HEAD = re.compile(rb"UNH([^A-Za-z0-9\s])[^\s]{0,40}?\1[A-Z0-9]{1,6}(?!\1)([^A-Za-z0-9\s])[A-Z0-9]")
@@ -129,10 +130,6 @@ class _Rewriting:
             return text
         self._possible = self._possible and bool(self._new.release)
         return self._new.release + text
-
-
-def unfit(detail: str) -> Refused:
-    return Refused("interchange.unfit", detail)
 
 
 def _no_message(raw: bytes, begin: int) -> Refused:

@@ -21,20 +21,12 @@ from postroad.core.interchange.edifact.segments import (
     find_terminator,
     text_of,
 )
-from postroad.core.interchange.faults import same_number
-from postroad.core.interchange.nouns import Fault, Group, Member, Split
+from postroad.core.interchange.faults import Uncertain, same_number
+from postroad.core.interchange.nouns import MOST_MEMBERS, Fault, Group, Member, Split
 from postroad.errors import Refused
 
-MOST_MEMBERS = 1_000_000
 _SECURITY = ("USH", "USA", "USC", "USR", "UST", "USB", "USD", "USU", "USX", "USY")  # around groups and messages
 _MOST_NAMED = 5  # stray segments named in one fault
-
-
-class _Uncertain(Exception):
-    """Where members begin and end is not certain any more; the walk is over."""
-
-    def __init__(self, code: str, text: str, at: int) -> None:
-        self.fault = Fault(code=code, text=text, at=at, fatal=True)
 
 
 class Walk:
@@ -77,13 +69,13 @@ class Walk:
         try:
             end = find_terminator(self._data, self._begin, self.marks)
             if end < 0:
-                raise _Uncertain("edifact.truncated", "it ends inside its first segment", len(self._data))
+                raise Uncertain("edifact.truncated", "it ends inside its first segment", len(self._data))
             self._header, wrong = read_header(self._data[self._begin : end], self.marks)
             if not self._with_una and self._header.facts["version"] == "4":
                 self.marks = replace(self.marks, repetition=b"*")  # the standard's own, since version 4
             self._faults += [Fault(code="edifact.unb", text=text, at=self._begin) for text in wrong]
             self._close(self._interchange(end))
-        except _Uncertain as uncertain:
+        except Uncertain as uncertain:
             self._faults.append(uncertain.fault)
             self.end = len(self._data)
         self._check_charset()
@@ -212,7 +204,7 @@ class Walk:
         data, at = self._data, found.start(1)
         end = find_terminator(data, at, self.marks)
         if end < 0:
-            raise _Uncertain("edifact.truncated", "it ends inside its last segment, UNZ", len(data))
+            raise Uncertain("edifact.truncated", "it ends inside its last segment, UNZ", len(data))
         trailer = elements_of(data[at:end], self.marks)
         said, closed = component(trailer, 1), component(trailer, 2)
         what, count = ("groups", self._grouped) if self._grouped else ("messages", len(self._members))
@@ -228,7 +220,7 @@ class Walk:
         """The next control segment behind the terminator that stands here; what lies between is looked at."""
         found = find_control(self._data, end, self.marks)
         if found is None:
-            raise _Uncertain("edifact.truncated", "it ends before its last segment, UNZ", len(self._data))
+            raise Uncertain("edifact.truncated", "it ends before its last segment, UNZ", len(self._data))
         if found.start() != end:
             self._between(end, found.start(), where, group)
         return found
@@ -249,10 +241,10 @@ class Walk:
     def _unfinished(self, at: int) -> Exception:
         if len(self._members) >= self._most:
             return Refused("wire.too-complex", f"byte {at}: the interchange has more than {self._most} members")
-        return _Uncertain("edifact.truncated", "it ends inside a message", len(self._data))
+        return Uncertain("edifact.truncated", "it ends inside a message", len(self._data))
 
-    def _misplaced(self, found: re.Match[bytes], where: str) -> _Uncertain:
-        return _Uncertain("edifact.structure", f"{found.group(1).decode()} stands {where}", found.start(1))
+    def _misplaced(self, found: re.Match[bytes], where: str) -> Uncertain:
+        return Uncertain("edifact.structure", f"{found.group(1).decode()} stands {where}", found.start(1))
 
     def _note(self, code: str, text: str, at: int, group: int = -1, member: int = -1) -> None:
         if group >= 0 and not self._groups[group].kind and member < 0:

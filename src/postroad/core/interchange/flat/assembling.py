@@ -8,16 +8,14 @@ cannot say a count: trailers do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta
 
 from postroad.core.codecs.buffers import Buffer
+from postroad.core.interchange.fitting import moment_of, unfit_member, unfit_value
 from postroad.core.interchange.flat.conversion import into_file
 from postroad.core.interchange.flat.layout import Layout, layout_of
 from postroad.core.interchange.flat.records import Sum, has_other_end, records_in
-from postroad.core.interchange.judging import unfit_member, unfit_value
 from postroad.core.interchange.nouns import Envelope, Numbers
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COUNTS = ("records", "all", "members", "total")
 
 
@@ -101,10 +99,7 @@ class _Body:
 
 
 def _values(envelope: Envelope, numbers: Numbers) -> dict[str, str]:
-    offset = envelope.facts.get("utc_offset_minutes", "0")
-    if not offset.removeprefix("-").isdecimal() or len(offset) > 5:
-        raise unfit_value("utc_offset_minutes", f"{offset!r} is no number of minutes")
-    moment = _EPOCH + timedelta(microseconds=envelope.at_us, minutes=int(offset))
+    moment = moment_of(envelope)
     around = envelope.facts.get("header", "") + envelope.facts.get("trailer", "")
     number = str(numbers.next("interchange")) if "{number" in around else ""  # one that nobody sees would leave a gap
     when = {"date": f"{moment:%Y%m%d}", "time": f"{moment:%H%M%S}"}

@@ -5,7 +5,7 @@ Kept rule: what has no place in a charset is refused, never replaced.
 
 from __future__ import annotations
 
-from postroad.core.interchange.judging import unfit_value
+from postroad.core.interchange.fitting import unfit_value
 
 _CODECS = {
     "ascii": "ascii", "us-ascii": "ascii", "utf-8": "utf-8", "utf8": "utf-8",

@@ -18,9 +18,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from postroad.core.interchange.fitting import unfit_value
 from postroad.core.interchange.flat.charsets import EBCDIC, charset_of, encoded
 from postroad.core.interchange.flat.templates import Template
-from postroad.core.interchange.judging import unfit_value
 
 _ENDS = {"crlf": "\r\n", "lf": "\n", "cr": "\r", "none": ""}
 _POSITIONS = re.compile(r"([1-9][0-9]{0,5})-([1-9][0-9]{0,5})")

@@ -14,8 +14,8 @@ from postroad.core.interchange.flat.charsets import EBCDIC, decoded
 from postroad.core.interchange.flat.conversion import out_of_file
 from postroad.core.interchange.flat.layout import Layout, layout_of
 from postroad.core.interchange.flat.records import Sum, has_other_end, records_in, same_total
-from postroad.core.interchange.judging import MOST_MEMBERS, judged, no_interchange, too_many
-from postroad.core.interchange.nouns import Dirt, Fault, Member, Split
+from postroad.core.interchange.judging import judged, no_interchange, too_many
+from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Fault, Member, Split
 
 STANDARD = "flat"
 _HARMLESS = ("flat.unterminated", "flat.blank", "flat.bom")

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from postroad.core.interchange.fitting import unfit_value
 from postroad.core.interchange.flat.charsets import encoded
-from postroad.core.interchange.judging import unfit_value
 
 NUMBERS = frozenset(("number", "records", "all", "members", "total"))
 NAMES = NUMBERS | {"sender", "receiver", "date", "time"}

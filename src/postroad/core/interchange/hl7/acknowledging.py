@@ -4,15 +4,15 @@
     enhanced mode    MSH-15 says when: CA, CE or CR always (AL), never (NE), on error (ER), on success (SU)
 
 Kept rules: an answer (a message with MSA) is never answered; AA and CA are for what was taken, so they are written after it is
-safe; an answer is matched by MSA-2 and by nothing else.
+safe; an answer names a message by MSA-2 and by nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from postroad.core.interchange.hl7.assembling import Placed, assemble, marks_of, party, written_time
+from postroad.core.interchange.hl7.assembling import assemble, marks_of, party, written_time
 from postroad.core.interchange.hl7.messages import in_segments
 from postroad.core.interchange.hl7.separators import Separators, escaped, fields_of, read_separators, text_of
 from postroad.core.interchange.nouns import Envelope, Member, Numbers, Split, Verdict
@@ -32,22 +32,6 @@ class Answer:
     verdict: Verdict
     reasons: tuple[str, ...] = ()  # MSA-3
     notes: tuple[str, ...] = ()  # ERR, as the partner wrote it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What became of one message that we sent, as the partner says."""
-
-    placed: Placed
-    verdict: Verdict
-    reasons: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matching:
-    outcomes: tuple[Outcome, ...]
-    unmatched: tuple[Answer, ...] = ()  # about what we did not send
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
@@ -146,15 +130,3 @@ def _segments(member: Member, tag: str) -> list[list[bytes]]:
     marks = read_separators(raw, 0)
     lines = in_segments(raw, marks).split(b"\r")
     return [fields_of(one, marks, 4) for one in lines if one.startswith(tag.encode() + marks.field)]
-
-
-def match(answers: Iterable[Answer], sent: Iterable[Placed]) -> Matching:
-    """What became of each message that is answered; of two answers to one, the later counts (CA, then AA)."""
-    by_reference = {one.reference: one for one in answers}
-    unmatched, outcomes = dict(by_reference), []
-    for placed in sent:
-        told = by_reference.get(placed.reference)
-        if told is not None:
-            unmatched.pop(placed.reference, None)
-            outcomes.append(Outcome(placed=placed, verdict=told.verdict, reasons=told.reasons, notes=told.notes))
-    return Matching(outcomes=tuple(outcomes), unmatched=tuple(unmatched.values()))

@@ -14,32 +14,15 @@ written in ours, and its text stays the same; only one member is held at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable, Iterator, Mapping
 
 from postroad.core.codecs.buffers import Buffer
+from postroad.core.interchange.fitting import moment_of, offset_minutes, unfit_member, unfit_value
 from postroad.core.interchange.hl7.messages import Message, in_separators, read_message
 from postroad.core.interchange.hl7.separators import Separators, escaped, readable, separators_of
 from postroad.core.interchange.hl7.splitting import split
-from postroad.core.interchange.nouns import Envelope, Numbers
+from postroad.core.interchange.nouns import Envelope, Note, Numbers, Placed
 from postroad.errors import Refused
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
-    """Where a message went, and what a partner's answer will name."""
-
-    position: int  # of the member it came from
-    batch: str  # BHS-11
-    kind: str  # MSH-9
-    reference: str  # MSH-10
-    file: str = ""  # FHS-11, where there is a file around the batch
-
-
-Note = Callable[[Placed], None]
 
 
 def assemble(
@@ -64,7 +47,7 @@ def assemble(
 
 
 def _place(position: int, message: Message, batch: str, file: str) -> Placed:
-    return Placed(position=position, batch=batch, kind=message.kind, reference=message.reference, file=file)
+    return Placed(position=position, interchange=file, group=batch, kind=message.kind, reference=message.reference)
 
 
 def _messages(members: Iterable[Buffer]) -> Iterator[tuple[int, Message]]:
@@ -72,8 +55,7 @@ def _messages(members: Iterable[Buffer]) -> Iterator[tuple[int, Message]]:
         try:
             found = _messages_of(member)
         except Refused as refused:
-            detail = f"member {position}: {refused.detail}"
-            raise Refused("interchange.unfit", detail, pointer=f"/members/{position}") from None
+            raise unfit_member(position, refused.detail) from None
         for one in found:
             yield position, one
 
@@ -93,17 +75,9 @@ def marks_of(envelope: Envelope) -> Separators:
 
 
 def written_time(envelope: Envelope) -> str:
-    offset = envelope.facts.get("utc_offset_minutes", "0")
-    if not offset.removeprefix("-").isdecimal() or len(offset) > 4:
-        raise unfit_value("utc_offset_minutes", f"{offset!r} is no number of minutes")
-    minutes = int(offset)
-    moment = _EPOCH + timedelta(microseconds=envelope.at_us, minutes=minutes)
+    moment, minutes = moment_of(envelope), offset_minutes(envelope)
     sign, (hours, rest) = "-" if minutes < 0 else "+", divmod(abs(minutes), 60)
     return f"{moment:%Y%m%d%H%M%S}{sign}{hours:02d}{rest:02d}"
-
-
-def unfit_value(name: str, detail: str) -> Refused:
-    return Refused("interchange.unfit", f"{name}: {detail}", pointer=f"/envelope/{name}")
 
 
 def party(text: str, marks: Separators) -> bytes:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer
+from postroad.core.interchange.fitting import unfit
 from postroad.core.interchange.hl7.separators import (
     LINE_ENDS,
     Rewriting,
@@ -85,7 +86,3 @@ def in_separators(found: Message, wanted: Separators) -> Message:
     data = head + body
     header = fields_of(data[: data.index(b"\r")], wanted, 10)
     return Message(data=data, kind=text_of(header[9]), reference=text_of(header[10]), marks=wanted)
-
-
-def unfit(detail: str) -> Refused:
-    return Refused("interchange.unfit", detail)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange.faults import judgement, refusal, same_number
+from postroad.core.interchange.faults import judgement, same_number
 from postroad.core.interchange.hl7.separators import (
     LINE_ENDS,
     Separators,
@@ -22,10 +22,9 @@ from postroad.core.interchange.hl7.separators import (
     readable,
     text_of,
 )
-from postroad.core.interchange.nouns import Dirt, Fault, Group, Member, Split
+from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Fault, Group, Member, Split
 from postroad.errors import Refused
 
-MOST_MEMBERS = 1_000_000
 _CONTROL = re.compile(rb"[\r\n](MSH|[FB](?:HS|TS))(?![A-Za-z0-9])")
 _LINE_END = re.compile(rb"[\r\n]")
 _HEADERS = (b"FHS", b"BHS")
@@ -50,11 +49,7 @@ def split_stream(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MOS
 
 def judged(found: Split, dirt: Dirt) -> Split:
     """What becomes of what was examined: as it is, or refused."""
-    return judgement(found, dirt, _unrepaired)
-
-
-def _unrepaired(found: Split) -> Split:
-    raise refusal(found)
+    return judgement(found, dirt)
 
 
 class _Walk:

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange.judging import unfit_member, unfit_value
-from postroad.core.interchange.nouns import Dirt, Envelope, Member, Numbers
+from postroad.core.interchange.fitting import unfit_member, unfit_value
+from postroad.core.interchange.nouns import Dirt, Envelope, Member, Note, Numbers, Placed
 from postroad.core.interchange.swift.splitting import BEGIN, END, SECTOR, split
 from postroad.errors import Refused
 
@@ -29,19 +28,6 @@ _FOREIGN = {
     "any": re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]"),
 }
 _LINE_END = re.compile(rb"\r\n|\r|\n")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
-    """Where a message went: what SWIFT's acknowledgement will name."""
-
-    position: int  # of the member it came from
-    kind: str
-    reference: str  # :20:
-    user_reference: str  # 108 of block 3
-
-
-Note = Callable[[Placed], None]
 
 
 def assemble(
@@ -94,8 +80,10 @@ def _checked(message: Member, foreign: re.Pattern[bytes], position: int) -> byte
 
 
 def _place(message: Member, position: int) -> Placed:
+    """A file of FIN messages has no name; SWIFT answers each by its references."""
     user_reference = message.facts.get("user_reference", "")
-    return Placed(position=position, kind=message.kind, reference=message.reference, user_reference=user_reference)
+    facts = {"user_reference": user_reference} if user_reference else {}
+    return Placed(position=position, interchange="", kind=message.kind, reference=message.reference, facts=facts)
 
 
 def _as_rje(message: bytes, first: bool) -> bytes:

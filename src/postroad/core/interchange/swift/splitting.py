@@ -11,8 +11,8 @@ either alone is half of what was said.
 from __future__ import annotations
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
-from postroad.core.interchange.judging import MOST_MEMBERS, fatal, judged, no_interchange, too_many
-from postroad.core.interchange.nouns import Dirt, Fault, Member, Split
+from postroad.core.interchange.judging import fatal, judged, no_interchange, too_many
+from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Fault, Member, Split
 from postroad.core.interchange.swift.blocks import Block, block_at, read_headers
 
 STANDARD = "swift"

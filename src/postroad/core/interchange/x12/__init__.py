@@ -1,9 +1,9 @@
 """X12: interchanges of transaction sets in functional groups, between ISA and IEA.
 
     examine, split, split_stream   an interchange taken apart; what is wrong told, repaired or refused
-    assemble                       sets put together, as a stream; ``Placed`` says where each went
+    assemble                       sets put together, as a stream; where each went is told
     acknowledge                    TA1, 997 and 999 for what came
-    read_answers, match            TA1, 997 and 999 that came, for what we sent
+    read_answers                   TA1, 997 and 999 that came, for what we sent
 
 ``delimiters.py`` draws ISA, ``envelopes.py`` lists what an envelope may say, ``answer_codes.py`` what codes mean.
 """
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from postroad.core.interchange.nouns import Verdict
 from postroad.core.interchange.x12.acknowledging import acknowledge
-from postroad.core.interchange.x12.answers import Answers, Matching, Outcome, match, read_answers
-from postroad.core.interchange.x12.assembling import Placed, assemble
+from postroad.core.interchange.x12.answers import Answers, read_answers
+from postroad.core.interchange.x12.assembling import assemble
 from postroad.core.interchange.x12.delimiters import Delimiters
 from postroad.core.interchange.x12.envelopes import answering
 from postroad.core.interchange.x12.splitting import examine, examine_stream, judged, split, split_stream
@@ -21,9 +21,6 @@ from postroad.core.interchange.x12.splitting import examine, examine_stream, jud
 __all__ = [
     "Answers",
     "Delimiters",
-    "Matching",
-    "Outcome",
-    "Placed",
     "Verdict",
     "acknowledge",
     "answering",
@@ -31,7 +28,6 @@ __all__ = [
     "examine",
     "examine_stream",
     "judged",
-    "match",
     "read_answers",
     "split",
     "split_stream",

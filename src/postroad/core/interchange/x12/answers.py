@@ -1,17 +1,15 @@
-"""What a partner tells us of interchanges we sent (TA1, 997, 999), read and matched to them.
+"""What a partner tells us of interchanges we sent (TA1, 997, 999), read.
 
-Kept rules: an answer names what we sent by its control numbers, and by nothing else is it matched; a set of which a group's
-answer says nothing shares the group's fate; what an answer names and we never sent is told, not dropped.
+Kept rule: an answer that has no verdict is refused; codes that nobody knows are told as they came.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from postroad.core.interchange.nouns import Member, Split, Verdict
 from postroad.core.interchange.x12.answer_codes import GROUP_WORDS, INTERCHANGE_WORDS, SET_WORDS
-from postroad.core.interchange.x12.assembling import Placed
 from postroad.core.interchange.x12.delimiters import BLANKS, delimiters_of
 from postroad.core.interchange.x12.segments import elements_of
 from postroad.errors import Refused
@@ -59,25 +57,6 @@ class Answers:
 
     interchanges: tuple[InterchangeAnswer, ...] = ()
     groups: tuple[GroupAnswer, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What became of one set that we sent, as the partner says."""
-
-    placed: Placed
-    verdict: Verdict
-    reasons: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matching:
-    outcomes: tuple[Outcome, ...]
-    unmatched: Answers = field(default_factory=Answers)  # about what we did not send
-
-
-# ---- reading ---------------------------------------------------------------------------------------------------------
 
 
 def read_answers(found: Split) -> Answers:
@@ -143,57 +122,3 @@ def _verdict(status: str, tag: str) -> Verdict:
 
 def _in_words(codes: Sequence[str], words: dict[str, str]) -> tuple[str, ...]:
     return tuple(words.get(code, f"code {code}") for code in codes if code)
-
-
-# ---- matching --------------------------------------------------------------------------------------------------------
-
-
-def match(answers: Answers, sent: Iterable[Placed]) -> Matching:
-    """What became of each set that the answers say something of, directly or through its group or interchange."""
-    groups = {(one.kind, _number(one.number)): _Group(one) for one in answers.groups}
-    interchanges = {(_number(one.number), one.date, one.time): one for one in answers.interchanges}
-    unmatched_groups, unmatched_interchanges = dict(groups), dict(interchanges)
-    outcomes = []
-    for placed in sent:
-        whole_key = str(placed.interchange), placed.date, placed.time
-        group_key = placed.group_kind, str(placed.group)
-        unmatched_interchanges.pop(whole_key, None)
-        unmatched_groups.pop(group_key, None)
-        outcome = _outcome(placed, interchanges.get(whole_key), groups.get(group_key))
-        if outcome is not None:
-            outcomes.append(outcome)
-    left = tuple(one.answer for one in unmatched_groups.values())
-    unmatched = Answers(interchanges=tuple(unmatched_interchanges.values()), groups=left)
-    return Matching(outcomes=tuple(outcomes), unmatched=unmatched)
-
-
-class _Group:
-    """A group's answer, and its sets by name."""
-
-    def __init__(self, answer: GroupAnswer) -> None:
-        self.answer = answer
-        self._sets = {(one.kind, one.reference): one for one in answer.sets}
-
-    def outcome_of(self, placed: Placed) -> Outcome:
-        """What is said of the set, and else of the group."""
-        told, answer = self._sets.get((placed.kind, placed.reference)), self.answer
-        reasons, notes = (told.reasons, told.notes) if told else ((), ())
-        if answer.verdict is Verdict.REJECTED:
-            return Outcome(placed=placed, verdict=Verdict.REJECTED, reasons=reasons or answer.reasons, notes=notes)
-        verdict = told.verdict if told else Verdict.ACCEPTED
-        return Outcome(placed=placed, verdict=verdict, reasons=reasons, notes=notes)
-
-
-def _outcome(placed: Placed, whole: InterchangeAnswer | None, group: _Group | None) -> Outcome | None:
-    in_group = None if group is None else group.outcome_of(placed)
-    if whole is not None and whole.verdict is Verdict.REJECTED:
-        reasons, notes = (in_group.reasons, in_group.notes) if in_group else ((), ())
-        return Outcome(placed=placed, verdict=Verdict.REJECTED, reasons=(whole.reason, *reasons), notes=notes)
-    if in_group is not None:
-        return in_group
-    return None if whole is None else Outcome(placed=placed, verdict=Verdict.RECEIVED)
-
-
-def _number(text: str) -> str:
-    """As numbers are compared: without leading zeros."""
-    return text.strip().lstrip("0")

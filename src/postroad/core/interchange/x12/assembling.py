@@ -10,13 +10,13 @@ its own; only one member is held at a time, so the stream may be larger than the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange.nouns import Dirt, Envelope, Numbers
+from postroad.core.interchange.fitting import unfit, unfit_member
+from postroad.core.interchange.nouns import Dirt, Envelope, Note, Numbers, Placed
 from postroad.core.interchange.x12.delimiters import BLANKS, REPEATS_SINCE, Delimiters, readable, skipped
 from postroad.core.interchange.x12.envelopes import (
     GroupKey,
@@ -38,23 +38,6 @@ from postroad.errors import Refused
 
 MOST_SETS = 999_999  # of a group: GE01 has six digits
 MOST_GROUPS = 99_999  # of an interchange: IEA01 has five
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
-    """Where a set went: what a partner's acknowledgement will name."""
-
-    position: int  # of the member it came from
-    interchange: int  # ISA13
-    date: str  # ISA09
-    time: str  # ISA10
-    group_kind: str  # GS01
-    group: int  # GS06
-    kind: str  # ST01
-    reference: str  # ST02
-
-
-Note = Callable[[Placed], None]
 
 
 def assemble(
@@ -93,7 +76,7 @@ class _Assembly:
             try:
                 found = list(self._sets_of(member))
             except Refused as refused:
-                raise _of_member(position, refused) from None
+                raise unfit_member(position, refused.detail) from None
             for one, key in found:
                 yield from self._put(one, key, position)
         if self._marks is None:
@@ -135,7 +118,7 @@ class _Assembly:
             detail = (
                 f"to which functional group set {found.kind} belongs is not known here; name it as functional_group"
             )
-            raise Refused("interchange.unfit", detail)
+            raise unfit(detail)
         key = GroupKey(
             kind=kind,
             sender=facts.get("application_sender", envelope.sender),
@@ -151,7 +134,7 @@ class _Assembly:
         pieces: list[bytes] = []
         if not found.is_right and not self._repairs:
             detail = f"SE says {found.said}, and the set {found.reference} has {found.segments} segments"
-            raise _of_member(position, Refused("interchange.unfit", detail))
+            raise unfit_member(position, detail)
         fitted, marks = self._fitted(found, position)
         over = self._group_is_over(key, found)
         if marks is not self._marks or (over and self._groups >= MOST_GROUPS):
@@ -177,7 +160,7 @@ class _Assembly:
         detail = (
             f"set {found.reference} repeats elements, and version {version_of(self._envelope)} has no way to say so"
         )
-        raise _of_member(position, Refused("interchange.unfit", detail))
+        raise unfit_member(position, detail)
 
     def _own(self, found: TransactionSet) -> Delimiters:
         own = structs.replace(found.marks, line_end=self._asked.line_end)
@@ -198,13 +181,11 @@ class _Assembly:
         date, time = self._when
         return Placed(
             position=position,
-            interchange=self._interchange,
-            date=date,
-            time=time,
-            group_kind=key.kind,
-            group=self._group,
+            interchange=str(self._interchange),
+            group=str(self._group),
             kind=kind,
             reference=reference,
+            facts={"date": date, "time": time, "group_kind": key.kind},
         )
 
     # ---- what stands around ------------------------------------------------------------------------------------------
@@ -234,10 +215,6 @@ class _Assembly:
         pieces.append(segment(self._marks, b"IEA", b"%d" % self._groups, b"%09d" % self._interchange))
         self._marks = None
         return pieces
-
-
-def _of_member(position: int, refused: Refused) -> Refused:
-    return Refused("interchange.unfit", f"member {position}: {refused.detail}", pointer=f"/members/{position}")
 
 
 def _written(found: TransactionSet, reference: str, marks: Delimiters) -> list[bytes]:

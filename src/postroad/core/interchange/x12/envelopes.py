@@ -14,15 +14,13 @@ Kept rule: no value may have a delimiter in it or be longer than its element; it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from postroad.core.interchange.fitting import moment_of, unfit_value
 from postroad.core.interchange.nouns import Envelope, Group, Split
 from postroad.core.interchange.x12.delimiters import ISA_WIDTHS, REPEATS_SINCE, Delimiters, delimiters_of
-from postroad.errors import Refused
 
 HIGHEST_NUMBER = 999_999_999
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DATES_OF_EIGHT_SINCE = "004010"
 _ISA_NAMES = (
     ("authorization_qualifier", "00"),
@@ -94,7 +92,7 @@ def answering(found: Split, at_us: int, facts: Mapping[str, str] | None = None) 
 def opening(envelope: Envelope, number: int, marks: Delimiters) -> bytes:
     """ISA, every element filled up to its width."""
     given = {"sender": envelope.sender, "receiver": envelope.receiver, **envelope.facts}
-    moment = _moment(envelope)
+    moment = moment_of(envelope)
     values = [(name, given.get(name, default)) for name, default in _ISA_NAMES]
     values += [("date", f"{moment:%y%m%d}"), ("time", f"{moment:%H%M}"), ("repetition", "U")]
     values += [("version", version_of(envelope)), ("number", f"{checked_number(number):09d}")]
@@ -108,7 +106,7 @@ def opening(envelope: Envelope, number: int, marks: Delimiters) -> bytes:
 
 
 def group_opening(envelope: Envelope, key: GroupKey, number: int, marks: Delimiters) -> bytes:
-    moment, agency = _moment(envelope), envelope.facts.get("agency", "X")
+    moment, agency = moment_of(envelope), envelope.facts.get("agency", "X")
     named = zip(_GS_WIDTHS, (key.kind, key.sender, key.receiver, agency, key.version), strict=True)
     kind, sender, receiver, agent, version = (_value(name, text, _GS_WIDTHS[name], marks) for name, text in named)
     date = f"{moment:%Y%m%d}" if key.version >= _DATES_OF_EIGHT_SINCE else f"{moment:%y%m%d}"
@@ -128,12 +126,8 @@ def checked_number(number: int) -> int:
 
 def written_time(envelope: Envelope) -> tuple[str, str]:
     """ISA09 and ISA10, by which an interchange is known to the partner beside its number."""
-    moment = _moment(envelope)
+    moment = moment_of(envelope)
     return f"{moment:%y%m%d}", f"{moment:%H%M}"
-
-
-def unfit_value(name: str, detail: str) -> Refused:
-    return Refused("interchange.unfit", f"{name}: {detail}", pointer=f"/envelope/{name}")
 
 
 def _value(name: str, text: str, width: int, marks: Delimiters) -> bytes:
@@ -143,10 +137,3 @@ def _value(name: str, text: str, width: int, marks: Delimiters) -> bytes:
     if not text.isprintable() or any(role in raw for role in marks.roles()):
         raise unfit_value(name, f"{text!r} has a delimiter or a control character in it")
     return raw
-
-
-def _moment(envelope: Envelope) -> datetime:
-    offset = envelope.facts.get("utc_offset_minutes", "0")
-    if not offset.removeprefix("-").isdecimal() or len(offset) > 5:
-        raise unfit_value("utc_offset_minutes", f"{offset!r} is no number of minutes")
-    return _EPOCH + timedelta(microseconds=envelope.at_us, minutes=int(offset))

@@ -12,6 +12,7 @@ from functools import lru_cache
 from msgspec import Struct, structs
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
+from postroad.core.interchange.fitting import unfit
 from postroad.core.interchange.nouns import Member
 from postroad.core.interchange.x12.delimiters import BLANKS, END_MARKS, Delimiters, character_at, skipped, texts_of
 from postroad.core.interchange.x12.segments import (
@@ -106,10 +107,6 @@ def right_set(member: Member, marks: Delimiters) -> TransactionSet:
         said=(str(segments), reference),
         marks=marks,
     )
-
-
-def unfit(detail: str) -> Refused:
-    return Refused("interchange.unfit", detail)
 
 
 def with_trailer(found: TransactionSet, reference: str) -> tuple[bytes, bytes, bytes]:

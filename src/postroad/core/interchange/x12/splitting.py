@@ -11,29 +11,20 @@ the interchange proves, and no more: a count where the control number agrees, a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from itertools import islice
 
 from msgspec import structs
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange.faults import judgement, refusal
-from postroad.core.interchange.nouns import Dirt, Fault, Member, Split
+from postroad.core.interchange.faults import Repair, judgement, only
+from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Member, Split
 from postroad.core.interchange.x12.delimiters import delimiters_of, readable
 from postroad.core.interchange.x12.sets import read_set, with_trailer
-from postroad.core.interchange.x12.walking import MOST_MEMBERS, Walk, rest_after
-
-_HARMLESS = ("x12.isa", "x12.unterminated")  # nothing has to be changed, and nothing guessed
-_PROVABLE = ("x12.count", "x12.control")  # each by the other
+from postroad.core.interchange.x12.walking import Walk, rest_after
 
 
 def examine(data: Buffer, most_members: int = MOST_MEMBERS) -> Split:
     """The one interchange that is in these bytes; that another follows is a fault, since one of them would be lost."""
-    found = list(islice(examine_stream(data, most_members), 2))
-    if len(found) == 1:
-        return found[0]
-    text = "another interchange follows, and only one was expected; take them apart as a stream"
-    return replace(found[0], faults=(*found[0].faults, Fault(code="x12.trailing", text=text, fatal=True)))
+    return only(examine_stream(data, most_members), "x12.trailing")
 
 
 def examine_stream(data: Buffer, most_members: int = MOST_MEMBERS) -> Iterator[Split]:
@@ -67,28 +58,16 @@ def split_stream(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MOS
 
 def judged(found: Split, dirt: Dirt) -> Split:
     """What becomes of an interchange that was examined: as it is, repaired, or refused."""
-    return judgement(found, dirt, _repaired)
-
-
-def _repaired(found: Split) -> Split:
-    """Every fault put right, or none."""
-    wrong = {(one.code, one.group, one.member) for one in found.faults}
-    if not all(_is_repairable(one, wrong) for one in found.faults):
-        raise refusal(found)
-    members = list(found.members)
-    for fault in found.faults:
-        if fault.member >= 0:
-            members[fault.member] = _with_right_trailer(members[fault.member], found)
-    faults = tuple(replace(fault, repaired=True) for fault in found.faults)
-    return replace(found, members=tuple(members), faults=faults)
-
-
-def _is_repairable(fault: Fault, wrong: set[tuple[str, int, int]]) -> bool:
-    if fault.code in _PROVABLE:
-        return not all((code, fault.group, fault.member) in wrong for code in _PROVABLE)
-    return fault.code in _HARMLESS
+    return judgement(found, dirt, _REPAIR)
 
 
 def _with_right_trailer(member: Member, found: Split) -> Member:
     whole = read_set(member.data, delimiters_of(found.facts))
     return structs.replace(member, data=b"".join(with_trailer(whole, whole.reference)))
+
+
+_REPAIR = Repair(
+    harmless=("x12.isa", "x12.unterminated"),
+    provable=("x12.count", "x12.control"),
+    right_member=_with_right_trailer,
+)

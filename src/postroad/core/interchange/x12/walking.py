@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 
-from postroad.core.interchange.faults import same_number
-from postroad.core.interchange.nouns import Fault, Group, Member, Split
+from postroad.core.interchange.faults import Uncertain, same_number
+from postroad.core.interchange.nouns import MOST_MEMBERS, Fault, Group, Member, Split
 from postroad.core.interchange.x12.delimiters import (
     BLANKS,
     END_MARKS,
@@ -32,19 +32,11 @@ from postroad.core.interchange.x12.segments import (
 )
 from postroad.errors import Refused
 
-MOST_MEMBERS = 1_000_000
 _SERVICES = ("TA1", "TA3", "ISB", "ISE")  # may stand between ISA and the first group
 _ASSURANCES = ("S1S", "S1A", "S1E", "SVA", "S2S", "S2A", "S2E")  # security, around groups and sets
 _BETWEEN_GROUPS = (*_SERVICES, *_ASSURANCES)
 _SHORTEST_SET = 10  # bytes: ST**~SE**~
 _MOST_NAMED = 5  # stray segments named in one fault
-
-
-class _Uncertain(Exception):
-    """Where members begin and end is not certain any more; the walk is over."""
-
-    def __init__(self, code: str, text: str, at: int) -> None:
-        self.fault = Fault(code=code, text=text, at=at, fatal=True)
 
 
 class Walk:
@@ -95,7 +87,7 @@ class Walk:
             while found.group(1) == b"GS":
                 found = self._interchange_level(self._group(found.start(1)))
             self._close(found.start(1))
-        except _Uncertain as uncertain:
+        except Uncertain as uncertain:
             self.faults.append(uncertain.fault)
             self.end = len(self._data)
 
@@ -203,7 +195,7 @@ class Walk:
     def _unfinished(self, at: int) -> Exception:
         if len(self.members) >= self._most:
             return Refused("wire.too-complex", f"byte {at}: the interchange has more than {self._most} members")
-        return _Uncertain("x12.truncated", "it ends inside a segment", len(self._data))
+        return Uncertain("x12.truncated", "it ends inside a segment", len(self._data))
 
     def _with_version(self, version: bytes, facts: Mapping[str, str]) -> Mapping[str, str]:
         """A set may say itself which version it is, in ST03; mostly the same as the one before."""
@@ -224,9 +216,9 @@ class Walk:
             try:
                 binaries.append(binary_at(self._data, found.start(1), self.marks))
             except Refused as refused:
-                raise _Uncertain("x12.binary", refused.detail, found.start(1)) from None
+                raise Uncertain("x12.binary", refused.detail, found.start(1)) from None
             end = binaries[-1].end
-        raise _Uncertain("x12.truncated", "it ends inside a transaction set", len(self._data))
+        raise Uncertain("x12.truncated", "it ends inside a transaction set", len(self._data))
 
     def _check_set(self, header: re.Match[bytes], trailer: re.Match[bytes], count: int) -> None:
         group, member = len(self.groups) - 1, len(self.members)
@@ -261,13 +253,13 @@ class Walk:
         """The next control segment behind the terminator that stands here; what lies between is looked at."""
         found = self._search(self._data, end)
         if found is None:
-            raise _Uncertain("x12.truncated", "it ends before its last segment, IEA", len(self._data))
+            raise Uncertain("x12.truncated", "it ends before its last segment, IEA", len(self._data))
         if found.start() != end:
             self._between(end, found.start(), allowed, where, group)
         return found
 
-    def _misplaced(self, found: re.Match[bytes], where: str) -> _Uncertain:
-        return _Uncertain("x12.structure", f"{found.group(1).decode()} stands {where}", found.start(1))
+    def _misplaced(self, found: re.Match[bytes], where: str) -> Uncertain:
+        return Uncertain("x12.structure", f"{found.group(1).decode()} stands {where}", found.start(1))
 
     def _between(self, begin: int, end: int, allowed: tuple[str, ...], where: str, group: int) -> None:
         found = self._data[begin:end].split(self.marks.terminator)

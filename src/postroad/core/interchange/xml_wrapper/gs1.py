@@ -20,8 +20,9 @@ from typing import NamedTuple
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.codecs.xml import first_elements, to_utf8
-from postroad.core.interchange.judging import MOST_MEMBERS, judged, no_interchange, unfit_member, unfit_value
-from postroad.core.interchange.nouns import Dirt, Envelope, Fault, Numbers, Split
+from postroad.core.interchange.fitting import unfit_member, unfit_value
+from postroad.core.interchange.judging import judged, no_interchange
+from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Envelope, Fault, Numbers, Split
 from postroad.core.interchange.xml_wrapper.outline import Outline, Path, local, namespace, outline, root_of
 from postroad.core.interchange.xml_wrapper.plain import members_in
 from postroad.core.interchange.xml_wrapper.writing import (

@@ -16,8 +16,9 @@ from collections.abc import Iterable, Iterator
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.faults import same_number
-from postroad.core.interchange.judging import MOST_MEMBERS, judged, no_interchange, unfit_member, unfit_value
-from postroad.core.interchange.nouns import Dirt, Envelope, Fault, Numbers, Split
+from postroad.core.interchange.fitting import unfit_member, unfit_value
+from postroad.core.interchange.judging import judged, no_interchange
+from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Envelope, Fault, Numbers, Split
 from postroad.core.interchange.xml_wrapper.outline import Outline, Path, local, namespace, outline
 from postroad.core.interchange.xml_wrapper.plain import members_in
 from postroad.core.interchange.xml_wrapper.writing import DECLARATION, checked, element, roots, written_time

@@ -14,7 +14,8 @@ from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.codecs.limits import DEFAULT_LIMITS
 from postroad.core.codecs.soap.escape import attribute_value
 from postroad.core.codecs.xml import SEPARATOR, check_well_formed, complexity, new_scanner, run_scanner, to_utf8
-from postroad.core.interchange.judging import MOST_MEMBERS, too_many
+from postroad.core.interchange.judging import too_many
+from postroad.core.interchange.nouns import MOST_MEMBERS
 
 _TAG = re.compile(rb"""<(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
 _TAG_NAME = re.compile(rb"<[^\s/>]+")

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange.judging import MOST_MEMBERS, judged
-from postroad.core.interchange.nouns import Dirt, Envelope, Fault, Member, Numbers, Split
+from postroad.core.interchange.judging import judged
+from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Envelope, Fault, Member, Numbers, Split
 from postroad.core.interchange.xml_wrapper.outline import Outline, local, namespace, outline
 from postroad.core.interchange.xml_wrapper.writing import DECLARATION, attribute, checked_name, roots, written_time
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import pytest
 
 from postroad.core.interchange.edifact import (
-    Placed,
     Verdict,
     acknowledge,
     answering,
     assemble,
     examine,
-    match,
     read_answers,
     split,
 )
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import Dirt, Placed
 from postroad.errors import Refused
+from tests.unit.core.interchange.answered import became_of, said_in, verdicts
 from tests.unit.core.interchange.edifact.samples import (
     INVOICE,
     NOON,
@@ -65,31 +64,32 @@ def sent(**facts: str) -> tuple[bytes, list[Placed]]:
 @pytest.mark.parametrize("groups", ["0", "1"])
 def test_answers_are_matched_to_what_was_sent(groups: str) -> None:
     data, places = sent(groups=groups)
-    matching = match(read_answers(split(answer(data, rejected=(1,)))), places)
-    verdicts = [one.verdict for one in matching.outcomes]
-    assert verdicts == [Verdict.ACCEPTED, Verdict.REJECTED, Verdict.ACCEPTED]
-    assert matching.outcomes[1].reasons == ("an error that is not named",)
-    assert matching.unmatched == ()
+    found = became_of(places, said_in("edifact", answer(data, rejected=(1,))))
+    assert verdicts(found) == [(0, Verdict.ACCEPTED), (1, Verdict.REJECTED), (2, Verdict.ACCEPTED)]
+    assert found.became[1].reasons == ("an error that is not named",)
+    assert found.unmatched == ()
 
 
 def test_a_rejected_interchange_rejects_all() -> None:
     data, places = sent()
-    matching = match(read_answers(split(answer(data, taken=False))), places)
-    assert {one.verdict for one in matching.outcomes} == {Verdict.REJECTED}
+    found = became_of(places, said_in("edifact", answer(data, taken=False)))
+    assert verdicts(found) == [(0, Verdict.REJECTED), (1, Verdict.REJECTED), (2, Verdict.REJECTED)]
 
 
 def test_what_we_never_sent_is_told() -> None:
     _, places = sent()
-    answers = read_answers(split(answer(interchange(unb=ASKING))))
-    assert match(answers, places).unmatched == answers
+    said = said_in("edifact", answer(interchange(unb=ASKING)))
+    found = became_of(places, said)
+    assert (found.became, found.unmatched) == ((), said)
+    assert [one.interchange for one in said] == ["7"]
 
 
 def test_received_and_notes_are_understood() -> None:
     _, places = sent()
     told = b"UNH+1+CONTRL:D:3:UN'UCI+1+MYBIZ+ACME+8'UCM+2+ORDERS:D:96A:UN+7'UCS+3+12'UCD+39+2:1'UNT+6+1'"
-    outcomes = match(read_answers(split(interchange([told]))), places).outcomes
-    assert [one.verdict for one in outcomes] == [Verdict.RECEIVED, Verdict.NOTED, Verdict.RECEIVED]
-    assert outcomes[1].notes == ("UCS+3+12", "UCD+39+2:1")
+    found = became_of(places, said_in("edifact", interchange([told])))
+    assert verdicts(found) == [(0, Verdict.RECEIVED), (1, Verdict.NOTED), (2, Verdict.RECEIVED)]
+    assert found.became[1].reasons == ("UCS+3+12", "UCD+39+2:1")
 
 
 @pytest.mark.parametrize("told", [b"UCI+1+A+B+5'", b"UCM+1+ORDERS+4'"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.interchange.edifact import Placed, assemble, split, split_stream
+from postroad.core.interchange.edifact import assemble, split, split_stream
+from postroad.core.interchange.nouns import Placed
 from postroad.errors import Refused
 from tests.unit.core.interchange.edifact.samples import INVOICE, ORDER, SECOND, UNB, Counting, envelope, interchange
 
@@ -92,6 +93,7 @@ def test_a_member_that_is_no_message_is_refused_by_its_place(member: bytes) -> N
     with pytest.raises(Refused) as refused:
         written(SECOND, member)
     assert (refused.value.code, refused.value.pointer) == ("interchange.unfit", "/members/1")
+    assert refused.value.detail.startswith("member 2: ")
 
 
 def test_a_wrong_count_is_put_right_where_asked() -> None:
@@ -101,7 +103,7 @@ def test_a_wrong_count_is_put_right_where_asked() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [("application", "x" * 15), ("sender_qualifier", "Ω"), ("priority", "\n"), ("syntax", "?"), ("version", "9"),
-     ("element", "++"), ("element", "'"), ("utc_offset_minutes", "x")],
+     ("element", "++"), ("element", "'"), ("utc_offset_minutes", "x"), ("utc_offset_minutes", "1440")],
 )  # fmt: skip
 def test_a_value_that_does_not_fit_is_refused(name: str, text: str) -> None:
     with pytest.raises(Refused) as refused:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from postroad.core.interchange.hl7 import (
-    Placed,
     Verdict,
     acknowledge,
     answering,
     assemble,
     examine,
-    match,
     read_answers,
     split,
 )
+from postroad.core.interchange.nouns import Placed
 from postroad.errors import Refused
+from tests.unit.core.interchange.answered import became_of, said_in, verdicts
 from tests.unit.core.interchange.hl7.samples import ADMIT, NOON, RESULT, Counting, batch, envelope
 
 
@@ -61,19 +61,19 @@ def test_a_batch_is_answered_by_a_batch_that_names_it() -> None:
 def test_answers_are_matched_to_what_was_sent() -> None:
     places: list[Placed] = []
     data = b"".join(assemble([ADMIT, RESULT], envelope(), Counting(), places.append))
-    matching = match(read_answers(split(answer(data, rejected=(1,)))), places)
-    assert [one.verdict for one in matching.outcomes] == [Verdict.ACCEPTED, Verdict.REJECTED]
-    assert matching.outcomes[1].reasons == ("not taken",)
-    assert match(read_answers(split(answer(ADMIT))), []).unmatched[0].reference == "M1"
+    found = became_of(places, said_in("hl7", answer(data, rejected=(1,))))
+    assert verdicts(found) == [(0, Verdict.ACCEPTED), (1, Verdict.REJECTED)]
+    assert found.became[1].reasons == ("not taken",)
+    assert [one.reference for one in became_of([], said_in("hl7", answer(ADMIT))).unmatched] == ["M1"]
 
 
 def test_of_two_answers_the_later_counts_and_errors_are_notes() -> None:
     told = [b"CA|M1", b"AE|M1|no bed\rERR|^^^101"]
     heads = [RESULT.split(b"\r")[0].replace(b"M2", b"R%d" % place) for place in range(2)]
     data = b"".join(head + b"\rMSA|" + one + b"\r" for head, one in zip(heads, told, strict=True))
-    placed = Placed(position=0, batch="1", kind="ADT^A01", reference="M1")
-    [outcome] = match(read_answers(split(data)), [placed]).outcomes
-    assert (outcome.verdict, outcome.reasons, outcome.notes) == (Verdict.REJECTED, ("no bed",), ("ERR|^^^101",))
+    placed = Placed(position=0, interchange="1", group="1", kind="ADT^A01", reference="M1")
+    [became] = became_of([placed], said_in("hl7", data)).became
+    assert (became.verdict, became.reasons) == (Verdict.REJECTED, ("no bed", "ERR|^^^101"))
 
 
 def test_an_answer_without_a_verdict_is_refused() -> None:

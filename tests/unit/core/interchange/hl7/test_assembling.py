@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.interchange.hl7 import Placed, assemble, split
+from postroad.core.interchange.hl7 import assemble, split
+from postroad.core.interchange.nouns import Placed
 from postroad.errors import Refused
 from tests.unit.core.interchange.hl7.samples import ADMIT, RESULT, Counting, batch, envelope
 
@@ -52,7 +53,10 @@ def test_other_separators_change_and_text_does_not() -> None:
 def test_placed_tells_where_each_went() -> None:
     places: list[Placed] = []
     b"".join(assemble([batch()], envelope(), Counting(), places.append))
-    assert [(one.position, one.batch, one.reference) for one in places] == [(0, "1", "M1"), (0, "1", "M2")]
+    assert [(one.position, one.interchange, one.group, one.reference) for one in places] == [
+        (0, "1", "1", "M1"),
+        (0, "1", "1", "M2"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -64,10 +68,12 @@ def test_a_member_that_is_no_message_is_refused_by_its_place(member: bytes) -> N
     with pytest.raises(Refused) as refused:
         written(ADMIT, member)
     assert (refused.value.code, refused.value.pointer) == ("interchange.unfit", "/members/1")
+    assert refused.value.detail.startswith("member 2: ")
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("field", "^"), ("field", "||"), ("escape", "a"), ("utc_offset_minutes", "x")]
+    ("name", "text"),
+    [("field", "^"), ("field", "||"), ("escape", "a"), ("utc_offset_minutes", "x"), ("utc_offset_minutes", "1440")],
 )
 def test_a_value_that_does_not_fit_is_refused(name: str, text: str) -> None:
     with pytest.raises(Refused) as refused:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.interchange.nouns import Dirt
-from postroad.core.interchange.swift import Placed, assemble, examine, match, read_answers, split
+from postroad.core.interchange.nouns import Dirt, Placed, Verdict
+from postroad.core.interchange.swift import assemble, examine, read_answers, split
 from postroad.errors import Refused
+from tests.unit.core.interchange.answered import became_of, said_in
 from tests.unit.core.interchange.x12.samples import Counting, envelope
 
 
@@ -163,12 +164,12 @@ def test_acknowledgements_are_matched_to_what_was_sent() -> None:
     sent: list[Placed] = []
     b"".join(assemble([ONE, TWO], envelope(), Counting(), sent.append))
     came = b"$".join((acknowledgement(True, "MUR1"), acknowledgement(False, "") + TWO, acknowledgement(True, "OTHER")))
-    matching = match(read_answers(split(came)), sent)
-    assert [(one.placed.position, one.answer.accepted, one.answer.reason) for one in matching.outcomes] == [
-        (0, True, ""),
-        (1, False, "H50"),
+    found = became_of(sent, said_in("swift", came))
+    assert [(one.filed.delivery, one.verdict, one.reasons) for one in found.became] == [
+        (0, Verdict.ACCEPTED, ()),
+        (1, Verdict.REJECTED, ("H50",)),
     ]
-    assert [one.user_reference for one in matching.unmatched] == ["OTHER"]
+    assert [one.facts for one in found.unmatched] == [{"user_reference": "OTHER"}]
 
 
 def test_messages_are_nobodys_answers() -> None:

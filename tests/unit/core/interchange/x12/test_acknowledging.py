@@ -8,20 +8,19 @@ from dataclasses import replace
 
 import pytest
 
-from postroad.core.interchange.nouns import Fault, Split
+from postroad.core.interchange.answers import Scope
+from postroad.core.interchange.nouns import Fault, Placed, Split
 from postroad.core.interchange.x12 import (
-    Placed,
     Verdict,
     acknowledge,
     answering,
     assemble,
     examine,
-    match,
     read_answers,
     split,
 )
-from postroad.core.interchange.x12.answers import Answers
 from postroad.errors import Refused
+from tests.unit.core.interchange.answered import became_of, said_in
 from tests.unit.core.interchange.x12.samples import (
     GS,
     INVOICE,
@@ -123,11 +122,11 @@ def test_many_members_with_many_faults_cost_no_more_than_each_of_them() -> None:
     began = time.process_time()
     answer = b"".join(acknowledge(found, answering(found, NOON), Counting()))
     places = [
-        Placed(position=n, interchange=1, date="", time="", group_kind="PO", group=12, kind="850", reference=f"{n:04d}")
+        Placed(position=n, interchange="7", group="12", kind="850", reference=f"{n:04d}", facts={"group_kind": "PO"})
         for n in range(1, 20_001)
     ]
-    matching = match(read_answers(split(answer)), places)
-    assert {one.verdict for one in matching.outcomes} == {Verdict.NOTED}
+    became = became_of(places, said_in("x12", answer)).became
+    assert [one.verdict for one in became] == [Verdict.NOTED] * 20_000
     assert time.process_time() - began < 10  # half a second; minutes, if each were looked for among all
 
 
@@ -169,9 +168,9 @@ def sent(*members: bytes) -> tuple[bytes, list[Placed]]:
 
 
 def outcomes(answer: bytes, places: Sequence[Placed]) -> list[tuple[str, Verdict, tuple[str, ...]]]:
-    matching = match(read_answers(split(answer)), places)
-    assert matching.unmatched == Answers()
-    return [(one.placed.reference, one.verdict, one.reasons) for one in matching.outcomes]
+    found = became_of(places, said_in("x12", answer))
+    assert found.unmatched == ()
+    return [(one.filed.reference, one.verdict, one.reasons) for one in found.became]
 
 
 def answer_of(*segments: bytes, ta1: bytes = b"") -> bytes:
@@ -221,8 +220,8 @@ def test_every_set_gets_its_verdict(segments: Sequence[bytes], expected: object)
 def test_what_is_in_error_is_handed_on_as_the_partner_wrote_it() -> None:
     _, places = sent(ORDER)
     answer = answer_of(b"AK1*PO*1~AK2*850*0001~AK3*PO1*3**8~AK4*2*330*7*X~AK5*R*5~AK9*R*1*1*0~")
-    [outcome] = match(read_answers(split(answer)), places).outcomes
-    assert outcome.notes == ("AK3*PO1*3**8", "AK4*2*330*7*X")
+    [(_, _, reasons)] = outcomes(answer, places)
+    assert reasons == ("one or more segments are in error", "AK3*PO1*3**8", "AK4*2*330*7*X")
 
 
 def test_ta1_says_that_the_envelope_came_or_that_nothing_was_taken() -> None:
@@ -239,10 +238,12 @@ def test_ta1_says_that_the_envelope_came_or_that_nothing_was_taken() -> None:
 def test_answers_about_what_we_never_sent_are_told() -> None:
     _, places = sent(ORDER)
     foreign = answer_of(b"AK1*PO*2~AK9*A*1*1*1~", ta1=b"TA1*000000001*261115*1200*A*000~")
-    matching = match(read_answers(split(foreign)), places)
-    assert matching.outcomes == ()
-    assert [one.number for one in matching.unmatched.groups] == ["2"]
-    assert [one.date for one in matching.unmatched.interchanges] == ["261115"]
+    found = became_of(places, said_in("x12", foreign))
+    assert found.became == ()
+    assert [(one.scope, one.group, one.facts.get("date")) for one in found.unmatched] == [
+        (Scope.INTERCHANGE, "", "261115"),
+        (Scope.GROUP, "2", None),
+    ]
 
 
 @pytest.mark.parametrize("segments", [b"AK1*PO*1~", b"AK9*A*1*1*1~", b"AK1*PO*1~AK9*Q*1*1*1~", b"AK1*PO*1~AK9~"])

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from postroad.core.interchange.nouns import Envelope
-from postroad.core.interchange.x12 import Placed, assemble, split, split_stream
+from postroad.core.interchange.nouns import Envelope, Placed
+from postroad.core.interchange.x12 import assemble, split, split_stream
 from postroad.core.interchange.x12 import assembling as assembling_room
 from postroad.errors import Refused
 from tests.unit.core.interchange.x12.samples import INVOICE, ORDER, SECOND, Counting, envelope, header, interchange
@@ -128,6 +128,7 @@ def test_repetitions_cannot_be_said_in_old_versions() -> None:
     with pytest.raises(Refused, match="repeats elements") as refused:
         assembled([SECOND, new])
     assert (refused.value.code, refused.value.pointer) == ("interchange.unfit", "/members/1")
+    assert refused.value.detail.startswith("member 2: ")
     assert len(split(assembled([new], {"version": "00501"})).members) == 1
 
 
@@ -167,6 +168,7 @@ def test_what_is_no_ready_set_is_refused_by_its_place(member: bytes, text: str) 
     with pytest.raises(Refused, match=text) as refused:
         assembled([SECOND, member])
     assert (refused.value.code, refused.value.pointer) == ("interchange.unfit", "/members/1")
+    assert refused.value.detail.startswith("member 2: ")
 
 
 def test_counts_are_put_right_where_asked() -> None:
@@ -186,6 +188,7 @@ def test_counts_are_put_right_where_asked() -> None:
         (envelope({"element": "~"}), "delimiters"),
         (envelope({"terminator": "1"}), "delimiters"),
         (envelope({"utc_offset_minutes": "CET"}), "utc_offset_minutes"),
+        (envelope({"utc_offset_minutes": "-1440"}), "utc_offset_minutes"),
     ],
 )
 def test_values_that_would_break_the_envelope_are_refused(values: Envelope, name: str) -> None:
@@ -206,9 +209,9 @@ def test_numbers_end() -> None:
 def test_where_each_set_went_is_told() -> None:
     told: list[Placed] = []
     b"".join(assemble([ORDER, interchange([SECOND])], envelope({"set_numbers": "group"}), Counting(), told.append))
-    assert [(one.position, one.interchange, one.group_kind, one.group, one.reference) for one in told] == [
-        (0, 1, "PO", 1, "0001"),
-        (1, 1, "PO", 1, "0002"),
+    assert [(one.position, one.interchange, one.facts["group_kind"], one.group, one.reference) for one in told] == [
+        (0, "1", "PO", "1", "0001"),
+        (1, "1", "PO", "1", "0002"),
     ]
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec.structs import replace as replace_field
+
 from postroad.core.batching import Arrival, Due, arrival_of, due
 from postroad.core.batching.contents import member_of
 from postroad.core.batching.trying import tried_policy
@@ -79,10 +81,18 @@ async def try_batching(
 def _arrivals(
     network: Network, caller: Caller, owner: Service, batching: Batching, ordered: Sequence[Coming]
 ) -> Iterator[tuple[Arrival, int]]:
+    """A message that comes again and again is looked into once."""
+    known: dict[int, Arrival] = {}
     for number, one in enumerate(ordered):
-        if _is_one_document(one):
+        if not _is_one_document(one):
+            continue
+        arrival = known.get(id(one.message))
+        if arrival is None:
             subject = subject_of(network, caller, owner, one.message)
-            yield arrival_of(batching.policy, subject, member_of(number, one.message.parts)), one.at_us
+            arrival = known[id(one.message)] = arrival_of(
+                batching.policy, subject, member_of(number, one.message.parts)
+            )
+        yield replace_field(arrival, member=replace_field(arrival.member, number=number)), one.at_us
 
 
 def _is_one_document(one: Coming) -> bool:

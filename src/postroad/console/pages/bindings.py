@@ -37,7 +37,7 @@ async def list_exchanges(request: Request) -> Response:
     console, caller = console_of(request), caller_of(request)
     hosted = [one for one in console.directory.services.values() if one.hosted is Hosting.EXCHANGE]
     seen = sorted([one for one in hosted if _sees(console, caller, one)], key=lambda one: one.address.casefold())
-    rows = [(one, len(changing.bindings_seen(caller, console.network, one))) for one in seen]
+    rows = [(one, _count(console, caller, one)) for one in seen]
     return show(request, "exchanges.html", {"rows": rows})
 
 
@@ -74,6 +74,7 @@ async def show_binding(request: Request) -> Response:
         "version": _version(console, binding),
         "versions": await versions_of(console.network, "binding", binding_key(binding.exchange, binding.name)),
         "may_change": _may_change(request, binding),
+        "may_remove": _may_change(request, binding) or _looks_after(request, binding),
     }
     return show(request, "binding.html", values)
 
@@ -212,6 +213,13 @@ def _sees(console: Console, caller: Caller, exchange: Service) -> bool:
         return False
 
 
+def _count(console: Console, caller: Caller, exchange: Service) -> int:
+    """Of the bindings that the person sees; there may be very many of one's own."""
+    if caller.has_role(exchange.organization, Role.VIEWER):
+        return console.network.bindings.count(exchange.gcid)
+    return len(changing.bindings_seen(caller, console.network, exchange))
+
+
 def _may_bind(caller: Caller) -> bool:
     return caller.has_role(caller.organization, Role.DEVELOPER)
 
@@ -219,6 +227,11 @@ def _may_bind(caller: Caller) -> bool:
 def _may_change(request: Request, binding: Binding) -> bool:
     queue = console_of(request).directory.services.get(binding.queue)
     return queue is not None and caller_of(request).has_role(queue.organization, Role.DEVELOPER)
+
+
+def _looks_after(request: Request, binding: Binding) -> bool:
+    exchange = console_of(request).directory.services[binding.exchange]
+    return caller_of(request).has_role(exchange.organization, Role.DEVELOPER)
 
 
 def _exchange(request: Request) -> Service:

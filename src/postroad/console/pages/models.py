@@ -14,6 +14,7 @@ from postroad.console.editing import Faulty, from_text, of_refusal, shaped
 from postroad.console.guarding import Form, form_of, go, member_form, member_page, show
 from postroad.console.model_trees import Sight
 from postroad.console.naming import offered
+from postroad.core.admission.openness import is_open_to_organization
 from postroad.core.configuration.document import Fault
 from postroad.core.configuration.model_pieces import ModelPiece, NewAttachment, NodeShape, piece_of
 from postroad.core.hierarchy.index import ModelIndex
@@ -21,6 +22,7 @@ from postroad.core.hierarchy.looking import Reception, path_to, reception_at, re
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Service
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow import administration_models as changing
 from postroad.flow.administration import visible_service
@@ -32,11 +34,10 @@ ASKED = ("topic", "node", "sender")
 
 
 async def list_models(request: Request) -> Response:
-    console, caller = console_of(request), caller_of(request)
-    hosted = [one for one in console.directory.services.values() if one.hosted is Hosting.MODEL]
-    rows = [(one, looked) for one in hosted if (looked := await _looked_or_none(console, caller, one)) is not None]
-    rows.sort(key=lambda row: row[0].address.casefold())
-    return show(request, "models.html", {"rows": rows})
+    """Those of the person's own organization, and those that are open to it; none of them is opened for that."""
+    directory, caller = console_of(request).directory, caller_of(request)
+    rows = [one for one in directory.services.values() if one.hosted is Hosting.MODEL and _sees(caller, one, directory)]
+    return show(request, "models.html", {"rows": sorted(rows, key=lambda one: one.address.casefold())})
 
 
 async def show_model(request: Request) -> Response:
@@ -167,11 +168,11 @@ def _reception(console: Console, caller: Caller, index: ModelIndex, asked: Mappi
     return reception_at(index, asked["node"] or index.tree.root.tag, asked["topic"])
 
 
-async def _looked_or_none(console: Console, caller: Caller, model: Service) -> changing.Looked | None:
-    try:
-        return await changing.looked_at(console.administration, caller, model.gcid)
-    except Refused:
-        return None
+def _sees(caller: Caller, model: Service, directory: Directory) -> bool:
+    if caller.operator or caller.organization.casefold() == model.organization.casefold():
+        return True
+    known = directory.visible(model, caller.organization)
+    return known and is_open_to_organization(model, caller.organization, directory)
 
 
 def _attachment_in(form: Form) -> dict[str, Any]:

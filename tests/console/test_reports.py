@@ -28,7 +28,8 @@ def test_the_reports_of_an_organization(visitor: Callable[..., Person], demo: De
         person.page.wait_for_selector(".plot canvas")
         assert "99,999" not in person.text()
         assert "secret" not in person.text()
-        person.snap(f"report-{name}")
+        if name in ("usage", "latency", "batches"):  # bars, lines, and the widest table
+            person.snap(f"report-{name}")
     person.go("/reports/usage")
     person.page.set_viewport_size({"width": 390, "height": 800})
     person.page.wait_for_selector(".plot canvas")

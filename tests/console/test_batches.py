@@ -54,7 +54,7 @@ def test_a_batch_says_why_it_waits_and_is_let_go(visitor: Callable[..., Person],
     assert f"{HOUSE}/Weekly" in viewer.text()
     assert viewer.page.query_selector("#reason") is None
     stranger = visitor(scripts=False)
-    stranger.register("Birch Ltd", "birch@birch.example", PASSWORD)
+    stranger.log_in(PEOPLE["stranger"], PASSWORD)
     stranger.go("/batches")
     assert "None of your services gathers messages" in stranger.text()
     stranger.refusals_expected = True

@@ -86,10 +86,13 @@ def test_what_others_may_not_see_is_not_tried(visitor: Callable[..., Person], wo
     session = workshop.gather(3)
     viewer = visitor(scripts=False)
     viewer.log_in(PEOPLE["viewer"], PASSWORD)
+    viewer.go(f"/messages/{session}")
+    viewer.page.click("text=Try something on it")
+    assert viewer.page.input_value("#session") == session
     viewer.refusals_expected = True
     assert "role developer" in _try_denied(viewer, "stylesheet", text=STYLESHEET, document="<a/>")
     stranger = visitor(scripts=False)
-    stranger.register("Rowan Ltd", "rowan@rowan.example", PASSWORD)
+    stranger.log_in(PEOPLE["stranger"], PASSWORD)
     stranger.refusals_expected = True
     assert "There is nothing of that name" in _try(stranger, "translation", format="json", session=session)
     assert "There is nothing of that name" in _try(stranger, "binding", service=f"{HOUSE}/Orders", document="<a/>")

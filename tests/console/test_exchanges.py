@@ -14,8 +14,8 @@ from tests.console.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
 def test_a_queue_is_bound_and_unbound(visitor: Callable[..., Person], workshop: Workshop) -> None:
     person = visitor()
     person.log_in(PEOPLE["developer"], PASSWORD)
-    person.page.click("nav >> text=Exchanges")
-    person.page.click(f"text={HOUSE}/Orders")
+    person.go(f"/services/{workshop.gcids['Orders']}")
+    person.page.click("text=Its bindings")
     person.page.click("text=Bind a queue")
     person.page.fill("#name", "expensive")
     person.page.fill("#queue", f"{HOUSE}/Desk")
@@ -52,7 +52,7 @@ def test_others_see_no_exchange_that_is_closed_to_them(visitor: Callable[..., Pe
     viewer.go(f"/exchanges/{workshop.gcids['Orders']}/new")
     assert "role developer" in viewer.text()
     stranger = visitor(scripts=False)
-    stranger.register("Willow Ltd", "willow@willow.example", PASSWORD)
+    stranger.log_in(PEOPLE["stranger"], PASSWORD)
     stranger.go("/exchanges")
     assert "There is no exchange that you may bind to" in stranger.text()
     stranger.refusals_expected = True

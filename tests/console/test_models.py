@@ -51,7 +51,7 @@ def test_a_tree_is_made_and_tells_who_receives(visitor: Callable[..., Person], w
     person.go(f"/models/{workshop.gcids['Regions']}?topic=news&node=nowhere")
     assert "nowhere" in person.page.inner_text("[role=alert]")
     stranger = visitor(scripts=False)
-    stranger.register("Aspen Ltd", "aspen@aspen.example", PASSWORD)
+    stranger.log_in(PEOPLE["stranger"], PASSWORD)
     stranger.refusals_expected = True
     stranger.go(f"/models/{workshop.gcids['Regions']}")
     assert "nothing that you may see" in stranger.text()

@@ -102,7 +102,7 @@ def test_without_scripts_and_by_others(visitor: Callable[..., Person], workshop:
     viewer.go(f"{rules}/new")
     assert "role developer" in viewer.text()
     stranger = visitor(scripts=False)
-    stranger.register("Alder Ltd", "alder@alder.example", PASSWORD)
+    stranger.log_in(PEOPLE["stranger"], PASSWORD)
     stranger.refusals_expected = True
     stranger.go(rules)
     assert "nothing that you may see" in stranger.text()

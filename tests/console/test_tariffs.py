@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.console.browsing import Person
-from tests.console.workshop import PASSWORD
+from tests.console.workshop import PASSWORD, PEOPLE, Workshop
 
 TARIFF = """books: {{seller: The Road, timeZone: UTC, dueDays: 14}}
 tariffs:
@@ -19,7 +19,9 @@ tariffs:
 
 
 @pytest.mark.req("C1")
-def test_operators_edit_tariffs(operator: Callable[[], Person], visitor: Callable[..., Person]) -> None:
+def test_operators_edit_tariffs(
+    operator: Callable[[], Person], visitor: Callable[..., Person], workshop: Workshop
+) -> None:
     person = operator()
     person.page.click("nav >> text=Tariffs")
     person.page.click("main >> text=Edit")
@@ -46,7 +48,7 @@ def test_operators_edit_tariffs(operator: Callable[[], Person], visitor: Callabl
     person.page.click("button:has-text('Save')")
     assert "Somebody has changed the tariffs" in person.text()
     member = visitor(scripts=False)
-    member.register("Maple Ltd", "maple@maple.example", PASSWORD)
+    member.log_in(PEOPLE["stranger"], PASSWORD)
     member.refusals_expected = True
     member.go("/tariffs")
     assert "for the network's operators" in member.text()

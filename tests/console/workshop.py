@@ -9,7 +9,8 @@ from postroad.client import Client
 
 HOUSE = "Workshop"
 PASSWORD = "a long sentence that nobody guesses"
-PEOPLE = {"developer": "dev@workshop.example", "viewer": "view@workshop.example"}
+ELSEWHERE = "Neighbour"
+PEOPLE = {"developer": "dev@workshop.example", "viewer": "view@workshop.example", "stranger": "dev@neighbour.example"}
 ORDER = "ST*850*{number:04d}~BEG*00*SA*PO{number}**20261116~SE*3*{number:04d}~"
 PORT = {
     "sendsTo": f"{HOUSE}/Shop", "standard": "x12", "sender": "WORKSHOP", "receiver": "SHOP", "count": 3, "ageSeconds": 3600
@@ -39,15 +40,15 @@ class Workshop:
 
 def made(url: str, operator_key: str) -> Workshop:
     with Client(url, operator_key) as operator:
-        wanted = {"postroad": 1, "organizations": {HOUSE: {"services": SERVICES}}}
+        wanted = {"postroad": 1, "organizations": {HOUSE: {"services": SERVICES}, ELSEWHERE: {}}}
         operator.apply(wanted, version=operator.plan(wanted).version)
         owned = [one for one in operator.every("/v1/services") if one["organization"] == HOUSE]
         gcids = {one["name"]: one["gcid"] for one in owned}
         wish = {"kind": "key", "label": "tests"}
         key = operator.change("POST", f"/v1/services/{gcids['Buyer']}/credentials", wish)["key"]
         for role, email in PEOPLE.items():
-            wish = {"email": email, "role": role}
-            invited = operator.change("POST", f"/v1/organizations/{HOUSE}/members", wish)
+            house, role = (ELSEWHERE, "owner") if role == "stranger" else (HOUSE, role)
+            invited = operator.change("POST", f"/v1/organizations/{house}/members", {"email": email, "role": role})
             with Client(url, invited["key"]) as member:
                 member.change("PUT", "/v1/account/password", {"password": PASSWORD})
     return Workshop(url=url, gcids=gcids, buyer_key=key)

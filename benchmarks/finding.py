@@ -83,7 +83,7 @@ async def measured(index: Index, kind: str, count: int, looks: int) -> list[floa
         began = time.perf_counter()
         found = await look(index, value(chance, count))
         took.append(time.perf_counter() - began)
-        if found != hits:
+        if found != min(hits, count // CUSTOMERS):
             raise AssertionError(f"{found} messages were found by {kind}, and not {hits}")
     return sorted(took)
 
@@ -107,7 +107,7 @@ async def run(kind: str, count: int, looks: int) -> int:
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--posts", type=int, default=1_000_000)
+    arguments.add_argument("--posts", type=int, default=1_000_000, help="at least 3,000")
     arguments.add_argument("--looks", type=int, default=200)
     arguments.add_argument("--index", choices=["sqlite", "postgres"], default="sqlite")
     chosen = arguments.parse_args()

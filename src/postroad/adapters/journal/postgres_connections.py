@@ -34,6 +34,7 @@ SETTINGS = {
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
     "jit": "off",
+    "max_parallel_workers_per_gather": "0",  # starting one takes longer than any of them works
 }
 
 # What the database or the way to it can do to us at any moment; everything else is a mistake of ours and stays visible.

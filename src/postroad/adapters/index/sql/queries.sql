@@ -192,10 +192,14 @@ ORDER BY seq
 SELECT {content} FROM content WHERE transaction_id = $1 ORDER BY seq
 
 -- A delivery's number begins with that of the entry that caused it, so its primary key also finds the deliveries of an entry.
+-- They are settled before their messages are looked up: PostgreSQL expects thousands, and would begin with the messages.
 -- name: transaction_deliveries
-WITH origin (seq) AS ({transaction_origins})
-SELECT {delivery} FROM origin
-JOIN delivery ON delivery.number >= origin.seq * 65536 AND delivery.number < (origin.seq + 1) * 65536
+WITH origin (seq) AS ({transaction_origins}),
+caused AS MATERIALIZED (
+  SELECT delivery.* FROM origin
+  JOIN delivery ON delivery.number >= origin.seq * 65536 AND delivery.number < (origin.seq + 1) * 65536
+)
+SELECT {delivery} FROM caused AS delivery
 {its_message}
 ORDER BY delivery.number
 
@@ -216,10 +220,12 @@ ORDER BY seq
 
 -- A journey's id begins with the number of its message's entry, or of the entry by which a dead letter was resent.
 -- name: transaction_journeys
-WITH origin (seq) AS ({transaction_origins})
-SELECT {journey} FROM origin
-JOIN journey ON journey.id >= origin.seq * 65536 AND journey.id < (origin.seq + 1) * 65536
-ORDER BY journey.id
+WITH origin (seq) AS ({transaction_origins}),
+begun AS MATERIALIZED (
+  SELECT journey.* FROM origin
+  JOIN journey ON journey.id >= origin.seq * 65536 AND journey.id < (origin.seq + 1) * 65536
+)
+SELECT {journey} FROM begun AS journey ORDER BY journey.id
 
 -- name: message_rounds
 SELECT {round} FROM round WHERE message_seq = $1 ORDER BY seq

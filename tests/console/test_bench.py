@@ -107,6 +107,7 @@ def _try_denied(person: Person, what: str, **fields: str) -> str:
 
 
 def test_fits_a_phone(visitor: Callable[..., Person], workshop: Workshop) -> None:
+    workshop.gather(20)
     person = visitor(viewport={"width": 390, "height": 844})
     person.log_in(PEOPLE["developer"], PASSWORD)
     gcids = workshop.gcids
@@ -120,4 +121,8 @@ def test_fits_a_phone(visitor: Callable[..., Person], workshop: Workshop) -> Non
         person.go(path)
         assert person.page.evaluate("document.documentElement.scrollWidth") <= 390, path
         assert person.page.query_selector("h1"), path
+    person.go(f"/batches?state=all&service={gcids['Nightly']}")
+    person.page.click("main tbody a")
+    assert person.page.evaluate("document.documentElement.scrollWidth") <= 390, "a batch"
+    person.go(f"/bench?what=batches&service={gcids['Nightly']}")
     person.snap("bench-phone")

@@ -134,7 +134,7 @@ class Counted:
         }
         account = {"organization": self.house, "currency": "EUR"}
         return [
-            {"seq": at, "ordinal": 0, "part_number": 0, "at_us": int(session[:11], 16), "day": self.days[-1], "session": session}
+            {"seq": at, "ordinal": 0, "part_number": 0, "at_us": int(session[:12], 16) * 1_000, "day": self.days[-1], "session": session}
             | {"kilobytes": 1, "micros": 12_500, "period": period} | line | account
             for period in (self.period, EARLIER)
             for at, session in enumerate(self.sessions, 1)

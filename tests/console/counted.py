@@ -134,8 +134,8 @@ class Counted:
         }
         account = {"organization": self.house, "currency": "EUR"}
         return [
-            {"seq": at, "ordinal": 0, "part_number": 0, "at_us": int(session[:12], 16) * 1_000, "day": self.days[-1], "session": session}
-            | {"kilobytes": 1, "micros": 12_500, "period": period} | line | account
+            {"seq": at, "ordinal": 0, "part_number": 0, "at_us": int(session[:12], 16) * 1_000}
+            | {"day": self.days[-1], "session": session, "kilobytes": 1, "micros": 12_500, "period": period} | line | account
             for period in (self.period, EARLIER)
             for at, session in enumerate(self.sessions, 1)
         ]  # fmt: skip

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,3 +53,13 @@ def test_without_a_terminal_nothing_is_drawn_and_spark_is_not_asked(
     with job_bar(Output(as_json), unasked, "landing", 10) as advance:
         advance(5)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_program_that_started_the_job_reads_from_a_file_how_far_it_is(spark: SparkSession, tmp_path: Path) -> None:
+    file = tmp_path / "progress.json"
+    with job_bar(Output(True), spark, "comparing", counted=lambda: 17, file=file):
+        deadline = time.monotonic() + 20
+        while not file.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    assert json.loads(file.read_text()) == {"rows": 17, "stages": []}

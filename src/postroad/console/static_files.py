@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 PREFIX = "/static/"
 FOR_EVER = "public, max-age=31536000, immutable"
+ALONE = {"Content-Security-Policy": "default-src 'none'"}  # of a file that is opened by itself and not by a page
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -58,5 +59,5 @@ def static_url(name: str) -> str:
 async def serve_static(request: Request) -> Response:
     file = _BY_URL.get(request.url.path)
     if file is None:
-        return Response("There is no such file; load the page again.", 404, media_type="text/plain")
-    return Response(file.content, headers={"Cache-Control": FOR_EVER}, media_type=file.media_type)
+        return Response("There is no such file; load the page again.", 404, ALONE, media_type="text/plain")
+    return Response(file.content, headers=ALONE | {"Cache-Control": FOR_EVER}, media_type=file.media_type)

@@ -1,7 +1,7 @@
 """A network in memory with its console, an organization that has one of everything, and people of every kind who ask for pages.
 
-Whatever a form could change or remove exists once for everybody who may try, so that nobody's trial depends on another's. The clock
-is the real one, and can be put ahead; whoever asks comes from an address of their own.
+Whatever a form could change or remove exists once for everybody who may try, so that nobody's trial depends on another's. The
+clock is the real one, and can be put ahead; whoever asks comes from an address of their own.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import msgspec
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.api.application import application
 from postroad.bootstrap import RunningNetwork, open_network
+from postroad.bootstrap.first_start import OPERATOR
 from postroad.bootstrap.settings import Settings
 from postroad.console import console
 from postroad.console.whatif_runs import Wish
@@ -79,6 +80,7 @@ class Inhabited:
     administration: Administration
     app: Any
     clock: ClockAhead
+    private: str  # stands in names, topics and descriptions
     places: dict[str, str] = field(default_factory=dict)  # what stands for the parameters of addresses
     people: dict[str, Visitor] = field(default_factory=dict)
 
@@ -114,7 +116,7 @@ class Inhabited:
 
 
 @asynccontextmanager
-async def inhabited(data: Path, home: str = HOME) -> AsyncIterator[Inhabited]:
+async def inhabited(data: Path, home: str = HOME, private: str = PRIVATE) -> AsyncIterator[Inhabited]:
     clock, passwords = ClockAhead(), Argon2Passwords(**CHEAP)
     settings = Settings(data=data, index="memory", public_url=home)
     async with open_network(settings, clock=clock, passwords=passwords) as running:
@@ -123,7 +125,7 @@ async def inhabited(data: Path, home: str = HOME) -> AsyncIterator[Inhabited]:
             running.network, running.authenticator, passwords, settings, requests_per_s=0,
             pages=lambda _: console(running, administration),
         )  # fmt: skip
-        found = Inhabited(running=running, administration=administration, app=app, clock=clock)
+        found = Inhabited(running=running, administration=administration, app=app, clock=clock, private=private)
         try:
             await _furnish(found)
             yield found
@@ -138,7 +140,7 @@ async def _furnish(found: Inhabited) -> None:
     )
     operator = await made.enroll("operator@network.example", operator=True)
     await made.register("Stranger/Out")
-    document = _document()
+    document = _document(found.private)
     plan = await planned(found.administration, operator, document, prune=False)
     await apply(found.administration, operator, document, prune=False, version=plan.version)
     await made.enroll("owner@stranger.example", organization="Stranger")
@@ -146,14 +148,14 @@ async def _furnish(found: Inhabited) -> None:
     await _count(found)
 
 
-def _document() -> dict[str, Any]:
+def _document(private: str) -> dict[str, Any]:
     """The workshop, with one of everything for everybody who may try to change it."""
     rule = {"when": {"equals": {"header": "topic", "value": "never"}}, "then": [{"addServiceAfter": f"{HOUSE}/Desk"}]}
     spare = {f"Spare-{who}": {"description": "To be removed"} for who in EVERYBODY}
     ports = {f"Port-{who}": {"hosted": "batcher", "batching": PORT} for who in EVERYBODY}
     services = {name: dict(profile) for name, profile in SERVICES.items()} | spare | ports
-    services["Shop"]["description"] = PRIVATE
-    services["Buyer"]["rules"] = [{"name": f"rule-{who}", "description": PRIVATE} | rule for who in EVERYBODY]
+    services["Shop"]["description"] = private
+    services["Buyer"]["rules"] = [{"name": f"rule-{who}", "description": private} | rule for who in EVERYBODY]
     services["Orders"]["bindings"] = {f"bound-{who}": {"queue": f"{HOUSE}/Desk"} for who in EVERYBODY}
     services["Ledger"] = {"visibility": "public", "provisioningUrl": "https://ledger.example/join"}
     people = {f"member-{who}@workshop.example": {"role": "viewer"} for who in EVERYBODY}
@@ -174,7 +176,9 @@ async def _fill(found: Inhabited) -> None:
         places[f"port {who}"] = found.gcid(f"{HOUSE}/Port-{who}")
         await found.post(f"{HOUSE}/Buyer", f"{HOUSE}/Shop", topic=who)
         await found.post(f"{HOUSE}/Buyer", f"{HOUSE}/Port-{who}", ORDER.format(number=1).encode())
-        asked = await support.open_request(found.administration, found.person("viewer@workshop.example"), PRIVATE, who)
+        asked = await support.open_request(
+            found.administration, found.person("viewer@workshop.example"), found.private, who
+        )
         places[f"request {who}"] = asked.id
     for delivered in await found.fetch(f"{HOUSE}/Shop"):
         await network.fail(delivered, "tests make it fail")
@@ -183,10 +187,17 @@ async def _fill(found: Inhabited) -> None:
     group = {"service": dead.found[0].letter.service, "cause": dead.found[0].letter.cause.value}
     places |= {"group": urlencode(group), "nothing": urlencode(group | {"service": f"{HOUSE}/Nobody"})}
     places |= {f"letter {one.letter.topic}": str(one.letter.number) for one in dead.found}
-    async with asyncio.timeout(10):
-        while len(gathered := (await batches.browse(network, operator, batches.Wish(limit=50))).found) < len(EVERYBODY):
-            await asyncio.sleep(0.02)
+    gathered = await _gathered(found, operator)
     places |= {f"batch {one.service.name[5:]}": one.batch.id for one in gathered if one.service is not None}
+
+
+async def _gathered(found: Inhabited, operator: Caller) -> list[batches.SeenBatch]:
+    for _ in range(500):
+        page = await batches.browse(found.running.network, operator, batches.Wish(limit=50))
+        if len(page.found) == len(EVERYBODY):
+            return page.found
+        await asyncio.sleep(0.02)
+    raise AssertionError("the send ports gather nothing")
 
 
 async def _count(found: Inhabited) -> None:
@@ -223,7 +234,7 @@ async def enter_all(found: Inhabited) -> dict[str, Visitor]:
             assert person is not None
             await accounts.set_password(found.administration, person, PASSWORD, "")
             await entered[who].log_in(email)
-    found.places["key"] = next(one.id for one in found.running.network.directory.credentials_of(person=person.email))
+    found.places["key"] = found.running.network.directory.credentials_of(person=OPERATOR)[0].id
     return entered
 
 

@@ -6,18 +6,22 @@ place; nothing that somebody has written is lost because something in it is wron
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from yaml import YAMLError
+from yaml import AliasEvent, SafeLoader, YAMLError, parse
 
 from postroad.core.configuration.document import Fault, plainly, pointer
 from postroad.core.configuration.yaml_text import as_yaml, from_yaml
 from postroad.errors import Refused
 from postroad.flow.administration import Contradictory
 
+TEXT_MOST = 64 << 10  # characters
+DEPTH_MOST = 100
+BRACKETS = re.compile(r"[][{}]")
 FOLLOWING = "after validation"  # said of a list whose items are at fault already
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -51,17 +55,37 @@ def plain_faults(faults: Sequence[Fault]) -> list[Fault]:
     return [fault for place, fault in found.items() if not (place in follows and FOLLOWING in fault.detail)]
 
 
-def from_text(text: str) -> dict[str, Any]:
-    """What a text area says; raises Faulty where it is no YAML, or no mapping."""
+def from_text(text: str, most: int = TEXT_MOST) -> dict[str, Any]:
+    """What a text area says; raises Faulty where it is no YAML, or no mapping.
+
+    Anybody who has an account may send it, so it is bounded, and nothing in it can stand for more than is written there.
+    """
     if not text.strip():
         return {}
+    if len(text) > most or _depth(text) > DEPTH_MOST:
+        raise Faulty([Fault("", f"Write at most {most} characters, and not more than {DEPTH_MOST} brackets deep")])
     try:
-        found = from_yaml(text)
-    except YAMLError as error:
+        found = None if _has_aliases(text) else from_yaml(text)
+    except (YAMLError, ValueError, OverflowError) as error:  # dates and numbers that are none are told by the last two
         raise Faulty([Fault("", f"This is no YAML: {error}")]) from None
     if not isinstance(found, dict):
-        raise Faulty([Fault("", "Write fields here, each with its name: `field: value`")])
+        raise Faulty(
+            [Fault("", "Write fields here, each with its name: `field: value`; anchors and aliases are not for forms")]
+        )
     return found
+
+
+def _has_aliases(text: str) -> bool:
+    return any(isinstance(event, AliasEvent) for event in parse(text, Loader=SafeLoader))
+
+
+def _depth(text: str) -> int:
+    """How deep brackets are nested, at the least; the reader needs a long time for very many."""
+    depth = deepest = 0
+    for bracket in BRACKETS.findall(text):
+        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def to_text(values: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroad.console import binding_form, port_form, rule_form
-from postroad.console.editing import Faulty, plain_faults, shaped
+from postroad.console.editing import TEXT_MOST, Faulty, from_text, plain_faults, shaped
 from postroad.core.configuration.bindings import BindingEntry
 from postroad.core.configuration.document import Fault
 from postroad.core.configuration.rules import RuleEntry, entry_of, rule_of
@@ -125,3 +125,29 @@ def test_a_send_port_that_is_opened_and_saved_is_the_same() -> None:
     for wrong in ({"count": "three"}, {"more": "count: 4"}):
         with pytest.raises(Faulty):
             port_form.entry_in(port_form.fields_of(entry) | wrong)
+
+
+LAUGHS = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9) if i else '1'}]\n" for i in range(12))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LAUGHS,
+        "a: " + "[" * 20_000,
+        "a: b\n" + " " * TEXT_MOST,
+        "a: 2026-13-45",
+        "a: " + "1" * 5_000,
+        "a: " + "1:" * 500 + "1.5",
+        "- a",
+        "a: 1\na: 2",
+        "{",
+    ],
+)
+def test_a_text_that_could_mean_more_than_it_says_is_a_fault(text: str) -> None:
+    with pytest.raises(Faulty):
+        from_text(text)
+
+
+def test_a_text_may_hold_what_forms_need() -> None:
+    assert from_text("script: |\n  a[0] = {}\nwhen: {and: [{exists: {body: /a}}]}\n")["script"] == "a[0] = {}\n"

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from postroad.console.context import caller_of, console_of
 from postroad.console.editing import number_in, of_refusal
-from postroad.console.guarding import Form, form_of, go, member_form, member_page, show
+from postroad.console.guarding import form_of, go, member_form, member_page, show
 from postroad.core.audit.batches import drawn, partner_answer
 from postroad.core.batching.due import share_at
 from postroad.core.model.batch import Batch, BatchState
@@ -103,7 +103,7 @@ async def steer(request: Request) -> Response:
     if move.reasoned and not reason:
         return await _shown(request, "Say why: it goes on record.")
     try:
-        await move.step(console.network, caller_of(request), asked["batch"], reason, _seen(form))
+        await move.step(console.network, caller_of(request), asked["batch"], reason, None)
     except Refused as refusal:
         return await _shown(request, of_refusal(refusal)[0].detail)
     return go(f"/batches/{asked['batch']}", move.told)
@@ -118,7 +118,7 @@ async def take_out(request: Request) -> Response:
         return await _shown(request, "Say why the message is taken out: it goes on record.")
     real = console.network.tokens.veil.real_number(number)
     try:
-        await steering.take_out(console.network, caller_of(request), asked["batch"], real, reason, _seen(form))
+        await steering.take_out(console.network, caller_of(request), asked["batch"], real, reason, None)
     except Refused as refusal:
         return await _shown(request, of_refusal(refusal)[0].detail)
     return go(f"/batches/{asked['batch']}", "It is a dead letter now; the others go on.")
@@ -158,10 +158,6 @@ def _moves(batch: Batch) -> dict[str, Move]:
 def _organization(shown: reading.ShownBatch, caller: Caller) -> str:
     service = shown.seen.service
     return service.organization if service is not None else caller.organization
-
-
-def _seen(form: Form) -> int | None:
-    return number_in(form.get("version", ""))
 
 
 ROUTES = (

@@ -58,7 +58,10 @@ async def attach(request: Request) -> Response:
 
 async def detach(request: Request) -> Response:
     form = await form_of(request)
-    piece = ModelPiece.model_validate({"remove": {"attachments": [form.get("id", "")]}})
+    try:
+        piece = shaped(ModelPiece, {"remove": {"attachments": [form.get("id", "")]}})
+    except Faulty as faulty:
+        return await _shown(request, form, faulty.faults)
     await _carry_out(request, piece, "detached")
     return go(_path(request, form.get("at", "")), "It is detached: nothing comes from there or goes there any more.")
 

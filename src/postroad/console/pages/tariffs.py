@@ -28,6 +28,7 @@ from postroad.flow.administration import denied
 from postroad.flow.administration_configuration import apply, planned
 
 SECTION = "/billing"
+TEXT_MOST = 1 << 20  # characters; operators alone write them
 CHANGED = "Somebody has changed the tariffs since you opened this page; open it again, and repeat what you want"
 
 
@@ -86,7 +87,7 @@ async def _planned(request: Request, text: str) -> tuple[Plan | None, list[Fault
 
 def _document(text: str) -> dict[str, Any]:
     """The document that says this of billing and nothing else, so that pruning can only touch tariffs."""
-    section = from_text(text)
+    section = from_text(text, TEXT_MOST)
     others = sorted(section.keys() - {"books", "tariffs"})
     if others:
         raise Faulty([Fault("", f"Here stand books and tariffs; {', '.join(map(str, others))} is kept elsewhere")])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -32,6 +34,11 @@ def test_without_the_extra_it_has_to_be_installed(tmp_path: Path, monkeypatch: p
     with pytest.raises(Missing) as missing:
         Marts(tmp_path, "usage")
     assert missing.value.command == "pip install 'postroad[warehouse]'"
+
+
+def test_the_console_is_there_without_the_extra() -> None:
+    code = "import sys; sys.modules |= dict.fromkeys(['deltalake', 'duckdb', 'pyarrow', 'pyspark']); import postroad.console.pages"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_tables_of_bills_that_are_behind_are_refused(tmp_path: Path) -> None:

@@ -94,6 +94,7 @@ async def change(request: Request) -> Response:
 async def check(request: Request) -> Response:
     """Whether the text of several changes has the form that is expected; asked for while somebody types."""
     faults: list[Fault] = []
+    await changing.looked_at(console_of(request).administration, caller_of(request), request.path_params["gcid"])
     try:
         shaped(ModelPiece, from_text((await form_of(request)).get("piece", "")))
     except Faulty as faulty:

@@ -37,6 +37,7 @@ SHOWN_CHARS = 40_000
 COPIES_MOST = 500
 SESSIONS_MOST = 50
 SECOND_US = 1_000_000
+APART_MOST_S = 7 * 86_400
 PICTURE = "data:image/svg+xml;base64,"
 
 Asked = Mapping[str, str]
@@ -122,7 +123,7 @@ async def _read(network: Network, caller: Caller, form: Asked) -> Read:
 
 async def _coming(console: Console, caller: Caller, form: Asked, owner: Service) -> list[Coming]:
     """The messages of a trial: sessions one in each line, or one document again and again; all so many seconds apart."""
-    apart_us = SECOND_US * (number_in(form.get("seconds", "") or "0") or 0)
+    apart_us = SECOND_US * min(number_in(form.get("seconds", "") or "0") or 0, APART_MOST_S)
     sessions = form.get("session", "").split()[:SESSIONS_MOST]
     messages: list[tuple[str, Message]] = []
     if sessions and not form.get("document", "").strip():

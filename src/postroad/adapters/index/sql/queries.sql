@@ -71,10 +71,10 @@ WITH waiting (number) AS (
     AND delivery.state = 0 AND +delivery.number > $2
   ORDER BY activity.span, delivery.number LIMIT $3
 )
-SELECT found.waiting, (
-  SELECT coalesce(delivery.queued_at_us, message.at_us) FROM delivery {its_message} WHERE delivery.number = found.oldest
-) AS oldest_at_us, found.newest
-FROM (SELECT count(*) AS waiting, min(number) AS oldest, max(number) AS newest FROM waiting) AS found
+SELECT counted.waiting, (
+  SELECT coalesce(delivery.queued_at_us, message.at_us) FROM delivery {its_message} WHERE delivery.number = counted.oldest
+) AS oldest_at_us, counted.newest
+FROM (SELECT count(*) AS waiting, min(number) AS oldest, max(number) AS newest FROM waiting) AS counted
 
 -- name: released_to
 SELECT max(up_to) AS up_to FROM released WHERE recipient = $1
@@ -195,13 +195,14 @@ SELECT {content} FROM content WHERE transaction_id = $1 ORDER BY seq
 -- They are settled before their messages are looked up: PostgreSQL expects thousands, and would begin with the messages.
 -- name: transaction_deliveries
 WITH origin (seq) AS ({transaction_origins}),
-caused AS MATERIALIZED (
-  SELECT delivery.* FROM origin
+caused (number) AS MATERIALIZED (
+  SELECT delivery.number FROM origin
   JOIN delivery ON delivery.number >= origin.seq * 65536 AND delivery.number < (origin.seq + 1) * 65536
 )
-SELECT {delivery} FROM caused AS delivery
+SELECT {delivery} FROM caused CROSS JOIN delivery
 {its_message}
-ORDER BY delivery.number
+WHERE delivery.number = caused.number
+ORDER BY caused.number
 
 -- name: transaction_trail
 WITH origin (seq) AS ({transaction_origins}),
@@ -221,11 +222,11 @@ ORDER BY seq
 -- A journey's id begins with the number of its message's entry, or of the entry by which a dead letter was resent.
 -- name: transaction_journeys
 WITH origin (seq) AS ({transaction_origins}),
-begun AS MATERIALIZED (
-  SELECT journey.* FROM origin
+begun (id) AS MATERIALIZED (
+  SELECT journey.id FROM origin
   JOIN journey ON journey.id >= origin.seq * 65536 AND journey.id < (origin.seq + 1) * 65536
 )
-SELECT {journey} FROM begun AS journey ORDER BY journey.id
+SELECT {journey} FROM begun CROSS JOIN journey WHERE journey.id = begun.id ORDER BY begun.id
 
 -- name: message_rounds
 SELECT {round} FROM round WHERE message_seq = $1 ORDER BY seq

@@ -23,7 +23,7 @@ NUMBER = "2026-09-0001"
 @pytest.mark.req("C1", "P3")
 def test_reads_an_invoice_down_to_its_messages(visitor: Callable[..., Person], demo: Demo) -> None:
     person, stranger = visitor(), visitor(scripts=False)
-    juniper = house(demo, person, "Juniper Ltd", "juniper@juniper.example")
+    juniper = house(demo, person, "Yarrow Ltd", "yarrow@yarrow.example")
     known = counted(demo, juniper, [*juniper.send("orders", 30), SESSION])
     issued(demo, known)
     person.page.click("nav >> text=Billing")
@@ -32,7 +32,7 @@ def test_reads_an_invoice_down_to_its_messages(visitor: Callable[..., Person], d
     person.page.wait_for_selector(".plot canvas")
     person.snap("billing")
     person.page.click("text=What it is made of")
-    person.page.click("text=Messages sent by Juniper Ltd/buyer")
+    person.page.click("text=Messages sent by Yarrow Ltd/buyer")
     assert "Page 1 of 2" in person.text()
     person.page.click("text=Later ones")
     assert "not shown to you" in person.text(), "a message that this organization has no part in"
@@ -43,7 +43,7 @@ def test_reads_an_invoice_down_to_its_messages(visitor: Callable[..., Person], d
     assert "overdue for" in person.text()
     assert "an hour without service" in person.text()
     person.snap("invoice")
-    person.page.click("text=Messages sent by Juniper Ltd/buyer")
+    person.page.click("text=Messages sent by Yarrow Ltd/buyer")
     assert "20 uses" in person.text()
     assert person.page.locator("tbody tr").count() == 20, (
         "through the entry up to which it was counted when it was issued"
@@ -56,16 +56,16 @@ def test_reads_an_invoice_down_to_its_messages(visitor: Callable[..., Person], d
     for form, begins in (("csv", "number,"), ("ubl", "<?xml")):
         assert person.page.request.get(f"{demo.url}/billing/invoices/{NUMBER}/{form}").text().startswith(begins)
     stranger.register("Knotweed Ltd", "knot@knotweed.example", PASSWORD)
-    stranger.go("/billing?organization=Juniper%20Ltd")
+    stranger.go("/billing?organization=Yarrow%20Ltd")
     assert "Nothing that costs anything" in stranger.text()
     assert NUMBER not in stranger.text()
     period = known.period
     for path in (
         *(f"invoices/{NUMBER}", f"invoices/{NUMBER}/lines/1", f"invoices/{NUMBER}/csv", f"invoices/{NUMBER}/ubl"),
-        *(f"drafts/{period}/EUR?organization=Juniper%20Ltd", f"drafts/{period}/EUR/lines/1?organization=Juniper%20Ltd"),
+        *(f"drafts/{period}/EUR?organization=Yarrow%20Ltd", f"drafts/{period}/EUR/lines/1?organization=Yarrow%20Ltd"),
     ):
         assert stranger.page.request.get(f"{demo.url}/billing/{path}").status == 404
-    told = stranger.page.request.get(f"{demo.url}/billing/plots/{period}/EUR?organization=Juniper%20Ltd").json()
+    told = stranger.page.request.get(f"{demo.url}/billing/plots/{period}/EUR?organization=Yarrow%20Ltd").json()
     assert set(told["curves"][0]["values"]) <= {0, None}
 
 

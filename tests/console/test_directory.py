@@ -18,7 +18,7 @@ PASSWORD = "a long sentence that nobody guesses"
 @pytest.mark.req("N3", "C1")
 def test_finds_a_service_and_calls_it_as_the_page_says(visitor: Callable[..., Person], demo: Demo) -> None:
     person = visitor()
-    person.register("Alder Ltd", "alder@alder.example", PASSWORD)
+    person.register("Bilberry Ltd", "bilberry@bilberry.example", PASSWORD)
     person.page.click("nav >> text=Directory")
     person.snap("directory")
     person.page.fill("#text", "zip")

@@ -18,11 +18,11 @@ NAMES = ("usage", "latency", "errors", "partners", "batches")
 @pytest.mark.req("C1", "P4")
 def test_the_reports_of_an_organization(visitor: Callable[..., Person], demo: Demo) -> None:
     person = visitor()
-    ivy = house(demo, person, "Ivy & Sons", "ivy@ivy.example")
+    ivy = house(demo, person, "Sorrel & Sons", "sorrel@sorrel.example")
     counted(demo, ivy)
     person.page.click("nav >> text=Reports")
     person.page.wait_for_selector(".plot canvas")
-    assert "Ivy & Sons/buyer" in person.text()
+    assert "Sorrel & Sons/buyer" in person.text()
     for name in NAMES:
         person.go(f"/reports/{name}")
         person.page.wait_for_selector(".plot canvas")
@@ -43,7 +43,7 @@ def test_the_reports_of_an_organization(visitor: Callable[..., Person], demo: De
 
 def test_nothing_of_others_and_files_for_spreadsheets(visitor: Callable[..., Person], demo: Demo) -> None:
     person = visitor(scripts=False)
-    holly = house(demo, person, "Holly Ltd", "holly@holly.example")
+    holly = house(demo, person, "Quince Ltd", "quince@quince.example")
     known = counted(demo, holly)
     person.go("/reports/errors?organization=MyBiz&from=nonsense&to=2999-99-99")
     assert "wire.malformed" in person.text()
@@ -59,7 +59,7 @@ def test_nothing_of_others_and_files_for_spreadsheets(visitor: Callable[..., Per
             assert answer.headers["content-disposition"].startswith("attachment")
             assert "secret" not in answer.text()
     rows = _csv(person, "usage")
-    assert ["Holly Ltd/buyer", "sent", "520", "220000"] in rows
+    assert ["Quince Ltd/buyer", "sent", "520", "220000"] in rows
     partners = _csv(person, "partners")
     assert ["to", "XpandiCo", "20", "20", "14000", "0"] in partners
     assert ["from", f"'{STRANGE}", "10", "10", "7000", "0"] in partners, "what a spreadsheet would take for a formula"
@@ -74,15 +74,15 @@ def test_nothing_of_others_and_files_for_spreadsheets(visitor: Callable[..., Per
 def test_operators_see_all_and_choose(
     operator: Callable[[], Person], visitor: Callable[..., Person], demo: Demo
 ) -> None:
-    linden = house(demo, visitor(scripts=False), "Linden Ltd", "linden@linden.example")
+    linden = house(demo, visitor(scripts=False), "Tansy Ltd", "tansy@tansy.example")
     counted(demo, linden)
     person = operator()
     person.go("/reports/usage")
     person.page.wait_for_selector(".plot canvas")
     assert STRANGE in person.text()
-    person.page.select_option("#organization", "Linden Ltd")
+    person.page.select_option("#organization", "Tansy Ltd")
     person.page.click("button:has-text('Show')")
-    assert "Usage of Linden Ltd" in person.text()
+    assert "Usage of Tansy Ltd" in person.text()
     assert STRANGE not in person.text()
     person.go("/reports/partners")
     person.page.wait_for_selector(".plot canvas")

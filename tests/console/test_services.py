@@ -16,7 +16,7 @@ PASSWORD = "a long sentence that nobody guesses"
 @pytest.mark.req("C1", "N4")
 def test_onboards_a_service(visitor: Callable[..., Person], demo: Demo) -> None:
     person = visitor()
-    person.register("Hazel Ltd", "hazel@hazel.example", PASSWORD)
+    person.register("Medlar Ltd", "medlar@medlar.example", PASSWORD)
     person.page.click("nav >> text=Services")
     person.page.click("text=New service")
     person.page.fill("#name", "orders")
@@ -28,7 +28,7 @@ def test_onboards_a_service(visitor: Callable[..., Person], demo: Demo) -> None:
     person.snap("service-form")
     person.page.fill("#more", "defaultExpirationSeconds: 3600")
     person.page.click("text=Make the service")
-    assert "Hazel Ltd/orders is there" in person.text()
+    assert "Medlar Ltd/orders is there" in person.text()
     person.page.fill("#label", "shop")
     person.page.click("text=Make a key")
     key = person.page.inner_text("#new-key")

@@ -83,7 +83,7 @@ def test_a_run_is_started_watched_and_stopped(operator: Callable[[], Person]) ->
 
 def test_nobody_else_sees_or_starts_any(visitor: Callable[..., Person]) -> None:
     member = visitor(scripts=False)
-    member.register("Nettle Ltd", "nettle@nettle.example", PASSWORD)
+    member.register("Teasel Ltd", "teasel@teasel.example", PASSWORD)
     assert "What if" not in member.page.inner_text("nav.side")
     member.refusals_expected = True
     for path in ("/whatif", f"/whatif/{RUN}", f"/whatif/{RUN}/plot.json", f"/whatif/{RUN}/report.html"):

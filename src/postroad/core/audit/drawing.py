@@ -177,7 +177,7 @@ def _row_at(rows: list[Row], here: Here) -> int | None:
 
 def _box_width(sections: list[Section]) -> int:
     widest = [
-        max(NAME_PX * len(_name(row)) + (NAME_PX * len(section.words) if number == section.here else 0),
+        max(NAME_PX * len(_name(row)) + (NAME_PX * (len(section.words) + 4) if number == section.here else 0),
             NOTE_PX * len(_note(row)))
         for section in sections for number, row in enumerate(section.rows)
     ]  # fmt: skip

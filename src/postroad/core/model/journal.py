@@ -135,7 +135,7 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     came: Came | None = None  # how it came, where that was not in one of the network's own forms
     forwarded: Forwarded | None = None  # by its sender, an exchange or a model; ``shown_sender`` wrote it
     assembled: Assembled | None = None  # by its sender, a batcher or splitter: it is an interchange
-    found_by: tuple[tuple[str, str], ...] = ()  # business keys: names and values, as its sender and receivers declare them
+    found_by: tuple[tuple[str, str], ...] = ()  # business keys that its sender and receivers declare: name, value
 
 
 class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.refused"):

@@ -42,6 +42,7 @@ class Walk:
         self.picture("overview")
         self.page.click("nav >> text=Messages")
         self.page.click("tr:has-text('MyBiz/Purchasing'):has-text('TheAcmeCompany/Supply') a >> nth=0")
+        self.page.click("main >> text=request PO-1001")
         self.page.set_viewport_size(TALL)
         self.page.wait_for_load_state("networkidle")
         self.picture("message")

@@ -61,7 +61,8 @@ def _sent(mill: House) -> list[str]:
         sessions = [
             buyer.post(
                 to=f"{mill.name}/seller", topic=text[:100], handle=text[:60],
-                document=text, properties={"note": text}, attachments=[Part(id=f"file<b>{number}.html", content_type="text/html", data=text.encode())],
+                document=text, properties={"note": text},
+                attachments=[Part(id=f"file<b>{number}.html", content_type="text/html", data=text.encode())],
             ).session
             for number, text in enumerate(CORPUS)
         ]  # fmt: skip

@@ -40,7 +40,7 @@ def test_a_message_is_found_and_tells_its_life(buyer: Person, demo: Demo) -> Non
     buyer.page.click("nav >> text=Messages")
     buyer.page.click("text=Sent")
     buyer.snap("messages")
-    buyer.page.click("tr:has-text('TheAcmeCompany/Supply') a >> nth=0")
+    buyer.page.click("tbody >> text=PO-1001 >> nth=-1")
     assert "TheAcmeCompany/Supply" in buyer.text()
     buyer.snap("message")
     session = buyer.page.url.rpartition("/")[2]

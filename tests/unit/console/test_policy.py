@@ -67,6 +67,13 @@ async def test_forms_are_taken_from_this_visit_and_this_site_alone(found: Inhabi
     assert (await visitor.send("/account/keys", NEW, Origin="http://network.example")).status_code == 200
 
 
+async def test_no_other_site_speaks_in_our_name(found: Inhabited) -> None:
+    visitor, words = await entered(found), "/account?done=Call+0900+555"
+    assert "0900 555" in (await visitor.get(words, Sec_Fetch_Site="same-origin")).text
+    for site in ("cross-site", "same-site", "none"):
+        assert "0900 555" not in (await visitor.get(words, Sec_Fetch_Site=site)).text
+
+
 async def test_nobody_is_logged_in_by_another_site(found: Inhabited) -> None:
     """Else somebody could be made to work, unknowingly, in another's account."""
     visitor, form = found.visitor(), {"email": OWNER, "password": PASSWORD}

@@ -69,7 +69,7 @@ def show(
         "caller": caller,
         "path": request.url.path,
         "csrf": console.visits.csrf(request.state.key) if caller is not None else "",
-        "told": request.query_params.get("done", "")[:200],
+        "told": request.query_params.get("done", "")[:200] if _is_from_here(request) else "",
         "now_us": console.now_us,
     }
     response = console.rendering.page(template, frame | dict(values or {}), status, headers)
@@ -150,6 +150,11 @@ def _for_members(page: Page) -> Page:
         return RedirectResponse(f"/login{back}", 303)
 
     return entered
+
+
+def _is_from_here(request: Request) -> bool:
+    """Whether a page of ours led here; a link from elsewhere could put any words into our mouth."""
+    return request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
 
 
 def _from_here(page: Page) -> Page:

@@ -40,7 +40,7 @@ class Walk:
     def look_around(self, password: str) -> None:
         self.person.log_in("operator@localhost", password)
         self.picture("overview")
-        self.page.click("nav >> text=Messages")
+        self.person.go("/messages?topic=purchase-order")  # other tests have filled the first page of the list
         self.page.click("tr:has-text('MyBiz/Purchasing'):has-text('TheAcmeCompany/Supply') a >> nth=0")
         self.page.click("main >> text=request PO-1001")
         self.page.set_viewport_size(TALL)

@@ -110,6 +110,8 @@ async def make_binding(request: Request) -> Response:
 
 async def edit_binding(request: Request) -> Response:
     console, binding = console_of(request), _binding(request)
+    if not _may_change(request, binding):
+        raise denied("A binding is changed by people with the role developer in its queue's organization")
     queue = changing.queue_shown(caller_of(request), binding, console.directory)
     values = binding_form.fields_of(binding_entry(binding, queue)) | {"version": str(_version(console, binding))}
     return _form(request, console.directory.services[binding.exchange], values, [], binding)

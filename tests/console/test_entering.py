@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.acceptance.served_network import succeeded
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
 
@@ -47,3 +48,10 @@ def test_the_link_that_the_demo_prints_works_once(visitor: Callable[..., Person]
     other.refusals_expected = True
     other.page.goto(demo.link)
     assert "has been used" in other.text()
+
+
+def test_a_key_gets_a_person_into_the_console_once(visitor: Callable[..., Person], demo: Demo) -> None:
+    link = succeeded("login-link", "--data", demo.data, "--url", demo.url).strip()
+    person = visitor(scripts=False)
+    person.page.goto(link)
+    assert "The network" in person.text()

@@ -37,6 +37,7 @@ ENTRIES = {
     "model": Entry(COMMANDS + "models", "Look after models: trees that messages are routed by."),
     "provision": Entry(COMMANDS + "provision", "Connect services with those of providers."),
     "cookies": Entry(COMMANDS + "cookies", "Look after what services are told of their senders."),
+    "login-link": Entry(COMMANDS + "login_link", "Print a link that opens the console and logs you in, once."),
     "support": Entry(COMMANDS + "support", "Ask the network's operators, and read what they answer."),
     "try": Entry(COMMANDS + "trying", "Try a rule, a condition, a stylesheet or a schema before it is switched on."),
     "detect": Entry(COMMANDS + "detect", "Say in which format messages are, by looking at their bytes."),

@@ -73,6 +73,10 @@ class NewKey(KeyView):
     key: Annotated[str, Field(description="Shown once, now; the network keeps only a hash")]
 
 
+class LoginLink(Shape):
+    url: Annotated[str, Field(description="Opens the console and logs in, once; shown this once")]
+
+
 class KeyPage(Shape):
     items: list[KeyView]
     next: str | None = None
@@ -151,6 +155,13 @@ async def change_password(request: Request, api: Api, caller: Asking, wish: Pass
         await _by_password(request, api, person.email, wish.current or "")
     await accounts.set_password(api.administration, person, wish.password, _key_in_use(request))
     return nothing()
+
+
+@router.post("/v1/account/login-link", status_code=201, response_model=LoginLink)
+async def make_login_link(api: Api, caller: Asking) -> Response:
+    """A link that opens the console in a browser and logs you in, once, within a quarter of an hour."""
+    key = await accounts.make_link(api.administration, accounts.person_of(caller))
+    return answer({"url": f"{api.own_address.url}/login/link?once={key}"}, 201)
 
 
 @router.get("/v1/account/keys", response_model=KeyPage)

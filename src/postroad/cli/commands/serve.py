@@ -65,3 +65,4 @@ def _announce(out: Output, settings: Settings, url: str, *, new: bool) -> None:
     out.say(f"postroad listens on {click.style(url, bold=True)} (data in {settings.data}; stop with Ctrl-C)")
     if new:
         out.say(f"this is a new network; its operator's key is in {key_file}")
+        out.say("`postroad login-link` prints a link into its console")

@@ -47,9 +47,7 @@ async def login_by_link(request: Request) -> Response:
     console, key = console_of(request), request.query_params.get("once", "")
     person = await _bearer(request, key, LINK)
     if person is None:
-        fault = (
-            "The link has been used, or is too old. Log in with your password, or start the network again for another."
-        )
+        fault = "The link has been used, or is too old. Log in with your password, or get another: postroad login-link"
         return show(request, "login.html", {"next": "/", "email": "", "fault": fault}, 401)
     await accounts.revoke(console.administration, person, api_key.key_id(key) or "", "login link used")
     return await _enter(request, person, "/")

@@ -25,6 +25,7 @@ from postroad.core.model.directory import CredentialKind
 from postroad.core.model.exchange import Binding
 from postroad.core.model.journal import BatchesChanged
 from postroad.core.model.message import Message, Part, Recipient
+from postroad.core.model.support import SupportNote, SupportRequest
 from postroad.core.model.trust import Provisioning, RegisteredCookie
 from postroad.errors import Refused
 from postroad.flow.authenticate import Proof
@@ -37,7 +38,7 @@ pytestmark = pytest.mark.req("Z5", "N3", "N1")
 
 INSIDERS = ("service of A", "viewer of A", "developer of A", "owner of A")
 EVERYBODY = (*INSIDERS, "service of B", "owner of B", "operator")
-OWN_ACCOUNT = re.compile(r"^/v1/(account|logout)")  # what everybody may change: themselves
+OWN_ACCOUNT = re.compile(r"^/v1/(account|logout|support)")  # what everybody may do: change themselves, and ask
 HARMLESS = (  # they only say what would be
     "/v1/explain",
     "/v1/try",
@@ -56,6 +57,9 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PUT", "/v1/account"): {"name": "New Name"},
     ("PUT", "/v1/account/password"): {"password": PASSWORD},
     ("POST", "/v1/account/keys"): {"label": "mine"},
+    ("POST", "/v1/account/login-link"): None,
+    ("POST", "/v1/support"): {"subject": "lost", "text": "where is it?", "session": "{session}"},
+    ("POST", "/v1/support/{request_id}/notes"): {"text": "and now?"},
     ("PUT", "/v1/organizations/{organization}"): {"description": "changed"},
     ("PUT", "/v1/organizations/{organization}/suspension"): {"reason": "unpaid"},
     ("POST", "/v1/organizations/{organization}/members"): {"email": "new@aster.example"},
@@ -127,6 +131,7 @@ class Objects:
     name: str
     sender: str
     batch: str
+    request_id: str
 
     def values(self) -> dict[str, str]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -155,6 +160,7 @@ ABSENT = Objects(
     name="absent-thing",
     sender="fedcba9876543210",
     batch="0" * 20,
+    request_id="f" * 20,
 )
 
 
@@ -181,7 +187,9 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
         service=service.gcid, provider=public, started_by="test", started_at_us=1, expires_at_us=2, confirmed_at_us=1
     )
     binding = Binding(exchange=service.gcid, name=name, queue=public)
-    saved = [saving(item) for item in (schema, rule, cookie, trust, binding)]
+    note = SupportNote(at_us=1, by="test", text=f"words of {house}")
+    request = SupportRequest(id=f"{house.encode().hex():e<20}", organization=house, subject=name, notes=(note,))
+    saved = [saving(item) for item in (schema, rule, cookie, trust, binding, request)]
     await asked.running.network.configuration.change("test", saved)
     posted = await asked.running.network.post(sender, Message(to=(Recipient(f"{house}/Public"),), parts=(part,)))
     batch = await _batch_of(asked, service.gcid, house)
@@ -201,6 +209,7 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
         name=name,
         sender=public,
         batch=batch,
+        request_id=request.id,
     )
 
 
@@ -243,6 +252,7 @@ def state(asked: Asked) -> Any:
         directory.provisionings,
         directory.cookies,
         dict(directory.bindings),
+        dict(directory.support),
     )
 
 
@@ -299,7 +309,7 @@ async def test_filters_find_nothing_of_others_either(asked: Asked, who: str, que
 async def test_lists_hold_nothing_private_of_others(asked: Asked, who: str) -> None:
     foreign = await objects_of(asked, "Birch", "service of B")
     hidden = [foreign.service, foreign.session, foreign.email, foreign.key_id, foreign.credential, "payload of Birch",
-              "cookie of Birch", foreign.batch, "key of Birch"]  # fmt: skip
+              "cookie of Birch", foreign.batch, "key of Birch", "words of Birch"]  # fmt: skip
     for method, path in GUARDED:
         if method == "GET" and "{" not in path:
             response = await asked.ask(who, method, path)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pyarrow.dataset as ds
 from deltalake import DeltaTable
+from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from postroad.errors import Misconfigured
 
@@ -55,7 +56,9 @@ class ReportTables:
     def _dataset(self, name: str) -> ds.Dataset:
         if not self.has(name):
             raise Misconfigured([f"there is no table {name} in {self._folder}; `postroad pipeline run` makes it"])
-        return DeltaTable(str(self._folder / name)).to_pyarrow_dataset()
+        # Files are read by Arrow itself: its threads must not call Python, which may be ending by then.
+        folder = SubTreeFileSystem(str((self._folder / name).resolve()), LocalFileSystem())
+        return DeltaTable(str(self._folder / name)).to_pyarrow_dataset(filesystem=folder)
 
 
 def _condition(period: Period, equal: Mapping[str, str]) -> ds.Expression | None:

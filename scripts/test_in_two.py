@@ -14,7 +14,15 @@ from pathlib import Path
 from threading import Lock, Thread
 
 ROOT = Path(__file__).resolve().parents[1]
-SECOND = ("tests/warehouse", "tests/docs", "tests/contract", "tests/simulation", "tests/interop", "tests/integration")
+SECOND = (
+    "tests/warehouse",
+    "tests/docs",
+    "tests/console",
+    "tests/contract",
+    "tests/simulation",
+    "tests/interop",
+    "tests/integration",
+)
 HALVES = {"1": ("tests", *(f"--ignore={folder}" for folder in SECOND)), "2": SECOND}
 # Without the cache: both would write what failed into one file, and the later would win.
 COMMAND = (sys.executable, "-u", "-m", "pytest", "-p", "no:cacheprovider", "--durations=15")

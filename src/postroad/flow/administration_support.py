@@ -11,7 +11,7 @@ from postroad.core.model import ids
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Person
 from postroad.core.model.snapshot import Directory
-from postroad.core.model.support import SupportNote, SupportRequest, SupportState, support_key
+from postroad.core.model.support import SupportNote, SupportRequest, SupportState
 from postroad.errors import Refused
 from postroad.flow.administration import Administration, not_found
 from postroad.flow.administration_accounts import person_of
@@ -50,20 +50,16 @@ async def write(
     """Add a word, or close the request with a last one, which may be empty."""
     person = person_of(caller)
     note = _note(administration, person, text or ("Closed." if close else ""))
-    key = ""
 
     def decide(directory: Directory) -> list[Change]:
-        nonlocal key
         found = request_for(caller, directory, request_id)
         if len(found.notes) >= NOTES_MOST:
             raise Refused("value.invalid", f"A request has at most {NOTES_MOST} notes; open another, and name this one")
         state = SupportState.CLOSED if close else _handed_over(person)
-        key = support_key(found.organization, found.id)
         return [saving(replace(found, state=state, notes=(*found.notes, note)))]
 
     directory = await administration.carry_out(person.email, decide, "support request written to")
-    written: SupportRequest = directory.support[key]
-    return written
+    return request_for(caller, directory, request_id)
 
 
 def request_for(caller: Caller, directory: Directory, request_id: str) -> SupportRequest:

@@ -28,6 +28,7 @@ REMEMBERED_MOST = 10_000
 REMEMBERED_S = 300.0
 NAME_MOST = 300  # characters that tell the names of accounts apart
 
+LOGIN_FAILED = "E-mail or password is wrong"
 REQUIRED = (
     "Send a service's or person's API key (Authorization: Bearer pr_…), a name and password (Basic), or a registered "
     "client certificate"
@@ -94,6 +95,14 @@ class Authenticator:
                 self._throttle.wait_s(peer, account)  # its own other guesses may have failed meanwhile
                 caller = await self._authenticate(proof, peer, account)
             return caller
+
+    async def by_password(self, email: str, password: str, peer: str, *, secure: bool) -> Caller:
+        """The person who has this password; raises Refused. A service's password is none of a person's."""
+        pair = base64.b64encode(f"{email}:{password}".encode())
+        caller = await self.authenticate(Proof(b"Basic " + pair, None, secure), peer)
+        if caller.person is None or caller.person.email.casefold() != email.casefold():
+            raise Refused("authentication.required", LOGIN_FAILED)
+        return caller
 
     async def _authenticate(self, proof: Proof, peer: str, account: str) -> Caller:
         version = self._directory().version

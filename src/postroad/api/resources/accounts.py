@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
@@ -17,9 +16,7 @@ from postroad.core.identity import api_key
 from postroad.core.identity.expiry import DAY_US, credential_warning, days_left
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Person
-from postroad.errors import Refused
 from postroad.flow import administration_accounts as accounts
-from postroad.flow.authenticate import Proof
 
 opened = APIRouter(route_class=OpenRoute, tags=["account"])
 router = APIRouter(route_class=GuardedRoute, tags=["account"])
@@ -192,12 +189,8 @@ async def revoke_key(api: Api, caller: Asking, key_id: str) -> Response:
 
 
 async def _by_password(request: Request, api: ApiContext, email: str, password: str) -> Caller:
-    pair = base64.b64encode(f"{email}:{password}".encode())
-    proof = Proof(b"Basic " + pair, None, proof_of(request).secure)
-    caller = await api.authenticator.authenticate(proof, peer_of(request))
-    if caller.person is None or caller.person.email.casefold() != email.casefold():
-        raise Refused("authentication.required", "E-mail or password is wrong")
-    return caller
+    secure = proof_of(request).secure
+    return await api.authenticator.by_password(email, password, peer_of(request), secure=secure)
 
 
 def _key_in_use(request: Request) -> str:

@@ -35,14 +35,12 @@ GROUND_STYLE = """
     .ground { fill: #14171d; }
   }
 """
-STYLE = """
-  svg { color-scheme: light dark; }
-  text { font-family: system-ui, sans-serif; fill: #1f2430; }
+STYLE = (
+    GROUND_STYLE
+    + """
   .heading { font-size: 14px; font-weight: 600; }
   .name { font-size: 13px; font-weight: 600; }
-  .note { font-size: 11px; fill: #5b6475; }
   .refused { fill: #b3261e; }
-  .ground { fill: #ffffff; }
   .box { fill: #f3f6fb; stroke: #7b8aa5; }
   .sender { fill: #e3eefc; stroke: #3b6fb6; }
   .recipient { fill: #e2f4e7; stroke: #2e7d4f; stroke-width: 2; }
@@ -51,10 +49,8 @@ STYLE = """
   .head { fill: #3b6fb6; }
   .brought { stroke: #9aa5b8; stroke-dasharray: 2 3; fill: none; }
   @media (prefers-color-scheme: dark) {
-    text { fill: #e8ebf2; }
-    .note { fill: #a9b3c6; }
     .refused { fill: #ff8a80; }
-    .ground, .logical { fill: #14171d; }
+    .logical { fill: #14171d; }
     .box { fill: #222733; stroke: #66738c; }
     .sender { fill: #1b2d47; stroke: #7fb0f5; }
     .recipient { fill: #17311f; stroke: #6cc28c; }
@@ -63,6 +59,7 @@ STYLE = """
     .brought { stroke: #66738c; }
   }
 """
+)
 HERE_STYLE = """
   .here { fill: none; stroke: #b4530a; stroke-width: 3; }
   .pin { font-size: 11px; font-weight: 600; fill: #9a4600; }

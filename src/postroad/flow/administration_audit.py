@@ -8,15 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from postroad.core.configuration.steps import FieldChange
-from postroad.core.configuration.written import differences
 from postroad.core.model.caller import Caller
 from postroad.core.model.snapshot import KINDS, Directory
 from postroad.core.projection.queries import QUERIES
 from postroad.flow.administration import denied
 from postroad.flow.network import Network
+from postroad.flow.object_versions import versions_of
 
 NEWEST = 1 << 62
 
@@ -77,32 +75,19 @@ async def accesses(network: Network, caller: Caller, before_seq: int = NEWEST, l
 
 
 async def _act(network: Network, row: dict[str, Any]) -> Act:
-    kind, key, after = row["kind"], row["key"], _object(row["kind"], row["value"])
+    versions = await versions_of(network, row["kind"], row["key"])
+    this = next(one for one in versions if one.version == row["version"])
     return Act(
         seq=row["seq"],
         at_us=row["at_us"],
         by=row["by"],
         reason=row["reason"],
-        kind=kind,
-        name=_name(key, after, network.directory),
+        kind=row["kind"],
+        name=_name(row["key"], this.value, network.directory),
         version=row["version"],
-        removed=not row["value"],
-        fields=differences(await _before(network, kind, key, row["version"]), after) if after is not None else (),
+        removed=this.removed,
+        fields=this.fields,
     )
-
-
-async def _before(network: Network, kind: str, key: str, version: int) -> Any | None:
-    if version <= 1:
-        return None
-    columns = QUERIES["object_versions"][1]
-    rows = [dict(zip(columns, row, strict=True)) for row in await network.index.query("object_versions", kind, key)]
-    found = [row["value"] for row in rows if row["version"] == version - 1]
-    return _object(kind, found[0]) if found else None
-
-
-def _object(kind: str, value: bytes) -> Any | None:
-    """The object, where it is of a kind that people write."""
-    return msgspec.convert(msgspec.json.decode(value), KINDS[kind]) if value and kind in KINDS else None
 
 
 def _name(key: str, item: Any | None, directory: Directory) -> str:

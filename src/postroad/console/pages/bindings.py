@@ -15,7 +15,6 @@ from postroad.console.context import Console, caller_of, console_of
 from postroad.console.editing import Faulty, beside_fields, from_text, number_in, of_refusal, shaped, to_text
 from postroad.console.guarding import Form, form_of, go, member_form, member_page, show
 from postroad.console.naming import offered
-from postroad.console.versions import versions_of
 from postroad.core.configuration.bindings import BindingEntry, binding_entry, binding_of
 from postroad.core.configuration.document import Fault
 from postroad.core.exchange.bound import BoundExchange
@@ -27,6 +26,7 @@ from postroad.core.model.exchange import Binding, binding_key
 from postroad.errors import Refused
 from postroad.flow import administration_bindings as changing
 from postroad.flow.administration import denied
+from postroad.flow.object_versions import versions_of
 from postroad.services.binding_bench import TriedBinding
 
 PAGE = 100

@@ -14,7 +14,6 @@ from postroad.console.context import caller_of, console_of
 from postroad.console.editing import Faulty, beside_fields, from_text, number_in, of_refusal, shaped, to_text
 from postroad.console.guarding import Form, form_of, go, member_form, member_page, show
 from postroad.console.naming import offered
-from postroad.console.versions import versions_of
 from postroad.core.configuration.document import Fault
 from postroad.core.configuration.rules import ALWAYS, RuleEntry, entry_of, rule_of
 from postroad.core.model.directory import Role, Service
@@ -24,6 +23,7 @@ from postroad.errors import Refused
 from postroad.flow import administration_rules as changing
 from postroad.flow.administration import service_for
 from postroad.flow.administration_services import owned_services
+from postroad.flow.object_versions import versions_of
 
 PLACES = {
     "/name": "name", "/role": "role", "/description": "description", "/then/0/arguments": "arguments",

@@ -11,7 +11,6 @@ from starlette.responses import Response
 from postroad.console.context import caller_of, console_of
 from postroad.console.editing import Faulty, from_text, of_refusal, shaped, to_text
 from postroad.console.guarding import Form, form_of, go, member_form, member_page, show
-from postroad.console.versions import versions_of
 from postroad.core.configuration.document import Fault
 from postroad.core.configuration.profile import ServiceProfile, profile_of
 from postroad.core.identity.expiry import DAY_US, credential_warning
@@ -21,6 +20,7 @@ from postroad.errors import Refused
 from postroad.flow import administration_credentials as credentials
 from postroad.flow import administration_services as services
 from postroad.flow.administration import organization_for, service_for
+from postroad.flow.object_versions import versions_of
 
 PLAIN = (
     "description",

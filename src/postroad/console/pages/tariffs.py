@@ -16,7 +16,6 @@ from starlette.responses import Response
 from postroad.console.context import Console, caller_of, console_of
 from postroad.console.editing import Faulty, from_text, of_refusal, plain_faults, to_text
 from postroad.console.guarding import form_of, go, is_part, member_form, member_page, show
-from postroad.console.versions import Version, versions_of
 from postroad.core.billing.tariffs import holders, in_force
 from postroad.core.configuration.billing import exported_billing
 from postroad.core.configuration.document import Fault
@@ -26,6 +25,7 @@ from postroad.core.model.billing import Tariff
 from postroad.errors import Refused
 from postroad.flow.administration import denied
 from postroad.flow.administration_configuration import apply, planned
+from postroad.flow.object_versions import Version, versions_of
 
 SECTION = "/billing"
 TEXT_MOST = 1 << 20  # characters; operators alone write them

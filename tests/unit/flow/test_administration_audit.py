@@ -1,0 +1,41 @@
+"""Who did what to the network: told to operators, page by page, and never half of what one entry changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from postroad.core.model.directory import Organization, Service
+from postroad.errors import Refused
+from postroad.flow.administration import address_claims
+from postroad.flow.administration_audit import NEWEST, Act, acts
+from postroad.flow.configure import saving
+from postroad.testing.network import memory_network
+
+
+def services(count: int) -> list[Service]:
+    return [Service(gcid=f"{number:016x}", organization="Oak", name=f"s{number}") for number in range(count)]
+
+
+async def test_what_one_entry_changed_is_told_whole_and_names_that_follow_from_it_not_at_all() -> None:
+    async with memory_network() as running:
+        operator = await running.enroll("op@network.example", operator=True)
+        made = services(7)
+        changes = [saving(Organization(name="Oak")), *map(saving, made)]
+        claims = [change for one in made for change in address_claims(None, one)]
+        await running.network.configuration.change("ann", [*changes, *claims], "applied")
+        last = Service(gcid=made[0].gcid, organization="Oak", name="s0", description="new")
+        await running.network.configuration.change("bob", [saving(last)], "changed")
+        told: list[Act] = []
+        while page := await acts(running.network, operator, before_seq=told[-1].seq if told else NEWEST, limit=2):
+            told += page
+        assert [(one.by, one.name, one.version) for one in told[:1]] == [("bob", "Oak/s0", 2)]
+        assert [(field.field, field.after) for field in told[0].fields] == [("description", "new")]
+        assert sorted(one.kind for one in told[1:]) == ["organization", "person", *["service"] * 7]
+        assert len({(one.kind, one.name, one.version) for one in told}) == len(told), "none twice"
+
+
+async def test_it_is_for_operators() -> None:
+    async with memory_network() as running:
+        owner = await running.enroll("o@oak.example", organization="Oak")
+        with pytest.raises(Refused, match="for its operators"):
+            await acts(running.network, owner)

@@ -13,16 +13,11 @@ from starlette.responses import Response
 
 from postroad.api.pages.page import page, person_asking
 from postroad.core.model.snapshot import Directory
-from postroad.core.model.trust import Provisioning, ProvisioningState
+from postroad.core.model.trust import Provisioning
 from postroad.errors import Refused
+from postroad.flow.provisioning_pages import WORDS
 
 NEUTRAL = "<p>You can close this window. Members of the organization see after logging in whether the provider has confirmed.</p>"
-WORDS = {
-    ProvisioningState.PENDING: ("Not confirmed yet", "has not confirmed yet. Load this page again in a moment"),
-    ProvisioningState.EXPIRED: ("Not confirmed in time", "did not confirm within 24 hours. Begin again"),
-    ProvisioningState.ACTIVE: ("Connected", "has confirmed. Messages can go both ways"),
-    ProvisioningState.REVOKED: ("Not connected any more", "is not connected with you any more"),
-}
 
 
 async def show_state(request: Request) -> Response:

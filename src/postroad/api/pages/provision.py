@@ -15,11 +15,10 @@ from starlette.responses import Response
 from postroad.api.pages.page import POLICY, form_of, page, person_asking, query_of
 from postroad.api.resources.context import ApiContext
 from postroad.core.identity.page_origin import page_origin
-from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Service
-from postroad.errors import Refused
 from postroad.flow import administration_trust as trusting
 from postroad.flow.administration import organization_for
+from postroad.flow.provisioning_pages import check_shown, proof_for
 
 
 async def show_form(request: Request) -> Response:
@@ -30,7 +29,7 @@ async def show_form(request: Request) -> Response:
     provider = trusting.offering(caller, api.network.directory, asked.get("provider", ""))
     named = asked.get("organization") or caller.organization
     house = organization_for(caller, api.network.directory, named, Role.DEVELOPER)
-    proof = api.network.tokens.forms.make(caller.name, _subject(provider.gcid, provider), api.network.clock.now_us())
+    proof = proof_for(api.network, caller, provider)
     body = _form(provider, house.name, asked.get("service") or provider.name, proof)
     policy = " ".join(text for text in (POLICY, page_origin(provider.provisioning_url)) if text)
     return page(f"Connect {house.name} with {provider.address}", body, headers={"Content-Security-Policy": policy})
@@ -64,16 +63,6 @@ async def provision(request: Request) -> Response:
         organization=form.get("organization", ""), provider=form.get("provider", ""), service=form.get("service", "")
     )
     provider = trusting.offering(caller, api.network.directory, wish.provider)
-    _check_shown(api, caller, _subject(wish.provider, provider), form.get("proof", ""))
+    check_shown(api.network, caller, provider, form)
     begun = await trusting.begin(api.administration, caller, wish, api.own_address.url)
     return Response(status_code=303, headers={"Location": begun.redirect, "Referrer-Policy": "no-referrer"})
-
-
-def _subject(gcid: str, provider: Service) -> str:
-    """What the person has read: whom they would be connected with, and where they would be sent."""
-    return f"{gcid} {provider.provisioning_url}"
-
-
-def _check_shown(api: ApiContext, caller: Caller, subject: str, proof: str) -> None:
-    if not api.network.tokens.forms.holds(proof, caller.name, subject, api.network.clock.now_us()):
-        raise Refused("permission.denied", "This form was not shown to you, or a while ago; open the page again")

@@ -15,18 +15,11 @@ from postroad.console.context import caller_of, console_of
 from postroad.console.guarding import form_of, go, member_form, member_page, show
 from postroad.console.rendering import POLICY
 from postroad.core.identity.page_origin import page_origin
-from postroad.core.model.directory import Role, Service
-from postroad.core.model.trust import ProvisioningState
+from postroad.core.model.directory import Role
 from postroad.errors import Refused
 from postroad.flow import administration_trust as trusting
 from postroad.flow.administration import not_found, organization_for
-
-WORDS = {
-    ProvisioningState.PENDING: ("Not confirmed yet", "has not confirmed yet. Load this page again in a moment"),
-    ProvisioningState.EXPIRED: ("Not confirmed in time", "did not confirm within 24 hours. Begin again"),
-    ProvisioningState.ACTIVE: ("Connected", "has confirmed. Messages can go both ways"),
-    ProvisioningState.REVOKED: ("Not connected any more", "is not connected with you any more"),
-}
+from postroad.flow.provisioning_pages import WORDS, check_shown, proof_for
 
 
 async def agree_page(request: Request) -> Response:
@@ -36,9 +29,7 @@ async def agree_page(request: Request) -> Response:
 async def agree(request: Request) -> Response:
     console, caller, form = console_of(request), caller_of(request), await form_of(request)
     provider = trusting.offering(caller, console.directory, form.get("provider", ""))
-    forms = console.network.tokens.forms
-    if not forms.holds(form.get("proof", ""), caller.name, _subject(provider), console.now_us):
-        raise Refused("permission.denied", "This form was not shown to you, or a while ago; open the page again")
+    check_shown(console.network, caller, provider, form)
     wish = trusting.Wish(
         organization=caller.organization, provider=provider.gcid, service=form.get("service", "").strip()
     )
@@ -72,18 +63,13 @@ def _shown(request: Request, named: str, service: str, fault: str = "") -> Respo
         "house": house.name,
         "site": urlsplit(provider.provisioning_url).netloc,
         "service_name": service or provider.name,
-        "proof": console.network.tokens.forms.make(caller.name, _subject(provider), console.now_us),
+        "proof": proof_for(console.network, caller, provider),
         "fault": fault,
     }
     # The form leads to the provider's site, by a redirect that the browser checks as well.
     policy = " ".join(text for text in (POLICY, page_origin(provider.provisioning_url)) if text)
     headers = {"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer"}
     return show(request, "connect.html", values, 422 if fault else 200, headers)
-
-
-def _subject(provider: Service) -> str:
-    """What the person has read: whom they would be connected with, and where they would be sent."""
-    return f"{provider.gcid} {provider.provisioning_url}"
 
 
 ROUTES = (

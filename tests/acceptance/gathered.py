@@ -133,7 +133,7 @@ async def gathering(
 async def _gathered(running: MemoryNetwork, sender: Caller, batcher: Caller, partner: Caller, count: int) -> Gathering:
     network = running.network
     now_us = network.clock.now_us()
-    batch = opened(ids.batch(now_us, network.randomness.bytes(4)), ("group", "north"), now_us, kind="850")
+    batch = opened(ids.short(now_us, network.randomness.bytes(4)), ("group", "north"), now_us, kind="850")
     batch = replace(batch, service=_gcid(batcher))
     found = Gathering(running=running, sender=sender, batcher=batcher, partner=partner, batch=batch)
     members = [BatchMember(number=await found.post(place), bytes=14, kind="850") for place in range(count)]

@@ -13,7 +13,7 @@ from tests.console.conftest import Demo
 PASSWORD = "a long sentence that nobody guesses"
 
 
-@pytest.mark.req("C1", "N4")
+@pytest.mark.req("C1")
 def test_onboards_a_service(visitor: Callable[..., Person], demo: Demo) -> None:
     person = visitor()
     person.register("Medlar Ltd", "medlar@medlar.example", PASSWORD)

@@ -34,7 +34,7 @@ async def open_request(
         raise Refused("not-found", "There is no such message, or none that you may see", pointer="/session")
     note = _note(administration, person, text)
     request = SupportRequest(
-        id=ids.batch(note.at_us, administration.network.randomness.bytes(4)),
+        id=ids.short(note.at_us, administration.network.randomness.bytes(4)),
         organization=person.organization,
         subject=subject.strip(),
         session=session,

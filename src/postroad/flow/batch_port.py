@@ -152,7 +152,7 @@ class SendPort:
 
     def _draw_id(self) -> str:
         """An id for the next batch, behind those of all before it: batches of one moment have an order, too."""
-        drawn = ids.batch(self._now_us, self._network.randomness.bytes(4))
+        drawn = ids.short(self._now_us, self._network.randomness.bytes(4))
         self._new_id = self._latest_id = max(drawn, ids.next_batch(self._latest_id))
         return self._new_id
 

@@ -49,7 +49,7 @@ SOME = [table for table in TABLES if table.name in ("message_histories", "batche
 
 
 def batch_id(at_us: int, number: int) -> str:
-    return ids.batch(at_us, bytes([number] * 4))
+    return ids.short(at_us, bytes([number] * 4))
 
 
 def posted(at_us: int, sender: str, to: str, made: Assembled | None = None) -> MessagePosted:

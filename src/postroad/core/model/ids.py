@@ -33,8 +33,8 @@ def session(now_us: int, random_bytes: bytes) -> str:
     return ((now_us // 1000).to_bytes(6, "big") + random_bytes).hex()
 
 
-def batch(now_us: int, random_bytes: bytes) -> str:
-    """A batch's id: 6 bytes of milliseconds, then 4 random ones; short enough to be typed, and sorted by time."""
+def short(now_us: int, random_bytes: bytes) -> str:
+    """The id of a batch or a support request: 6 bytes of milliseconds, then 4 random ones; it can be typed, and sorts by time."""
     return ((now_us // 1000).to_bytes(6, "big") + random_bytes[:4]).hex()
 
 

@@ -21,6 +21,6 @@ def empty_batches(policy: Policy, port: Port, gathered: Iterable[Batch], until_u
     while due is not None and due.when_us is not None and due.when_us <= until_us:
         at_us = due.when_us
         if not any(opened_us <= at_us <= closed_us for opened_us, closed_us in open_for):
-            found.append(closed_empty(ids.batch(at_us, NO_RANDOMNESS), due.why, at_us))
+            found.append(closed_empty(ids.short(at_us, NO_RANDOMNESS), due.why, at_us))
         due = next_empty(policy, port, at_us)
     return found

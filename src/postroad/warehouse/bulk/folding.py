@@ -79,4 +79,4 @@ class Folding:
 
 def _id(key: tuple[str, ...], place: int, at_us: int) -> str:
     """An id that is the same whenever the same messages come."""
-    return ids.batch(at_us, blake2b(repr((key, place)).encode(), digest_size=4).digest())
+    return ids.short(at_us, blake2b(repr((key, place)).encode(), digest_size=4).digest())

@@ -6,6 +6,7 @@ Kept rule: whoever may see the object may see its versions; who that is, its rea
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -44,7 +45,7 @@ async def versions_of(network: Network, kind: str, key: str) -> list[Version]:
     """Newest first."""
     await network.indexed()
     rows = [dict(zip(COLUMNS, row, strict=True)) for row in await network.index.query("object_versions", kind, key)]
-    values = [read_object(kind, row["value"]) for row in rows]
+    values = [*(read_object(kind, row["value"]) for row in rows), None]  # before the first there was nothing
     return [
         Version(
             version=row["version"],
@@ -54,7 +55,7 @@ async def versions_of(network: Network, kind: str, key: str) -> list[Version]:
             value=value,
             before=before,
         )
-        for row, value, before in zip(rows, values, [*values[1:], None], strict=True)
+        for row, (value, before) in zip(rows, pairwise(values), strict=True)
     ]
 
 

@@ -1,0 +1,27 @@
+"""An object's past: newest first, each version beside the one before it; what never was has none."""
+
+from __future__ import annotations
+
+from postroad.core.model.directory import Organization
+from postroad.flow.configure import saving
+from postroad.flow.object_versions import versions_of
+from postroad.testing.network import memory_network
+
+
+async def test_each_version_stands_beside_the_one_before_it() -> None:
+    async with memory_network() as running:
+        change = running.network.configuration.change
+        await change("ann", [saving(Organization(name="Oak"))], "new")
+        await change("bob", [saving(Organization(name="Oak", suspended="unpaid"))], "unpaid")
+        told = await versions_of(running.network, "organization", "Oak")
+        assert [(one.version, one.by, one.reason, one.removed) for one in told] == [
+            (2, "bob", "unpaid", False),
+            (1, "ann", "new", False),
+        ]
+        assert [field.field for field in told[0].fields] == ["suspended"]
+        assert told[1].before is None
+
+
+async def test_what_never_was_has_no_versions() -> None:
+    async with memory_network() as running:
+        assert await versions_of(running.network, "rule", "0") == []

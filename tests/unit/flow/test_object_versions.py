@@ -13,7 +13,7 @@ async def test_each_version_stands_beside_the_one_before_it() -> None:
         change = running.network.configuration.change
         await change("ann", [saving(Organization(name="Oak"))], "new")
         await change("bob", [saving(Organization(name="Oak", suspended="unpaid"))], "unpaid")
-        told = await versions_of(running.network, "organization", "Oak")
+        told = await versions_of(running.network, "organization", "oak")
         assert [(one.version, one.by, one.reason, one.removed) for one in told] == [
             (2, "bob", "unpaid", False),
             (1, "ann", "new", False),

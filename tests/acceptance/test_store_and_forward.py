@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from postroad.client import Client
+from postroad.core.audit.story import HeldBack, Stop
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.errors import Refused
 from tests.acceptance.push_receiver import Receiver, receiver
@@ -65,6 +66,11 @@ def sent(client: Client, to: str, *texts: str, type_: MessageType = MessageType.
     return [client.post_message(message(text)).session for text in texts]
 
 
+def stops(client: Client, session: str) -> list[Stop]:
+    [message] = client.trace(session).messages
+    return message.copies[0].stops
+
+
 def texts(receiving: Receiver, path: str, count: int) -> list[str]:
     return [one.delivered.parts[0].data.decode() for one in receiving.wait_for(path, count)]
 
@@ -112,13 +118,18 @@ def test_held_for_a_while(network: Served, receiving: Receiver) -> None:
 
 def test_the_service_itself_may_ask_and_another_may_not(network: Served, receiving: Receiver) -> None:
     with network.client(MYBIZ) as mybiz, network.client(ACME) as acme, network.client(OTHER) as other:
-        sent(mybiz, ACME, "1")
+        [session] = sent(mybiz, ACME, "1")
+        assert [one.held for one in stops(mybiz, session)] == [HeldBack()]
+        assert f"held back until enough wait, or {ACME} asks for it" in succeeded(
+            "trace", session, "--data", network.data
+        )
         for stranger in (mybiz, other):
             with pytest.raises(Refused) as refused:
                 stranger.release(ACME)
             assert refused.value.code == "permission.denied"
         assert acme.release(ACME)["going"] == 1
         assert texts(receiving, path_of(ACME), 1) == ["1"]
+        assert [one.held for one in stops(mybiz, session)] == [None]
 
 
 def test_what_waits_too_long_expires_and_a_requester_is_told(network: Served, receiving: Receiver) -> None:

@@ -20,6 +20,7 @@ from postroad.core.audit.story import (
     CopyHistory,
     Drawn,
     Gathered,
+    HeldBack,
     History,
     MessageHistory,
     Stop,
@@ -94,6 +95,8 @@ class _Drawing:
             branch.add(Text(words).append(self._after(event.at_us), "dim"))
         for words in _went_with(stop.gathered) if stop.gathered is not None else ():
             branch.add(Text(words))
+        if stop.held is not None:
+            branch.add(Text(_held_back(stop.held, stop.service)))
         return branch
 
     def _changed(self, branch: Tree, stop: Stop, following: Stop | None) -> None:
@@ -130,6 +133,13 @@ def _went_with(gathered: Gathered) -> Iterator[str]:
     if gathered.verdict:
         reasons = f": {'; '.join(gathered.reasons)}" if gathered.reasons else ""
         yield f"the partner says: {gathered.verdict}{reasons}"
+
+
+def _held_back(held: HeldBack, service: str) -> str:
+    """Without a word it would look as if nobody pushed it."""
+    if held.until_us:
+        return f"held back until {write_time(held.until_us)} at the latest"
+    return f"held back until enough wait, or {service} asks for it"
 
 
 def _made_of(contained: Contained) -> Iterator[str]:

@@ -11,6 +11,7 @@ from postroad.core.audit.story import (
     Drawn,
     Event,
     Gathered,
+    HeldBack,
     History,
     MessageHistory,
     PartnerAnswer,
@@ -63,6 +64,10 @@ class ContainedShape(Shape):
     answers: tuple[AnswerShape, ...] = ()
 
 
+class HeldBackShape(Shape):
+    until: str | None = None
+
+
 class StopShape(Shape):
     service: str
     gcid: str
@@ -74,6 +79,7 @@ class StopShape(Shape):
     rule: str = ""
     events: tuple[EventShape, ...] = ()
     gathered: GatheredShape | None = None
+    held: HeldBackShape | None = None
 
 
 class CopyShape(Shape):
@@ -167,7 +173,12 @@ def _stop(shape: StopShape) -> Stop:
         rule=shape.rule,
         events=[_event(item) for item in shape.events],
         gathered=_gathered(shape.gathered) if shape.gathered is not None else None,
+        held=_held_back(shape.held) if shape.held is not None else None,
     )
+
+
+def _held_back(shape: HeldBackShape) -> HeldBack:
+    return HeldBack(until_us=read_time(shape.until, "/held/until") if shape.until else 0)
 
 
 def _gathered(shape: GatheredShape) -> Gathered:

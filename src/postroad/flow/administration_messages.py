@@ -21,6 +21,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
 from postroad.flow.administration import not_found, visible_service
 from postroad.flow.administration_services import owned_services
+from postroad.flow.administration_waiting import mark_held
 from postroad.flow.context import in_seconds
 from postroad.flow.network import Network
 
@@ -152,6 +153,7 @@ async def history(network: Network, caller: Caller, session: str) -> History:
         _cut_to_service(found, caller.service.address, caller.service.gcid)
     if not any(message.session == found.asked for message in found.messages):
         raise not_found()
+    await mark_held(network, found.messages)
     return found
 
 

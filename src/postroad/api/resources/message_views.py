@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from postroad.api.resources.batch_stories import contained_view, gathered_view
+from postroad.api.resources.context import time_or_none
 from postroad.core.audit.history import TRANSLATED
 from postroad.core.audit.passing import recipients_as_known
 from postroad.core.audit.story import Arrival, CopyHistory, Event, History, MessageHistory, Stop
@@ -115,6 +116,8 @@ def _recipient_status(copy: CopyHistory) -> dict[str, Any]:
     words = IN_WORDS.get(last.state, last.state).format(service=last.service)
     if last.gathered is not None and (last.state, last.gathered.state) in IN_BATCHES:
         words = IN_BATCHES[last.state, last.gathered.state].format(service=last.service, batch=last.gathered.batch)
+    elif last.held is not None:
+        words = f"held back for {last.service}"
     elif last.state == "queued" and (moves := _moves(last)):
         words += f"; last {moves[-1].what}"
     return {"recipient": copy.recipient, "state": last.state, "inWords": words, "code": "", "route": copy.route}
@@ -187,4 +190,5 @@ def _stop_view(stop: Stop) -> dict[str, Any]:
             for item in stop.events
         ],
         "gathered": gathered_view(stop.gathered) if stop.gathered is not None else None,
+        "held": {"until": time_or_none(stop.held.until_us)} if stop.held is not None else None,
     }

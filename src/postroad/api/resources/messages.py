@@ -95,6 +95,10 @@ class EventView(Shape):
     detail: str
 
 
+class HeldBackView(Shape):
+    until: Annotated[str | None, Field(description="None: until enough wait, or somebody asks for it")]
+
+
 class StopView(Shape):
     delivery: Annotated[int, Field(description="Number of the delivery; what it consisted of is found under it")]
     service: str
@@ -106,6 +110,7 @@ class StopView(Shape):
     rule: Annotated[str, Field(description="By which of its rules; empty when named in the message")]
     events: list[EventView]
     gathered: Annotated[GatheredView | None, Field(description="Where the service gathers messages in batches")]
+    held: Annotated[HeldBackView | None, Field(description="While it waits and the service's `release` holds it back")]
 
 
 class CopyView(Shape):

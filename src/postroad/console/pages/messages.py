@@ -26,7 +26,6 @@ from postroad.flow import administration_explaining as explaining
 from postroad.flow import administration_messages as reading
 from postroad.flow.administration_costs import costs
 from postroad.flow.administration_services import owned_services
-from postroad.flow.administration_waiting import held_until
 
 PAGE = 50
 BOXES = ("received", "sent", "refused")
@@ -69,9 +68,7 @@ async def show_message(request: Request) -> Response:
         "message": message,
         "history": history,
         "others": [one for one in history.messages if one is not message],
-        "whereabouts": whereabouts(
-            message, console.directory, console.now_us, await held_until(console.network, message)
-        ),
+        "whereabouts": whereabouts(message, console.directory, console.now_us),
         "costs": [_cost(one, console.directory) for one in await costs(console.network, caller, session)],
         "has_tariffs": bool(console.directory.tariffs),
         "pictures": _pictures(session),

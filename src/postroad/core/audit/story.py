@@ -31,6 +31,13 @@ class Gathered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HeldBack:
+    """That a delivery is held back by its service's ``release``."""
+
+    until_us: int = 0  # 0: until enough wait, or somebody asks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
     """The control numbers of one scope that an interchange uses."""
 
@@ -87,6 +94,7 @@ class Stop:
     isolated_by: str = ""  # GCID of the service that keeps what it includes to itself
     events: list[Event] = field(default_factory=list)
     gathered: Gathered | None = None  # where the service gathers messages
+    held: HeldBack | None = None  # while it waits and is held back
 
 
 @dataclass(slots=True, kw_only=True)

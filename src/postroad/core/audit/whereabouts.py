@@ -6,7 +6,6 @@ in which a copy can be has its sentence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -55,17 +54,11 @@ class _Told(NamedTuple):
     batch: str = ""
 
 
-HeldUntil = Mapping[int, int]  # deliveries that are held back, and until when; 0: until more come, or somebody asks
-NONE_HELD: HeldUntil = {}
+def whereabouts(message: MessageHistory, directory: Directory, now_us: int) -> list[Whereabouts]:
+    return [_of(message, copy, directory, now_us) for copy in message.copies]
 
 
-def whereabouts(
-    message: MessageHistory, directory: Directory, now_us: int, held: HeldUntil = NONE_HELD
-) -> list[Whereabouts]:
-    return [_of(message, copy, directory, now_us, held) for copy in message.copies]
-
-
-def _of(message: MessageHistory, copy: CopyHistory, directory: Directory, now_us: int, held: HeldUntil) -> Whereabouts:
+def _of(message: MessageHistory, copy: CopyHistory, directory: Directory, now_us: int) -> Whereabouts:
     if copy.code:
         return Whereabouts(
             recipient=copy.recipient,
@@ -78,7 +71,7 @@ def _of(message: MessageHistory, copy: CopyHistory, directory: Directory, now_us
         return Whereabouts(recipient=copy.recipient, state=copy.state, where="It is under way.", since_us=message.at_us)
     stop = copy.stops[-1]
     if stop.state == "queued":
-        return _waiting(message, copy, directory, now_us, held)
+        return _waiting(message, copy, directory, now_us)
     return _ended(message, copy, stop)
 
 
@@ -98,14 +91,12 @@ def _ended(message: MessageHistory, copy: CopyHistory, stop: Stop) -> Whereabout
     )
 
 
-def _waiting(
-    message: MessageHistory, copy: CopyHistory, directory: Directory, now_us: int, held: HeldUntil
-) -> Whereabouts:
+def _waiting(message: MessageHistory, copy: CopyHistory, directory: Directory, now_us: int) -> Whereabouts:
     stop = copy.stops[-1]
     last = stop.events[-1] if stop.events else None
     arrived_us = _arrived_us(message, copy, stop)
     service = directory.services.get(stop.gcid)
-    told = _batched(stop) or _tried(stop, last, now_us) or _held_back(stop, held) or _in_mailbox(stop, service, now_us)
+    told = _batched(stop) or _tried(stop, last, now_us) or _held_back(stop) or _in_mailbox(stop, service, now_us)
     return Whereabouts(
         recipient=copy.recipient,
         state="waiting",
@@ -157,10 +148,10 @@ UNTIL_LEASE_ENDS = "If it says nothing before its lease ends, it is handed out a
 LEASE_IS_OVER = "Its lease is over: whoever asks next for that service is handed it again."
 
 
-def _held_back(stop: Stop, held: HeldUntil) -> _Told | None:
-    if stop.delivery not in held:
+def _held_back(stop: Stop) -> _Told | None:
+    if stop.held is None:
         return None
-    until_us = held[stop.delivery]
+    until_us = stop.held.until_us
     next_ = (
         "It goes together with whatever else waits then." if until_us else "It goes when enough wait, or on request."
     )

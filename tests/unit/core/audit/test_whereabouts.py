@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from postroad.core.audit.story import CopyHistory, Event, Gathered, MessageHistory, Stop
+from postroad.core.audit.story import CopyHistory, Event, Gathered, HeldBack, MessageHistory, Stop
 from postroad.core.audit.whereabouts import Whereabouts, whereabouts
 from postroad.core.model.directory import DeliveryMode, Release, Service, Window
 from postroad.core.model.snapshot import Directory
@@ -38,9 +38,9 @@ def message(*stops: Stop, **more: Any) -> MessageHistory:
     )  # fmt: skip
 
 
-def told(found: MessageHistory, service: Service | None = POLLING, **more: Any) -> Whereabouts:
+def told(found: MessageHistory, service: Service | None = POLLING) -> Whereabouts:
     directory = Directory(services={SUPPLY: service} if service is not None else {})
-    [one] = whereabouts(found, directory, NOW, **more)
+    [one] = whereabouts(found, directory, NOW)
     return one
 
 
@@ -116,9 +116,9 @@ def test_what_was_tried_says_what_came_of_it_and_when_it_is_tried_again(last: Ev
     [(NOW + 7, "It goes together with whatever else waits then."), (0, "It goes when enough wait, or on request.")],
 )
 def test_what_is_held_back_says_until_when(until_us: int, next_: str) -> None:
-    one = told(message(stop()), PUSHED, held={7: until_us})
+    one = told(message(stop(held=HeldBack(until_us=until_us))), PUSHED)
     assert said(one) == ("It is held back for Acme/Supply.", POSTED, "", next_, until_us)
-    assert told(message(stop()), PUSHED, held={8: 1}).where == MAILBOX
+    assert told(message(stop()), PUSHED).where == MAILBOX
 
 
 def test_a_receiver_that_keeps_messages_for_a_shorter_time_lets_them_expire_first() -> None:

@@ -147,7 +147,7 @@ class MessageEndpoints:
 
     def _as_caller(self, request: Request, reply: Reply, codec: Codec, served: Served) -> None:
         proof = asked(request).proof
-        caller = self._authenticator.remembered(proof)
+        caller = self._authenticator.remembered(proof, request.peer)
         if caller is not None:
             served(caller, request, reply, codec)
         else:

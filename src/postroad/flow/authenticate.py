@@ -2,7 +2,7 @@
 
 Kept rules: every failure gets the same answer and, for passwords, takes the same time; whoever fails often is slowed down; a
 success is remembered for a short time under the directory's version, so that a revoked credential is refused at once and a
-password's slow hash is not computed for every message.
+password's slow hash is not computed for every message; what is remembered of a password tells nothing to whoever guesses it.
 """
 
 from __future__ import annotations
@@ -48,8 +48,10 @@ class Remembered(NamedTuple):
     credential: Credential
     directory_version: int
     until: float
+    account: str
 
 
+MemoryKey = Proof | tuple[Proof, str]  # a password's with the address that it came from
 Checked = tuple[Caller, Credential]
 
 
@@ -58,14 +60,21 @@ class Authenticator:
         self._directory = directory
         self._passwords = passwords
         self._clock = clock
-        self._remembered: OrderedDict[Proof, Remembered] = OrderedDict()
+        self._remembered: OrderedDict[MemoryKey, Remembered] = OrderedDict()
         self._throttle = Throttle(clock)
         self._turns = Turns()
 
-    def remembered(self, proof: Proof) -> Caller | None:
-        """The caller, when the same proof was checked a moment ago and its credential is still what it was."""
-        known = self._remembered.get(proof)
+    def remembered(self, proof: Proof, peer: str) -> Caller | None:
+        """The caller, when the same proof was checked a moment ago and its credential is still what it was.
+
+        A password's counts only where it came from, and while nobody has failed there since: this answers at once, and would
+        tell guessers from elsewhere, who have to wait, that they are right.
+        """
+        key = _memory_key(proof, peer)
+        known = self._remembered.get(key)
         if known is None or known.until < self._clock.monotonic():
+            return None
+        if key is not proof and self._throttle.has_failed_there(neighbourhood(peer), known.account):
             return None
         directory = self._directory()
         if known.directory_version == directory.version:
@@ -74,12 +83,12 @@ class Authenticator:
             return None
         caller = self._caller(known.credential, known.caller.level, proof)
         if caller is not None:
-            self._remembered[proof] = known._replace(caller=caller, directory_version=directory.version)
+            self._remembered[key] = known._replace(caller=caller, directory_version=directory.version)
         return caller
 
     async def authenticate(self, proof: Proof, peer: str) -> Caller:
         """The caller behind the proof; raises Refused. ``peer`` is the address that is slowed down when it fails often."""
-        caller = self.remembered(proof)
+        caller = self.remembered(proof, peer)
         if caller is not None:
             return caller
         if not proof.authorization and proof.certificate_der is None:
@@ -90,17 +99,21 @@ class Authenticator:
         if not _takes_long(proof):
             return await self._authenticate(proof, peer, account)
         async with self._turns.of(peer):  # so that nobody guesses many at once, or keeps others from logging in
-            caller = self.remembered(proof)
+            caller = self.remembered(proof, peer)
             if caller is None:
                 self._throttle.wait_s(peer, account)  # its own other guesses may have failed meanwhile
                 caller = await self._authenticate(proof, peer, account)
             return caller
 
     async def by_password(self, email: str, password: str, peer: str, *, secure: bool) -> Caller:
-        """The person who has this password; raises Refused. A service's password is none of a person's."""
+        """The person who has this password; raises Refused. A service's password is none of a person's, nor is a key."""
         pair = base64.b64encode(f"{email}:{password}".encode())
-        caller = await self.authenticate(Proof(b"Basic " + pair, None, secure), peer)
-        if caller.person is None or caller.person.email.casefold() != email.casefold():
+        try:
+            caller = await self.authenticate(Proof(b"Basic " + pair, None, secure), peer)
+        except Refused as refusal:
+            raise _of_login(refusal) from None
+        is_theirs = caller.person is not None and caller.person.email.casefold() == email.casefold()
+        if not is_theirs or caller.level is not AuthenticationLevel.PASSWORD:
             raise Refused("authentication.required", LOGIN_FAILED)
         return caller
 
@@ -111,7 +124,7 @@ class Authenticator:
             self._throttle.failed(peer, account)
             raise Refused("authentication.required", REQUIRED)
         self._throttle.succeeded(peer, account)
-        self._remember(proof, *found, version)
+        self._remember(_memory_key(proof, peer), *found, version, account)
         return found[0]
 
     def _account(self, proof: Proof) -> str:
@@ -125,11 +138,11 @@ class Authenticator:
         service, person = self._directory().service(pair[0]), self._directory().person(pair[0])
         return service.gcid if service else person.email if person else pair[0].casefold()[:NAME_MOST]
 
-    def _remember(self, proof: Proof, caller: Caller, credential: Credential, version: int) -> None:
+    def _remember(self, key: MemoryKey, caller: Caller, credential: Credential, version: int, account: str) -> None:
         left_s = REMEMBERED_S
         if credential.expires_at_us:
             left_s = min(left_s, (credential.expires_at_us - self._clock.now_us()) / 1_000_000)
-        self._remembered[proof] = Remembered(caller, credential, version, self._clock.monotonic() + left_s)
+        self._remembered[key] = Remembered(caller, credential, version, self._clock.monotonic() + left_s, account)
         if len(self._remembered) > REMEMBERED_MOST:
             self._remembered.popitem(last=False)
 
@@ -200,9 +213,19 @@ class Authenticator:
         return Caller(person=person, level=level, secure=proof.secure) if person is not None else None
 
 
+def _of_login(refusal: Refused) -> Refused:
+    """As it is told to somebody who has typed a password, and needs no word about keys and headers."""
+    is_wrong = refusal.code == "authentication.required"
+    return Refused("authentication.required", LOGIN_FAILED) if is_wrong else refusal
+
+
 def _takes_long(proof: Proof) -> bool:
     """Whether checking the proof takes a slow hash."""
     return proof.authorization[:6].lower() == b"basic "
+
+
+def _memory_key(proof: Proof, peer: str) -> MemoryKey:
+    return (proof, neighbourhood(peer)) if _takes_long(proof) else proof
 
 
 def _name_and_password(value: bytes) -> tuple[str, str] | None:

@@ -2,9 +2,10 @@
 
 Two counts. A *peer* that fails is free up to a few failures; then it waits, twice as long with each more. An *account* (a
 service, a person, a key) that many fail at, from however many addresses, is guarded for a while: who tries it for the first
-time from an address waits a moment and is heard, who failed from there has to wait long, and who succeeded from there lately
-notices nothing. So each guess costs a guesser another address, and the owner's first try is always heard. Kept rule: memory is
-bounded; what is forgotten was the longest ago.
+time from an address waits a moment and is heard, who failed from there has to wait long, and who succeeded from there lately,
+and has not failed since, notices nothing, of either. So each guess costs a guesser another address, and the owner's first try is
+always heard. A success makes good its own account's failures alone: with one account, nobody buys guesses at others. Kept rule:
+memory is bounded; what is forgotten was the longest ago.
 """
 
 from __future__ import annotations
@@ -64,6 +65,19 @@ class Count(Generic[_Who]):
     def forget(self, who: _Who) -> None:
         self._known.pop(who, None)
 
+    def forgive(self, who: _Who, times: int) -> None:
+        """Take back so many of its failures, and with them the wait that they caused."""
+        known = self._known.get(who)
+        if known is None or not times:
+            return
+        left = known.times - times
+        if left <= 0:
+            self.forget(who)
+        else:
+            self._known[who] = known._replace(
+                times=left, blocked_until=known.blocked_until if left >= self._free else 0.0
+            )
+
     def __len__(self) -> int:
         return len(self._known)
 
@@ -79,14 +93,21 @@ class Throttle:
     def wait_s(self, peer: str, account: str) -> float:
         """How long to wait before the attempt is heard; raises Refused when that would be too long to wait for."""
         now = self._clock.monotonic()
+        is_known = (account, peer) in self._succeeded_there
+        if is_known and not self.has_failed_there(peer, account):
+            return 0.0
         if (left_s := self._peers.left_s(peer, now)) > 0:
             raise throttled(left_s)
         guarded = account and self._accounts.times(account, now) >= ACCOUNT_FREE_FAILURES
-        if not guarded or (account, peer) in self._succeeded_there:
+        if not guarded or is_known:
             return 0.0
         if (left_s := self._failed_there.left_s((account, peer), now)) > 0:
             raise throttled(left_s)
         return FIRST_TRY_S
+
+    def has_failed_there(self, peer: str, account: str) -> bool:
+        """Whether somebody has failed at the account from there, and nobody has succeeded since."""
+        return self._failed_there.times((account, peer), self._clock.monotonic()) > 0
 
     def failed(self, peer: str, account: str) -> None:
         now = self._clock.monotonic()
@@ -97,8 +118,8 @@ class Throttle:
 
     def succeeded(self, peer: str, account: str) -> None:
         """The account stays guarded against others."""
-        self._peers.forget(peer)
         if account:
+            self._peers.forgive(peer, self._failed_there.times((account, peer), self._clock.monotonic()))
             self._failed_there.forget((account, peer))
             self._succeeded_there[account, peer] = None
             self._succeeded_there.move_to_end((account, peer))

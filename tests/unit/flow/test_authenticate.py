@@ -118,9 +118,9 @@ async def test_a_kind_that_the_profile_does_not_allow_is_refused(running: Memory
 async def test_a_revoked_or_expired_credential_is_refused_at_once(running: MemoryNetwork) -> None:
     proof = bearer(KEY.text)
     await who(running, proof)
-    assert running.authenticator.remembered(proof) is not None
+    assert running.authenticator.remembered(proof, "192.0.2.1") is not None
     await running.network.configuration.change("test", [Change(kind="credential", key=KEY.id, value=None)])
-    assert running.authenticator.remembered(proof) is None
+    assert running.authenticator.remembered(proof, "192.0.2.1") is None
     await fails(running, proof)
     old = Credential(id=KEY.id, kind=CredentialKind.KEY, secret=KEY.hash, person="ann@mybiz.example", expires_at_us=1)
     await running.network.configuration.change("test", [saving(old)])
@@ -148,11 +148,11 @@ async def test_others_changes_do_not_make_a_password_be_checked_again(running: M
     proof = basic("MyBiz/Purchasing", "correct horse battery")
     await who(running, proof)
     await running.register("Somebody/Else")
-    assert running.authenticator.remembered(proof) is not None
+    assert running.authenticator.remembered(proof, "192.0.2.1") is not None
     service = running.network.directory.service("MyBiz/Purchasing")
     assert service is not None
     await running.network.configuration.change("test", [saving(replace(service, description="changed"))])
-    caller = running.authenticator.remembered(proof)
+    caller = running.authenticator.remembered(proof, "192.0.2.1")
     assert caller is not None
     assert caller.service is not None
     assert caller.service.description == "changed"
@@ -162,3 +162,17 @@ async def test_asking_without_credentials_is_no_guess(running: MemoryNetwork) ->
     for _ in range(30):
         assert (await fails(running, Proof())).code == "authentication.required"
     await who(running, bearer(KEY.text))
+
+
+async def test_a_key_is_no_password_of_a_person(running: MemoryNetwork) -> None:
+    """Else a stolen key would do where the password is asked for: to log in, and to choose a new password."""
+    mine = api_key.make(bytes(range(1, 33)))
+    credential = Credential(id=mine.id, kind=CredentialKind.KEY, secret=mine.hash, person="ann@mybiz.example")
+    await running.network.configuration.change("test", [saving(credential)])
+    for password in (mine.text, "wrong"):
+        with pytest.raises(Refused, match="E-mail or password is wrong"):
+            await running.authenticator.by_password("ann@mybiz.example", password, "192.0.2.1", secure=True)
+    right = await running.authenticator.by_password(
+        "ann@mybiz.example", "correct horse battery", "192.0.2.1", secure=True
+    )
+    assert right.name == "ann@mybiz.example"

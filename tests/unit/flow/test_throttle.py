@@ -194,6 +194,52 @@ async def test_many_guesses_at_once_are_no_way_round(running: MemoryNetwork) -> 
 
 
 @pytest.mark.req("Z6")
+async def test_what_is_remembered_is_no_way_round(running: MemoryNetwork) -> None:
+    """While the owner is at work her password is remembered; whoever has to wait must not learn that they hold it."""
+    assert await outcome(running, basic(ANN, PASSWORD), HOME) == ANN
+    for peer in ("203.0.113.9", HOME):  # from elsewhere, and from her own address
+        codes = [await outcome(running, basic(ANN, f"guess {number}"), peer) for number in range(FREE_FAILURES + 2)]
+        assert codes[-1] == "authentication.throttled"
+        assert await outcome(running, basic(ANN, PASSWORD), peer) == "authentication.throttled"
+
+
+@pytest.mark.req("Z6")
+async def test_who_is_known_at_an_address_is_heard_whatever_neighbours_do(running: MemoryNetwork) -> None:
+    key = Proof(b"Bearer " + (await running.key_for(await running.register("MyBiz/Purchasing"))).encode())
+    right = [basic(ANN, PASSWORD), key]
+    names = [await outcome(running, proof, HOME) for proof in right]
+    for number in range(FREE_FAILURES + 2):
+        await outcome(running, basic("bob@mybiz.example", f"guess {number}"), HOME)
+    assert await outcome(running, basic("bob@mybiz.example", "another"), HOME) == "authentication.throttled"
+    running.authenticator._remembered.clear()  # so that they have to prove themselves anew
+    assert [await outcome(running, proof, HOME) for proof in right] == names
+
+
+@pytest.mark.req("Z6")
+def test_a_success_of_ones_own_buys_no_guesses_at_others() -> None:
+    made = Throttle(Watch())
+    heard = 0
+    for number in range(200):
+        made.succeeded(HOME, "the guesser's own")
+        try:
+            made.wait_s(HOME, f"victim {number}")
+        except Refused:
+            continue
+        heard += 1
+        made.failed(HOME, f"victim {number}")
+    assert heard == FREE_FAILURES
+
+
+@pytest.mark.req("Z6")
+def test_who_mistyped_and_then_was_right_is_forgiven() -> None:
+    made = Throttle(Watch())
+    for number in range(5 * FREE_FAILURES):
+        assert made.wait_s(HOME, f"person {number}") == 0
+        made.failed(HOME, f"person {number}")
+        made.succeeded(HOME, f"person {number}")
+
+
+@pytest.mark.req("Z6")
 async def test_many_logins_at_once_cost_one_hash(running: MemoryNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
     verified = []
     verify = running.passwords.verify

@@ -1,6 +1,12 @@
-"""Which node keeps a shared index: the one that holds the lock, until its connection ends; then another takes over."""
+"""Which node keeps a shared index: the one that holds the lock, until its connection ends; then another takes over.
+
+Kept rule: whoever asks is told the same, however many ask at the same moment. They take turns, because a connection that is asked
+twice at a time refuses, and a node that took this for the loss of its lock would stop working for a while.
+"""
 
 from __future__ import annotations
+
+import asyncio
 
 import asyncpg  # type: ignore[import-untyped]
 
@@ -11,9 +17,14 @@ class PostgresLeadership:
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
         self._connection: asyncpg.Connection | None = None
+        self._turn = asyncio.Lock()
 
     async def held(self) -> bool:
         """Take the lock, or say whether it is still ours."""
+        async with self._turn:
+            return await self._held()
+
+    async def _held(self) -> bool:
         try:
             if self._connection is None or self._connection.is_closed():
                 self._connection = await asyncpg.connect(self._dsn)

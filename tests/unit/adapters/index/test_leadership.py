@@ -1,0 +1,40 @@
+"""Which node leads: one at a time, however many parts of it ask at the same moment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from postroad.adapters.index.leadership import PostgresLeadership
+
+
+@asynccontextmanager
+async def two_nodes(dsn: str) -> AsyncIterator[tuple[PostgresLeadership, PostgresLeadership]]:
+    first, second = PostgresLeadership(dsn), PostgresLeadership(dsn)
+    try:
+        yield first, second
+    finally:
+        await first.close()
+        await second.close()
+
+
+@pytest.mark.req("O3")
+async def test_one_node_leads_until_it_ends(postgres_database: str) -> None:
+    async with two_nodes(postgres_database) as (first, second):
+        assert await first.held()
+        assert not await second.held()
+        assert await first.held()
+        await first.close()
+        assert await second.held()
+
+
+async def test_who_leads_is_told_so_also_when_many_ask_at_once(postgres_database: str) -> None:
+    """The index, expiry and every batcher of a node ask, each when it suits it; one that is told no stops working."""
+    async with two_nodes(postgres_database) as (first, second):
+        assert await asyncio.gather(*[first.held() for _ in range(20)]) == [True] * 20
+        assert await asyncio.gather(*[second.held() for _ in range(20)]) == [False] * 20
+        await first.close()
+        assert await asyncio.gather(*[second.held() for _ in range(20)]) == [True] * 20

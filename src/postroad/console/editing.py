@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from yaml import AliasEvent, SafeLoader, YAMLError, parse
+from yaml import AliasEvent, CollectionEndEvent, CollectionStartEvent, SafeLoader, YAMLError, parse
 
 from postroad.core.configuration.document import Fault, plainly, pointer
 from postroad.core.configuration.yaml_text import as_yaml, from_yaml
@@ -65,18 +65,26 @@ def from_text(text: str, most: int = TEXT_MOST) -> dict[str, Any]:
     if len(text) > most or _depth(text) > DEPTH_MOST:
         raise Faulty([Fault("", f"Write at most {most} characters, and not more than {DEPTH_MOST} brackets deep")])
     try:
-        found = None if _has_aliases(text) else from_yaml(text)
+        found = from_yaml(text) if _is_plain(text) else None
     except (YAMLError, ValueError, OverflowError) as error:  # dates and numbers that are none are told by the last two
         raise Faulty([Fault("", f"This is no YAML: {error}")]) from None
-    if not isinstance(found, dict):
+    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
         raise Faulty(
             [Fault("", "Write fields here, each with its name: `field: value`; anchors and aliases are not for forms")]
         )
     return found
 
 
-def _has_aliases(text: str) -> bool:
-    return any(isinstance(event, AliasEvent) for event in parse(text, Loader=SafeLoader))
+def _is_plain(text: str) -> bool:
+    """Whether nothing in it stands for something else; raises Faulty as soon as it is too deep, which readers are slow with."""
+    depth = 0
+    for event in parse(text, Loader=SafeLoader):
+        if isinstance(event, AliasEvent):
+            return False
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if depth > DEPTH_MOST:
+            raise Faulty([Fault("", f"Write it not more than {DEPTH_MOST} deep")])
+    return True
 
 
 def _depth(text: str) -> int:

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from postroad.console import binding_form, port_form, rule_form
 from postroad.console.editing import TEXT_MOST, Faulty, from_text, plain_faults, shaped
+from postroad.console.pages import services
 from postroad.core.configuration.bindings import BindingEntry
 from postroad.core.configuration.document import Fault
+from postroad.core.configuration.profile import ServiceProfile
 from postroad.core.configuration.rules import RuleEntry, entry_of, rule_of
 from postroad.core.model.rule import (
     Action,
@@ -142,6 +144,9 @@ LAUGHS = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9) if i else '1'}]\n
         "- a",
         "a: 1\na: 2",
         "{",
+        "a:\n " + "- " * 20_000 + "x",
+        "when: always\n1: a",
+        "null: a",
     ],
 )
 def test_a_text_that_could_mean_more_than_it_says_is_a_fault(text: str) -> None:
@@ -151,3 +156,10 @@ def test_a_text_that_could_mean_more_than_it_says_is_a_fault(text: str) -> None:
 
 def test_a_text_may_hold_what_forms_need() -> None:
     assert from_text("script: |\n  a[0] = {}\nwhen: {and: [{exists: {body: /a}}]}\n")["script"] == "a[0] = {}\n"
+
+
+@pytest.mark.parametrize("more", ["push: 5", "push: [url]"])
+def test_a_push_that_is_none_is_a_fault_of_the_form(more: str) -> None:
+    with pytest.raises(Faulty) as refused:
+        shaped(ServiceProfile, services._profile_in({"url": "https://a.example/in", "more": more}))
+    assert refused.value.faults[0].pointer.startswith("/push")

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from postroad.console.context import caller_of, console_of
-from postroad.console.editing import Faulty, from_text, of_refusal, shaped, to_text
+from postroad.console.editing import Faulty, from_text, number_in, of_refusal, shaped, to_text
 from postroad.console.guarding import Form, form_of, go, member_form, member_page, show
 from postroad.core.configuration.document import Fault
 from postroad.core.configuration.profile import ServiceProfile, profile_of
@@ -75,7 +75,7 @@ async def edit_service(request: Request) -> Response:
 async def change_service(request: Request) -> Response:
     console, caller, form = console_of(request), caller_of(request), await form_of(request)
     service = _own(request, Role.DEVELOPER)
-    seen = int(form["version"]) if form.get("version", "").isdigit() else None
+    seen = number_in(form.get("version", ""))
     try:
         profile = shaped(ServiceProfile, _profile_in(form))
         name = form.get("name", "").strip()
@@ -170,9 +170,9 @@ def _profile_in(form: Form) -> dict[str, Any]:
     if twice:
         raise Faulty([Fault("", f"{', '.join(twice)} has a field of its own above; take it out of the text")])
     profile |= {name: form[name] for name in PLAIN if form.get(name, "")}
-    if form.get("url"):
-        given = {name: form[name] for name in PUSH if form.get(name)}
-        profile["push"] = given | (profile.get("push") or {})
+    push = profile.get("push") or {}
+    if form.get("url") and isinstance(push, dict):  # what it is otherwise is told with all other faults
+        profile["push"] = {name: form[name] for name in PUSH if form.get(name)} | push
     return profile
 
 

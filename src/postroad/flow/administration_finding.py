@@ -1,31 +1,47 @@
-"""Find messages by anything they are known by: session, token, handle, control number, a partner's reference, a business key.
+"""Where is my message? One question for whatever somebody knows of it, for the pages of people and for programs alike.
 
-Kept rules: nobody finds what they could not open; whoever may not know of a message is told that there is none. By what stands in
-its documents a message is found by its sender and its receivers alone, and by what its sender calls it elsewhere by its sender:
-nobody can guess at a document that was kept from them. A value that very many messages have is looked up to a bound.
+A text can mean a service (its GCID or address), a batch (its id), and messages: by session, token, handle, control number, a
+partner's reference, a business key. Kept rules: nobody finds what they could not open; whoever may not know of something is told
+that there is nothing. A page is followed by another only where the caller finds more on it, so that not even the number of what
+others have can be seen.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from postroad.core.audit.story import MessageHistory
+from postroad.core.audit.whereabouts import Whereabouts, whereabouts, whereabouts_of_refused
+from postroad.core.model.batch import Batch
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import Queued
-from postroad.core.model.ids import SESSION
-from postroad.core.model.journal import MessagePosted, decode
-from postroad.core.projection.found_by import HEADER_NAMES, SENDERS_NAMES, found_key, is_known_by
-from postroad.core.projection.keys import handle_key
+from postroad.core.model.directory import Service
+from postroad.core.model.snapshot import Directory
+from postroad.core.projection.found_by import is_same
 from postroad.errors import Refused
 from postroad.flow import administration_messages as reading
-from postroad.flow.administration_contents import Mine, is_mine
-from postroad.flow.administration_services import owned_services
+from postroad.flow.administration import visible_service
+from postroad.flow.administration_batch_reading import visible_batch
+from postroad.flow.administration_candidates import SENDERS_MOST, Candidate, by_itself, by_own_handle, by_value
 from postroad.flow.network import Network
 
 FOUND_MOST = 50
-LOOKED_MOST = 4_000  # entries with the same hash that are looked at, however few of them the caller may see
-PORTION = 500
-SENDERS_MOST = 50  # services whose handles of long ago are looked for
+ASKED_MOST = 500  # characters; nothing by which a message is known has more
+# Places in the list. What a text means by itself comes first; entry numbers never come near either of these.
+FIRST = 1 << 61
+LONG_AGO = 1 << 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundService:
+    service: Service
+    by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundBatch:
+    batch: Batch
+    by: tuple[str, ...] = ("id",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,108 +50,129 @@ class FoundMessage:
     at_us: int
     sender: str
     handle: str
-    by: str  # what was known of it: session, token, handle …
+    by: tuple[str, ...]  # what was known of it: session, token, handle …
     recipients: tuple[str, ...] = ()
-    state: str = ""
+    state: str = ""  # empty where its copies differ
+    whereabouts: tuple[Whereabouts, ...] = ()  # of the only thing that was found
+    history: MessageHistory | None = field(default=None, repr=False)
+    refusal: reading.Row | None = field(default=None, repr=False)
 
 
-async def found_messages(network: Network, caller: Caller, asked: str) -> list[FoundMessage]:
-    """All that the caller may see and that is known by this, newest first."""
-    found: dict[str, FoundMessage] = {}
-    async for by, session in _candidates(network, caller, asked):
-        if len(found) == FOUND_MOST:
-            break
-        one = await _seen(network, caller, session, by) if session not in found else None
+Finding = FoundService | FoundBatch | FoundMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    things: list[Finding]
+    next_before: int | None = None  # where the next page begins; None at the end
+
+    @property
+    def messages(self) -> list[FoundMessage]:
+        return [one for one in self.things if isinstance(one, FoundMessage)]
+
+
+async def find(network: Network, caller: Caller, asked: str, before: int = FIRST, limit: int = FOUND_MOST) -> Findings:
+    """One page of what the caller may see and the text means: what it means by itself, then messages, newest first."""
+    things: list[Finding] = []
+    last = before
+    async for place, thing in _everything(network, caller, asked.strip()[:ASKED_MOST], before):
+        if len(things) == limit:
+            return Findings(things=things, next_before=last)
+        things.append(thing)
+        last = place
+    match things:
+        case [FoundMessage() as only] if before == FIRST:
+            things = [_with_whereabouts(only, network)]
+    return Findings(things=things)
+
+
+async def _everything(network: Network, caller: Caller, asked: str, before: int) -> AsyncIterator[tuple[int, Finding]]:
+    """Each thing once, with its place in the list."""
+    certain = await _certain(network, caller, asked)
+    for number, thing in enumerate(certain, 1):
+        if FIRST - number < before:
+            yield FIRST - number, thing
+    known = {one.session for one in certain if isinstance(one, FoundMessage)}
+    is_by_value = before <= LONG_AGO - SENDERS_MOST
+    async for candidate in by_value(network, caller, asked, before):
+        is_by_value = True
+        one = await _seen(network, caller, candidate, asked) if candidate.session not in known else None
         if one is not None:
-            found[session] = one
-    return sorted(found.values(), key=lambda one: -one.at_us)
-
-
-async def _candidates(network: Network, caller: Caller, asked: str) -> AsyncIterator[tuple[str, str]]:
-    """By what, and the session; the most certain first, and what costs most only where nothing else was there."""
-    if SESSION.match(asked.lower()):
-        yield "session", asked.lower()
-    is_known = False
-    for found in (_by_token(network, asked), _by_value(network, caller, asked)):
-        async for one in found:
-            is_known = True
-            yield one
-    if not is_known:
-        async for one in _by_own_handle(network, caller, asked):
-            yield one
-
-
-async def _by_token(network: Network, asked: str) -> AsyncIterator[tuple[str, str]]:
-    number = network.tokens.number(asked)
-    found = await network.desk.find(number) if number is not None else None
-    if found is not None:
-        queued: Queued = found.queued
-        yield "token", queued.message.session
-
-
-async def _by_own_handle(network: Network, caller: Caller, asked: str) -> AsyncIterator[tuple[str, str]]:
-    """Exactly as written: for messages from before indexes knew what messages are known by."""
-    if caller.operator:
+            yield candidate.seq, one
+    if is_by_value:
         return
-    for service in owned_services(caller, network.directory)[:SENDERS_MOST]:
-        seen = await network.desk.seen(handle_key(service.gcid, asked))
-        if seen is not None and seen[1]:
-            yield "handle", seen[1]
+    for number, candidate in enumerate(await by_own_handle(network, caller, asked), 1):
+        one = await _seen(network, caller, candidate, asked) if candidate.session not in known else None
+        if one is not None and LONG_AGO - number < before:
+            yield LONG_AGO - number, one
 
 
-async def _by_value(network: Network, caller: Caller, asked: str) -> AsyncIterator[tuple[str, str]]:
-    await network.indexed()
-    mine = everybody if caller.operator else is_mine(caller, network.directory)
-    key, before = found_key(asked), reading.NEWEST
-    for _ in range(LOOKED_MOST // PORTION):
-        rows = await network.index.query("found", key, before, PORTION)
-        for _seq, session, header in rows:
-            if by := _known_as(header, asked, mine):
-                yield by, session
-        if len(rows) < PORTION:
-            return
-        before = rows[-1][0]
+async def _certain(network: Network, caller: Caller, asked: str) -> list[Finding]:
+    """What the text means by itself; at most a handful, and the same for every page."""
+    messages = [await _seen(network, caller, one, asked) for one in await by_itself(network, caller, asked)]
+    found = [_service(network.directory, caller, asked), await _batch(network, caller, asked), *messages]
+    return [one for one in found if one is not None]
 
 
-def everybody(_gcid: str) -> bool:
-    return True
-
-
-def _known_as(header: bytes | None, asked: str, mine: Mine) -> str:
-    """In which words the caller may know the message by this; empty where it may not, or only the hash is the same."""
-    entry = decode(header) if header is not None else None
-    if not isinstance(entry, MessagePosted):
-        return "handle"  # a refused one: who may open it is asked then
-    hops = [copy.hops for copy in entry.copies if copy.hops]
-    sends = mine(entry.sender)
-    receives = sends or any(mine(way[-1].service) for way in hops)
-    if not receives and not any(mine(hop.service) for way in hops for hop in way):
-        return ""
-    names = is_known_by(entry, asked)
-    return ", ".join([name for name in names if (sends if name in SENDERS_NAMES else receives or name in HEADER_NAMES)])
-
-
-async def _seen(network: Network, caller: Caller, session: str, by: str) -> FoundMessage | None:
+def _service(directory: Directory, caller: Caller, asked: str) -> FoundService | None:
     try:
-        message = await reading.message(network, caller, session)
+        service = visible_service(caller, directory, asked)
     except Refused:
-        return await _refused(network, caller, session, by)
+        return None
+    return FoundService(service=service, by=("GCID" if service.gcid == asked.lower() else "address",))
+
+
+async def _batch(network: Network, caller: Caller, asked: str) -> FoundBatch | None:
+    try:
+        return FoundBatch(batch=await visible_batch(network, caller, asked.lower()))
+    except Refused:
+        return None
+
+
+async def _seen(network: Network, caller: Caller, candidate: Candidate, asked: str) -> FoundMessage | None:
+    if candidate.is_refused:
+        return await _refused(network, caller, candidate, asked)
+    try:
+        message = await reading.message(network, caller, candidate.session)
+    except Refused:
+        return await _refused(network, caller, candidate, asked)
+    states = {copy.state for copy in message.copies}
     return FoundMessage(
         session=message.session,
         at_us=message.at_us,
         sender=message.sender,
         handle=message.handle,
-        by=by,
+        by=candidate.by,
         recipients=tuple([copy.recipient for copy in message.copies]),
-        state=message.copies[0].state if len(message.copies) == 1 else "",
+        state=states.pop() if len(states) == 1 else "",
+        history=message,
     )
 
 
-async def _refused(network: Network, caller: Caller, session: str, by: str) -> FoundMessage | None:
+async def _refused(network: Network, caller: Caller, candidate: Candidate, asked: str) -> FoundMessage | None:
     try:
-        row = await reading.refusal(network, caller, session)
+        row = await reading.refusal(network, caller, candidate.session)
     except Refused:
         return None
+    if candidate.is_refused and not is_same(row["handle"], asked):
+        return None  # only the hash is the same
+    sender = network.directory.services.get(row["sender"])
     return FoundMessage(
-        session=session, at_us=row["at_us"], sender=row["sender"], handle=row["handle"], by=by, state="refused"
+        session=candidate.session,
+        at_us=row["at_us"],
+        sender=sender.address if sender is not None else row["sender"],
+        handle=row["handle"],
+        by=candidate.by,
+        state="refused",
+        refusal=row,
     )
+
+
+def _with_whereabouts(found: FoundMessage, network: Network) -> FoundMessage:
+    if found.history is not None:
+        told = whereabouts(found.history, network.directory, network.clock.now_us())
+        return replace(found, whereabouts=tuple(told))
+    if found.refusal is not None:
+        row = found.refusal
+        return replace(found, whereabouts=(whereabouts_of_refused(row["code"], row["detail"], row["at_us"]),))
+    return found

@@ -17,7 +17,7 @@ from postroad.core.model.polling import PollRequest
 from postroad.core.routing.business_keys import KEYS_MOST
 from postroad.core.routing.documents import Documents
 from postroad.errors import Refused
-from postroad.flow.administration_finding import FOUND_MOST, found_messages
+from postroad.flow.administration_finding import FOUND_MOST, find
 from postroad.flow.administration_messages import message
 from postroad.flow.configure import saving
 from postroad.testing.network import MemoryNetwork, memory_network
@@ -57,7 +57,7 @@ async def post(running: MemoryNetwork, sender: Caller, *parts: Part, to: str = "
 
 
 async def found(running: MemoryNetwork, caller: Caller, asked: str) -> list[tuple[str, str]]:
-    return [(one.session, one.by) for one in await found_messages(running.network, caller, asked)]
+    return [(one.session, ", ".join(one.by)) for one in (await find(running.network, caller, asked)).messages]
 
 
 @pytest.mark.req("C2")
@@ -125,6 +125,30 @@ async def test_who_is_kept_from_a_document_cannot_guess_at_it(running: MemoryNet
     assert await found(running, sender, "PO 9") == [(session, "order")]
     told = [await message(running.network, caller, session) for caller in (sender, postcard)]
     assert [one.found_by for one in told] == [(("order", "PO 9"),), ()]
+
+
+async def test_a_token_leads_to_the_message_as_its_receiver_was_given_it(running: MemoryNetwork) -> None:
+    sender = await running.register("MyBiz/Out")
+    acme, guard = [await running.register(f"{name}/In", **PUBLIC) for name in ("Acme", "Guard")]
+    openly = await running.register("Guard/Open", **PUBLIC)
+    assert acme.service is not None
+    rule = {"name": "r", "when": "always", "then": [{"addServiceBefore": "Guard/In", "isolate": True}]}
+    await running.network.configuration.change(
+        "test", [saving(rule_of(RuleEntry.model_validate(rule), acme.service.gcid, 0))]
+    )
+    to = (Recipient("Acme/In"), Recipient("Guard/Open"))
+    session = (await running.network.post(sender, Message(to=to))).session
+    [hidden] = await running.network.poll(guard, PollRequest(max=1))
+    [plain] = await running.network.poll(openly, PollRequest(max=1))
+    assert hidden.session != session == plain.session
+    people = Caller(person=Person(email="g@guard.example", organization="Guard"))
+    assert await found(running, people, hidden.token) == [(hidden.session, "token")]
+    assert await found(running, people, plain.token) == [(session, "token")]
+    assert [by for _, by in await found(running, OPERATOR, hidden.token)] == ["token"]
+    real = running.network.tokens.number(hidden.token)
+    forged = f"{real:x}.{hidden.token.partition('.')[2]}"
+    for untrue in (forged, plain.token[:-1] + ("0" if plain.token[-1] != "0" else "1")):
+        assert await found(running, people, untrue) == []
 
 
 async def test_many_with_one_key_are_cut_and_other_values_with_its_hash_are_not_shown(running: MemoryNetwork) -> None:

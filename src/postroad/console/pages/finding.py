@@ -2,44 +2,36 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from postroad.console.context import caller_of, console_of
 from postroad.console.guarding import member_page, show
-from postroad.errors import Refused
-from postroad.flow.administration import visible_service
-from postroad.flow.administration_batch_reading import visible_batch
-from postroad.flow.administration_finding import FOUND_MOST, found_messages
+from postroad.core.audit.telling_whereabouts import HOW_TO_ASK, KNOWN_BY, NOTHING
+from postroad.flow.administration_finding import Findings, FoundBatch, FoundService, find
+
+WORDS = {"known_by": KNOWN_BY, "nothing": NOTHING, "how_to_ask": HOW_TO_ASK}
 
 
-async def find(request: Request) -> Response:
+async def show_found(request: Request) -> Response:
     """Straight to the one thing that is meant; a list where it could be several."""
-    console, caller = console_of(request), caller_of(request)
     asked = request.query_params.get("q", "").strip()[:200]
-    if not asked:
-        return show(request, "find.html", {"asked": "", "found": [], "most": FOUND_MOST})
-    try:
-        service = visible_service(caller, console.directory, asked)
-        return RedirectResponse(f"/directory/{service.gcid}", 303)
-    except Refused:
-        found = await found_messages(console.network, caller, asked)
-    if not found and await _is_batch(request, asked):
-        return RedirectResponse(f"/batches/{quote(asked, safe='')}", 303)
-    if len(found) == 1:
-        return RedirectResponse(f"/messages/{found[0].session}", 303)
-    return show(request, "find.html", {"asked": asked, "found": found, "most": FOUND_MOST})
+    found = await find(console_of(request).network, caller_of(request), asked) if asked else Findings(things=[])
+    if page := _page_of_what_is_meant(found):
+        return RedirectResponse(page, 303)
+    shown = {"asked": asked, "found": found.messages, "has_more": found.next_before is not None}
+    return show(request, "find.html", WORDS | shown)
 
 
-async def _is_batch(request: Request, asked: str) -> bool:
-    """Whether it is the id of a batch that the person may see, of which no interchange was made yet."""
-    try:
-        await visible_batch(console_of(request).network, caller_of(request), asked)
-    except Refused:
-        return False
-    return True
+def _page_of_what_is_meant(found: Findings) -> str:
+    """A service before anything else; a batch where no message is known by it, and so has its link to it."""
+    match found.things:
+        case [FoundService(service=service), *_]:
+            return f"/directory/{service.gcid}"
+        case [FoundBatch(batch=batch)]:
+            return f"/batches/{batch.id}"
+    messages = found.messages
+    return f"/messages/{messages[0].session}" if len(messages) == 1 and found.next_before is None else ""
 
 
-ROUTES = (member_page("/find", find),)
+ROUTES = (member_page("/find", show_found),)

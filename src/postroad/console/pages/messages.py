@@ -15,7 +15,7 @@ from postroad.console.rendering import HEADERS
 from postroad.core.audit.drawing import explanation_svg, here_of
 from postroad.core.audit.telling_routes import explanation_text
 from postroad.core.audit.waterfall import FAILURES, waterfall_svg
-from postroad.core.audit.whereabouts import ATTEMPTS, whereabouts
+from postroad.core.audit.whereabouts import ATTEMPTS, whereabouts, whereabouts_of_refused
 from postroad.core.billing.quoting import Quote
 from postroad.core.model.billing import UseKind
 from postroad.core.model.delivery import State
@@ -61,7 +61,8 @@ async def show_message(request: Request) -> Response:
         if refusal.code != "not-found":
             raise
         refused = await reading.refusal(console.network, caller, session)
-        return show(request, "message_refused.html", {"row": refused})
+        where = whereabouts_of_refused(refused["code"], refused["detail"], refused["at_us"])
+        return show(request, "message_refused.html", {"row": refused, "where": where})
     message = next(one for one in history.messages if one.session == history.asked)
     values = {
         "session": session,

@@ -22,6 +22,8 @@ ENDS = {
     "expired": "It expired before {service} took it.",
     "cancelled": "It was withdrawn before {service} took it.",
 }
+REFUSED = "It was refused: nothing of it was kept, and nobody was sent anything."
+AFTER_REFUSED = "Mend it, and post it again."
 AFTER = {
     "failed": "Mend what is wrong, then resend it; or drop it.",
     "expired": "Send it again if it is still wanted; give it longer, or ask {service} why it took nothing.",
@@ -56,6 +58,13 @@ class _Told(NamedTuple):
 
 def whereabouts(message: MessageHistory, directory: Directory, now_us: int) -> list[Whereabouts]:
     return [_of(message, copy, directory, now_us) for copy in message.copies]
+
+
+def whereabouts_of_refused(code: str, detail: str, at_us: int) -> Whereabouts:
+    """Of a post that was refused as a whole."""
+    return Whereabouts(
+        recipient="", state="refused", where=REFUSED, since_us=at_us, why=f"{code}: {detail}", next=AFTER_REFUSED
+    )
 
 
 def _of(message: MessageHistory, copy: CopyHistory, directory: Directory, now_us: int) -> Whereabouts:

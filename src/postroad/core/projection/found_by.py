@@ -62,5 +62,8 @@ def known_by(entry: MessagePosted | MessageRefused) -> Iterator[tuple[str, str]]
 
 def is_known_by(entry: MessagePosted | MessageRefused, value: str) -> tuple[str, ...]:
     """In which words the message is known by this value; none where only the hash is the same."""
-    wanted = normal(value)
-    return tuple(dict.fromkeys([name for name, known in known_by(entry) if normal(known) == wanted]))
+    return tuple(dict.fromkeys([name for name, known in known_by(entry) if is_same(known, value)]))
+
+
+def is_same(known: str, asked: str) -> bool:
+    return normal(known) == normal(asked)

@@ -1,7 +1,8 @@
 """What a batcher knows of its batches, and what it has decided but not written down yet.
 
-Kept rules: nothing here waits or stores. A decision that is not written down can be taken back: ``forget`` and arrive again. What
-closes a batch is folded into the write that it is part of, so that writes do not depend on each other.
+Kept rules: nothing here waits or stores. A decision that is not written down can be taken back, and what came arrives again; as
+long as it stands, it arrives only once. What closes a batch is folded into the write that it is part of, so that writes do not
+depend on each other.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Gathering:
         self._open: dict[tuple[str, ...], str] = {}
         self._writes: dict[str, Write] = {}
         self._timers: list[tuple[int, str]] = []  # a heap; what is in it may have been put off since
-        self.unsaved = 0  # messages that have come and are not written down
+        self._coming: set[int] = set()  # deliveries that have come and are not written down
 
     def follow(self, policy: Policy, port: Port) -> None:
         """Go by this policy from now on."""
@@ -79,13 +80,18 @@ class Gathering:
             self._remind(batch)
 
     def come(self, come: Come, new_id: str) -> bool:
-        """Let a message come to the batch that is its own; whether a batch of this id was begun for it."""
+        """Let a message come to the batch that is its own; whether a batch of this id was begun for it.
+
+        One that is handed out again because it was kept unsaved for too long is there already.
+        """
         arrival, at_us = come.arrival, come.at_us
+        if arrival.member.number in self._coming:
+            return False
         current = self._batches.get(self._open.get(arrival.key, ""))
         batch, before = arrive(self._policy, self._port, arrival, current, new_id, at_us)
         if batch is None:
             raise ValueError("what goes by itself does not come to a batch")
-        self.unsaved += 1
+        self._coming.add(arrival.member.number)
         is_new = batch.id == new_id
         batch = replace(batch, service=self._service) if is_new else batch
         if before is not None:
@@ -112,7 +118,7 @@ class Gathering:
     def writes(self) -> list[Write]:
         """All that is unsaved, which is then somebody else's."""
         writes = list(self._writes.values())
-        self._writes, self.unsaved = {}, 0
+        self._writes, self._coming = {}, set()
         return writes
 
     def overdue(self, now_us: int) -> list[Batch]:
@@ -129,6 +135,11 @@ class Gathering:
             else:
                 found.append(after)
         return found
+
+    @property
+    def unsaved(self) -> int:
+        """How many messages have come and are not written down."""
+        return len(self._coming)
 
     @property
     def has_completed(self) -> bool:

@@ -560,6 +560,21 @@ async def test_a_high_performance_batcher_writes_after_a_second_at_the_latest() 
         assert [batch.count for batch in await port.batches()] == [3]
 
 
+@pytest.mark.req("B4")
+async def test_what_is_handed_out_again_before_it_was_written_down_is_in_its_batch_once() -> None:
+    """As after a clock was set forward, or a machine stood still: the lease is over, and nothing is saved yet."""
+    async with bench(Policy(count=3), persist_at=5) as port:
+        await port.post_orders(1, 1)
+        await port.work()
+        await port.work(batch_arrivals.LEASE_S + 1)
+        assert [(batch.count, batch.bytes) for batch in await port.batches()] == [(1, len(order(1)))]
+        await port.post_orders(2, 3)
+        await port.work()
+        [interchange] = await deliver_all(port)
+        assert members(interchange) == [order(number) for number in range(1, 4)]
+        assert await port.states() == [SENT]
+
+
 async def test_a_condition_ends_the_batch() -> None:
     last = Comparison(operator=Comparing.EQUALS, place=Place(where=Where.HEADER, path="topic"), values=("last",))
     async with bench(Policy(last=last)) as port:

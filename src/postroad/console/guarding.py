@@ -27,6 +27,7 @@ FORM_BYTES = 2 << 20  # rules, stylesheets and messages are pasted into forms
 FIELDS_MOST = 500
 CSRF = "csrf"
 SAME = ("same-origin", "none")
+ELSEWHERE = ("//", "/login")  # another host; and what would log in as somebody else, or not end
 
 log = logging.getLogger(__name__)
 
@@ -97,9 +98,14 @@ def is_part(request: Request) -> bool:
     return request.headers.get("hx-request") == "true"
 
 
+def is_led_by_us(request: Request) -> bool:
+    """Whether no other site has led the browser here, as far as it says."""
+    return request.headers.get("sec-fetch-site", "none") in SAME
+
+
 def own_path(text: str) -> str:
     """An address within this console to go back to; the first page where it could be anything else."""
-    fits = text.startswith("/") and not text.startswith(("//", "/\\")) and text.isprintable() and len(text) <= 1_000
+    fits = text.startswith("/") and not text.startswith(ELSEWHERE) and text.isprintable() and len(text) <= 1_000
     return text if fits and "\\" not in text else "/"
 
 
@@ -163,7 +169,7 @@ def _from_here(page: Page) -> Page:
     async def checked(request: Request) -> Response:
         site = request.headers.get("sec-fetch-site", "")
         origin = request.headers.get("origin", "")
-        if site and site not in SAME:
+        if not is_led_by_us(request):
             raise Refused("permission.denied", "Another site has made your browser send this; nothing was changed")
         if not site and origin and origin.partition("://")[2] != request.headers.get("host", ""):
             raise Refused("permission.denied", "Another site has made your browser send this; nothing was changed")

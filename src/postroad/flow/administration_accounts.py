@@ -1,14 +1,16 @@
 """Accounts: registering, logging in and out, passwords and the keys of people.
 
-Kept rules: a login is a key that ends by itself; a new password ends every login but the one that set it; keys are only ever
-their owner's business.
+Kept rules: a login is a key that ends by itself; a new password ends every login but the one that set it, and every link; a link
+serves once, whoever else opens it at the same moment; keys are only ever their owner's business, and nobody's who is gone.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from postroad.core.configuration.account_texts import check_email, check_label, check_line
 from postroad.core.configuration.passwords import check_password
+from postroad.core.identity import api_key
 from postroad.core.identity.expiry import INVITATION, LINK, LOGIN
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Organization, Person, Role
@@ -22,6 +24,8 @@ LINK_US = 15 * 60 * 1_000_000
 LOGIN_US = 12 * 3_600 * 1_000_000
 INVITATION_US = 7 * 24 * 3_600 * 1_000_000
 KEYS_MOST = 50
+LINKS_MOST = 5  # that nobody has opened yet
+OF_THE_NETWORK = (LOGIN, INVITATION, LINK)  # labels of keys that nobody names
 
 
 def person_of(caller: Caller) -> Person:
@@ -33,6 +37,8 @@ def person_of(caller: Caller) -> Person:
 async def register(administration: Administration, organization: str, email: str, name: str, password: str) -> Person:
     """A new organization with its first owner."""
     check_name(organization, "The organization's")
+    check_email(email)
+    check_line(name, "/name")
     check_password(password, email, email.partition("@")[0], organization, name)
     owner = Person(email=email, name=name, organization=organization, role=Role.OWNER)
     _check_free(administration.directory, organization, email)  # before the slow hash
@@ -55,28 +61,62 @@ def _check_free(directory: Directory, organization: str, email: str) -> None:
                       pointer="/email")  # fmt: skip
 
 
-async def log_in(administration: Administration, person: Person) -> tuple[str, Credential]:
-    """A key that ends after twelve hours; logins that have ended are cleared away with it."""
+async def log_in(administration: Administration, person: Person, link: str = "") -> tuple[str, Credential]:
+    """A key that ends after twelve hours; what has ended is cleared away with it.
+
+    ``link`` is the id of the link by which they come: it is used up in the same step, or nobody is logged in.
+    """
     now_us = administration.network.clock.now_us()
     key, credential = administration.new_key(LOGIN, person=person.email, expires_at_us=now_us + LOGIN_US)
 
     def decide(directory: Directory) -> list[Change]:
-        keys = [item for item in directory.credentials_of(person=person.email) if item.label == LOGIN]
-        ended = [item for item in keys if item.expires_at_us and item.expires_at_us <= now_us]
-        oldest = sorted((item for item in keys if item not in ended), key=lambda item: item.created_at_us)
-        surplus = oldest[: max(0, len(oldest) - KEYS_MOST + 1)]
-        return [saving(credential), *(removing(item) for item in (*ended, *surplus))]
+        _check_present(directory, person)
+        if link and link not in directory.credentials:
+            raise not_found()
+        gone = {item.id: item for item in _out_of_use(directory, person, LOGIN, KEYS_MOST, now_us)}
+        if link:
+            gone[link] = directory.credentials[link]
+        return [saving(credential), *(removing(item) for item in gone.values())]
 
-    await administration.carry_out(person.email, decide, "login")
+    await administration.carry_out(person.email, decide, "login by link" if link else "login")
     return key, credential
 
 
 async def make_link(administration: Administration, person: Person) -> str:
     """A key for a link that logs its bearer in once, in a browser on this machine perhaps; it ends soon by itself."""
-    until_us = administration.network.clock.now_us() + LINK_US
-    key, credential = administration.new_key(LINK, person=person.email, expires_at_us=until_us)
-    await administration.carry_out(person.email, lambda directory: [saving(credential)], "login link made")
+    now_us = administration.network.clock.now_us()
+    key, credential = administration.new_key(LINK, person=person.email, expires_at_us=now_us + LINK_US)
+
+    def decide(directory: Directory) -> list[Change]:
+        _check_present(directory, person)
+        gone = _out_of_use(directory, person, LINK, LINKS_MOST, now_us)
+        return [saving(credential), *(removing(item) for item in gone)]
+
+    await administration.carry_out(person.email, decide, "login link made")
     return key
+
+
+def _out_of_use(directory: Directory, person: Person, label: str, most: int, now_us: int) -> list[Credential]:
+    """The network's own keys for the person that have ended, and the oldest of those with the label, so that one more fits."""
+    owned = [item for item in directory.credentials_of(person=person.email) if item.label in OF_THE_NETWORK]
+    ended = [item for item in owned if 0 < item.expires_at_us <= now_us]
+    others = [item for item in owned if item.label == label and item not in ended]
+    oldest = sorted(others, key=lambda item: item.created_at_us)
+    return ended + oldest[: max(0, len(oldest) - most + 1)]
+
+
+def bearer_of(directory: Directory, key: str, label: str, now_us: int) -> Person | None:
+    """Whom a link is for, as long as it holds and is of that kind."""
+    credential = directory.credentials.get(api_key.key_id(key) or "")
+    if credential is None or credential.label != label or now_us >= credential.expires_at_us:
+        return None
+    return directory.person(credential.person) if api_key.holds(key, credential.secret) else None
+
+
+def _check_present(directory: Directory, person: Person) -> None:
+    """Else a key would wait for whoever gets an account under the same address later."""
+    if directory.person(person.email) is None:
+        raise not_found()
 
 
 async def revoke(administration: Administration, person: Person, key_id: str, reason: str) -> None:
@@ -93,6 +133,8 @@ async def revoke(administration: Administration, person: Person, key_id: str, re
 
 
 async def rename(administration: Administration, person: Person, name: str, seen_version: int | None) -> None:
+    check_line(name, "/name")
+
     def decide(directory: Directory) -> list[Change]:
         current = directory.person(person.email)
         if current is None:
@@ -102,12 +144,20 @@ async def rename(administration: Administration, person: Person, name: str, seen
     await administration.carry_out(person.email, decide, "account changed")
 
 
-async def set_password(administration: Administration, person: Person, password: str, current_key: str) -> None:
-    """Replace the password; every login and invitation but ``current_key`` ends."""
+async def set_password(
+    administration: Administration, person: Person, password: str, current_key: str, invitation: str = ""
+) -> None:
+    """Replace the password; every login but ``current_key``, every invitation and every link ends.
+
+    ``invitation`` is the id of that by which they may: somebody else may have used it meanwhile.
+    """
     check_password(password, person.email, person.email.partition("@")[0], person.organization, person.name)
     credential = await administration.new_password(password, "password", person=person.email)
 
     def decide(directory: Directory) -> list[Change]:
+        _check_present(directory, person)
+        if invitation and invitation not in directory.credentials:
+            raise not_found()
         ended = [
             item for item in directory.credentials_of(person=person.email) if _ends_with_password(item, current_key)
         ]
@@ -117,7 +167,9 @@ async def set_password(administration: Administration, person: Person, password:
 
 
 def _ends_with_password(item: Credential, current_key: str) -> bool:
-    return item.kind is CredentialKind.PASSWORD or (item.label in (LOGIN, INVITATION) and item.id != current_key)
+    if item.kind is CredentialKind.PASSWORD or item.label in (INVITATION, LINK):
+        return True
+    return item.label == LOGIN and item.id != current_key
 
 
 def has_password(directory: Directory, person: Person) -> bool:
@@ -128,12 +180,15 @@ async def make_key(
     administration: Administration, person: Person, label: str, expires_at_us: int
 ) -> tuple[str, Credential]:
     """A personal key that the person names and keeps."""
-    if label.casefold() in (LOGIN, INVITATION, LINK):
+    if check_label(label).casefold() in OF_THE_NETWORK:
         raise Refused("name.taken", f"The label {label!r} is the network's own; choose another", pointer="/label")
     key, credential = administration.new_key(label, person=person.email, expires_at_us=expires_at_us)
 
     def decide(directory: Directory) -> list[Change]:
-        if len(directory.credentials_of(person=person.email)) >= 2 * KEYS_MOST:
+        _check_present(directory, person)
+        keys = [item for item in directory.credentials_of(person=person.email) if item.kind is CredentialKind.KEY]
+        named = [item for item in keys if item.label not in OF_THE_NETWORK]
+        if len(named) >= 2 * KEYS_MOST:
             raise Refused("value.invalid", f"An account has at most {2 * KEYS_MOST} keys; revoke one first")
         return [saving(credential)]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from postroad.core.configuration.account_texts import check_email, check_line
 from postroad.core.identity.expiry import INVITATION
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, Person, Role
@@ -20,6 +21,8 @@ from postroad.flow.configure import Change, saving
 
 async def add(administration: Administration, caller: Caller, organization: str, member: Person) -> str:
     """A new member; returns the key with which they set their password."""
+    check_email(member.email)
+    check_line(member.name, "/name")
     until_us = administration.network.clock.now_us() + INVITATION_US
     key, credential = administration.new_key(INVITATION, person=member.email, expires_at_us=until_us)
 

@@ -12,10 +12,12 @@ import base64
 import binascii
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
 from typing import NamedTuple
 
 from postroad.core.identity import api_key
+from postroad.core.identity.expiry import LINK
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Credential, CredentialKind
 from postroad.core.model.snapshot import Directory
@@ -104,6 +106,10 @@ class Authenticator:
                 self._throttle.wait_s(peer, account)  # its own other guesses may have failed meanwhile
                 caller = await self._authenticate(proof, peer, account)
             return caller
+
+    def turn(self, peer: str) -> AbstractAsyncContextManager[None]:
+        """For whoever makes us compute a slow hash: a few at a time for each address, so that others are not kept waiting."""
+        return self._turns.of(neighbourhood(peer))
 
     async def by_password(self, email: str, password: str, peer: str, *, secure: bool) -> Caller:
         """The person who has this password; raises Refused. A service's password is none of a person's, nor is a key."""
@@ -200,6 +206,8 @@ class Authenticator:
 
     def _caller(self, credential: Credential, level: AuthenticationLevel, proof: Proof) -> Caller | None:
         """Whom the credential stands for, unless it is not its time or its service does not allow this kind."""
+        if credential.person and credential.label == LINK:
+            return None  # it makes a login, in the console, and is good for nothing else
         now_us = self._clock.now_us()
         if credential.starts_at_us > now_us or 0 < credential.expires_at_us <= now_us:
             return None

@@ -19,6 +19,7 @@ from postroad.core.identity.expiry import DAY_US, LOGIN, credential_warning
 from postroad.core.model.directory import CredentialKind
 from postroad.errors import Refused
 from postroad.flow import administration_accounts as accounts
+from postroad.flow.administration_accounts import OF_THE_NETWORK
 
 KEY_DAYS = 365
 
@@ -51,10 +52,13 @@ async def make_key(request: Request) -> Response:
     """The key is on this very page and never again, so the browser is not sent elsewhere."""
     console, person = console_of(request), accounts.person_of(caller_of(request))
     label = (await form_of(request)).get("label", "").strip()
-    if not label:
-        return await _shown(request, key_fault="Give the key a label by which you will know it.")
     until_us = console.now_us + KEY_DAYS * DAY_US
-    key, _ = await accounts.make_key(console.administration, person, label, until_us)
+    try:
+        key, _ = await accounts.make_key(console.administration, person, label, until_us)
+    except Refused as refusal:
+        if refusal.code not in ("name.taken", "value.invalid"):
+            raise
+        return await _shown(request, key_fault=refusal.detail)
     return await _shown(request, new_key=key)
 
 
@@ -72,7 +76,9 @@ async def _shown(request: Request, **more: str) -> Response:
     values = {
         "person": person,
         "visits": [item for item in owned if item.label == LOGIN and item.expires_at_us > console.now_us],
-        "keys": [(item, credential_warning(item, console.now_us)) for item in owned if item.label != LOGIN],
+        "keys": [
+            (item, credential_warning(item, console.now_us)) for item in owned if item.label not in OF_THE_NETWORK
+        ],
         "this_visit": api_key.key_id(request.state.key) or "",
         "has_password": accounts.has_password(console.directory, person),
         "new_key": "",

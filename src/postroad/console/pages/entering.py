@@ -9,11 +9,12 @@ from postroad.console.context import caller_of, console_of
 from postroad.console.guarding import (
     form_of,
     go,
+    is_led_by_us,
     member_form,
     opened,
     opened_form,
     own_path,
-    proved_by,
+    peer_of,
     show,
 )
 from postroad.console.proving import WRONG, by_password
@@ -43,14 +44,42 @@ async def login(request: Request) -> Response:
 
 
 async def login_by_link(request: Request) -> Response:
-    """A link that the network printed when it was started: it holds once, for a few minutes, and only to make a visit of it."""
-    console, key = console_of(request), request.query_params.get("once", "")
-    person = await _bearer(request, key, LINK)
+    """A link that the network printed: it holds once, for a few minutes, and only to make a visit of it.
+
+    Where another site has led the browser here, the person is asked first: it may be somebody else's link, and they would
+    work in that account without knowing.
+    """
+    key, person = _linked(request, request.query_params.get("once", ""))
     if person is None:
-        fault = "The link has been used, or is too old. Log in with your password, or get another: postroad login-link"
-        return show(request, "login.html", {"next": "/", "email": "", "fault": fault}, 401)
-    await accounts.revoke(console.administration, person, api_key.key_id(key) or "", "login link used")
-    return await _enter(request, person, "/")
+        return _link_over(request)
+    if not is_led_by_us(request):
+        return show(request, "login_link.html", {"key": key, "linked": person})
+    return await _enter_by_link(request, key, person)
+
+
+async def follow_link(request: Request) -> Response:
+    """They were asked, and want to."""
+    key, person = _linked(request, (await form_of(request)).get("once", ""))
+    return await _enter_by_link(request, key, person) if person is not None else _link_over(request)
+
+
+def _linked(request: Request, key: str) -> tuple[str, Person | None]:
+    console = console_of(request)
+    return key, accounts.bearer_of(console.directory, key, LINK, console.now_us)
+
+
+async def _enter_by_link(request: Request, key: str, person: Person) -> Response:
+    try:
+        return await _enter(request, person, "/", api_key.key_id(key) or "")
+    except Refused as refusal:
+        if refusal.code not in ("not-found", "version.conflict"):
+            raise
+        return _link_over(request)  # somebody was quicker, here or at another node
+
+
+def _link_over(request: Request) -> Response:
+    fault = "The link has been used, or is too old. Log in with your password, or get another: postroad login-link"
+    return show(request, "login.html", {"next": "/", "email": "", "fault": fault}, 401)
 
 
 async def register_page(request: Request) -> Response:
@@ -61,11 +90,8 @@ async def register(request: Request) -> Response:
     form, console = await form_of(request), console_of(request)
     wish = {name: form.get(name, "").strip() for name in ("organization", "email", "name")}
     try:
-        if "@" not in wish["email"]:
-            raise Refused("value.invalid", "Give an e-mail address", pointer="/email")
-        owner = await accounts.register(
-            console.administration, wish["organization"], wish["email"], wish["name"], form.get("password", "")
-        )
+        async with console.running.authenticator.turn(peer_of(request)):
+            owner = await accounts.register(console.administration, **wish, password=form.get("password", ""))
     except Refused as refusal:
         if refusal.code in ("rate.exceeded",):
             raise
@@ -75,30 +101,27 @@ async def register(request: Request) -> Response:
 
 async def welcome_page(request: Request) -> Response:
     """Where an invitation leads to: the person chooses a password, and is in."""
-    key = request.query_params.get("key", "")
-    return show(request, "welcome.html", {"key": key, "fault": "", "invited": await _bearer(request, key, INVITATION)})
+    return _welcome(request, request.query_params.get("key", ""))
 
 
 async def welcome(request: Request) -> Response:
     form, console = await form_of(request), console_of(request)
     key = form.get("key", "")
-    person = await _bearer(request, key, INVITATION)
+    person = accounts.bearer_of(console.directory, key, INVITATION, console.now_us)
     if person is None:
-        return show(request, "welcome.html", {"key": key, "fault": "", "invited": None}, 401)
+        return _welcome(request, key, status=401)
     try:
-        await accounts.set_password(console.administration, person, form.get("password", ""), "")
+        password, invitation = form.get("password", ""), api_key.key_id(key) or ""
+        await accounts.set_password(console.administration, person, password, "", invitation)
     except Refused as refusal:
-        return show(request, "welcome.html", {"key": key, "fault": refusal.detail, "invited": person}, 422)
+        return _welcome(request, key, refusal.detail, 422)
     return await _enter(request, person, "/")
 
 
-async def _bearer(request: Request, key: str, label: str) -> Person | None:
-    """Whom a link is for, as long as it holds and is of that kind."""
-    credential = console_of(request).directory.credentials.get(api_key.key_id(key) or "")
-    if credential is None or credential.label != label:
-        return None
-    caller = await proved_by(request, key)
-    return caller.person if caller is not None else None
+def _welcome(request: Request, key: str, fault: str = "", status: int = 200) -> Response:
+    console = console_of(request)
+    invited = accounts.bearer_of(console.directory, key, INVITATION, console.now_us)
+    return show(request, "welcome.html", {"key": key, "fault": fault, "invited": invited}, status)
 
 
 async def logout(request: Request) -> Response:
@@ -110,10 +133,10 @@ async def logout(request: Request) -> Response:
     return response
 
 
-async def _enter(request: Request, person: Person, back: str) -> Response:
+async def _enter(request: Request, person: Person, back: str, link: str = "") -> Response:
     """A new visit, whatever key the browser had before."""
     console = console_of(request)
-    key, _ = await accounts.log_in(console.administration, person)
+    key, _ = await accounts.log_in(console.administration, person, link)
     response = go(back)
     console.visits.begin(request, response, key, console.now_us // 1_000_000)
     return response
@@ -123,6 +146,7 @@ ROUTES = (
     opened("/login", login_page),
     opened_form("/login", login),
     opened("/login/link", login_by_link),
+    opened_form("/login/link", follow_link),
     opened("/register", register_page),
     opened_form("/register", register),
     opened("/welcome", welcome_page),

@@ -26,8 +26,6 @@ async def invite(request: Request) -> Response:
     console, caller, form = console_of(request), caller_of(request), await form_of(request)
     email = form.get("email", "").strip()
     try:
-        if "@" not in email:
-            raise Refused("value.invalid", "Give an e-mail address")
         member = Person(email=email, role=_role(form.get("role", "")))
         key = await membership.add(console.administration, caller, caller.organization, member)
     except Refused as refusal:

@@ -1,0 +1,35 @@
+"""What people write of themselves and of each other: addresses, names, labels. Checked alike at every door.
+
+Kept rule: to the last character, and within bounds; forms of the console and bodies of the API come here alike.
+"""
+
+from __future__ import annotations
+
+import re
+
+from postroad.core.configuration.shapes import EMAIL, LINE
+from postroad.errors import Refused
+
+EMAIL_MOST, LINE_MOST = 254, 200
+_EMAIL, _LINE = (re.compile(pattern.removesuffix("$") + r"\Z") for pattern in (EMAIL, LINE))
+
+
+def check_email(text: str) -> str:
+    """The address itself, when it may name an account."""
+    if len(text) > EMAIL_MOST or not _EMAIL.match(text):
+        raise Refused("value.invalid", "Give one e-mail address, such as ann@example.com", pointer="/email")
+    return text
+
+
+def check_line(text: str, pointer: str) -> str:
+    """The text itself, when it is one line and not too long; it may be empty."""
+    if len(text) > LINE_MOST or not _LINE.match(text):
+        raise Refused("value.invalid", f"Write one line here, of at most {LINE_MOST} characters", pointer=pointer)
+    return text
+
+
+def check_label(text: str) -> str:
+    """The label itself, when one can know a key by it."""
+    if not check_line(text, "/label").strip():
+        raise Refused("value.invalid", "Give the key a label by which you will know it", pointer="/label")
+    return text

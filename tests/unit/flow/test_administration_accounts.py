@@ -1,0 +1,160 @@
+"""Accounts: what ends when, what serves once, and that nobody inherits a key from somebody who is gone."""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+
+from postroad.core.identity import api_key
+from postroad.core.identity.expiry import INVITATION, LINK, LOGIN
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Person, Role
+from postroad.errors import Refused
+from postroad.flow import administration_accounts as accounts
+from postroad.flow import administration_members as members
+from postroad.flow.administration import Administration
+from postroad.flow.authenticate import Proof
+from postroad.testing.network import MemoryNetwork, memory_network
+
+PASSWORD = "seven quiet herons wading"
+HERE = "192.0.2.7"
+
+
+@dataclass(slots=True, kw_only=True)
+class House:
+    made: MemoryNetwork
+    administration: Administration
+    owner: Caller
+
+    @property
+    def person(self) -> Person:
+        return accounts.person_of(self.owner)
+
+    def labels(self, email: str = "") -> list[str]:
+        owned = self.made.network.directory.credentials_of(person=email or self.person.email)
+        return sorted(item.label for item in owned)
+
+    def bearer(self, key: str, label: str) -> Person | None:
+        return accounts.bearer_of(self.made.network.directory, key, label, self.made.network.clock.now_us())
+
+    async def invited(self, email: str) -> tuple[Person, str]:
+        key = await members.add(self.administration, self.owner, "Oak", Person(email=email, role=Role.VIEWER))
+        person = self.bearer(key, INVITATION)
+        assert person is not None
+        return person, key
+
+
+@pytest.fixture
+async def house() -> AsyncIterator[House]:
+    async with memory_network() as made:
+        administration = Administration(made.network, made.passwords)
+        await accounts.register(administration, "Oak", "ann@oak.example", "Ann", PASSWORD)
+        owner = Caller(person=made.network.directory.person("ann@oak.example"))
+        yield House(made=made, administration=administration, owner=owner)
+
+
+async def test_a_link_serves_once_whoever_opens_it_at_the_same_moment(house: House) -> None:
+    key = await accounts.make_link(house.administration, house.person)
+    link = api_key.key_id(key) or ""
+    tries = [accounts.log_in(house.administration, house.person, link) for _ in range(5)]
+    outcomes = await asyncio.gather(*tries, return_exceptions=True)
+    assert sorted(type(one).__name__ for one in outcomes) == ["Refused"] * 4 + ["tuple"]
+    assert house.labels() == [LOGIN, "password"]
+    assert house.bearer(key, LINK) is None
+
+
+async def test_a_link_is_no_key_for_programs(house: House) -> None:
+    key = await accounts.make_link(house.administration, house.person)
+    assert house.bearer(key, LINK) is not None
+    for authorization in (b"Bearer " + key.encode(), b"Basic " + b64encode(f"{house.person.email}:{key}".encode())):
+        with pytest.raises(Refused, match="API key"):
+            await house.made.authenticator.authenticate(Proof(authorization), HERE)
+
+
+async def test_links_that_nobody_opens_do_not_pile_up(house: House) -> None:
+    for _ in range(3 * accounts.LINKS_MOST):
+        newest = await accounts.make_link(house.administration, house.person)
+    assert house.labels().count(LINK) == accounts.LINKS_MOST
+    assert house.bearer(newest, LINK) is not None
+    for number in range(2 * accounts.KEYS_MOST):
+        await accounts.make_key(house.administration, house.person, f"key {number}", 0)
+    with pytest.raises(Refused, match="at most"):
+        await accounts.make_key(house.administration, house.person, "one more", 0)
+
+
+async def test_a_new_password_ends_links_and_invitations_even_the_one_that_set_it(house: House) -> None:
+    member, key = await house.invited("bob@oak.example")
+    await accounts.make_link(house.administration, member)
+    _, kept = await accounts.log_in(house.administration, member)
+    await accounts.log_in(house.administration, member)
+    await accounts.set_password(house.administration, member, PASSWORD, api_key.key_id(key) or "")
+    assert house.labels(member.email) == ["password"]
+    await accounts.log_in(house.administration, member)
+    _, kept = await accounts.log_in(house.administration, member)
+    await accounts.set_password(house.administration, member, PASSWORD + "!", kept.id)
+    assert house.labels(member.email) == [LOGIN, "password"]
+
+
+async def test_an_invitation_sets_a_password_once(house: House) -> None:
+    """Two who hold it at the same moment: one of them has set the password, and the other is told."""
+    member, key = await house.invited("bob@oak.example")
+    invitation = api_key.key_id(key) or ""
+    tries = [
+        accounts.set_password(house.administration, member, f"{PASSWORD} {number}", "", invitation)
+        for number in range(2)
+    ]
+    outcomes = await asyncio.gather(*tries, return_exceptions=True)
+    assert sorted(type(one).__name__ for one in outcomes) == ["NoneType", "Refused"]
+    right = outcomes.index(None)
+    caller = await house.made.authenticator.by_password(member.email, f"{PASSWORD} {right}", HERE, secure=True)
+    assert caller.name == member.email
+
+
+async def test_nobody_inherits_keys_of_somebody_who_is_gone(house: House) -> None:
+    member, _ = await house.invited("bob@oak.example")
+    await members.remove(house.administration, house.owner, "Oak", member.email, None)
+    late = (
+        accounts.log_in(house.administration, member),
+        accounts.make_link(house.administration, member),
+        accounts.make_key(house.administration, member, "late", 0),
+        accounts.set_password(house.administration, member, PASSWORD, ""),
+    )
+    for one in late:
+        with pytest.raises(Refused) as refused:
+            await one
+        assert refused.value.code == "not-found"
+    assert house.labels(member.email) == []
+
+
+@pytest.mark.parametrize(
+    "email", ["", "bob", "@oak.example", "b o b@oak.example", "bob@oak.example\n", "b:b@oak.example", "b/b@oak.example",
+              "a@b@c", f"{'b' * 300}@oak.example"],
+)  # fmt: skip
+async def test_an_account_is_named_by_one_address(house: House, email: str) -> None:
+    for one in (
+        accounts.register(house.administration, "Ash", email, "", PASSWORD),
+        members.add(house.administration, house.owner, "Oak", Person(email=email)),
+    ):
+        with pytest.raises(Refused, match="e-mail"):
+            await one
+
+
+@pytest.mark.parametrize("text", ["two\nlines", "x" * 201, "bell\x07", "line\n"])
+async def test_names_and_labels_are_lines(house: House, text: str) -> None:
+    for one in (
+        accounts.rename(house.administration, house.person, text, None),
+        accounts.register(house.administration, "Ash", "x@ash.example", text, PASSWORD),
+        accounts.make_key(house.administration, house.person, text, 0),
+    ):
+        with pytest.raises(Refused, match="one line"):
+            await one
+
+
+@pytest.mark.parametrize("label", ["", "  ", "login", "Login Link", "INVITATION"])
+async def test_a_key_has_a_label_of_its_own(house: House, label: str) -> None:
+    with pytest.raises(Refused, match="label"):
+        await accounts.make_key(house.administration, house.person, label, 0)

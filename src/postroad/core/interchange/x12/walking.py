@@ -37,6 +37,8 @@ _ASSURANCES = ("S1S", "S1A", "S1E", "SVA", "S2S", "S2A", "S2E")  # security, aro
 _BETWEEN_GROUPS = (*_SERVICES, *_ASSURANCES)
 _SHORTEST_SET = 10  # bytes: ST**~SE**~
 _MOST_NAMED = 5  # stray segments named in one fault
+_MOST_WRITTEN = 1_000
+_WRITTEN = tuple(b"%d" % number for number in range(_MOST_WRITTEN))  # counts of segments, as SE01 has most of them
 
 
 class Walk:
@@ -146,18 +148,13 @@ class Walk:
         for turn in turns if room > len(data) // _SHORTEST_SET else islice(turns, room):
             said, closed, next_kind, next_reference, next_version = turn.groups()
             stop = turn.end(2) + size
-            if said != b"%d" % count(terminator, begin, stop) or closed != reference or reference in seen:
+            counted = count(terminator, begin, stop)
+            right = _WRITTEN[counted] if counted < _MOST_WRITTEN else b"%d" % counted
+            if said != right or closed != reference or reference in seen:
                 break
             remember(reference)
-            take(
-                Member(
-                    data=view[begin:stop],
-                    kind=named,
-                    reference=reference.decode("latin-1"),
-                    group=group,
-                    facts=self._with_version(version, facts) if version else facts,
-                )
-            )
+            own = self._with_version(version, facts) if version else facts
+            take(Member(view[begin:stop], named, reference.decode("latin-1"), group, own))
             end = stop - size
             if next_kind is None:
                 return end

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from postroad.console.context import caller_of, console_of
 from postroad.console.editing import number_in, of_refusal
 from postroad.console.guarding import form_of, go, member_form, member_page, show
+from postroad.console.pages.services import may_make_service
 from postroad.core.audit.batches import drawn, partner_answer
 from postroad.core.batching.due import share_at
 from postroad.core.model.batch import Batch, BatchState
@@ -86,6 +87,8 @@ async def list_batches(request: Request) -> Response:
         "states": STATES,
         "following": f"?{urlencode(following)}" if following else "",
         "batchers": sorted(batchers, key=lambda one: one.address.casefold()),
+        "changeable": {one.gcid for one in batchers if caller.has_role(one.organization, Role.DEVELOPER)},
+        "may_make": may_make_service(caller),
     }
     return show(request, "batches.html", values)
 

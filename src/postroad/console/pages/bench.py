@@ -125,6 +125,7 @@ def _shown(
         "kinds": bench_messages.KINDS,
         "formats": [(one.value, one.value) for one in Format],
         "services": offered(caller, console.directory),
+        "may_save": caller.has_role(caller.organization, Role.DEVELOPER),
     }
     return show(request, "bench.html", facts, 422 if faults else 200)
 

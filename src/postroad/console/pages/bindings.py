@@ -15,6 +15,7 @@ from postroad.console.context import Console, caller_of, console_of
 from postroad.console.editing import Faulty, beside_fields, from_text, number_in, of_refusal, shaped, to_text
 from postroad.console.guarding import Form, form_of, go, member_form, member_page, show
 from postroad.console.naming import offered
+from postroad.console.pages.services import may_make_service
 from postroad.core.configuration.bindings import BindingEntry, binding_entry, binding_of
 from postroad.core.configuration.document import Fault
 from postroad.core.exchange.bound import BoundExchange
@@ -38,7 +39,7 @@ async def list_exchanges(request: Request) -> Response:
     hosted = [one for one in console.directory.services.values() if one.hosted is Hosting.EXCHANGE]
     seen = sorted([one for one in hosted if _sees(console, caller, one)], key=lambda one: one.address.casefold())
     rows = [(one, _count(console, caller, one)) for one in seen]
-    return show(request, "exchanges.html", {"rows": rows})
+    return show(request, "exchanges.html", {"rows": rows, "may_make": may_make_service(caller)})
 
 
 async def list_bindings(request: Request) -> Response:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from postroad.console.context import caller_of, console_of
 from postroad.console.guarding import member_page, show
 from postroad.console.samples import samples_for
-from postroad.core.model.directory import Visibility
+from postroad.core.model.directory import Role, Visibility
 from postroad.flow import administration_services as services
 from postroad.flow.administration import visible_service
 
@@ -53,6 +53,7 @@ async def how_to_call(request: Request) -> Response:
         "samples": samples_for(service, url),
         "url": url,
         "is_own": caller.operator or caller.organization.casefold() == service.organization.casefold(),
+        "may_connect": bool(service.provisioning_url) and caller.has_role(caller.organization, Role.DEVELOPER),
         "is_suspended": console.directory.is_suspended(service),
     }
     return show(request, "directory_service.html", values)

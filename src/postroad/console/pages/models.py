@@ -14,6 +14,7 @@ from postroad.console.editing import Faulty, from_text, of_refusal, shaped
 from postroad.console.guarding import Form, form_of, go, member_form, member_page, show
 from postroad.console.model_trees import Sight
 from postroad.console.naming import offered
+from postroad.console.pages.services import may_make_service
 from postroad.core.admission.openness import is_open_to_organization
 from postroad.core.configuration.document import Fault
 from postroad.core.configuration.model_pieces import ModelPiece, NewAttachment, NodeShape, piece_of
@@ -37,7 +38,8 @@ async def list_models(request: Request) -> Response:
     """Those of the person's own organization, and those that are open to it; none of them is opened for that."""
     directory, caller = console_of(request).directory, caller_of(request)
     rows = [one for one in directory.services.values() if one.hosted is Hosting.MODEL and _sees(caller, one, directory)]
-    return show(request, "models.html", {"rows": sorted(rows, key=lambda one: one.address.casefold())})
+    values = {"rows": sorted(rows, key=lambda one: one.address.casefold()), "may_make": may_make_service(caller)}
+    return show(request, "models.html", values)
 
 
 async def show_model(request: Request) -> Response:

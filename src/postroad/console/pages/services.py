@@ -14,6 +14,8 @@ from postroad.console.guarding import Form, form_of, go, member_form, member_pag
 from postroad.core.configuration.document import Fault
 from postroad.core.configuration.profile import ServiceProfile, profile_of
 from postroad.core.identity.expiry import DAY_US, credential_warning
+from postroad.core.model.asset import Hosting
+from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Service
 from postroad.core.model.formats import Format
 from postroad.errors import Refused
@@ -39,7 +41,12 @@ async def list_services(request: Request) -> Response:
     console, caller = console_of(request), caller_of(request)
     found = sorted(services.owned_services(caller, console.directory), key=lambda one: one.address.casefold())
     rows = [(one, console.directory.is_suspended(one)) for one in found]
-    return show(request, "services.html", {"rows": rows, "may_make": bool(caller.organization) or caller.operator})
+    return show(request, "services.html", {"rows": rows, "may_make": may_make_service(caller)})
+
+
+def may_make_service(caller: Caller) -> bool:
+    """Whether the person has an organization in which they may make services; operators have none."""
+    return not caller.operator and caller.has_role(caller.organization, Role.DEVELOPER)
 
 
 async def show_service(request: Request) -> Response:
@@ -47,8 +54,11 @@ async def show_service(request: Request) -> Response:
 
 
 async def new_service(request: Request) -> Response:
-    organization = request.query_params.get("organization", "") or caller_of(request).organization
-    return _form(request, {"organization": organization} | _written({}), [])
+    asked = request.query_params
+    organization = asked.get("organization", "") or caller_of(request).organization
+    hosted = asked.get("hosted", "")
+    wanted = {"hosted": hosted} if hosted in set(Hosting) else {}
+    return _form(request, {"organization": organization} | _written(wanted), [])
 
 
 async def make_service(request: Request) -> Response:

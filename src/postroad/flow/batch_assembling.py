@@ -2,7 +2,7 @@
 
 Kept rules: the interchange, its control numbers and the batch's next state are one entry, so numbers are used exactly when the
 interchange is posted. A member that does not fit fails alone, and its batch goes on without it; what is wrong with the whole
-suspends the batch, for somebody to look at.
+suspends the batch, for somebody to look at. What nobody expects is tried again before: a store's bad moment is no batch's fault.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from postroad.ports import Conflict, Step
 
 FORM = "interchange"
 DRAWS_MOST = 10  # times that others may draw the same numbers at the same moment
+TRIES = 3  # of a batch, where something fails that nobody expects
 BESIDE_BYTES = 256 << 10  # from so many bytes on, an interchange is made beside the event loop
 REASON_MOST = 500
 HEADER = MESSAGE.index("header")
 _MEMBER = re.compile(r"/members/([0-9]+)")
-
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +81,7 @@ class Assembling:
         self._numbers = InterchangeBook(network.index, network.indexed)
         self._message_bytes = message_bytes
         self._drawings: dict[Sides, Drawing] = {}  # the latest, where the index need not be asked
+        self._tried: dict[str, int] = {}  # batches that failed unexpectedly, and how often
 
     def forget(self) -> None:
         """Ask again which numbers were drawn, also by others."""
@@ -92,15 +93,24 @@ class Assembling:
         The index must have caught up before.
         """
         try:
-            return await self._assemble(service, batching, batch)
+            after = await self._assemble(service, batching, batch)
         except Unavailable:
             raise
         except Refused as refusal:
-            why = f"{refusal.code}: {refusal.detail}"
-        except Exception as error:  # of one standard, or a plug-in's: other batches go on
-            log.error("batch %s cannot be assembled: %s", batch.id, place_of(error))
-            why = f"service.failed: assembling it failed ({type(error).__name__}); tell the network's operator"
-        after = suspended(batch, why[:REASON_MOST], self._network.clock.now_us())
+            after = await self._suspended(service, batch, refusal)
+        except Exception as error:
+            self._tried[batch.id] = self._tried.get(batch.id, 0) + 1
+            if self._tried[batch.id] < TRIES:
+                raise
+            after = await self._suspended(service, batch, _failed(error))
+        self._tried.pop(batch.id, None)
+        return after
+
+    async def _suspended(self, service: Service, batch: Batch, refusal: Refused) -> Batch | None:
+        if isinstance(refusal.__cause__, Exception):
+            log.error("batch %s cannot be assembled: %s", batch.id, place_of(refusal.__cause__))
+        why = f"{refusal.code}: {refusal.detail}"[:REASON_MOST]
+        after = suspended(batch, why, self._network.clock.now_us())
         written = await self._book.write(service.gcid, "suspended", [after])
         return written[0] if written is not None else None
 
@@ -230,10 +240,22 @@ async def _made(standard: Standard, envelope: Envelope, drawing: Redrawing, docu
 
 
 async def _beside(documents: list[Document], work: Callable[[], Result]) -> Result:
-    """Do the work, beside the event loop where it takes a while."""
-    if sum(len(one.data) for one in documents) < BESIDE_BYTES:
-        return work()
-    return await asyncio.to_thread(work)
+    """Do a standard's work, beside the event loop where it takes a while; what it does wrong, it will do again."""
+    try:
+        if sum(len(one.data) for one in documents) < BESIDE_BYTES:
+            return work()
+        return await asyncio.to_thread(work)
+    except (Refused, Unavailable):
+        raise
+    except Exception as error:  # of one standard, or a plug-in's: other batches go on
+        raise _failed(error)  # noqa: B904 - it names its cause itself
+
+
+def _failed(error: Exception) -> Refused:
+    told = f"assembling it failed ({type(error).__name__}); tell the network's operator"
+    refusal = Refused("service.failed", told)
+    refusal.__cause__ = error
+    return refusal
 
 
 def _assembled(standard: Standard, envelope: Envelope, drawing: Redrawing, documents: list[Document]) -> Made:

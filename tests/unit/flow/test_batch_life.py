@@ -585,7 +585,9 @@ async def test_a_condition_ends_the_batch() -> None:
         assert (len(members(interchange)), interchange.topic) == (2, "")
 
 
-async def test_what_a_plug_in_does_wrong_suspends_the_batch_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_a_plug_in_does_wrong_suspends_the_batch_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     async with bench(Policy(count=1)) as port:
         await port.post(b"a"), await port.post(order(2))
         standard = port.network.standards.standard("x12")
@@ -602,6 +604,7 @@ async def test_what_a_plug_in_does_wrong_suspends_the_batch_and_no_other(monkeyp
         first, second = await port.batches()
         assert (first.state, second.state) == (SUSPENDED, ASSEMBLED)
         assert first.why.startswith("service.failed: assembling it failed (ZeroDivisionError)")
+        assert f"batch {first.id} cannot be assembled: ZeroDivisionError in test_batch_life.py" in caplog.text
 
 
 async def test_a_message_on_which_the_batcher_fails_is_a_dead_letter_and_no_other(

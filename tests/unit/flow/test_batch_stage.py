@@ -128,6 +128,30 @@ async def test_trouble_with_the_store_is_only_a_pause(monkeypatch: pytest.Monkey
         assert trouble == 0
 
 
+@pytest.mark.parametrize(("times", "state"), [(2, ASSEMBLED), (100, SUSPENDED)])
+async def test_what_nobody_expects_is_tried_again_before_it_suspends_a_batch(
+    monkeypatch: pytest.MonkeyPatch, times: int, state: BatchState
+) -> None:
+    """A store may fail in ways that nobody thought of; a batch with which it always does so holds up no other."""
+    monkeypatch.setattr("postroad.flow.batching.AGAIN_S", LOOK_S)
+    async with bench(Policy(count=1)) as port, batchers(port):
+        query, trouble, first = port.network.index.query, times, ""
+
+        async def troubled(name: str, *parameters: Any) -> list[tuple[Any, ...]]:
+            nonlocal trouble, first
+            first = first or (str(parameters[0]) if name == "batch_members" else "")
+            if name == "batch_members" and parameters[0] == first and trouble:
+                trouble -= 1
+                raise RuntimeError("disk I/O error")
+            return await query(name, *parameters)
+
+        monkeypatch.setattr(port.network.index, "query", troubled)
+        await port.post_orders(1, 2)
+        await until(port, state, ASSEMBLED)
+        [batch, _] = await port.batches()
+        assert batch.why.startswith("service.failed: assembling it failed (RuntimeError)") == (state is SUSPENDED)
+
+
 async def test_a_batcher_that_is_told_to_end_while_it_works_does_not_sleep_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -42,7 +42,7 @@ class Resuming:
             service, sends_to = self._port(batch)
             resent = await resent_as(self._network.index, batch)
             if delivery := resent or await self._resent(batch, sends_to, by, reason):
-                return await self._written(replace(after, delivery=delivery), by, "sent again", reason)
+                return await self._sent_again(replace(after, delivery=delivery), by, reason)
             step = await self._step(service, sends_to, batch)
             if not await self._put_aside(batch, by):
                 return None
@@ -58,6 +58,12 @@ class Resuming:
                 "batch.state", "Its service gathers no messages any more; make it a batcher again, or drop it"
             )
         return service, service.batching.sends_to
+
+    async def _sent_again(self, after: Batch, by: str, reason: str) -> Batch | None:
+        """The same bytes are under way; its batcher may have noticed before we come to write that down."""
+        written = await self._written(after, by, "sent again", reason)
+        found = await self._book.find(after.id) if written is None else None
+        return found if found is not None and found.delivery == after.delivery else written
 
     async def _written(self, after: Batch, by: str, what: str, reason: str) -> Batch | None:
         written = await self._book.write(by, what, [after], reason=reason)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -114,6 +115,26 @@ async def test_a_suspended_batch_is_resumed_with_the_same_bytes() -> None:
         await port.acknowledge(again)
         await port.work()
         assert (await only(port)).state is BatchState.SENT
+
+
+async def test_a_batch_is_resumed_though_its_batcher_notices_the_resent_letter_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with bench(Policy(count=2)) as port:
+        ada = await owner(port)
+        await suspended(port)
+        resend = port.network.dead_letters.resend
+
+        async def resend_while_the_batcher_looks(*letter: Any) -> int:
+            number = await resend(*letter)
+            await port.work(31)
+            return number
+
+        monkeypatch.setattr(port.network.dead_letters, "resend", resend_while_the_batcher_looks)
+        batch = await batches.resume(port.network, ada, (await only(port)).id, WHY, None)
+        assert batch == await only(port)
+        assert batch.state is BatchState.ASSEMBLED
+        assert len(await port.poll()) == 1
 
 
 @pytest.mark.req("B5", "B6")

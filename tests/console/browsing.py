@@ -15,13 +15,15 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, Response, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Response, sync_playwright
 
 QUIET = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 TIMEOUT_MS = 8_000
+NOT_READY = "Unable to capture screenshot"
+PICTURES_MOST, PAUSE_MS = 4, 500
 REPORT = """document.addEventListener('securitypolicyviolation',
   (event) => console.error('CSP: ' + event.violatedDirective + ' ' + event.blockedURI))"""
 
@@ -78,12 +80,24 @@ class Person:
     def snap(self, name: str) -> None:
         """Keep a picture of the whole page, and look at it with the eyes of who cannot see."""
         self.pictures.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=self.pictures / f"{name}.png", full_page=True)
+        self.picture(self.pictures / f"{name}.png", full_page=True)
         for scheme in ("light", "dark"):
             self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             found = Axe().run(self.page)
             assert found.violations_count == 0, f"{name}, {scheme}: {found.generate_report()}"
         self.page.emulate_media(color_scheme="light")
+
+    def picture(self, path: Path, *, full_page: bool = False) -> None:
+        """A picture as a file. On a busy machine Chromium sometimes has none ready, which says nothing about the page."""
+        for _ in range(PICTURES_MOST - 1):
+            try:
+                self.page.screenshot(path=path, full_page=full_page)
+                return
+            except Error as error:
+                if NOT_READY not in error.message:
+                    raise
+            self.page.wait_for_timeout(PAUSE_MS)
+        self.page.screenshot(path=path, full_page=full_page)
 
     def _heard(self, kind: str, text: str) -> None:
         if kind == "error" and not (self.refusals_expected and "Failed to load resource" in text):

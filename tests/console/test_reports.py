@@ -38,7 +38,7 @@ def test_the_reports_of_an_organization(visitor: Callable[..., Person], demo: De
     person.snap("report-usage-phone")
     person.page.emulate_media(color_scheme="dark")
     person.page.wait_for_selector(".plot canvas")
-    person.page.screenshot(path=person.pictures / "report-usage-dark.png", full_page=True)
+    person.picture(person.pictures / "report-usage-dark.png", full_page=True)
 
 
 def test_nothing_of_others_and_files_for_spreadsheets(visitor: Callable[..., Person], demo: Demo) -> None:

@@ -34,7 +34,7 @@ class Walk:
     def picture(self, name: str) -> None:
         FOLDER.mkdir(parents=True, exist_ok=True)
         self.page.mouse.move(0, 0)
-        self.page.screenshot(path=FOLDER / f"{name}.png")
+        self.person.picture(FOLDER / f"{name}.png")
         self.taken.add(name)
 
     def look_around(self, password: str) -> None:

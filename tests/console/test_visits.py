@@ -44,6 +44,9 @@ def test_nobody_can_say_that_they_were_seen_later() -> None:
         f"{name}={key}",
         f"{name}={OTHER}|{seen}",
         f"{name}=|zz.zz",
+        f"{name}={key}|{'f' * 6_000}.{'0' * 32}",  # more digits than Python writes as decimals
+        f"{name}={key}|-1.{seen.partition('.')[2]}",
+        f"{name}={key}|{seen}0",
     ):
         assert visits.key_in(asked(forged), NOW_S + IDLE_S) == ""
         assert visits.key_in(asked(forged), NOW_S) == ""

@@ -17,6 +17,7 @@ from postroad.api.http.server import HttpServer
 from postroad.api.http.tls import TlsFront
 from postroad.api.messages import MessageEndpoints
 from postroad.api.problem import problem_bytes
+from postroad.api.strict_transport import StrictTransport
 from postroad.bootstrap import RunningNetwork
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured
@@ -41,19 +42,20 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pa
     as2 = As2Endpoint(running.as2, running.authenticator, endpoints.rate, message_bytes=settings.message_bytes)
     front = _tls(running)
     own_address = running.own_address
+    app = application(
+        running.network,
+        running.authenticator,
+        running.passwords,
+        settings,
+        asset_faults=running.asset_faults,
+        transform=running.engines.transformer.transform,
+        judges=running.engines.judges,
+        validator=running.engines.validator,
+        own_address=own_address,
+        pages=pages,
+    )
     server = HttpServer(
-        application(
-            running.network,
-            running.authenticator,
-            running.passwords,
-            settings,
-            asset_faults=running.asset_faults,
-            transform=running.engines.transformer.transform,
-            judges=running.engines.judges,
-            validator=running.engines.validator,
-            own_address=own_address,
-            pages=pages,
-        ),
+        StrictTransport(app, settings.strict_transport_days),
         endpoints.routes() | as2.routes(),
         HttpLimits(body_bytes=settings.message_bytes),
         problem_bytes,

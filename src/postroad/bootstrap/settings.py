@@ -45,8 +45,10 @@ class Settings:
     # the server's certificate chain and key in PEM files; both or neither
     tls_certificate: str = ""
     tls_key: str = ""
-    # addresses of proxies whose Client-Cert and X-Forwarded-Proto headers are believed
+    # addresses of proxies whose Client-Cert, X-Forwarded-For and X-Forwarded-Proto headers are believed
     trusted_proxies: tuple[str, ...] = ()
+    # for so many days browsers that came over TLS reach this host by TLS only, whatever its port; 0 says nothing of it
+    strict_transport_days: int = 180
     # the address people and clients use to reach the network, for the WSDL, links, and the way back from a provider's site; made
     # from host and port when empty, so it is needed behind a proxy and where host is 0.0.0.0
     public_url: str = ""
@@ -192,6 +194,7 @@ def _contradictions(settings: Settings) -> list[str]:
             settings.log_level in ("debug", "info", "warning", "error"),
             "log_level: must be debug, info, warning or error",
         ),
+        (0 <= settings.strict_transport_days <= 3_650, "strict_transport_days: must be between 0 and 3650"),
         (settings.posts_per_s >= 0, "posts_per_s: must not be negative"),
         (settings.stored_bytes >= 0, "stored_bytes: must not be negative"),
         (settings.queued_messages >= 0, "queued_messages: must not be negative"),

@@ -19,8 +19,9 @@ from starlette.routing import Route
 from postroad.console.context import console_of
 from postroad.core.model.caller import Caller
 from postroad.core.model.refusals import REFUSALS
-from postroad.errors import PostroadError, Refused, Unavailable
+from postroad.errors import Refused, Unavailable
 from postroad.flow.authenticate import Proof
+from postroad.flow.throttle import neighbourhood
 
 FORM = "application/x-www-form-urlencoded"
 FORM_BYTES = 2 << 20  # rules, stylesheets and messages are pasted into forms
@@ -137,9 +138,11 @@ def peer_of(request: Request) -> str:
 def _limited(page: Page) -> Page:
     async def limited(request: Request) -> Response:
         console = console_of(request)
-        state = console.limiter.take(f"peer {peer_of(request)}", console.network.clock.monotonic())
+        who = f"peer {neighbourhood(peer_of(request))}"
+        state = console.limiter.take(who, console.network.clock.monotonic())
         if not state.allowed:
-            raise Refused("rate.exceeded", f"Too many requests; try again in {state.retry_after_s} s")
+            wait_s = state.retry_after_s
+            raise Refused("rate.exceeded", f"Too many requests; try again in {wait_s} s", retry_after_s=wait_s)
         return await page(request)
 
     return limited
@@ -214,13 +217,12 @@ def _mistake_page(request: Request, error: Exception) -> Response:
     return show(request, "refused.html", {"title": "Our mistake", "code": "internal", "detail": detail}, 500)
 
 
-def refusal_page(request: Request, error: PostroadError) -> Response:
-    code = error.code if isinstance(error, Refused) else "unavailable"
-    known = REFUSALS.get(code)
+def refusal_page(request: Request, error: Refused | Unavailable) -> Response:
+    known = REFUSALS.get(error.code)
     title = known.title if known is not None else "Not now"
     status = known.status if known is not None else 503
-    detail = error.detail if isinstance(error, Refused) else str(error)
-    return show(request, "refused.html", {"title": title, "code": code, "detail": detail}, status)
+    headers = {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else None
+    return show(request, "refused.html", {"title": title, "code": error.code, "detail": error.detail}, status, headers)
 
 
 async def _read_form(request: Request) -> Form:

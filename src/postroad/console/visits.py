@@ -9,6 +9,7 @@ no script can read the cookie, and no other site can make a browser send it.
 from __future__ import annotations
 
 import hmac
+import re
 from hashlib import blake2b
 
 from starlette.requests import Request
@@ -19,6 +20,7 @@ from postroad.core.identity import api_key
 IDLE_S = 2 * 3_600
 RENEWED_S = 60  # a cookie that is younger is left as it is
 ENDS_S = 12 * 3_600
+MOMENT = re.compile(r"[0-9a-f]{1,12}", re.ASCII)  # seconds
 SECURE_NAME, PLAIN_NAME = "__Host-postroad", "postroad"  # browsers take the first only over TLS
 
 
@@ -63,10 +65,9 @@ class Visits:
     def _seen_s(self, key: str, seen: str) -> int:
         """When the browser was seen; long ago where the proof is not ours."""
         moment, _, proof = seen.partition(".")
-        try:
-            seen_s = int(moment, 16)
-        except ValueError:
+        if not MOMENT.fullmatch(moment):
             return 0
+        seen_s = int(moment, 16)
         return seen_s if hmac.compare_digest(self._proof(key, seen_s).encode(), proof.encode()) else 0
 
     def _proof(self, key: str, seen_s: int) -> str:

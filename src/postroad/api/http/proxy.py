@@ -64,17 +64,20 @@ class TrustedProxies:
         """What the proxy's headers amount to, if ``direct`` is a proxy that we trust."""
         if not self.trusts(direct.peer):
             return direct
-        return Origin(_address(said, direct.peer), _was_secure(said), _certificate(said))
+        return Origin(self._address(said, direct.peer), _was_secure(said), _certificate(said))
 
-
-def _address(said: Said, fallback: str) -> str:
-    """The last entry: the one that our proxy itself has added; those before it come from the client."""
-    chain = b",".join(value for name, value in said if name == b"x-forwarded-for")
-    last = chain.rpartition(b",")[2].strip().decode("latin-1")
-    try:
-        return str(ip_address(last))
-    except ValueError:
-        return fallback
+    def _address(self, said: Said, proxy: str) -> str:
+        """The last entry that is no proxy of ours: each adds who asked it, and what stands before comes from the client."""
+        chain = b",".join(value for name, value in said if name == b"x-forwarded-for")
+        found = proxy
+        for entry in reversed(chain.decode("latin-1").split(",")):
+            try:
+                found = str(ip_address(entry.strip()))
+            except ValueError:
+                return found
+            if not self.trusts(found):
+                return found
+        return found
 
 
 def _was_secure(said: Said) -> bool:

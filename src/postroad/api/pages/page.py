@@ -15,6 +15,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused, Unavailable
 from postroad.flow.authenticate import REQUIRED
+from postroad.flow.throttle import neighbourhood
 
 FORM = "application/x-www-form-urlencoded"
 FORM_BYTES = 16 << 10
@@ -44,7 +45,7 @@ def served(show: Shown) -> Shown:
 
     async def shown(request: Request) -> Response:
         try:
-            limit(request, f"peer {peer_of(request)}")
+            limit(request, f"peer {neighbourhood(peer_of(request))}")
             return _led_on(request) or await show(request)
         except (Refused, Unavailable) as error:
             found = of_error(error)

@@ -19,6 +19,7 @@ from postroad.core.admission.rate import RateState
 from postroad.core.codecs.detect import CODECS
 from postroad.errors import Refused
 from postroad.flow.authenticate import REQUIRED, Proof
+from postroad.flow.throttle import neighbourhood
 
 BODY_BYTES = 1 << 20
 DOCUMENT_BYTES = 8 << 20  # configuration documents
@@ -57,7 +58,7 @@ class OpenRoute(APIRoute):
         return request
 
     async def admit(self, request: Request) -> None:
-        limit(request, f"peer {peer_of(request)}")
+        limit(request, f"peer {neighbourhood(peer_of(request))}")
 
 
 class HealthRoute(OpenRoute):

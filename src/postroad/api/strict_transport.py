@@ -1,0 +1,39 @@
+"""Tells browsers that came over TLS to come no other way (RFC 6797), so that nobody on the way can talk them into plain HTTP.
+
+Kept rules: said over TLS only, our own or that of a proxy we trust, since browsers must not listen otherwise; never of
+``localhost``, where browsers would take it for every other program on the machine.
+"""
+
+from __future__ import annotations
+
+import re
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+DAY_S = 24 * 3_600
+HERE = re.compile(r"(.+\.)?localhost\.?(:[0-9]*)?", re.IGNORECASE)
+
+
+class StrictTransport:
+    """ASGI middleware around everything that people see."""
+
+    def __init__(self, app: ASGIApp, days: int) -> None:
+        self._app = app
+        self._days = days
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not self._days or scope["scheme"] != "https" or _is_here(scope):
+            await self._app(scope, receive, send)
+            return
+
+        async def told(event: Message) -> None:
+            if event["type"] == "http.response.start":
+                MutableHeaders(scope=event)["Strict-Transport-Security"] = f"max-age={self._days * DAY_S}"
+            await send(event)
+
+        await self._app(scope, receive, told)
+
+
+def _is_here(scope: Scope) -> bool:
+    return bool(HERE.fullmatch(Headers(scope=scope).get("host", "")))

@@ -1,0 +1,38 @@
+"""Whom a proxy speaks for: the client, through as many proxies of ours as there are, and never whom the client names."""
+
+from __future__ import annotations
+
+import pytest
+
+from postroad.api.http.proxy import Origin, TrustedProxies
+
+PROXIES = TrustedProxies(["10.0.0.0/8", "192.0.2.9", "2001:db8:ffff::/48"])
+CLIENT = "203.0.113.7"
+
+
+def peer(*forwarded: bytes, direct: str = "10.0.0.1") -> str:
+    return PROXIES.origin([(b"x-forwarded-for", one) for one in forwarded], Origin(direct, False, None)).peer
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "expected"),
+    [
+        ([b"203.0.113.7"], CLIENT),
+        ([b"6.6.6.6, 203.0.113.7"], CLIENT),  # the first is what the client wrote itself
+        ([b"6.6.6.6, 203.0.113.7, 192.0.2.9"], CLIENT),  # one proxy behind another
+        ([b"203.0.113.7, 192.0.2.9", b"10.1.2.3"], CLIENT),  # each in a header of its own
+        ([b"10.6.6.6, 203.0.113.7"], CLIENT),  # a client that would like to be a proxy
+        ([b"2001:db8::1, 2001:db8:ffff::5"], "2001:db8::1"),
+        ([b"10.7.7.7"], "10.7.7.7"),  # somebody in our own network asks
+        ([b"203.0.113.7, nonsense"], "10.0.0.1"),
+        ([b"203.0.113.7, , 192.0.2.9"], "192.0.2.9"),
+        ([b""], "10.0.0.1"),
+        ([], "10.0.0.1"),
+    ],
+)
+def test_the_last_who_is_no_proxy_of_ours_is_the_client(forwarded: list[bytes], expected: str) -> None:
+    assert peer(*forwarded) == expected
+
+
+def test_nobody_else_names_a_client() -> None:
+    assert peer(b"203.0.113.7", direct="198.51.100.1") == "198.51.100.1"

@@ -1,11 +1,14 @@
 """End what is due: deliveries that nobody fetched and journeys that did not come to their end in time.
 
 Kept rules: the loop sleeps until the next due time and asks the index for just what is due, never for all there is; expiry is an
-entry like any other end, so a late answer and an expiry exclude each other.
+entry like any other end, so a late answer and an expiry exclude each other. Every look passes over the members of interchanges
+that are under way, and pays for it; so the longer a look takes, the longer it is before the next. Nobody gets what is overdue
+meanwhile: those who hand it out look at the time themselves.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -25,6 +28,8 @@ AT_NUMBER = JOURNEY.index("at_number")
 AT_ONCE = 500  # rows of the index at a time
 LOOK_AGAIN_S = 1.0  # after trouble; and on a shared network, where other nodes accept messages too
 IDLE_S = 3_600.0
+REST = 10  # times as long as a look has taken, nobody looks again …
+REST_MOST_S = 60.0  # … but for no longer than this
 EXPIRED_REASON = "not fetched before it expired"
 EXPIRED = Status("route.expired", "The message expired before its journey was over")
 
@@ -51,6 +56,7 @@ class ExpireStage:
         self._due = due
         self._indexed = indexed
         self._batches = batches
+        self._look_s = 0.0  # how long the last look took that found nothing to end
 
     async def run(self, leads: Callable[[], Awaitable[bool]] = always, most_s: float = IDLE_S) -> None:
         """Expire what is due, for as long as we run; ``most_s`` is how long to sleep at most."""
@@ -60,6 +66,7 @@ class ExpireStage:
             except Unavailable as trouble:
                 log.warning("nothing can be expired now: %s", trouble)
                 next_us = self._clock.now_us() + int(LOOK_AGAIN_S * 1_000_000)
+            await asyncio.sleep(min(self._look_s * REST, REST_MOST_S))
             await self._sleep(next_us, most_s)
 
     async def expire_due(self) -> int | None:
@@ -67,7 +74,7 @@ class ExpireStage:
         self._due.begin()
         while True:
             await self._indexed()
-            now_us = self._clock.now_us()
+            began, now_us = self._clock.monotonic(), self._clock.now_us()
             journeys = await self._index.query("due_journeys", now_us, AT_ONCE)
             ended = [await self._end(row[0], row[AT_NUMBER]) for row in journeys]
             if journeys:
@@ -78,6 +85,7 @@ class ExpireStage:
                 break
         kept_us = await self._keeping.end_overdue()
         [upcoming] = await self._index.query("next_due")
+        self._look_s = self._clock.monotonic() - began
         soonest_us = self._clock.now_us() + int(LOOK_AGAIN_S * 1_000_000)  # for what could not be ended now
         return min(
             (max(at_us, soonest_us if at_us <= now_us else 0) for at_us in (*upcoming, kept_us) if at_us), default=None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -130,6 +131,29 @@ async def test_a_response_expires_with_its_request(houses: Houses) -> None:
     await houses.network.expiry.expire_due()
     [error] = await houses.network.poll(houses.buyer, PollRequest())
     assert error.status is not None
+
+
+async def test_a_look_that_takes_long_is_not_taken_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with a great many members of an interchange that is under way, which every look passes over."""
+    async with memory_network() as running:
+        network, looks = running.network, 0
+        query = network.index.query
+
+        async def slow_query(name: str, *parameters: Any) -> list[tuple[Any, ...]]:
+            nonlocal looks
+            if name == "next_due":
+                looks += 1
+                await asyncio.sleep(0.02)
+            return await query(name, *parameters)
+
+        monkeypatch.setattr(network.index, "query", slow_query)
+        loop = asyncio.create_task(network.expiry.run())
+        until = network.clock.monotonic() + 0.5
+        while network.clock.monotonic() < until:
+            network.expires(network.clock.now_us() + 1)
+            await asyncio.sleep(0.005)
+        loop.cancel()
+        assert 1 <= looks <= 3
 
 
 @pytest.mark.req("M10")

@@ -14,7 +14,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
 from postroad.core.model.ids import SESSION
 from postroad.core.model.journal import Entry, MessagePosted, decode
-from postroad.core.projection.found_by import HEADER_NAMES, SENDERS_NAMES, found_key, is_known_by
+from postroad.core.projection.found_by import Nearness, found_key, is_known_by
 from postroad.core.projection.keys import handle_key
 from postroad.flow.administration_contents import Mine, is_mine
 from postroad.flow.administration_services import owned_services
@@ -92,10 +92,14 @@ def _known_as(entry: Entry, asked: str, mine: Mine) -> tuple[str, ...]:
     """In which words the caller may know the message by this; none where it may not, or only the hash is the same."""
     if not isinstance(entry, MessagePosted):
         return ()
-    hops = [copy.hops for copy in entry.copies if copy.hops]
-    sends = mine(entry.sender)
-    receives = sends or any(mine(way[-1].service) for way in hops)
-    if not receives and not any(mine(hop.service) for way in hops for hop in way):
-        return ()
-    names = is_known_by(entry, asked)
-    return tuple([name for name in names if (sends if name in SENDERS_NAMES else receives or name in HEADER_NAMES)])
+    nearness = _nearness(entry, mine)
+    return is_known_by(entry, asked, nearness) if nearness is not None else ()
+
+
+def _nearness(entry: MessagePosted, mine: Mine) -> Nearness | None:
+    if mine(entry.sender):
+        return Nearness.SENDER
+    ways = [copy.hops for copy in entry.copies if copy.hops]
+    if any(mine(way[-1].service) for way in ways):
+        return Nearness.RECEIVER
+    return Nearness.ON_THE_WAY if any(mine(hop.service) for way in ways for hop in way) else None

@@ -127,6 +127,21 @@ async def test_who_is_kept_from_a_document_cannot_guess_at_it(running: MemoryNet
     assert [one.found_by for one in told] == [(("order", "PO 9"),), ()]
 
 
+@pytest.mark.parametrize("name", ["reference", "handle", "batch", "Message-ID"])
+async def test_a_key_may_have_any_name_and_is_still_for_sender_and_receivers(running: MemoryNetwork, name: str) -> None:
+    withheld = (DocumentAccess(service="Postcard", read=(), change=()),)
+    declared = ServiceProfile.model_validate({"indexes": {name: {"body": "/order/number"}}})
+    indexes = declared.service(gcid="0" * 16, organization="x", name="y").indexes
+    sender = await running.register("MyBiz/Out", document_access=withheld, indexes=indexes)
+    acme, postcard = [await running.register(f"{house}/In", **PUBLIC) for house in ("Acme", "Postcard")]
+    direct = await post(running, sender, order("PO 8"))
+    assert await found(running, acme, "PO 8") == await found(running, sender, "PO 8") == [(direct, name)]
+    session = await post(running, sender, order("PO 9"), route=(Recipient("Postcard/In"),))
+    assert await found(running, postcard, session) == [(session, "session")]
+    assert await found(running, postcard, "PO 9") == []
+    assert await found(running, sender, "PO 9") == [(session, name)]
+
+
 async def test_a_token_leads_to_the_message_as_its_receiver_was_given_it(running: MemoryNetwork) -> None:
     sender = await running.register("MyBiz/Out")
     acme, guard = [await running.register(f"{name}/In", **PUBLIC) for name in ("Acme", "Guard")]

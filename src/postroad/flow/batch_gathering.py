@@ -53,13 +53,15 @@ class Gathering:
         self._timers: list[tuple[int, str]] = []  # a heap; what is in it may have been put off since
         self._coming: set[int] = set()  # deliveries that have come and are not written down
 
-    def follow(self, policy: Policy, port: Port) -> None:
-        """Go by this policy from now on."""
-        if (policy, port) != (self._policy, self._port):
-            self._policy, self._port = policy, port
-            self._timers = []
-            for batch in self._batches.values():
-                self._remind(batch)
+    def follow(self, policy: Policy, port: Port) -> bool:
+        """Go by this policy from now on; whether it is another one than before."""
+        if (policy, port) == (self._policy, self._port):
+            return False
+        self._policy, self._port = policy, port
+        self._timers = []
+        for batch in self._batches.values():
+            self._remind(batch)
+        return True
 
     def read(self, batches: Iterable[Batch]) -> None:
         """Know these batches, and no others; nothing may be unsaved."""

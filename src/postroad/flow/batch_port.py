@@ -78,9 +78,9 @@ class SendPort:
         if service is None or service.batching is None:
             return None
         batching = service.batching
-        self._gathering.follow(
-            self._within(batching.policy), Port(time_zone=service.time_zone, windows=service.windows)
-        )
+        port = Port(time_zone=service.time_zone, windows=service.windows)
+        if self._gathering.follow(self._within(batching.policy), port):
+            self._empty_after_us = self._now_us  # what it says of earlier times, nobody has asked for
         await self._begin(batching)
         more = await self._take(service, batching)
         await self._close_due()

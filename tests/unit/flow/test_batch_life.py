@@ -265,6 +265,25 @@ async def test_no_empty_batch_goes_when_something_was_gathered() -> None:
         assert [batch.count for batch in await port.batches()] == [1]
 
 
+@pytest.mark.parametrize(
+    "before", [Policy(cron=("0 18 * * *",), empty=Empty.SEND), Policy(cron=("0 8 * * *",)), Policy(count=1)]
+)
+async def test_no_empty_batch_goes_for_a_time_at_which_nobody_wanted_one(before: Policy) -> None:
+    """A schedule is changed at noon: what it says of this morning was never asked for."""
+    async with bench(before) as port:
+        await port.work(18 * HOUR_S - port.clock.now_us() / 1_000_000 % (24 * HOUR_S))
+        await port.work(18 * HOUR_S)  # the next day at noon
+        known = len(await port.batches())
+        batching = port.service("Acme/orders").batching
+        assert batching is not None
+        policy = Policy(cron=("0 8 * * *",), empty=Empty.SEND)
+        await port.change("Acme/orders", batching=dataclasses.replace(batching, policy=policy))
+        await port.work()
+        assert len(await port.batches()) == known
+        await port.work(20 * HOUR_S)
+        assert [batch.count for batch in (await port.batches())[known:]] == [0]
+
+
 async def test_a_batch_goes_before_the_window_of_its_port_closes() -> None:
     window = Window(closes="20:00")
     async with bench(Policy(before_close_s=600)) as port:

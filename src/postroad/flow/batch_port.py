@@ -91,10 +91,14 @@ class SendPort:
         return self._now_us if more else self._next_us()
 
     async def rest(self) -> None:
-        """Stop in good order: what came is written down, and so is that open batches were not cut off."""
+        """Stop in good order: what came is written down, and so is that open batches were not cut off.
+
+        A service that is no batcher any more may become one again, with whichever policy.
+        """
         service = self._network.directory.services.get(self._gcid)
+        batching = service.batching if service is not None else None
         await self._save()
-        if service is None or service.batching is None or service.batching.policy.recovery is Recovery.GO_ON:
+        if batching is not None and batching.policy.recovery is Recovery.GO_ON:
             return
         for batch in self._gathering.opened:
             await self._book.write(self._gcid, "rested", [replace(batch, resting=True)])
@@ -227,8 +231,8 @@ class SendPort:
         self._told = set()
         while todo := [
             batch
-            for batch in self._gathering.past_opening
-            if (batch.state is BatchState.CLOSED and self._may_go(batching, batch))
+            for place, batch in enumerate(self._gathering.past_opening)
+            if (batch.state is BatchState.CLOSED and not batch.held and (place == 0 or not batching.ordered))
             or (batch.state is BatchState.ASSEMBLED and (looks or batch.delivery in told))
             or (batch.state is BatchState.SUSPENDED and (looks_back or batch.delivery in told))
         ]:
@@ -240,9 +244,6 @@ class SendPort:
                     await self._save()
                     await self._read()
                     break
-
-    def _may_go(self, batching: Batching, batch: Batch) -> bool:
-        return not batch.held and not (batching.ordered and self._gathering.past_opening[0].id != batch.id)
 
     async def _further(self, service: Service, batching: Batching, batch: Batch) -> bool:
         """Bring a batch one step further, as far as it goes; False: somebody else has changed it."""

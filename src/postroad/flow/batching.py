@@ -84,6 +84,8 @@ class BatchStage:
                     await look_after(self._network, batching_services(self._network.directory))
             except PostroadError as error:
                 log.warning("batches without a batcher cannot be looked at: %s", error)
+            except Exception as error:
+                log.error("looking at batches without a batcher failed: %s", place_of(error))
 
     def _batcher(self, gcid: str) -> Batcher:
         batcher = Batcher(self._network, gcid, self._terms, self._latest.get(gcid))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchState
 from postroad.core.model.batch_policy import Policy, Recovery
 from postroad.core.model.delivery import State
@@ -82,14 +83,44 @@ async def test_only_a_stop_without_warning_calls_for_recovery(is_orderly: bool, 
                 await until(port, ASSEMBLED)
 
 
-async def test_a_suspended_batcher_rests_and_goes_on_when_it_is_back() -> None:
+@pytest.mark.parametrize("away_s", [0.0, LOOK_S])
+@pytest.mark.parametrize(
+    "away", [{"suspended": "unpaid"}, {"hosted": Hosting.NONE, "batching": None}], ids=["suspended", "no batcher"]
+)
+async def test_a_batcher_that_was_away_rests_and_goes_on_when_it_is_back(away: dict[str, object], away_s: float) -> None:
     async with bench(Policy(count=2, recovery=Recovery.FAIL)) as port, batchers(port):
         await port.post_orders(1, 1)
         await until(port, OPEN)
-        await port.change("Acme/orders", suspended="unpaid")
-        await port.change("Acme/orders", suspended="")
+        service = port.service("Acme/orders")
+        await port.change("Acme/orders", **away)
+        if away_s:
+            await asyncio.sleep(away_s)
+        await port.change("Acme/orders", **{name: getattr(service, name) for name in away})
         await port.post_orders(2, 2)
         await until(port, ASSEMBLED)
+
+
+async def test_what_nobody_expects_does_not_end_the_looking_after_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interchange of a service that has no batcher any more, and an index that answers wrongly for a while."""
+    monkeypatch.setattr("postroad.flow.batching.LOOK_BACK_S", LOOK_S)
+    async with bench(Policy(count=1)) as port:
+        await port.post_orders(1, 1)
+        await port.work()
+        [interchange] = await port.poll()
+        await port.change("Acme/orders", hosted=Hosting.NONE, batching=None)
+        query, trouble = port.network.index.query, 2
+
+        async def troubled(name: str, *parameters: Any) -> list[tuple[Any, ...]]:
+            nonlocal trouble
+            if name == "delivery" and trouble:
+                trouble -= 1
+                return []
+            return await query(name, *parameters)
+
+        await port.acknowledge(interchange)
+        monkeypatch.setattr(port.network.index, "query", troubled)
+        async with batchers(port):
+            await until(port, SENT)
 
 
 async def test_only_the_node_that_leads_gathers() -> None:

@@ -284,5 +284,7 @@ async def test_a_batch_whose_service_gathers_no_more_says_so_and_can_be_dropped(
     shown = (await asked.ask("owner of B", "GET", f"{BATCHES}/{gathered.id}")).json()
     assert shown["nearest"]["told"].startswith("its service gathers no messages any more")
     assert shown["criteria"] == []
+    for who in ("owner of B", "operator"):
+        assert [one["id"] for one in (await asked.ask(who, "GET", BATCHES)).json()["items"]] == [gathered.id], who
     dropped = await steered(asked, gathered, "drop", "the partner has left us")
     assert (dropped.status_code, dropped.json().get("state")) == (200, "dropped")

@@ -156,7 +156,7 @@ async def _known(network: Network, caller: Caller, batch_id: str) -> KnownBatch:
 
 async def _batches(network: Network, caller: Caller, wish: Wish) -> AsyncIterator[Batch]:
     """Every batch that may fit and is the caller's to see, newest first, from where the page begins."""
-    services = _services(network, caller, wish)
+    services = await _services(network, caller, wish)
     if wish.state not in (EVERY_STATE, *SETTLED):
         for batch in await _unsettled(network, services, wish.before):
             yield batch
@@ -168,8 +168,8 @@ async def _batches(network: Network, caller: Caller, wish: Wish) -> AsyncIterato
             yield batch
 
 
-def _services(network: Network, caller: Caller, wish: Wish) -> list[str]:
-    """GCIDs of the services whose batches are wanted; operators are asked which batchers there are."""
+async def _services(network: Network, caller: Caller, wish: Wish) -> list[str]:
+    """GCIDs of the services whose batches are wanted; for operators all that have some to send, whatever they are now."""
     directory = network.directory
     if wish.service:
         service = visible_service(caller, directory, wish.service)
@@ -178,8 +178,9 @@ def _services(network: Network, caller: Caller, wish: Wish) -> list[str]:
         return [service.gcid]
     if caller.service is not None:
         return [caller.service.gcid]
-    owned = owned_services(caller, directory)
-    return [service.gcid for service in owned if not caller.operator or service.batching is not None]
+    if caller.operator:
+        return [gcid for (gcid,) in await network.index.query("gathering_services")]
+    return [service.gcid for service in owned_services(caller, directory)]
 
 
 async def _unsettled(network: Network, services: list[str], before: str) -> list[Batch]:

@@ -87,7 +87,9 @@ async def test_only_a_stop_without_warning_calls_for_recovery(is_orderly: bool, 
 @pytest.mark.parametrize(
     "away", [{"suspended": "unpaid"}, {"hosted": Hosting.NONE, "batching": None}], ids=["suspended", "no batcher"]
 )
-async def test_a_batcher_that_was_away_rests_and_goes_on_when_it_is_back(away: dict[str, object], away_s: float) -> None:
+async def test_a_batcher_that_was_away_rests_and_goes_on_when_it_is_back(
+    away: dict[str, object], away_s: float
+) -> None:
     async with bench(Policy(count=2, recovery=Recovery.FAIL)) as port, batchers(port):
         await port.post_orders(1, 1)
         await until(port, OPEN)

@@ -45,19 +45,24 @@ def duration(seconds: float) -> str:
 def size(count: int) -> str:
     if count < 1_000:
         return f"{count} B"
+    share = count / 1_000
     for unit in ("kB", "MB", "GB"):
-        count_in_unit = count / 1_000
-        if count_in_unit < 1_000:
-            return f"{count_in_unit:.1f} {unit}"
-        count = int(count_in_unit)
-    return f"{count} TB"
+        if share < 999.95:  # what would be shown as 1000.0 is one of the next
+            return f"{share:.1f} {unit}"
+        share /= 1_000
+    return f"{share:.1f} TB"
+
+
+def shortened(text: str) -> str:
+    """A long id by its beginning and its end; ids of one hour begin alike, so the end tells them apart."""
+    return text if len(text) <= 12 else f"{text[:4]}…{text[-6:]}"
 
 
 def short(text: str) -> Markup:
-    """A long id by its beginning; whoever points at it, or copies it, has all of it."""
+    """The same in a page: whoever points at it has all of it."""
     if len(text) <= 12:
         return escape(text)
-    return Markup('<span class="id" title="{0}">{1}…</span>').format(text, text[:10])
+    return Markup('<span class="id" title="{0}">{1}</span>').format(text, shortened(text))
 
 
 FILTERS: dict[str, Callable[[Any], str]] = {
@@ -66,4 +71,5 @@ FILTERS: dict[str, Callable[[Any], str]] = {
     "duration": duration,
     "size": size,
     "short": short,
+    "shortened": shortened,
 }

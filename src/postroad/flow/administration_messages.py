@@ -6,6 +6,8 @@ how, everywhere. What messages consisted of is read in ``administration_contents
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +32,7 @@ PORTION = 200
 NEWEST = 1 << 62
 
 Row = dict[str, Any]
+Fates = list[tuple[str, int]]  # the states of its copies, and how many are in each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +173,20 @@ def _cut_to_service(found: History, address: str, gcid: str) -> None:
 async def message(network: Network, caller: Caller, session: str) -> MessageHistory:
     found = await history(network, caller, session)
     return next(item for item in found.messages if item.session == found.asked)
+
+
+async def fates(network: Network, caller: Caller, sessions: Iterable[str]) -> dict[str, Fates]:
+    """What has become of messages that the caller may see; those of one transaction are looked up once."""
+    found: dict[str, Fates] = {}
+    for session in sessions:
+        if session not in found:
+            told = await history(network, caller, session)
+            found |= {one.session: _fates(one) for one in told.messages}
+    return found
+
+
+def _fates(message: MessageHistory) -> Fates:
+    return list(Counter("refused" if copy.code else copy.state for copy in message.copies).items())
 
 
 async def refusal(network: Network, caller: Caller, session: str) -> Row:

@@ -13,12 +13,13 @@ from starlette.responses import Response
 from postroad.console.context import Console, caller_of, console_of
 from postroad.console.first_steps import first_steps
 from postroad.console.guarding import member_page, show
+from postroad.console.pages.messages import with_fates
+from postroad.console.words import shortened
 from postroad.core.audit.passing import recipients_as_known
 from postroad.core.delivery.dead_letters import MEANING, Cause, Group
 from postroad.core.identity.expiry import Expiring, credential_warning, due_warning, expiring_credentials, warning
 from postroad.core.model.batch import BatchState
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import State
 from postroad.core.model.snapshot import Directory
 from postroad.flow import administration_batch_reading as batches
 from postroad.flow import administration_dead_letters as letters
@@ -58,11 +59,11 @@ async def _latest(console: Console, caller: Caller) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for box in ("sent", "received"):
         page = await messages.browse(console.network, caller, messages.Wish(box=box, limit=LATEST))
-        rows += [_row(console, box, row) for row in page.rows]
+        rows += [_row(console, box, *row) for row in await with_fates(console, caller, page.rows)]
     return sorted(rows, key=lambda row: -row["at_us"])[:LATEST]
 
 
-def _row(console: Console, box: str, row: messages.Row) -> dict[str, Any]:
+def _row(console: Console, box: str, row: messages.Row, fates: messages.Fates) -> dict[str, Any]:
     message = row["message"]
     directory = console.directory
     others = recipients_as_known(message, directory) if box == "sent" else [_address(message.sender, directory)]
@@ -70,10 +71,10 @@ def _row(console: Console, box: str, row: messages.Row) -> dict[str, Any]:
         "box": box,
         "at_us": message.at_us,
         "session": message.session,
-        "name": message.handle or f"{message.session[:4]}…{message.session[-6:]}",
+        "name": message.handle or shortened(message.session),
         "others": others,
         "topic": message.topic,
-        "state": State(row["state"]).name.lower() if "state" in row else "accepted",
+        "fates": fates,
     }
 
 

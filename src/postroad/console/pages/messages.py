@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from postroad.console.changes_at_stops import Looked, contents_at
-from postroad.console.context import caller_of, console_of
+from postroad.console.context import Console, caller_of, console_of
 from postroad.console.guarding import member_page, show
 from postroad.console.rendering import HEADERS
 from postroad.core.audit.drawing import explanation_svg, here_of
@@ -18,6 +18,7 @@ from postroad.core.audit.waterfall import FAILURES, waterfall_svg
 from postroad.core.audit.whereabouts import ATTEMPTS, whereabouts, whereabouts_of_refused
 from postroad.core.billing.quoting import Quote
 from postroad.core.model.billing import UseKind
+from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import State
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
@@ -25,6 +26,7 @@ from postroad.flow import administration_contents as contents
 from postroad.flow import administration_explaining as explaining
 from postroad.flow import administration_messages as reading
 from postroad.flow.administration_costs import costs
+from postroad.flow.administration_messages import Fates
 from postroad.flow.administration_services import owned_services
 
 PAGE = 50
@@ -45,12 +47,25 @@ async def list_messages(request: Request) -> Response:
         "box": box,
         "boxes": BOXES,
         "asked": asked,
-        "rows": [_row(row, console.directory) for row in page.rows],
+        "rows": [_row(row, console.directory, fates) for row, fates in await with_fates(console, caller, page.rows)],
         "following": f"?{urlencode(following)}" if following and page.rows else "",
         "services": sorted([one.address for one in owned_services(caller, console.directory)], key=str.casefold),
         "states": [state.name.lower() for state in State],
     }
     return show(request, "messages.html", values)
+
+
+async def with_fates(console: Console, caller: Caller, rows: list[reading.Row]) -> list[tuple[reading.Row, Fates]]:
+    """Rows of any list, each with what has become of what it tells of; of something that was sent, of each copy."""
+    sent = [row["message"].session for row in rows if "message" in row and "state" not in row]
+    known = await reading.fates(console.network, caller, sent)
+    return [(row, _fates(row, known)) for row in rows]
+
+
+def _fates(row: reading.Row, sent: dict[str, Fates]) -> Fates:
+    if "state" in row:
+        return [(State(row["state"]).name.lower(), 1)]
+    return sent[row["message"].session] if "message" in row else [("refused", 1)]
 
 
 async def show_message(request: Request) -> Response:
@@ -129,18 +144,18 @@ def _pictures(session: str) -> dict[str, str]:
     return {"route": f"/messages/{session}/route.svg", "life": f"/messages/{session}/life.svg"}
 
 
-def _row(row: reading.Row, directory: Directory) -> dict[str, object]:
+def _row(row: reading.Row, directory: Directory, fates: Fates) -> dict[str, object]:
     message = row.get("message")
     if message is None:
         return {
             "session": row["session"], "at_us": row["at_us"], "from": _address(row["sender"], directory), "to": [],
-            "topic": "", "handle": row["handle"], "size": row["size"], "state": "refused", "note": row["code"],
+            "topic": "", "handle": row["handle"], "size": row["size"], "fates": fates, "note": row["code"],
         }  # fmt: skip
     receivers = [row["recipient"]] if "recipient" in row else [copy.named for copy in message.copies]
     return {
         "session": message.session, "at_us": message.at_us, "from": _address(message.sender, directory),
         "to": [_address(one, directory) for one in receivers], "topic": message.topic, "handle": message.handle,
-        "size": message.size, "state": State(row["state"]).name.lower() if "state" in row else "accepted", "note": "",
+        "size": message.size, "fates": fates, "note": "",
     }  # fmt: skip
 
 

@@ -1,6 +1,9 @@
 // Small conveniences; every page but the live ones works without this file.
 "use strict";
 
+// On a phone the sections stand in one line: begin where the person is.
+document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;

@@ -1,0 +1,25 @@
+"""Values as people read them."""
+
+from __future__ import annotations
+
+from postroad.console.words import duration, short, shortened, size
+
+
+def test_ids_of_one_hour_are_told_apart_by_what_is_shown_of_them() -> None:
+    first, second = "01a1e5a8ff2f1864cecfc8e1d7bab8ec", "01a1e5a8ff32ee4e595f1b922a0f6680"
+    assert shortened(first) == "01a1…bab8ec"
+    assert shortened(first) != shortened(second)
+    assert short(first) == f'<span class="id" title="{first}">01a1…bab8ec</span>'
+
+
+def test_what_is_short_or_evil_stays_what_it_is() -> None:
+    assert shortened("order-4711") == short("order-4711") == "order-4711"
+    assert short("<b>") == "&lt;b&gt;"
+    assert "<b>" not in short("<b>" * 9)
+
+
+def test_lengths_are_told_in_the_units_people_use() -> None:
+    assert [duration(one) for one in (0.0004, 0.8, 9.94, 59.9, 3_600, 90_061)] == [
+        "0 ms", "800 ms", "9.9 s", "59 s", "1 h", "1 d 1 h",
+    ]  # fmt: skip
+    assert [size(one) for one in (0, 999, 1_000, 999_960, 3 * 10**12)] == ["0 B", "999 B", "1.0 kB", "1.0 MB", "3.0 TB"]

@@ -1,7 +1,8 @@
 """One browser that watches: what it has been told, what is new since, and whether it still may.
 
 Kept rules: the parts that a stream sends are rendered by the same templates as the page; nothing is sent twice; who watches is
-asked again every few seconds, and what they may see is looked at anew then.
+asked again every few seconds, and before anything is told after a change of the directory; then what they may see is looked at
+anew.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ class Watch:
         self._figures = ""
         self._sight = sight_of(request, asked)
         self._asked_at = self._told_at = self._now()
+        self._asked_of = self._console.directory.version
 
     async def events(self, place: Place) -> AsyncGenerator[bytes, None]:
         """Everything from the mark on, until the server, the visit or the place is over."""
@@ -79,9 +81,10 @@ class Watch:
 
     async def _is_welcome(self) -> bool:
         """Whether the visit has not ended: by logging out, by time, or because the person may no more."""
-        if self._now() - self._asked_at < ASKED_AGAIN_S:
+        version = self._console.directory.version
+        if version == self._asked_of and self._now() - self._asked_at < ASKED_AGAIN_S:
             return True
-        self._asked_at = self._now()
+        self._asked_of, self._asked_at = version, self._now()
         key = self._console.visits.key_in(self._request, self._console.now_us // 1_000_000)
         if not key or not await log_in(self._request, key):
             return False

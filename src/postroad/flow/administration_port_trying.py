@@ -20,7 +20,7 @@ from postroad.core.model.batch import Batch
 from postroad.core.model.batch_policy import Batching
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Service
-from postroad.core.model.message import Message
+from postroad.core.model.message import Message, MessageType
 from postroad.errors import Refused
 from postroad.flow.administration import Contradictory
 from postroad.flow.administration_batch_reading import port_of
@@ -50,6 +50,7 @@ class TriedBatch:
 class PortTrial:
     batches: tuple[TriedBatch, ...]
     aside: tuple[str, ...]  # what would go on by itself
+    refused: tuple[str, ...]  # what expects an answer, which a batcher does not give
 
 
 async def try_batching(
@@ -64,7 +65,8 @@ async def try_batching(
         raise Refused("value.invalid", f"Try it on {MESSAGES_MOST} messages at most")
     ordered = sorted(coming, key=lambda one: one.at_us)
     found = tried_policy(batching.policy, port_of(owner), _arrivals(network, caller, owner, batching, ordered))
-    apart = [one.name for one in ordered if not _is_one_document(one)]
+    refused = [one.name for one in ordered if not _is_notification(one)]
+    apart = [one.name for one in ordered if _is_notification(one) and not _is_one_document(one)]
     return PortTrial(
         batches=tuple(
             TriedBatch(
@@ -75,6 +77,7 @@ async def try_batching(
             for one in found.batches
         ),
         aside=(*apart, *(ordered[number].name for number in found.aside)),
+        refused=tuple(refused),
     )
 
 
@@ -84,7 +87,7 @@ def _arrivals(
     """A message that comes again and again is looked into once."""
     known: dict[int, Arrival] = {}
     for number, one in enumerate(ordered):
-        if not _is_one_document(one):
+        if not (_is_notification(one) and _is_one_document(one)):
             continue
         arrival = known.get(id(one.message))
         if arrival is None:
@@ -93,6 +96,10 @@ def _arrivals(
                 batching.policy, subject, member_of(number, one.message.parts)
             )
         yield replace_field(arrival, member=replace_field(arrival.member, number=number)), one.at_us
+
+
+def _is_notification(one: Coming) -> bool:
+    return one.message.type is MessageType.NOTIFICATION
 
 
 def _is_one_document(one: Coming) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from postroad.core.model.batch import BatchState
 from postroad.core.model.batch_policy import Batching, Policy
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
-from postroad.core.model.message import Message, Part
+from postroad.core.model.message import Message, MessageType, Part
 from postroad.errors import Refused
 from postroad.flow.administration import Contradictory
 from postroad.flow.administration_port_trying import MESSAGES_MOST, Coming, try_batching
@@ -55,6 +56,15 @@ async def test_what_is_not_one_document_or_not_taken_goes_by_itself() -> None:
         )
         assert [one.members for one in trial.batches] == [("m0",)]
         assert sorted(trial.aside) == ["empty", "m1"]
+
+
+async def test_what_expects_an_answer_is_refused_as_at_the_port() -> None:
+    async with bench(Policy(count=2)) as there:
+        order_1, order_2 = coming(*map(order, (1, 2)))
+        request = dataclasses.replace(order_2, message=dataclasses.replace(order_2.message, type=MessageType.REQUEST))
+        trial = await try_batching(there.network, await member(there), "Acme/orders", port(count=2), [order_1, request])
+        assert [one.members for one in trial.batches] == [("m0",)]
+        assert (trial.aside, trial.refused) == ((), ("m1",))
 
 
 async def test_the_same_message_again_and_again_is_so_many_members() -> None:

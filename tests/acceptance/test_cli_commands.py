@@ -185,6 +185,24 @@ def test_tail_follows_what_happens(network: Served) -> None:
     assert "accepted" in shown
 
 
+@pytest.mark.req("K2", "C2")
+def test_find_says_where_a_message_is(network: Served) -> None:
+    posted = succeeded("post", "--text", "x", "--to", SELLER, "--handle", "F-1", *using(network, BUYER)).split()[1]
+    shown = succeeded("find", "f-1", *using(network, BUYER))
+    assert f"message {posted} of {BUYER}" in shown
+    assert f"It waits in the mailbox of {SELLER}. Since " in shown
+    [found] = json_lines(succeeded("find", posted, "--json", *using(network, SELLER)))
+    assert (found["kind"], found["by"], found["whereabouts"][0]["state"]) == ("message", ["session"], "waiting")
+    succeeded("post", "--text", "y", "--to", SELLER, "--handle", "f-1", *using(network, BUYER))
+    assert len(json_lines(succeeded("find", "F-1", "--json", *using(network, BUYER)))) == 2
+    cut = succeeded("find", "F-1", "--most", "1", *using(network, BUYER))
+    assert posted not in cut
+    assert "and more; all of them: postroad find --most 0 'F-1'" in cut
+    done = postroad("find", "F-9", "--json", *using(network, BUYER))
+    assert (done.returncode, done.stdout, json.loads(done.stderr)["code"]) == (3, "", "not-found")
+    assert postroad("find", " ", *using(network, BUYER)).returncode == 2
+
+
 @pytest.mark.req("K2")
 def test_bench_measures_a_running_network(network: Served) -> None:
     for more in ((), ("--bulk",)):

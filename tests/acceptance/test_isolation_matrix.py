@@ -132,6 +132,7 @@ class Objects:
     sender: str
     batch: str
     request_id: str
+    handle: str
 
     def values(self) -> dict[str, str]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -161,6 +162,7 @@ ABSENT = Objects(
     sender="fedcba9876543210",
     batch="0" * 20,
     request_id="f" * 20,
+    handle="no-such-handle",
 )
 
 
@@ -191,7 +193,9 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
     request = SupportRequest(id=f"{house.encode().hex():e<20}", organization=house, subject=name, notes=(note,))
     saved = [saving(item) for item in (schema, rule, cookie, trust, binding, request)]
     await asked.running.network.configuration.change("test", saved)
-    posted = await asked.running.network.post(sender, Message(to=(Recipient(f"{house}/Public"),), parts=(part,)))
+    handle = f"handle-of-{house}"
+    message = Message(to=(Recipient(f"{house}/Public"),), parts=(part,), handle=handle)
+    posted = await asked.running.network.post(sender, message)
     batch = await _batch_of(asked, service.gcid, house)
     person = f"owner@{house.casefold()}.example"
     history = await asked.running.network.trace(posted.session, house)
@@ -210,6 +214,7 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
         sender=public,
         batch=batch,
         request_id=request.id,
+        handle=handle,
     )
 
 
@@ -303,6 +308,33 @@ async def test_filters_find_nothing_of_others_either(asked: Asked, who: str, que
     other = await asked.ask(who, "GET", ABSENT.fill(query))
     assert answered(one, foreign) == answered(other, ABSENT)
     assert one.status_code == 404
+
+
+FINDABLE = ("session", "handle", "service", "address", "batch")
+
+
+@pytest.mark.req("C2")
+@pytest.mark.parametrize("who", INSIDERS)
+async def test_nothing_of_others_is_found_by_whatever_is_known_of_it(asked: Asked, who: str) -> None:
+    foreign = await objects_of(asked, "Birch", "service of B")
+    for name in FINDABLE:
+        for query in (f"/v1/find?q={{{name}}}", f"/v1/find?limit=1&q={{{name}}}"):
+            one = await asked.ask(who, "GET", foreign.fill(query))
+            other = await asked.ask(who, "GET", ABSENT.fill(query))
+            assert answered(one, foreign) == answered(other, ABSENT)
+            assert one.json() == {"items": []}
+
+
+@pytest.mark.parametrize("who", ["owner of B", "service of B", "operator"])
+async def test_what_is_ones_own_is_found_by_the_same(asked: Asked, who: str) -> None:
+    own = await objects_of(asked, "Birch", "service of B")
+    kinds = {}
+    for name in FINDABLE:
+        [found] = (await asked.ask(who, "GET", own.fill(f"/v1/find?q={{{name}}}"))).json()["items"]
+        kinds[name] = found["kind"]
+    assert kinds == {
+        "session": "message", "handle": "message", "service": "service", "address": "service", "batch": "batch",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("who", INSIDERS)

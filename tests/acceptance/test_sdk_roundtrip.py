@@ -58,6 +58,17 @@ def seller(network: Served) -> Iterator[Client]:
         yield client
 
 
+@pytest.mark.req("K1", "C2")
+async def test_a_message_is_found_by_what_is_known_of_it(buyer: Client, network: Served) -> None:
+    posted = buyer.post(to=SELLER, handle="FIND-1", document={"item": "anvil"})
+    [found] = buyer.find("find-1")
+    assert (found["session"], found["by"]) == (posted.session, ["handle"])
+    assert found["whereabouts"][0]["where"] == f"It waits in the mailbox of {SELLER}."
+    async with AsyncClient(access=network.access(BUYER)) as same:
+        assert await same.find("find-1") == [found]
+        assert await same.find("find-2") == []
+
+
 @pytest.mark.req("K1", "M1", "M7", "M11")
 def test_request_reply_and_trace(buyer: Client, seller: Client) -> None:
     posted = buyer.post(to=SELLER, type="request", topic="orders", handle="PO-1", document={"item": "anvil"})

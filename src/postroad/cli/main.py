@@ -18,6 +18,7 @@ ENTRIES = {
     "poll": Entry(COMMANDS + "poll", "Take messages that wait for a service."),
     "ack": Entry(COMMANDS + "ack", "Acknowledge polled messages, or give them back."),
     "tail": Entry(COMMANDS + "tail", "Follow messages as they are posted."),
+    "find": Entry(COMMANDS + "find", "Find messages by whatever is known of them, and say where they are."),
     "trace": Entry(COMMANDS + "trace", "Show the whole history of a message's transaction."),
     "explain": Entry(COMMANDS + "explain", "Say which way a message goes, and why."),
     "cancel": Entry(COMMANDS + "cancel", "Withdraw what has not been delivered yet of a message."),

@@ -165,6 +165,14 @@ class Client:
 
     # ---- looking and configuring
 
+    def find(self, text: str, *, most: int = 0) -> list[dict[str, Any]]:
+        """Whatever is known by a text, or the first few; a single message says in ``whereabouts`` where it is.
+
+        The text is a session, token, handle, control number, partner's reference or business key, the id of a batch, or the
+        GCID or address of a service. ``kind`` tells what each thing is, and ``by`` what the text is of it.
+        """
+        return self._run(routing.first(self._talks, "/v1/find", most, q=text))
+
     def trace(self, session: str) -> History:
         """The whole history of the transaction that the session belongs to."""
         return self._run(self._talks.ask(requests.trace(session), responses.history))

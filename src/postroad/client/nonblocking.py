@@ -148,6 +148,9 @@ class AsyncClient:
 
     # ---- looking and configuring
 
+    async def find(self, text: str, *, most: int = 0) -> list[dict[str, Any]]:
+        return await self._run(routing.first(self._talks, "/v1/find", most, q=text))
+
     async def trace(self, session: str) -> History:
         return await self._run(self._talks.ask(requests.trace(session), responses.history))
 

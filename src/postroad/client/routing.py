@@ -44,13 +44,19 @@ def service_path(service: str, *steps: str) -> str:
 
 def every(talks: Conversations, path: str, **query: str) -> Talk[list[Value]]:
     """All items of a list, page after page."""
+    return (yield from first(talks, path, 0, **query))
+
+
+def first(talks: Conversations, path: str, most: int, /, **query: str) -> Talk[list[Value]]:
+    """The first items of a list, page after page; 0: all."""
     items: list[Value] = []
     cursor = ""
     while True:
-        page = yield from talks.value(requests.read(path, limit=PAGE, cursor=cursor, **query))
+        limit = min(most - len(items), PAGE) if most else PAGE
+        page = yield from talks.value(requests.read(path, limit=limit, cursor=cursor, **query))
         items += page["items"]
         cursor = page.get("next", "")
-        if not cursor:
+        if not cursor or (most and len(items) >= most):
             return items
 
 

@@ -56,10 +56,21 @@ def test_an_asset_is_made_only_where_there_is_none_and_replaced_as_it_was_read()
 
 
 def test_lists_are_read_to_their_end() -> None:
-    script = Script([ok({"items": [{"n": 1}], "next": "c"}), ok({"items": [{"n": 2}]})])
+    empty = ok({"items": [], "next": "b"})  # where filters let little pass, a page may hold nothing and not be the last
+    script = Script([empty, ok({"items": [{"n": 1}], "next": "c"}), ok({"items": [{"n": 2}]})])
     assert script.play(routing.every(conversations(), "/v1/things", kind="table")) == [{"n": 1}, {"n": 2}]
     assert [request.path for request in script.requests] == [
-        "/v1/things?limit=200&kind=table", "/v1/things?limit=200&cursor=c&kind=table",
+        "/v1/things?limit=200&kind=table",
+        "/v1/things?limit=200&cursor=b&kind=table",
+        "/v1/things?limit=200&cursor=c&kind=table",
+    ]
+
+
+def test_or_as_far_as_wanted() -> None:
+    script = Script([ok({"items": [1] * 200, "next": "c"}), ok({"items": [2] * 3, "next": "d"})])
+    assert len(script.play(routing.first(conversations(), "/v1/find", 203, q="PO 1"))) == 203
+    assert [request.path for request in script.requests] == [
+        "/v1/find?limit=200&q=PO+1", "/v1/find?limit=3&cursor=c&q=PO+1",
     ]  # fmt: skip
 
 

@@ -32,7 +32,10 @@ KNOWN_BY = (
     KnownBy("Service", "its GCID or its address"),
 )  # fmt: skip
 NOTHING = "It is no service that you may see, and no message that you sent or were sent is known by it."
-HOW_TO_ASK = "Write it whole. Capitals and small letters are the same here."
+HOW_TO_ASK = (
+    "Write it whole; capitals and small letters are the same. "
+    "Business keys count for messages that were posted since they were declared."
+)
 
 
 def whereabouts_text(one: Whereabouts) -> str:

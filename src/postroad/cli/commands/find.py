@@ -1,0 +1,42 @@
+"""``postroad find``: where is my message? By whatever one knows of it."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from postroad.cli.command import command
+from postroad.cli.connection import Connection, connected
+from postroad.cli.exits import Exit
+from postroad.cli.found_view import found_view
+from postroad.cli.output import Output
+from postroad.core.audit.telling_whereabouts import HOW_TO_ASK, NOTHING
+
+
+@command
+@click.argument("text")
+@click.option(
+    "--most", default=50, type=click.IntRange(0), help="Show at most so many, newest first; 0: all.", show_default=True
+)
+@connected
+def find(out: Output, text: str, most: int, connection: Connection) -> None:
+    """Find messages by whatever is known of them, and say where they are.
+
+    TEXT is a session, token, handle, control number, a partner's reference, a batch's id or a business key, or the address or
+    GCID of a service; whole, in capitals or small letters. Of a single message it is said where it is, since when, and what
+    happens next and when. Found is what the key's owner may see; where nothing is, the exit code is 3.
+    """
+    if not text.strip():
+        raise click.BadParameter("write what you know of the message", param_hint="TEXT")
+    with connection.client() as client:
+        found = client.find(text, most=most + 1 if most else 0)
+    if not found:
+        out.error("not-found", f"Nothing is known by {text!r}. {NOTHING} {HOW_TO_ASK}")
+        sys.exit(Exit.REFUSED)
+    shown = found[:most] if most else found
+    for one in shown:
+        out.value(one)
+    found_view(out, shown)
+    if len(shown) < len(found):
+        out.say(f"… and more; all of them: postroad find --most 0 {text!r}")

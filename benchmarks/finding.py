@@ -25,7 +25,8 @@ from postroad.core.model.journal import MessagePosted, decode
 from postroad.core.projection.found_by import found_key, is_known_by
 from postroad.core.projection.project import project
 from postroad.core.projection.queries import MESSAGE
-from postroad.flow.administration_finding import FOUND_MOST, PORTION
+from postroad.flow.administration_candidates import PORTION
+from postroad.flow.administration_finding import FOUND_MOST
 from postroad.flow.administration_messages import NEWEST
 from postroad.ports import Head, Index
 from postroad.testing.journals import as_records, plain_posts

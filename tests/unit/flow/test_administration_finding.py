@@ -214,7 +214,9 @@ def test_indexes_are_written_as_they_were_read() -> None:
     ("indexes", "fault"),
     [
         ({"order": {"body": "order/number"}}, "a path starts with /"),
+        ({"order": "/order/number"}, r"say where the key stands, such as \{body: /order/number\}"),
         ({"order": {"header": "to"}}, "only properties"),
+        ({"order": {"header": "properties."}}, "only properties"),
         ({"order": {"body": "/a", "header": "properties.b"}}, "exactly one"),
         ({"order": {"body": "/a/@b", "schema": "s"}}, "leave schema out"),
         ({"an order": {"body": "/a"}}, "pattern"),

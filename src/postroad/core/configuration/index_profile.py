@@ -6,6 +6,7 @@ never who else was written to.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Self
 
 from pydantic import Field, StrictStr, StringConstraints, model_validator
@@ -17,15 +18,23 @@ from postroad.core.routing.places import lookup_of
 from postroad.errors import Refused
 
 KEYS_MOST = 20
+PROPERTY = re.compile(r"properties\..")
 KeyName = Annotated[StrictStr, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9._-]{0,63}$")]
 
 
 class IndexEntry(PlaceEntry):
     """Where the key stands: a path into documents or attachments, or a property of the header."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def says_where(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            raise ValueError("say where the key stands, such as {body: /order/number} or {header: properties.region}")
+        return given
+
     @model_validator(mode="after")
     def can_be_looked_up(self) -> Self:
-        if self.header is not None and not self.header.startswith("properties."):
+        if self.header is not None and not PROPERTY.match(self.header):
             raise ValueError("of the header only properties can be indexes; write header: properties.NAME")
         if self.schema_:
             raise ValueError("an index looks at messages as they are; leave schema out")

@@ -1,11 +1,13 @@
 """What a message consisted of at each stop of its way, and what differs from the stop before, as text.
 
 Kept rules: only what the person may see, asked of ``administration_contents``, which puts the look on record; text is shown as
-text, cut to a length that a page can carry, and everything else is told by its size.
+text, cut to a length that a page can carry, and everything else is told by its size. Texts are compared away from the event
+loop, and no further than that takes a moment, since whoever writes them chooses how hard that is.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import unified_diff
@@ -17,6 +19,7 @@ from postroad.flow import administration_contents as contents
 from postroad.flow.network import Network
 
 SHOWN_CHARS = 40_000
+COMPARED_LINES = 2_000
 STOPS_MOST = 20
 
 
@@ -32,7 +35,7 @@ class ShownPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """A stop, or how the message was posted."""
+    """A stop of the message, with what it was given there."""
 
     where: str
     delivery: int
@@ -61,8 +64,12 @@ async def _at(network: Network, caller: Caller, session: str, stop: Stop, before
         return (
             None if refusal.code == "not-found" else Looked(where=stop.service, delivery=delivery, fault=refusal.detail)
         )
-    parts = tuple([_shown(part_id, part, before.get(part_id)) for part_id, part in read])
+    parts = await asyncio.to_thread(_all_shown, read, before)
     return Looked(where=stop.service, delivery=delivery, parts=parts)
+
+
+def _all_shown(read: list[tuple[str, contents.PartRead]], before: dict[str, str]) -> tuple[ShownPart, ...]:
+    return tuple([_shown(part_id, part, before.get(part_id)) for part_id, part in read])
 
 
 def _shown(part_id: str, part: contents.PartRead, before: str | None) -> ShownPart:
@@ -96,4 +103,5 @@ def _changes(before: str, after: str) -> Iterator[tuple[str, str]]:
 
 def _lines(text: str) -> list[str]:
     text = text[:SHOWN_CHARS]
-    return (text if text.count("\n") > 2 else text.replace("><", ">\n<").replace(',"', ',\n"')).splitlines()
+    broken = text if text.count("\n") > 2 else text.replace("><", ">\n<").replace(',"', ',\n"')
+    return broken.splitlines()[:COMPARED_LINES]

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from postroad.core.model.batch import BatchState
 from postroad.core.model.batch_policy import Batching, Policy
@@ -61,7 +62,7 @@ async def test_what_is_not_one_document_or_not_taken_goes_by_itself() -> None:
 async def test_what_expects_an_answer_is_refused_as_at_the_port() -> None:
     async with bench(Policy(count=2)) as there:
         order_1, order_2 = coming(*map(order, (1, 2)))
-        request = dataclasses.replace(order_2, message=dataclasses.replace(order_2.message, type=MessageType.REQUEST))
+        request = dataclasses.replace(order_2, message=replace(order_2.message, type=MessageType.REQUEST))
         trial = await try_batching(there.network, await member(there), "Acme/orders", port(count=2), [order_1, request])
         assert [one.members for one in trial.batches] == [("m0",)]
         assert (trial.aside, trial.refused) == ((), ("m1",))

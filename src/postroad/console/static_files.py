@@ -21,7 +21,6 @@ TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
-    ".toml": "text/plain; charset=utf-8",
 }
 
 
@@ -40,7 +39,7 @@ def _read(folder: Traversable, prefix: str = "") -> dict[str, StaticFile]:
             found |= _read(item, f"{name}/")
             continue
         dot = item.name.rfind(".")
-        content, digest = item.read_bytes(), ""
+        content = item.read_bytes()
         digest = blake2b(content, digest_size=8).hexdigest()
         stem, ending = name[: len(name) - len(item.name) + dot], item.name[dot:]
         found[name] = StaticFile(content=content, media_type=TYPES[ending], url=f"{PREFIX}{stem}.{digest}{ending}")

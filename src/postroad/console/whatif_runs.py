@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -30,6 +31,7 @@ RUN = re.compile(r"[0-9a-f]{12}\Z")
 PROGRAM = (sys.executable, "-c", "from postroad.cli.main import main; main()")
 WISH, CHANGE, PROGRESS, REPORT, PAGE = "wish.json", "change.yaml", "progress.json", "report.json", "report.html"
 LOCK, PROCESS, SAID = "lock", "process", "said.txt"
+STARTING = "starting"  # beside the folders of runs
 SAID_MOST = 4_000  # the end of what the program said, for whoever has to mend it
 SHARED = ("acceptance", "index", "postgres", "secret")
 
@@ -101,7 +103,8 @@ class WhatIfRun:
         """End the program and all that it started; nothing where it has ended by itself."""
         number = self.text(PROCESS)
         if number.isdecimal() and _is_locked(self.folder / LOCK):  # so the number is still its own
-            os.killpg(int(number), signal.SIGTERM)
+            with suppress(ProcessLookupError):
+                os.killpg(int(number), signal.SIGTERM)
 
     def remove(self) -> None:
         if self.state is not RunState.WORKING:
@@ -129,13 +132,16 @@ class WhatIfRuns:
         return WhatIfRun(folder=folder, wish=wish) if wish is not None else None
 
     def start(self, name: str, wish: Wish, change: str) -> WhatIfRun:
-        if any(run.state is RunState.WORKING for run in self.all()):
-            raise Refused("value.invalid", "Another what-if is at work; wait until it is done, or stop it")
-        run = WhatIfRun(folder=self._folder / name, wish=wish)
-        run.folder.mkdir(parents=True)
-        (run.folder / CHANGE).write_text(change)
-        self._begin(run)
-        (run.folder / WISH).write_bytes(msgspec.json.encode(wish))
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with (self._folder / STARTING).open("w") as door:  # two who start at once find each other
+            fcntl.flock(door, fcntl.LOCK_EX)
+            if any(run.state is RunState.WORKING for run in self.all()):
+                raise Refused("value.invalid", "Another what-if is at work; wait until it is done, or stop it")
+            run = WhatIfRun(folder=self._folder / name, wish=wish)
+            run.folder.mkdir()
+            (run.folder / CHANGE).write_text(change)
+            self._begin(run)
+            (run.folder / WISH).write_bytes(msgspec.json.encode(wish))
         return run
 
     def _begin(self, run: WhatIfRun) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,19 @@ def test_what_ends_without_a_report_has_failed_and_says_why(tmp_path: Path) -> N
     assert "there is no Java here" in run.said
     for name in ("../../etc", "0123456789AB", "", "0123456789ab0"):
         assert runs(tmp_path, FAILS).find(name) is None
+
+
+def test_of_two_who_start_at_once_one_does(tmp_path: Path) -> None:
+    def start(number: int) -> WhatIfRun | None:
+        try:
+            return runs(tmp_path, WAITS).start(f"{number:012x}", WISH, "postroad: 1")
+        except Refused:
+            return None
+
+    with ThreadPoolExecutor(8) as pool:
+        started = [run for run in pool.map(start, range(8)) if run is not None]
+    for run in started:
+        run.stop()
+        ended(run)
+        run.stop()  # which does nothing any more
+    assert len(started) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -114,11 +114,13 @@ async def _shown(
 ) -> Response:
     console, caller, asked = console_of(request), caller_of(request), request.query_params
     looked = await changing.looked_at(console.administration, caller, request.path_params["gcid"])
-    index, sight = looked.index, Sight(caller=caller, looked=looked, directory=console.directory)
+    own = changing.own_services(caller, console.directory)
+    index, sight = looked.index, Sight(caller=caller, looked=looked, directory=console.directory, own=own)
     values: dict[str, Any] = {
         "model": looked.service,
         "looked": looked,
         "branch": None,
+        "following": "",
         "way": [],
         "beside": [],
         "asked": {name: asked.get(name, "")[:200] for name in ASKED},
@@ -131,14 +133,18 @@ async def _shown(
         "services": offered(caller, console.directory),
     }
     if index is not None:
-        values |= _tree(index, sight, asked.get("from", "")) | _received(console, sight, index, values["asked"])
+        values |= _tree(index, sight, asked.get("from", ""), asked.get("after", "")) | _received(
+            console, sight, index, values["asked"]
+        )
     return show(request, "model.html", values, 422 if faults or values["fault"] else 200)
 
 
-def _tree(index: ModelIndex, sight: Sight, tag: str) -> dict[str, Any]:
+def _tree(index: ModelIndex, sight: Sight, tag: str, after: str) -> dict[str, Any]:
     tag = tag if tag in index else index.tree.root.tag
+    branch, last = sight.branch(index, tag, after)
     return {
-        "branch": sight.branch(index, tag),
+        "branch": branch,
+        "following": f"?{urlencode({'from': tag, 'after': last})}" if last else "",
         "way": path_to(index, tag)[:-1],
         "beside": [sight.attached(one) for one in sight.may_see(index.beside())[:RECEIVERS_MOST]],
     }

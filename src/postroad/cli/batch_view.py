@@ -31,8 +31,8 @@ def table(out: Output, batches: list[Value]) -> None:
     out.show(drawn)
 
 
-def details(out: Output, batch: Value, members: list[Value]) -> None:
-    """One batch, whole, with some of its members."""
+def details(out: Output, batch: Value, members: list[Value], *, is_all: bool) -> None:
+    """One batch, whole, with some of its members, or with all that ever joined it."""
     for name, value in _facts(batch):
         if value:
             out.say(f"{name:<13}{value}")
@@ -45,7 +45,7 @@ def details(out: Output, batch: Value, members: list[Value]) -> None:
     changes = [[one["at"], one["what"], one["by"], _change_words(one)] for one in batch["changes"]]
     out.table(["TIME", "EVENT", "BY", "DETAIL"], changes)
     member_table(out, members)
-    if len(members) < batch["members"]:
+    if not is_all:
         out.say(f"… and more; all of them: postroad batch members {batch['id']}")
 
 

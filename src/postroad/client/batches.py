@@ -18,7 +18,7 @@ from postroad.client import requests
 from postroad.client.conversations import Conversations
 from postroad.client.dead_letters import AsyncRun, Run
 from postroad.client.exchange import Talk
-from postroad.client.routing import PAGE, every
+from postroad.client.routing import every, first
 
 PATH = "/v1/batches"
 Value = dict[str, Any]
@@ -38,12 +38,7 @@ class BatchTalks:
         return found
 
     def members(self, batch: str, most: int) -> Talk[list[Value]]:
-        if not most:
-            found: list[Value] = yield from every(self._talks, f"{_path(batch)}/members")
-            return found
-        page = yield from self._talks.value(requests.read(f"{_path(batch)}/members", limit=min(most, PAGE)))
-        first: list[Value] = page["items"]
-        return first
+        return first(self._talks, f"{_path(batch)}/members", most)
 
     def steer(self, batch: str, action: str, reason: str, version: int) -> Talk[Value]:
         asked = requests.change(

@@ -55,7 +55,7 @@ def test_a_list_says_how_full_each_is_and_why_it_has_not_gone(capsys: pytest.Cap
 
 @pytest.mark.req("B5")
 def test_an_open_batch_shows_all_its_criteria_and_some_members(capsys: pytest.CaptureFixture[str]) -> None:
-    details(Output(), batch(), [member()])
+    details(Output(), batch(), [member()], is_all=False)
     shown = capsys.readouterr().out
     for words in ("30, 4200 bytes", "why not gone 30 of 100 messages", "█████░░░░░  50 %", "stocktaking", "0001"):
         assert words in shown
@@ -72,7 +72,7 @@ def test_a_batch_on_its_way_shows_where_it_is_and_what_the_partner_says(capsys: 
         state="assembled", closedAt=AT, closedBy="count", why="30 of 30 messages", interchange="c" * 32, standard="x12",
         numbers=numbers, sending=sending, answers=answers, criteria=[], members=1,
     )  # fmt: skip
-    details(Output(), on_its_way, [member(verdict="rejected", reasons=["no price"])])
+    details(Output(), on_its_way, [member(verdict="rejected", reasons=["no price"])], is_all=True)
     shown = capsys.readouterr().out
     for words in (
         "assembled: 30 of 30 messages",
@@ -92,5 +92,5 @@ def test_an_action_says_what_it_has_come_to() -> None:
 
 def test_scripts_get_no_pictures(capsys: pytest.CaptureFixture[str]) -> None:
     table(Output(as_json=True), [batch()])
-    details(Output(as_json=True), batch(), [member()])
+    details(Output(as_json=True), batch(), [member()], is_all=True)
     assert capsys.readouterr().out == ""

@@ -46,6 +46,13 @@ def test_members_are_all_or_the_first_few() -> None:
     assert script.requests[-1].path == f"/v1/batches/{ID}/members?limit=1"
 
 
+def test_more_of_the_first_members_than_a_page_has_take_several() -> None:
+    script = Script([ok({"items": list(range(200)), "next": "c"}), ok({"items": list(range(50)), "next": "d"})])
+    blocking, _ = both(script)
+    assert len(blocking.members(ID, most=250)) == 250
+    assert script.requests[-1].path == f"/v1/batches/{ID}/members?limit=50&cursor=c"
+
+
 ACTIONS: list[tuple[str, Callable[[Any], Any]]] = [
     ("release", lambda batches: batches.release(ID, reason="why", version=3)),
     ("hold", lambda batches: batches.hold(ID, reason="why", version=3)),

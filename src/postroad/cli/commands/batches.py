@@ -52,9 +52,9 @@ def show(out: Output, batch: str, connection: Connection) -> None:
     """
     with connection.client() as client:
         found = client.batches.batch(batch)
-        some = client.batches.members(batch, most=MEMBERS_SHOWN)
+        some = client.batches.members(batch, most=MEMBERS_SHOWN + 1)
     out.value(found)
-    details(out, found, some)
+    details(out, found, some[:MEMBERS_SHOWN], is_all=len(some) <= MEMBERS_SHOWN)
 
 
 @command

@@ -105,7 +105,12 @@ def _waiting(message: MessageHistory, copy: CopyHistory, directory: Directory, n
     last = stop.events[-1] if stop.events else None
     arrived_us = _arrived_us(message, copy, stop)
     service = directory.services.get(stop.gcid)
-    told = _batched(stop) or _tried(stop, last, now_us) or _held_back(stop) or _in_mailbox(stop, service, now_us)
+    told = (
+        _batched(stop)
+        or _tried(stop, last, now_us)
+        or _held_back(stop)
+        or _in_mailbox(stop, service, directory, now_us)
+    )
     return Whereabouts(
         recipient=copy.recipient,
         state="waiting",
@@ -167,12 +172,12 @@ def _held_back(stop: Stop) -> _Told | None:
     return _Told(where=f"It is held back for {stop.service}.", next=next_, next_us=until_us)
 
 
-def _in_mailbox(stop: Stop, service: Service | None, now_us: int) -> _Told:
+def _in_mailbox(stop: Stop, service: Service | None, directory: Directory, now_us: int) -> _Told:
     where = f"It waits in the mailbox of {stop.service}."
     if service is None:
         return _Told(where=where)
-    if service.suspended:
-        why = f"The service is suspended: {service.suspended}"
+    if directory.is_suspended(service):  # for what reason is between the operators and whose service it is
+        why = "The service is suspended, and is handed nothing."
         return _Told(where=where, why=why, next="It waits until an operator ends that.")
     if service.delivery is not DeliveryMode.PUSH:
         return _Told(where=where, next=f"{stop.service} fetches its messages itself, and has not asked since.")

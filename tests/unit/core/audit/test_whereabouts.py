@@ -9,7 +9,7 @@ import pytest
 
 from postroad.core.audit.story import CopyHistory, Event, Gathered, HeldBack, MessageHistory, Stop
 from postroad.core.audit.whereabouts import Whereabouts, whereabouts
-from postroad.core.model.directory import DeliveryMode, Release, Service, Window
+from postroad.core.model.directory import DeliveryMode, Organization, Release, Service, Window
 from postroad.core.model.snapshot import Directory
 
 pytestmark = pytest.mark.req("C2")
@@ -49,6 +49,7 @@ def said(one: Whereabouts) -> tuple[str, int, str, str, int]:
 
 
 MAILBOX = "It waits in the mailbox of Acme/Supply."
+SUSPENDED = "The service is suspended, and is handed nothing."  # the reason is not for its senders
 NOT_TAKEN = "It waits at Acme/Supply, which did not take it the last time."
 HANDED_OUT = "Acme/Supply has been handed it and has not said what became of it."
 BATCH = Gathered(batch="b-1", state="open")
@@ -67,7 +68,7 @@ BATCH = Gathered(batch="b-1", state="open")
         ),
         (
             replace(POLLING, suspended="unpaid"),
-            (MAILBOX, "The service is suspended: unpaid", "It waits until an operator ends that.", 0),
+            (MAILBOX, SUSPENDED, "It waits until an operator ends that.", 0),
         ),
         (None, (MAILBOX, "", "", 0)),
     ],
@@ -161,3 +162,10 @@ def test_a_copy_that_was_refused_or_has_reached_nobody_says_so() -> None:
 def test_further_on_it_waits_since_the_stop_before_let_it_go() -> None:
     before = stop(event("answered", 4_000_000), state="delivered", gcid=STAMP, service="Stamps/In")
     assert told(message(before, stop())).since_us == 4_000_000
+
+
+def test_services_of_a_suspended_organization_are_suspended() -> None:
+    house = Organization(name="Acme", suspended="unpaid")
+    directory = Directory(services={SUPPLY: POLLING}, organizations={"acme": house})
+    [one] = whereabouts(message(stop()), directory, NOW)
+    assert (one.why, one.next) == (SUSPENDED, "It waits until an operator ends that.")

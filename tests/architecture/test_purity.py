@@ -16,6 +16,8 @@ CORE = modules("core")
 CLOCKS = {"now", "utcnow", "today", "fromtimestamp"}  # methods of datetime and date; fromtimestamp reads the local zone
 IMPURE_BUILTINS = {"open", "print", "input", "breakpoint", "exec", "eval"}
 IMPURE_MODULES = ("time", "random", "secrets", "os", "logging", "asyncio", "socket", "uuid", "threading", "pathlib")
+# What libxml2 remembers belongs to a thread, so what is kept of it must too; no result depends on which thread it is.
+OF_THREADS = {"core/codecs/xml_names.py": ["imports threading.local"]}
 
 
 def impurities(module: Module) -> list[str]:
@@ -42,7 +44,7 @@ def is_a_date_type(owner: ast.expr) -> bool:
 
 @pytest.mark.parametrize("module", CORE, ids=lambda module: module.name)
 def test_core_depends_on_its_arguments_alone(module: Module) -> None:
-    assert impurities(module) == []
+    assert impurities(module) == OF_THREADS.get(module.name, [])
 
 
 @pytest.mark.parametrize(

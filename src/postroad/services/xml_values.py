@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from postroad.core.codecs.lexical import NOT_XML
-from postroad.core.codecs.xml import Scanner, Tree, new_scanner, parse, run_scanner, to_utf8
+from postroad.core.codecs.xml import Scanner, Tree, new_scanner, parse_for_this_thread, run_scanner, to_utf8
 from postroad.core.routing.xml_path import Finds, XmlPath, read_xml_path
 from postroad.core.routing.xml_walk import Attributes, TooManyNodes, fits, select_elements
 from postroad.errors import Refused
@@ -62,7 +62,7 @@ class XmlValues:
 
     def __init__(self, data: bytes, path: str, namespaces: Mapping[str, str]) -> None:
         self._utf8 = to_utf8(data)
-        self._targets = _targets(parse(self._utf8), xml_path(path, namespaces), path)
+        self._targets = _targets(parse_for_this_thread(self._utf8), xml_path(path, namespaces), path)
 
     @property
     def values(self) -> tuple[str, ...]:

@@ -1,19 +1,21 @@
 """Where a worker keeps the schemas that it has compiled, and has documents judged by them.
 
 Kept rule: what is compiled is kept by its digest, the least recently used going first, so that a worker's memory is for schemas
-in use.
+in use; what libxml2 remembers of a document goes with it.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from postroad.adapters.confined.frames import Outcome
 from postroad.adapters.validation.frames import UNKNOWN, FoundFault, Validation, found, write_faults
 from postroad.adapters.validation.json_judge import JsonJudge
 from postroad.adapters.validation.xml_judges import DtdJudge, EngineFailed, XsdJudge
+from postroad.core.codecs.xml_names import with_names_of_its_own
 from postroad.core.model.asset import AssetKind
 from postroad.errors import Misconfigured, Refused
 
@@ -56,6 +58,9 @@ class Bench:
         self._compiled.clear()
 
     def perform(self, call: Validation) -> Outcome:
+        return with_names_of_its_own(partial(self._perform, call))
+
+    def _perform(self, call: Validation) -> Outcome:
         try:
             judge = self._judge(call)
             if judge is None:

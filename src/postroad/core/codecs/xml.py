@@ -1,9 +1,9 @@
 """The one safe XML parser of the project; nothing else may touch lxml or expat.
 
 Kept rules: no DTD, so no entities and nothing external; only encodings we know, turned into UTF-8 before parsing;
-depth, elements and attributes are limited, and proved by counting bytes where that suffices. ``parse`` builds a tree
-for whoever must look inside a document; ``new_scanner`` gives the expat parser with which the SOAP codec reads an
-envelope and learns where in the bytes things stand.
+depth, elements and attributes are limited, and proved by counting bytes where that suffices; what libxml2 remembers of
+documents goes with them (``xml_names``). ``parse`` builds a tree for whoever must look inside one; ``new_scanner`` gives
+the expat parser with which the SOAP codec reads an envelope and learns where in the bytes things stand.
 
 A usual document is read once, by libxml2, which refuses by itself what is not well-formed or too deep. One that begins
 unusually, of which libxml2 complains, or whose counts prove nothing, is scanned by expat too.
@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from xml.parsers import expat
 
@@ -23,6 +23,7 @@ from lxml import etree
 from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.codecs.xml_names import SMALL, EachThread, KeptParser, with_names_of_its_own
 from postroad.errors import Refused
 
 SEPARATOR = "}"  # expat reports a name as "namespace}local"
@@ -227,37 +228,60 @@ def is_embeddable(data: bytes) -> bool:
     return True
 
 
-_AT_REST: list[etree.XMLParser] = []  # one that is used again costs less; nobody else has it meanwhile
-
-
-def _parser() -> etree.XMLParser:
-    try:
-        return _AT_REST.pop()
-    except IndexError:
-        return etree.XMLParser(
-            encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False,
-            attribute_defaults=False, huge_tree=False, remove_comments=True, remove_pis=True, collect_ids=False,
-        )  # fmt: skip
-
-
 def parse(body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Tree:
     """The root element of a document of unknown origin, comments and processing instructions left out."""
+    return _parsed(body, limits, _built_alone)
+
+
+def parse_for_this_thread(body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Tree:
+    """Likewise, and cheaper where it is small, for whoever hands the tree to no other thread."""
+    return _parsed(body, limits, _built_here if len(body) <= SMALL else _built_alone)
+
+
+_Build = Callable[[bytes], tuple[Tree, bool]]  # with it, whether libxml2 complained of anything
+
+
+def _parsed(body: bytes, limits: WireLimits, build: _Build) -> Tree:
     check_size(body, limits)
     utf8 = to_utf8(body)
     scanned = not _is_usual(utf8, limits)
     if scanned:
         check_well_formed(utf8, limits)
-    parser = _parser()
     try:
-        root = etree.fromstring(utf8, parser)
+        root, complained = build(utf8)
     except etree.XMLSyntaxError as fault:
         check_well_formed(utf8, limits)
         raise malformed(f"the XML is not well-formed: {fault.msg}", f"line {fault.lineno}") from None
     # lxml takes a document with an undeclared prefix for well-formed if something harmless is complained of after that.
-    if not scanned and (len(parser.error_log) or not _is_narrow(root, utf8, limits)):
+    if not scanned and (complained or not _is_narrow(root, utf8, limits)):
         check_well_formed(utf8, limits)
-    _AT_REST.append(parser)
     return root
+
+
+def _new_parser() -> etree.XMLParser:
+    return etree.XMLParser(
+        encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False,
+        attribute_defaults=False, huge_tree=False, remove_comments=True, remove_pis=True, collect_ids=False,
+    )  # fmt: skip
+
+
+_kept = EachThread(partial(KeptParser, _new_parser))
+
+
+def _built_here(utf8: bytes) -> tuple[Tree, bool]:
+    kept = _kept.own
+    parser = kept.take(len(utf8))
+    root = etree.fromstring(utf8, parser)
+    kept.give_back(parser)
+    return root, len(parser.error_log) > 0
+
+
+def _built_alone(utf8: bytes) -> tuple[Tree, bool]:
+    def built() -> tuple[Tree, bool]:
+        parser = _new_parser()
+        return etree.fromstring(utf8, parser), len(parser.error_log) > 0
+
+    return with_names_of_its_own(built)
 
 
 def _is_usual(utf8: bytes, limits: WireLimits) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from postroad.core.codecs import recent_trees
 from postroad.core.codecs.recent_trees import LARGEST, tree_of
+from postroad.core.codecs.xml import Tree
+from postroad.core.codecs.xml_names import SMALL
 from postroad.core.model.message import Part
 from postroad.core.model.rule import Place, Where
 from postroad.core.routing.documents import Documents
@@ -24,9 +28,21 @@ def test_one_parse_serves_rules_and_bindings() -> None:
     part = Part(id="1", content_type="application/xml", data=b"<order><region>north</region></order>")
     place, path = Place(where=Where.BODY, path="/order/region"), read_xml_path("/order/region", {})
     assert Documents((part,)).xml(place, path, lambda root: None).texts == ("north",)
-    before = recent_trees._kept.cache_info().misses
+    before = recent_trees._small.own.cache_info().misses
     assert incoming(part, {}).root()[0].text == "north"
-    assert recent_trees._kept.cache_info().misses == before
+    assert recent_trees._small.own.cache_info().misses == before
+
+
+def tree_elsewhere(document: bytes) -> Tree:
+    with ThreadPoolExecutor(1) as beside:
+        return beside.submit(tree_of, document).result()
+
+
+def test_the_tree_of_a_small_document_is_shown_to_no_other_thread() -> None:
+    """Whoever looks into it uses the names with which its thread may be reading the next one."""
+    small, larger = b"<small/>", b"<a>" + b"x" * SMALL + b"</a>"
+    assert tree_elsewhere(small) is not tree_of(small)
+    assert tree_elsewhere(larger) is tree_of(larger)
 
 
 def test_what_is_large_is_not_kept() -> None:

@@ -1,0 +1,80 @@
+"""The dictionaries of names with which libxml2 reads: small, and each in the hands of one thread.
+
+lxml has one dictionary for each thread. In it stays every name, prefix, namespace and run of blanks that was ever read there:
+whoever sends ever new names would fill the memory, and from some 350 MB on libxml2 takes no new name from anybody. Nor has it a
+lock. Looking for a name in a tree looks it up in the tree's dictionary, so that two threads break each other's memory where one
+reads a document while the other looks into a tree of the same dictionary, or reads with a parser that the first has used.
+
+Kept rules: a parser stays with its thread, and a new parser brings a new dictionary. Small documents that are read and looked
+at in one thread share a dictionary up to so many bytes of them; any other has one of its own, to which nothing is added later.
+Either goes with the last tree that was read with it. Where lxml keeps it is lxml's own affair: in the state of the thread, under
+a name that a test of this module would find changed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from threading import local
+from typing import Any, Generic, TypeVar
+
+BYTES_MOST = 128 << 10  # of documents for one shared dictionary, which makes less than 1 MiB of it, whatever they say
+SMALL = (
+    32 << 10
+)  # a document; of a larger one it is not seen in the time it takes whether it has a dictionary of its own
+
+_KEPT_BY_LXML_AS = "_ParserDictionaryContext"
+_state_address = ctypes.pythonapi.PyThreadState_GetDict
+_state_address.restype = ctypes.c_void_p
+
+_Parser = TypeVar("_Parser")
+_Own = TypeVar("_Own")
+_Built = TypeVar("_Built")
+
+
+class KeptParser(Generic[_Parser]):
+    """One that is used again costs less; it is not here while it reads, nor after it failed."""
+
+    __slots__ = ("_bytes_read", "_make", "_parser")
+
+    def __init__(self, make: Callable[[], _Parser]) -> None:
+        self._make = make
+        self._parser: _Parser | None = None
+        self._bytes_read = 0
+
+    def take(self, size: int) -> _Parser:
+        """A parser for a document of this size, whose dictionary has room for its names."""
+        parser, self._parser = self._parser, None
+        self._bytes_read += size
+        if parser is None or self._bytes_read > BYTES_MOST:
+            self._bytes_read = size
+            _thread_state().pop(_KEPT_BY_LXML_AS, None)
+            return self._make()
+        return parser
+
+    def give_back(self, parser: _Parser) -> None:
+        self._parser = parser
+
+
+class EachThread(local, Generic[_Own]):
+    """Something of which each thread has its own."""
+
+    def __init__(self, make: Callable[[], _Own]) -> None:
+        self.own = make()
+
+
+def with_names_of_its_own(build: Callable[[], _Built]) -> _Built:
+    """What is built by a new parser, whose dictionary nobody else uses before or after."""
+    state = _thread_state()
+    shared = state.pop(_KEPT_BY_LXML_AS, None)
+    try:
+        return build()
+    finally:
+        state.pop(_KEPT_BY_LXML_AS, None)
+        if shared is not None:
+            state[_KEPT_BY_LXML_AS] = shared
+
+
+def _thread_state() -> dict[str, Any]:
+    state: dict[str, Any] = ctypes.cast(_state_address(), ctypes.py_object).value
+    return state

@@ -11,6 +11,14 @@ from postroad.core.model.batch import BATCH_MOVES, Batch, BatchMember, BatchStat
 from postroad.core.model.batch_policy import Policy, Recovery
 from postroad.errors import Refused
 
+CALLED = {"closed": "released", "left": "without a message", "emptied": "without a message", "sent again": "resumed"}
+NEXT = {
+    BatchState.OPEN: "release it, hold it back, or take messages out",
+    BatchState.CLOSED: "hold it back or let it go, or take messages out",
+    BatchState.ASSEMBLED: "wait for what becomes of its interchange",
+    BatchState.SUSPENDED: "resume or drop it, or take messages out",
+}
+
 
 def opened(
     batch_id: str, key: tuple[str, ...], now_us: int, *, kind: str = "", controlled: bool = False, started: bool = False
@@ -136,6 +144,7 @@ def recovered(policy: Policy, batch: Batch, now_us: int) -> Batch:
 def _moved(batch: Batch, move: str) -> BatchState:
     state = BATCH_MOVES[batch.state].get(move)
     if state is None:
-        able = ", ".join(BATCH_MOVES[batch.state]) or "nothing any more"
-        raise Refused("batch.state", f"batch {batch.id} is {batch.state.value} and cannot be {move}; it can be: {able}")
+        following = NEXT.get(batch.state, "nothing changes it any more")
+        told = f"batch {batch.id} is {batch.state.value} and cannot be {CALLED.get(move, move)}; {following}"
+        raise Refused("batch.state", told)
     return state

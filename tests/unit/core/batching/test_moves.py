@@ -49,6 +49,20 @@ def test_the_table_of_moves_is_what_happens(state: BatchState, move: str) -> Non
         assert DONE[move](EVERY[state]).state is expected
 
 
+@pytest.mark.parametrize(
+    ("refused", "told"),
+    [
+        (lambda: moves.resumed(ASSEMBLED, NOW), "cannot be resumed; wait for what becomes of its interchange"),
+        (lambda: moves.dropped(OPEN, "", NOW), "cannot be dropped; release it, hold it back, or take messages out"),
+        (lambda: moves.left(SENT, ONE, NOW), "cannot be without a message; nothing changes it any more"),
+        (lambda: moves.released(SUSPENDED, NOW, "ann"), "cannot be released; resume or drop it"),
+    ],
+)
+def test_who_cannot_do_something_is_told_what_they_can_do(refused: Callable[[], Batch], told: str) -> None:
+    with pytest.raises(Refused, match=told):
+        refused()
+
+
 @pytest.mark.req("B2")
 def test_a_member_that_leaves_is_counted_no_more_and_the_last_one_dissolves_the_batch() -> None:
     smaller = moves.left(OPEN, ONE, at(3))

@@ -6,7 +6,6 @@ Kept rule: the text goes the way of a network file: what would change is shown b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
 
@@ -16,6 +15,7 @@ from starlette.responses import Response
 from postroad.console.context import Console, caller_of, console_of
 from postroad.console.editing import Faulty, from_text, of_refusal, plain_faults, to_text
 from postroad.console.guarding import form_of, go, is_part, member_form, member_page, show
+from postroad.core.billing.calendar import day_of
 from postroad.core.billing.tariffs import holders, in_force
 from postroad.core.configuration.billing import exported_billing
 from postroad.core.configuration.document import Fault
@@ -34,7 +34,7 @@ CHANGED = "Somebody has changed the tariffs since you opened this page; open it 
 
 async def show_tariffs(request: Request) -> Response:
     console = _for_operators(request)
-    month = f"{datetime.fromtimestamp(console.now_us / 1_000_000, UTC):%Y-%m}"
+    month = f"{day_of(console.now_us, console.directory.books.time_zone):%Y-%m}"
     tariffs = sorted(console.directory.tariffs, key=lambda one: one.key)
     holding = in_force(tariffs, month)
     values = {
@@ -69,7 +69,10 @@ async def save(request: Request) -> Response:
     plan, faults = await _planned(request, text)
     if plan is None:
         return _form(request, text, seen, faults)
-    await apply(console.administration, caller_of(request), _document(text), prune=True, version=plan.version)
+    try:
+        await apply(console.administration, caller_of(request), _document(text), prune=True, version=plan.version)
+    except Refused as refusal:  # somebody was quicker; what is written here must not be lost
+        return _form(request, text, seen, of_refusal(refusal))
     return go("/tariffs", "What you wrote holds now." if plan.steps else "Nothing was different.")
 
 

@@ -50,11 +50,12 @@ def _change(batch: str, entry: Entry) -> BatchChange | None:
 
 
 def _changed(batch: str, entry: BatchesChanged) -> BatchChange:
-    """An entry may tell of two batches: one that is joined, and one that was closed by that."""
+    """An entry may tell of two batches: one that is joined, and one that was closed or suspended by that."""
     after = next((one for one in entry.batches if one.id == batch), None)
     if entry.batch and entry.batch != batch:
         why = after.why if after is not None else ""
-        return BatchChange(at_us=entry.at_us, what="closed", by=entry.by, detail=why)
+        what = "suspended" if after is not None and after.state is BatchState.SUSPENDED else "closed"
+        return BatchChange(at_us=entry.at_us, what=what, by=entry.by, detail=why)
     has_closed = after is not None and after.state is not BatchState.OPEN
     why = after.why if after is not None and has_closed and not entry.reason else entry.reason
     return BatchChange(at_us=entry.at_us, what=entry.what, by=entry.by, detail=why, messages=len(entry.joined))

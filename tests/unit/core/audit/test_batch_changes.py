@@ -46,6 +46,12 @@ def test_a_message_of_the_next_batch_may_have_closed_it() -> None:
     assert change == BatchChange(at_us=1, what="closed", by="Hub/batched", detail=CLOSED.why)
 
 
+def test_a_message_that_begins_the_applications_batch_anew_may_have_suspended_it() -> None:
+    suspended = replace(OPEN, state=BatchState.SUSPENDED, why="its application began it anew")
+    [change] = told(joining(1, replace(OPEN, id=NEXT), suspended))
+    assert (change.what, change.detail) == ("suspended", suspended.why)
+
+
 def test_members_leave_or_fall_with_their_batch() -> None:
     left = DeliveriesEnded(1, CLERK, "failed", "ordered twice", (1,), batch=OPEN)
     dropped = DeliveriesEnded(2, CLERK, "failed", "by fax", (2, 3), batch=replace(OPEN, state=BatchState.DROPPED))

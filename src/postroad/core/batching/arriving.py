@@ -8,6 +8,7 @@ is taken is in exactly one batch. In a batch that the application marks, only th
 from __future__ import annotations
 
 from functools import lru_cache
+from hashlib import sha256
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -24,6 +25,7 @@ from postroad.core.routing.places import lookup_of
 from postroad.core.routing.subject import Subject
 
 SORT_CHARS = 1_000  # of a value by which members are sorted
+KEY_CHARS = 200  # of a value that members have in common; every change of their batch is written with it
 TRUE = ("true", "1")
 
 
@@ -127,7 +129,7 @@ def _marked(controlled: Controlled, subject: Subject, member: BatchMember) -> Ar
         return None
     return Arrival(
         member=member,
-        key=("batch", str(named[0])),
+        key=("batch", _bounded(str(named[0]))),
         controlled=True,
         starts=_says_yes(subject, controlled.start_property),
         ends=_says_yes(subject, controlled.end_property),
@@ -158,8 +160,15 @@ def _group_value(subject: Subject, place: Place) -> str:
     """The one value at a place as it is; none or several as a JSON array, which no single value is taken for."""
     texts = subject.found(lookup_of(place)).texts
     if len(texts) == 1 and not texts[0].startswith("["):
-        return str(texts[0])
-    return encode([str(text) for text in texts]).decode()
+        return _bounded(str(texts[0]))
+    return _bounded(encode([str(text) for text in texts]).decode())
+
+
+def _bounded(value: str) -> str:
+    """The value, or where anybody may have written a whole book there, how it begins and its digest: others stay apart."""
+    if len(value) <= KEY_CHARS:
+        return value
+    return f"{value[:KEY_CHARS]}… {sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def _sort_values(policy: Policy, subject: Subject) -> tuple[tuple[str, str], ...]:

@@ -26,6 +26,15 @@ def test_a_batch_is_complete_with_its_last_message_and_the_next_opens_another() 
     assert [batch.id for batch in batcher.done] == ["b1", "b2"]
 
 
+@pytest.mark.parametrize("policy", [Policy(count=9, group_by=(body("/o/day"),)), Policy(controlled=Controlled())])
+def test_what_members_have_in_common_may_be_a_book_and_is_not_kept_as_one(policy: Policy) -> None:
+    batcher, book = Batcher(policy), "x" * 100_000
+    for day in (book, book + "y", book, "x" * 200):
+        batcher.take(subject=message(f"<o><day>{day}</day></o>", BatchID=day))
+    assert sorted(batch.count for batch in batcher.open.values()) == [1, 1, 2]
+    assert all(len(key[1]) <= 266 and key[1].startswith("x" * 200) for key in batcher.open)
+
+
 @pytest.mark.req("B1")
 def test_a_batch_never_has_more_bytes_than_allowed_but_one_message_that_is_larger_by_itself() -> None:
     batcher = Batcher(Policy(bytes=100))

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from postroad.bootstrap import RunningNetwork
 from postroad.console.context import Console
-from postroad.console.guarding import refusal_page
+from postroad.console.guarding import go, own_path, refusal_page
 from postroad.console.pages import PAGES
 from postroad.console.rendering import Rendering
 from postroad.console.static_files import PREFIX, serve_static
@@ -27,6 +27,7 @@ def console(running: RunningNetwork, administration: Administration) -> Starlett
     """The console of a running network."""
     static = Route(PREFIX + "{name:path}", serve_static, methods=["GET"])
     app = Starlette(routes=[static, *PAGES], exception_handlers={404: _missing, 405: _missing})
+    app.router.redirect_slashes = False
     app.state.console = Console(
         running=running,
         administration=administration,
@@ -40,4 +41,7 @@ def console(running: RunningNetwork, administration: Administration) -> Starlett
 
 
 async def _missing(request: Request, error: Exception) -> Response:
+    path = request.url.path
+    if request.method == "GET" and path.endswith("/") and path.strip("/"):
+        return go(own_path(path.rstrip("/")))  # by the path alone: whoever asks chooses the host that they name
     return refusal_page(request, Refused("not-found", "There is nothing at this address; begin at the first page"))

@@ -14,10 +14,14 @@ from postroad.console.static_files import FILES
 from postroad.console.visits import ENDS_S, IDLE_S, PLAIN_NAME, RENEWED_S, SECURE_NAME
 from postroad.core.admission.rate import BURST_S
 from postroad.flow.administration_accounts import set_password
-from tests.unit.console.inhabited import PASSWORD, Inhabited, Visitor, enter_all, inhabited
+from tests.unit.console.inhabited import HOME, PASSWORD, Inhabited, Visitor, enter_all, inhabited
 
 OWNER = "owner@workshop.example"
 NEW = {"label": "made by a form"}
+NO_FORMS = (
+    "text/plain", "application/json", "multipart/form-data; boundary=x", "", "application/x-www-form-urlencoded, text/plain",
+    "text/plain; application/x-www-form-urlencoded", "application/csp-report",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -67,6 +71,50 @@ async def test_forms_are_taken_from_this_visit_and_this_site_alone(found: Inhabi
     assert (await visitor.send("/account/keys", NEW, Origin="http://network.example")).status_code == 200
 
 
+async def test_what_is_no_form_is_not_taken_for_one(found: Inhabited) -> None:
+    """Whatever else another site can have a browser send; and the header that scripts of ours send makes no form of it."""
+    visitor, before = await entered(found), found.running.network.directory
+    for kind in NO_FORMS:
+        for body in (f"csrf={visitor.csrf}&label=x", '{"label": "x"}', "--x\r\n", ""):
+            headers = {"Content-Type": kind, "X-CSRF": visitor.csrf}
+            sent = await visitor.client.post("/account/keys", content=body, headers=headers)
+            assert sent.status_code == 415, kind
+    assert found.running.network.directory is before
+
+
+async def test_what_a_form_says_twice_or_wrongly_is_no_incident(found: Inhabited) -> None:
+    visitor, kind = await entered(found), {"Content-Type": "application/x-www-form-urlencoded"}
+    for body, status in (
+        (f"csrf=x&csrf={visitor.csrf}&label=twice", 200),  # the last counts
+        (f"csrf={visitor.csrf}&csrf=x&label=twice", 403),
+        (f"csrf={visitor.csrf}&label=%ff%fe", 400),
+        (f"csrf={visitor.csrf}&label=%00", 422),
+        (f"csrf={visitor.csrf}&" + "a=b&" * 600, 400),
+        (f"csrf={visitor.csrf}&label=" + "x" * (3 << 20), 413),
+        ("csrf=%C3%BC&label=x", 403),
+        ("=&&&=", 403),
+        ("\udcff", 400),
+    ):
+        content = body.encode("utf-8", "surrogateescape")
+        assert (await visitor.client.post("/account/keys", content=content, headers=kind)).status_code == status, body[
+            :90
+        ]
+
+
+async def test_who_may_less_meanwhile_may_less_in_the_visit_that_is_open(found: Inhabited) -> None:
+    developer, owner = found.people["visitor 2"], await entered(found)
+    assert developer.email == "developer@workshop.example"
+    members = f"/organization/members/{developer.email}"
+    new = "/services/new?organization=Workshop"
+    assert (await developer.get(new)).status_code == 200
+    assert (await owner.send(f"{members}/role", {"role": "viewer"})).status_code == 303
+    assert (await developer.get(new)).status_code == 403
+    sent = {"organization": "Workshop", "name": "Late"}
+    assert (await developer.send("/services/new", sent)).status_code == 403
+    assert (await owner.send(f"{members}/remove")).status_code == 303
+    assert (await developer.get("/account")).headers["location"].startswith("/login")
+
+
 async def test_no_other_site_speaks_in_our_name(found: Inhabited) -> None:
     visitor, words = await entered(found), "/account?done=Call+0900+555"
     assert "0900 555" in (await visitor.get(words, Sec_Fetch_Site="same-origin")).text
@@ -112,6 +160,24 @@ async def test_whoever_was_sent_to_the_login_comes_back(found: Inhabited) -> Non
     assert asked.headers["location"] == "/login?next=/messages%3Fbox%3Dsent%26topic%3Da%2526b"
     page = await visitor.get(asked.headers["location"])
     assert 'value="/messages?box=sent&amp;topic=a%26b"' in page.text
+
+
+async def test_nobody_is_led_to_another_host(found: Inhabited) -> None:
+    """Whatever host a request names, and whatever stands in its path."""
+    visitor = found.visitor()
+    for asked, led in (
+        ("/account/", "/account"),
+        ("/login//", "/"),
+        ("//evil.example/", "/"),
+        ("/%09/evil.example/", "/"),
+        ("/nothing/", "/nothing"),
+        ("/provisioned/%E2%82%AC", "/connected/%E2%82%AC"),
+        ("/provisioned/%0d%0aSet-Cookie:%20a=b", "/connected/Set-Cookie%3A%20a%3Db"),
+        ("/provision?provider=%0d%0aa", "/connect?provider=%0d%0aa"),
+    ):
+        answer = await visitor.get(f"{HOME}{asked}", Host="evil.example")
+        assert (answer.status_code, answer.headers.get("location")) == (303, led)
+        assert not answer.cookies
 
 
 async def test_the_cookie_over_tls_and_without(found: Inhabited) -> None:

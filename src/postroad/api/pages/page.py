@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from html import escape
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from postroad.api.problem import of_error
 from postroad.api.resources.guarded import check_body, check_site, limit, peer_of, proof_of
@@ -62,7 +62,7 @@ def _led_on(request: Request) -> Response | None:
     if not request.app.state.api.has_console or request.method != "GET" or proof_of(request).authorization:
         return None
     path = f"{CONSOLE_PAGES[ours]}/{rest}" if rest else CONSOLE_PAGES[ours]
-    return Response(status_code=303, headers={"Location": f"{path}?{request.url.query}" if request.url.query else path})
+    return RedirectResponse(f"{quote(path)}?{request.url.query}" if request.url.query else quote(path), 303)
 
 
 async def person_asking(request: Request) -> Caller:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from postroad.core.batching import arrival_of
@@ -52,9 +53,8 @@ class Arrivals:
         claimed = await self._network.desk.claim(self._gcid, EVERYTHING, PAGE, LEASE_S)
         come: list[Come] = []
         for portion in _portions(claimed):
-            bodies = await self._network.desk.bodies(portion)
             aside = []
-            for queued, body in zip(portion, bodies, strict=True):
+            for queued, body in await self._read(service, portion):
                 found = self._gathered(service, batching, queued, body)
                 if isinstance(found, Come):
                     come.append(found)
@@ -62,6 +62,21 @@ class Arrivals:
                     aside.append(self._dealt_with(service, queued, found))
             await asyncio.gather(*aside)
         return come, len(claimed) == PAGE
+
+    async def _read(self, service: Service, portion: Sequence[Queued]) -> list[tuple[Queued, bytes | None]]:
+        """What the deliveries carry; one that cannot be read back is left to its lease, and holds up no other."""
+        desk = self._network.desk
+        try:
+            return list(zip(portion, await desk.bodies(portion), strict=True))
+        except Unavailable as trouble:
+            found: list[tuple[Queued, bytes | None]] = []
+            for queued in portion:
+                with suppress(Unavailable):
+                    found.append((queued, await desk.body(queued)))
+            if not found:
+                raise
+            log.warning("%s leaves %d messages to their lease: %s", service.address, len(portion) - len(found), trouble)
+            return found
 
     def _gathered(
         self, service: Service, batching: Batching, queued: Queued, body: bytes | None

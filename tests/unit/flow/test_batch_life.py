@@ -21,10 +21,12 @@ from postroad.core.model.journal import BatchesChanged, DeliveriesAcknowledged, 
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient
 from postroad.core.model.rule import Comparing, Comparison, Place, ValueType, Where
 from postroad.core.model.window import Window
+from postroad.errors import Unavailable
 from postroad.flow import batch_arrivals
 from postroad.flow.batch_fates import look_after
 from postroad.flow.batching import batching_services
 from postroad.flow.interchange_book import InterchangeBook
+from postroad.ports import BodyAt
 from tests.unit.flow.batching_bench import LINES, Bench, bench, order
 
 HOUR_S = 3_600
@@ -443,6 +445,30 @@ async def test_a_batch_whose_documents_are_no_longer_kept_is_suspended() -> None
         await port.work(60)
         [batch] = await port.batches()
         assert (batch.state, batch.why.split(":")[0]) == (SUSPENDED, "body.dropped")
+
+
+def damage(port: Bench, monkeypatch: pytest.MonkeyPatch, document: bytes) -> None:
+    """What is stored of a message cannot be read back."""
+    body = port.journal.body
+
+    async def damaged(at: BodyAt) -> bytes | None:
+        found = await body(at)
+        if found is not None and document in found:
+            raise Unavailable("storage.damaged", "/data/segment at offset 7: a body is not the one that was written")
+        return found
+
+    monkeypatch.setattr(port.journal, "body", damaged)
+
+
+async def test_a_damaged_message_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with bench(Policy(count=2)) as port:
+        posted = await port.post_orders(1, 3)
+        await port.crash()  # what is in memory is still known
+        damage(port, monkeypatch, order(2))
+        await port.work()
+        [interchange] = await deliver_all(port)
+        assert members(interchange) == [order(1), order(3)]
+        assert await port.states_of(*posted) == [State.DELIVERED, State.QUEUED, State.DELIVERED]
 
 
 async def test_used_up_numbers_suspend_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import Response
 
+from postroad.console.form_examples import EXAMPLES
 from postroad.console.navigation import navigation
 from postroad.console.static_files import static_url
 from postroad.console.words import FILTERS
@@ -40,7 +41,7 @@ class Rendering:
             lstrip_blocks=True,
         )
         self._templates.filters |= FILTERS
-        self._templates.globals |= {"static": static_url, "navigation": navigation}
+        self._templates.globals |= {"static": static_url, "navigation": navigation, "examples": EXAMPLES}
 
     def text(self, template: str, values: Mapping[str, Any]) -> str:
         return self._templates.get_template(template).render(values)

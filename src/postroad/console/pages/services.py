@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from postroad.console.context import caller_of, console_of
 from postroad.console.editing import Faulty, from_text, number_in, of_refusal, shaped, to_text
+from postroad.console.form_examples import EXAMPLES
 from postroad.console.guarding import Form, form_of, go, member_form, member_page, show
 from postroad.core.configuration.document import Fault
 from postroad.core.configuration.profile import ServiceProfile, profile_of
@@ -35,6 +36,11 @@ PLAIN = (
 )  # a field of the form each
 PUSH = ("url", "authentication", "username", "secretFrom")
 KEY_DAYS = 365
+BEGINNINGS: dict[str, dict[str, Any]] = {  # of services that the network runs, for pages that lead to a new one
+    Hosting.EXCHANGE: {"hosted": Hosting.EXCHANGE.value},
+    Hosting.MODEL: {"hosted": Hosting.MODEL.value},
+    Hosting.BATCHER: {"hosted": Hosting.BATCHER.value, "batching": from_text(EXAMPLES["batches"])},
+}
 
 
 async def list_services(request: Request) -> Response:
@@ -56,9 +62,7 @@ async def show_service(request: Request) -> Response:
 async def new_service(request: Request) -> Response:
     asked = request.query_params
     organization = asked.get("organization", "") or caller_of(request).organization
-    hosted = asked.get("hosted", "")
-    wanted = {"hosted": hosted} if hosted in set(Hosting) else {}
-    return _form(request, {"organization": organization} | _written(wanted), [])
+    return _form(request, {"organization": organization} | _written(BEGINNINGS.get(asked.get("hosted", ""), {})), [])
 
 
 async def make_service(request: Request) -> Response:

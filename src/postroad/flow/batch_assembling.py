@@ -47,6 +47,9 @@ DRAWS_MOST = 10  # times that others may draw the same numbers at the same momen
 TRIES = 3  # of a batch, where something fails that nobody expects
 BESIDE_BYTES = 256 << 10  # from so many bytes on, an interchange is made beside the event loop
 REASON_MOST = 500
+DAMAGED = Refused(
+    "storage.damaged", "a document of it cannot be read back; tell the network's operator, and resume it after that"
+)
 HEADER = MESSAGE.index("header")
 _MEMBER = re.compile(r"/members/([0-9]+)")
 
@@ -94,8 +97,11 @@ class Assembling:
         """
         try:
             after = await self._assemble(service, batching, batch)
-        except Unavailable:
-            raise
+        except Unavailable as trouble:
+            if trouble.code != DAMAGED.code:
+                raise
+            log.error("batch %s cannot be assembled: %s", batch.id, trouble)
+            after = await self._suspended(service, batch, DAMAGED)
         except Refused as refusal:
             after = await self._suspended(service, batch, refusal)
         except Exception as error:

@@ -471,6 +471,22 @@ async def test_a_damaged_message_holds_up_no_other(monkeypatch: pytest.MonkeyPat
         assert await port.states_of(*posted) == [State.DELIVERED, State.QUEUED, State.DELIVERED]
 
 
+async def test_a_batch_with_a_damaged_member_is_suspended_and_holds_up_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with bench(Policy(age_s=60, types=Types.APART)) as port:
+        await port.post_orders(1, 1)
+        await port.post(order(2).replace(b"850", b"860"))
+        await port.work()
+        await port.crash()
+        damage(port, monkeypatch, order(1))
+        await port.work(60)
+        first, second = await port.batches()
+        assert (first.state, second.state) == (SUSPENDED, ASSEMBLED)
+        assert first.why.startswith("storage.damaged: ")
+        assert "/data" not in first.why  # where things are stored is the operator's
+
+
 async def test_used_up_numbers_suspend_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     async def highest(self: InterchangeBook, series: str) -> int:
         return 999_999_999

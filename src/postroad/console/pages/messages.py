@@ -11,6 +11,7 @@ from starlette.responses import Response
 from postroad.console.changes_at_stops import Looked, contents_at
 from postroad.console.context import Console, caller_of, console_of
 from postroad.console.guarding import member_page, show
+from postroad.console.naming import OFFERED_MOST
 from postroad.console.rendering import HEADERS
 from postroad.core.audit.drawing import explanation_svg, here_of
 from postroad.core.audit.telling_routes import explanation_text
@@ -20,6 +21,7 @@ from postroad.core.billing.quoting import Quote
 from postroad.core.model.billing import UseKind
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import State
+from postroad.core.model.directory import Service
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow import administration_contents as contents
@@ -49,10 +51,16 @@ async def list_messages(request: Request) -> Response:
         "asked": asked,
         "rows": [_row(row, console.directory, fates) for row, fates in await with_fates(console, caller, page.rows)],
         "following": f"?{urlencode(following)}" if following and page.rows else "",
-        "services": sorted([one.address for one in owned_services(caller, console.directory)], key=str.casefold),
+        "services": _choice(owned_services(caller, console.directory), asked["service"]),
         "states": [state.name.lower() for state in State],
     }
     return show(request, "messages.html", values)
+
+
+def _choice(services: list[Service], asked: str) -> list[str]:
+    """Addresses to choose from, as many as a list can carry; the one that is asked for is among them."""
+    known = sorted([one.address for one in services], key=str.casefold)[:OFFERED_MOST]
+    return known if not asked or asked in known else [asked, *known]
 
 
 async def with_fates(console: Console, caller: Caller, rows: list[reading.Row]) -> list[tuple[reading.Row, Fates]]:

@@ -30,6 +30,7 @@ PLACES = {
     "/then": "service", "/when": "path",
 }  # fmt: skip
 UP, DOWN = "up", "down"
+SHOWN_MOST = 200  # services with rules, and without
 
 
 async def list_all(request: Request) -> Response:
@@ -37,8 +38,10 @@ async def list_all(request: Request) -> Response:
     console, caller = console_of(request), caller_of(request)
     owned = sorted(owned_services(caller, console.directory), key=lambda one: one.address.casefold())
     rows = [(one, [_row(rule) for rule in console.directory.rules_of(one.gcid)]) for one in owned]
-    without = [service for service, rules in rows if not rules]
-    return show(request, "rules_all.html", {"rows": [row for row in rows if row[1]], "without": without})
+    ruled, without = [row for row in rows if row[1]], [service for service, rules in rows if not rules]
+    left_out = sum(max(0, len(found) - SHOWN_MOST) for found in (ruled, without))
+    values = {"rows": ruled[:SHOWN_MOST], "without": without[:SHOWN_MOST], "left_out": left_out}
+    return show(request, "rules_all.html", values)
 
 
 async def list_rules(request: Request) -> Response:

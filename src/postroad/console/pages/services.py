@@ -36,6 +36,7 @@ PLAIN = (
 )  # a field of the form each
 PUSH = ("url", "authentication", "username", "secretFrom")
 KEY_DAYS = 365
+PAGE = 100
 BEGINNINGS: dict[str, dict[str, Any]] = {  # of services that the network runs, for pages that lead to a new one
     Hosting.EXCHANGE: {"hosted": Hosting.EXCHANGE.value},
     Hosting.MODEL: {"hosted": Hosting.MODEL.value},
@@ -46,8 +47,16 @@ BEGINNINGS: dict[str, dict[str, Any]] = {  # of services that the network runs, 
 async def list_services(request: Request) -> Response:
     console, caller = console_of(request), caller_of(request)
     found = sorted(services.owned_services(caller, console.directory), key=lambda one: one.address.casefold())
-    rows = [(one, console.directory.is_suspended(one)) for one in found]
-    return show(request, "services.html", {"rows": rows, "may_make": may_make_service(caller)})
+    page = min(number_in(request.query_params.get("page", "")) or 0, len(found) // PAGE)
+    shown = found[page * PAGE : (page + 1) * PAGE]
+    values = {
+        "rows": [(one, console.directory.is_suspended(one)) for one in shown],
+        "count": len(found),
+        "preceding": f"?page={page - 1}" if page else "",
+        "following": f"?page={page + 1}" if len(found) > (page + 1) * PAGE else "",
+        "may_make": may_make_service(caller),
+    }
+    return show(request, "services.html", values)
 
 
 def may_make_service(caller: Caller) -> bool:

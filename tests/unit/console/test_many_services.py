@@ -1,0 +1,36 @@
+"""Pages that list services stay pages, however many services there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from postroad.console.naming import OFFERED_MOST
+from postroad.console.pages.rules import SHOWN_MOST
+from postroad.console.pages.services import PAGE
+from postroad.core.model.directory import Service
+from postroad.flow.configure import saving
+from tests.console.workshop import HOUSE
+from tests.unit.console.inhabited import Inhabited, enter_all, inhabited
+
+MANY = OFFERED_MOST + 10
+
+
+async def _crowd(found: Inhabited) -> None:
+    more = [Service(gcid=f"{number:016x}", organization=HOUSE, name=f"crowd-{number:04}") for number in range(MANY)]
+    await found.running.network.configuration.change("tests", [saving(one) for one in more])
+
+
+async def test_lists_of_services_are_bounded_and_lead_to_all(tmp_path: Path) -> None:
+    async with inhabited(tmp_path) as found:
+        await _crowd(found)
+        viewer = (await enter_all(found))["viewer"]
+        first, last = [(await viewer.get(f"/services?page={page}")).text for page in (0, 99)]
+        assert first.count('<td><a href="/services/') == PAGE
+        assert "crowd-0000" in first
+        assert f"{HOUSE}/Weekly" in last
+        rules = (await viewer.get("/rules")).text
+        assert rules.count("crowd-") <= SHOWN_MOST
+        assert "more services are not shown here" in rules
+        messages = (await viewer.get(f"/messages?service={HOUSE}/Weekly")).text
+        assert messages.count("<option") <= OFFERED_MOST + 20
+        assert f"<option selected>{HOUSE}/Weekly" in messages

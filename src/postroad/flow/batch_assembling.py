@@ -206,7 +206,7 @@ class Assembling:
         def facts(session: str, now_us: int) -> tuple[Assembled, tuple[int, ...]]:
             after = next_version(assembled(batch, session, now_us))
             where = tuple([filed(one, numbers[one.position]) for one in made.placed])
-            whole = Assembled(standard.name, made.again + made.new, after, where)
+            whole = Assembled(standard.name, made.again + made.new, after, where, standard.answers_by_document)
             return whole, (batch_key(after), *map(number_key, made.new))
 
         return interchange_step(self._network, service, batching.sends_to, message, facts)

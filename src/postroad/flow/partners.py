@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from postroad.core.interchange.answers import Became, Said, Scope, matched
+from postroad.core.interchange.answers import Became, Said, Scope, matched, same_name
 from postroad.core.interchange.catalogue import Standard
 from postroad.core.interchange.hearing import Heard, heard
 from postroad.core.interchange.nouns import Split, Verdict
@@ -32,7 +32,7 @@ from postroad.flow.interchange_book import InterchangeBook
 from postroad.ports import Clock, Desk, Step
 
 DRAWS_MOST = 10  # times that others may draw the same numbers at the same moment
-LOOK_BACK = 100  # interchanges, for answers that name nothing but a document: the newest first
+DIGITS_MOST = 18  # of a control number that could be ours
 DETAIL_CHARS = 1_000
 UNMATCHED_TOLD = 20  # things said of nothing that was sent, in one entry
 
@@ -97,20 +97,27 @@ class PartnerStage:
         stream = await asyncio.to_thread(b"".join, pieces)
         return _as_forward(telling, stream, drawing) if stream else None
 
-    async def hear(self, delivered: Delivered, hearing: Hearing) -> None:
-        """Write down what was said, for each batch that it is about."""
+    async def hear(self, delivered: Delivered, hearings: Iterable[Hearing]) -> None:
+        """Write down what was said in one message: once for each batch that it is about, wherever in the message it stands."""
         queued = (await self._answers.delivery(delivered.token, delivered.recipient_gcid)).queued
+        told = _Told(queued.recipient, queued.message.session, self._clock.now_us())
+        of_nothing: list[tuple[Hearing, Said]] = []
+        for hearing in _by_sides(hearings):
+            of_nothing += [(hearing, said) for said in await self._hear(told, hearing)]
+        if of_nothing:
+            await self._write(told.of_nothing(of_nothing))
+
+    async def _hear(self, told: _Told, hearing: Hearing) -> tuple[Said, ...]:
+        """Gives back what speaks of nothing that was sent."""
         about = {batch: filed async for batch, filed in self._spoken_of(hearing)}
         batch_of = {id(one): batch for batch, filed in about.items() for one in filed}
         found = matched(hearing.said, [one for filed in about.values() for one in filed])
         became: defaultdict[str, list[Became]] = defaultdict(list)
         for one in found.became:
             became[batch_of[id(one.filed)]].append(one)
-        told = _Told(hearing, queued.recipient, queued.message.session, self._clock.now_us())
         for batch, of_batch in became.items():
-            await self._write(told.of_batch(batch, heard(of_batch, about[batch])))
-        if found.unmatched:
-            await self._write(told.of_nothing(found.unmatched))
+            await self._write(told.of_batch(hearing, batch, heard(of_batch, about[batch])))
+        return found.unmatched
 
     async def _write(self, entry: InterchangeAnswered) -> None:
         await committed(self._desk, Step(entry, None, tuple(unique_keys(entry)), reserve=True))
@@ -124,27 +131,26 @@ class PartnerStage:
                 yield assembled.batch.id, assembled.filed
 
     async def _interchanges(self, hearing: Hearing) -> AsyncIterator[Assembled]:
-        names = (hearing.standard, hearing.ours, hearing.partner)
-        for scope, number in dict.fromkeys(_number_named(one) for one in hearing.said):
-            if scope is None:
-                async for assembled in self._latest_ones(names):
-                    yield assembled
-            elif number.isdecimal():
-                await self._book.latest(series_of(*names, scope))
-                found = await self._book.sent(series_of(*names, scope), int(number))
-                if found is not None:
-                    yield found
+        """By their numbers where these are said; otherwise by the documents, unless an interchange found before has them."""
+        names, held = (hearing.standard, hearing.ours, hearing.partner), set[str]()
+        await self._book.caught_up()
+        for scope, number in dict.fromkeys([named for one in hearing.said if (named := _number_named(one))]):
+            found = await self._by_number(series_of(*names, scope), number)
+            if found is not None:
+                yield found
+        for document in dict.fromkeys([same_name(one.document) for one in hearing.said if not _number_named(one)]):
+            found = await self._by_document(series_of(*names, Scope.MEMBER), document) if document not in held else None
+            if found is not None:
+                held.update(same_name(name) for one in found.filed for name in one.names)
+                yield found
 
-    async def _latest_ones(self, names: tuple[str, str, str]) -> AsyncIterator[Assembled]:
-        for scope in (Scope.INTERCHANGE, Scope.GROUP):
-            series = series_of(*names, scope)
-            latest = await self._book.latest(series)
-            for number in range(latest, max(0, latest - LOOK_BACK), -1):
-                found = await self._book.sent(series, number)
-                if found is not None:
-                    yield found
-            if latest:
-                return
+    async def _by_number(self, series: str, number: str) -> Assembled | None:
+        """A partner may write anything; numbers that are longer than ours can be are nobody's."""
+        is_ours = number.isdecimal() and len(number.lstrip("0")) <= DIGITS_MOST
+        return await self._book.sent(series, int(number)) if is_ours else None
+
+    async def _by_document(self, series: str, document: str) -> Assembled | None:
+        return await self._book.holding(series, document) if document else None
 
 
 def _as_forward(telling: Telling, stream: bytes, drawing: Drawing) -> Forward:
@@ -165,37 +171,49 @@ def _as_forward(telling: Telling, stream: bytes, drawing: Drawing) -> Forward:
     )
 
 
-def _number_named(said: Said) -> tuple[Scope | None, str]:
+def _by_sides(hearings: Iterable[Hearing]) -> Iterator[Hearing]:
+    """All that is said between the same two sides as one, in the order in which it was said."""
+    said: dict[tuple[str, str, str], list[Said]] = {}
+    for one in hearings:
+        said.setdefault((one.standard, one.ours, one.partner), []).extend(one.said)
+    for (standard, ours, partner), every in said.items():
+        yield Hearing(standard=standard, ours=ours, partner=partner, said=tuple(every))
+
+
+def _number_named(said: Said) -> tuple[Scope, str] | None:
     """By which number what was sent is looked for: that of the interchange, or of the group; by none where it names none."""
     if said.interchange:
         return Scope.INTERCHANGE, said.interchange.strip()
-    return (Scope.GROUP, said.group.strip()) if said.group else (None, "")
+    return (Scope.GROUP, said.group.strip()) if said.group else None
 
 
 class _Told:
-    """What was said, as the journal keeps it."""
+    """What was said in one message, as the journal keeps it."""
 
-    def __init__(self, hearing: Hearing, splitter: str, session: str, now_us: int) -> None:
-        self._hearing, self._splitter, self._session, self._now_us = hearing, splitter, session, now_us
+    def __init__(self, splitter: str, session: str, now_us: int) -> None:
+        self._splitter, self._session, self._now_us = splitter, session, now_us
 
-    def of_batch(self, batch: str, found: Heard) -> InterchangeAnswered:
-        return self._entry(batch, found.verdict, "; ".join(found.reasons), found.members)
+    def of_batch(self, hearing: Hearing, batch: str, found: Heard) -> InterchangeAnswered:
+        return self._entry(hearing.standard, batch, found.verdict, "; ".join(found.reasons), found.members)
 
-    def of_nothing(self, unmatched: Sequence[Said]) -> InterchangeAnswered:
+    def of_nothing(self, unmatched: Sequence[tuple[Hearing, Said]]) -> InterchangeAnswered:
         """What speaks of nothing that was sent; a rejection is its verdict, if there is one."""
-        rejected = any(one.verdict is Verdict.REJECTED for one in unmatched)
-        told = "; ".join(f"{one.named}: {one.verdict}" for one in unmatched[:UNMATCHED_TOLD])
-        detail = f"from {self._hearing.partner} to {self._hearing.ours}: {told}"
-        return self._entry("", Verdict.REJECTED if rejected else unmatched[0].verdict, detail)
+        first, said = unmatched[0]
+        rejected = any(one.verdict is Verdict.REJECTED for _, one in unmatched)
+        told: dict[str, list[str]] = {}
+        for hearing, one in unmatched[:UNMATCHED_TOLD]:
+            told.setdefault(f"from {hearing.partner} to {hearing.ours}", []).append(f"{one.named}: {one.verdict}")
+        detail = "; ".join(f"{sides}: {'; '.join(every)}" for sides, every in told.items())
+        return self._entry(first.standard, "", Verdict.REJECTED if rejected else said.verdict, detail)
 
     def _entry(
-        self, batch: str, verdict: Verdict, detail: str, members: tuple[AnsweredMember, ...] = ()
+        self, standard: str, batch: str, verdict: Verdict, detail: str, members: tuple[AnsweredMember, ...] = ()
     ) -> InterchangeAnswered:
         return InterchangeAnswered(
             at_us=self._now_us,
             by=self._splitter,
             session=self._session,
-            standard=self._hearing.standard,
+            standard=standard,
             batch=batch,
             verdict=verdict.value,
             members=members,

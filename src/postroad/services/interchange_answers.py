@@ -68,15 +68,18 @@ class Answering:
 
     async def hear(self, every: Sequence[Opened]) -> None:
         """Write down what the partner says of interchanges that went to it."""
-        for one in every:
-            for found, said in one.said:
-                hearing = Hearing(
-                    standard=one.standard.name,
-                    ours=self.agreed.our_name or found.receiver,
-                    partner=self.agreed.partner_name or found.sender,
-                    said=said,
-                )
-                await self._tools.partners.hear(self._message, hearing)
+        hearings = [
+            Hearing(
+                standard=one.standard.name,
+                ours=self.agreed.our_name or found.receiver,
+                partner=self.agreed.partner_name or found.sender,
+                said=said,
+            )
+            for one in every
+            for found, said in one.said
+        ]
+        if hearings:
+            await self._tools.partners.hear(self._message, hearings)
 
     def named(self, every: Sequence[Opened], places: Collection[int]) -> str:
         """Interchanges, for people."""

@@ -8,7 +8,7 @@ message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -71,7 +71,7 @@ class MeetsPartners(Protocol):
 
     async def tell(self, splitter: Service, delivered: Delivered, telling: Telling) -> None: ...
 
-    async def hear(self, delivered: Delivered, hearing: Hearing) -> None: ...
+    async def hear(self, delivered: Delivered, hearings: Iterable[Hearing]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

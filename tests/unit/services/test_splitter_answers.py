@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from postroad.core.interchange import x12
@@ -43,7 +45,7 @@ async def test_the_partner_is_told_in_the_splitters_name_with_numbers_of_its_own
     assert told(answer)["interchange.answers"] == ("000000001" if name == "x12" else "1")
     book = InterchangeBook(house.network.index, house.network.indexed)
     scope = "member" if name == "hl7" else "interchange"
-    assert await book.latest(f"{name}:MYBIZ:ACME:{scope}") == (2 if name == "hl7" else 1)
+    assert (await book.drawing(name, "MYBIZ", "ACME")).next(scope) == (3 if name == "hl7" else 2)
 
 
 @pytest.mark.req("B10")
@@ -76,14 +78,14 @@ async def test_a_999_where_it_was_agreed_on(house: House) -> None:
 # ---- what partners say of ours ---------------------------------------------------------------------------------------
 
 
-async def sent_to_acme(house: House, name: str, batch: str) -> bytes:
+async def sent_to_acme(house: House, name: str, batch: str, members: list[bytes] | None = None) -> bytes:
     """An interchange of a batch, as a batcher posts it; its members have the deliveries 70 and 71."""
     standard, placed = BUILT_IN.standard(name), list[Placed]()
     assert standard.assemble is not None
     book = InterchangeBook(house.network.index, house.network.indexed)
     drawing = await book.drawing(name, "MYBIZ", "ACME")
     envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, facts=ASKS.get(name, {}))
-    stream = b"".join(standard.assemble(TWO_MEMBERS[name], envelope, drawing, placed.append))
+    stream = b"".join(standard.assemble(members or TWO_MEMBERS[name], envelope, drawing, placed.append))
     record = Batch(
         id=batch, key=(), state=BatchState.ASSEMBLED, opened_at_us=1, latest_at_us=1, changed_at_us=1, service="b" * 16
     )
@@ -91,7 +93,10 @@ async def sent_to_acme(house: House, name: str, batch: str) -> bytes:
         at_us=1, session=f"session-{batch}", transaction=f"session-{batch}", sender="b" * 16,
         type=MessageType.NOTIFICATION, topic="", size=0, form="interchange", expires_at_us=1 << 60, directory=1, parts=(),
         copies=(),
-        assembled=Assembled(name, drawing.used(), record, tuple(filed(one, 70 + one.position) for one in placed)),
+        assembled=Assembled(
+            name, drawing.used(), record, tuple(filed(one, 70 + one.position) for one in placed),
+            standard.answers_by_document,
+        ),
     )  # fmt: skip
     outcome = await committed(house.network.desk, Step(entry, None, tuple(unique_keys(entry))))
     assert isinstance(outcome, Committed)
@@ -144,6 +149,72 @@ async def test_swift_answers_a_message_by_its_reference_under_the_names_that_wer
     assert [(one.delivery, one.verdict, one.reasons) for one in heard.members] == [(71, "rejected", ("H50",))]
 
 
+def admission(reference: bytes) -> bytes:
+    return TWO_MEMBERS["hl7"][0].replace(b"|1|P", b"|%b|P" % reference)
+
+
+def acknowledgement(reference: bytes, code: bytes = b"AA") -> bytes:
+    return b"MSH|^~\\&|ACME||MYBIZ||20261116||ACK|9|P|2.5\rMSA|%b|%b\r" % (code, reference)
+
+
+@pytest.mark.req("B10", "B7")
+async def test_an_answer_that_names_only_a_document_finds_its_batch_however_long_ago_it_went(house: House) -> None:
+    for number in range(110):
+        await sent_to_acme(house, "hl7", f"batch-{number}", [admission(b"M%d" % number)])
+    await house.send(acknowledgement(b"M3"))
+    [heard] = await house.answers("batch-3")
+    assert (heard.verdict, heard.members) == ("accepted", ())
+    assert await house.answers("") == []
+
+
+@pytest.mark.req("B10")
+async def test_a_name_that_was_used_again_is_that_of_the_newest_interchange(house: House) -> None:
+    await sent_to_acme(house, "hl7", "earlier", [admission(b"007")])
+    await sent_to_acme(house, "hl7", "later", [admission(b"7")])
+    await house.send(acknowledgement(b"0007"))
+    assert len(await house.answers("later")) == 1
+    assert await house.answers("earlier") == []
+
+
+@pytest.mark.req("B10")
+async def test_a_document_of_somebody_else_is_not_found_by_its_name(house: House) -> None:
+    await sent_to_acme(house, "hl7", "batch", [admission(b"7")])
+    await house.send(acknowledgement(b"7").replace(b"ACME", b"OTHERS"))
+    assert await house.answers("batch") == []
+    [heard] = await house.answers("")
+    assert heard.detail == "from OTHERS to MYBIZ: member 7: accepted"
+
+
+@pytest.mark.req("B10")
+async def test_everything_that_one_message_says_of_a_batch_is_written_down(house: House) -> None:
+    """Each part is an answer of its own; a batch is written of once for each message."""
+    await sent_to_acme(house, "hl7", "batch", [admission(b"1"), admission(b"2")])
+    await house.send(acknowledgement(b"1"), acknowledgement(b"2", b"AE"), acknowledgement(b"3"), acknowledgement(b"4"))
+    [heard] = await house.answers("batch")
+    assert heard.verdict == "partly accepted"
+    assert [(one.delivery, one.verdict) for one in heard.members] == [(71, "rejected")]
+    [unknown] = await house.answers("")
+    assert unknown.detail == "from ACME to MYBIZ: member 3: accepted; member 4: accepted"
+
+
+@pytest.mark.req("B10")
+async def test_an_answer_that_names_nothing_is_about_nothing(house: House) -> None:
+    await sent_to_acme(house, "hl7", "batch")
+    await house.send(acknowledgement(b""))
+    assert await house.answers("batch") == []
+    assert len(await house.answers("")) == 1
+
+
+@pytest.mark.req("B10")
+@pytest.mark.parametrize("number", [b"9" * 19, b"9" * 5_000, b"X1"])
+async def test_a_number_that_cannot_be_ours_is_that_of_nothing(house: House, number: bytes) -> None:
+    stream = await sent_to_acme(house, "x12", "batch")
+    await house.send(answered("x12", stream).replace(b"AK1*PO*1~", b"AK1*PO*%b~" % number))
+    assert await house.letters() == []
+    assert [one.verdict for one in await house.answers("batch")] == ["received"], "the TA1 speaks of it"
+    assert len(await house.answers("")) == 1
+
+
 @pytest.mark.req("B10")
 async def test_an_answer_that_comes_twice_is_written_down_for_each_message_once(
     house: House, monkeypatch: pytest.MonkeyPatch
@@ -151,7 +222,7 @@ async def test_an_answer_that_comes_twice_is_written_down_for_each_message_once(
     stream = await sent_to_acme(house, "x12", "batch")
     hearing, heard = PartnerStage.hear, list[str]()
 
-    async def hear(self: PartnerStage, delivered: Delivered, what: Hearing) -> None:
+    async def hear(self: PartnerStage, delivered: Delivered, what: Iterable[Hearing]) -> None:
         await hearing(self, delivered, what)
         heard.append(delivered.session)
         if len(heard) == 1:

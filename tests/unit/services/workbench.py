@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -149,7 +149,7 @@ class NoPartners:
 
     async def tell(self, splitter: Service, delivered: Delivered, telling: Telling) -> None: ...
 
-    async def hear(self, delivered: Delivered, hearing: Hearing) -> None: ...
+    async def hear(self, delivered: Delivered, hearings: Iterable[Hearing]) -> None: ...
 
 
 class NoModels:

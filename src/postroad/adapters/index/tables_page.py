@@ -44,7 +44,7 @@ TABLE_TEXTS = {
     "batch_member": "One row per delivery that ever joined a batch; its own row says whether it has left.",
     "control_number": "One row per control number that an interchange has used.",
     "batch_answer": "One row per answer of a partner about an interchange.",
-    "found": "One row per value that a post is known by (handle, control number, reference, business key), by a 32-bit hash.",
+    "found": "One row per value that a post is known by (handle, control number, business key, a document sent …), by its hash.",
 }
 
 COLUMN_TEXTS = {

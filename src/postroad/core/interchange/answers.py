@@ -9,7 +9,7 @@ own; a document of which nothing is said shares the fate of what it is in. What 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -40,9 +40,14 @@ class Said:
     reasons: tuple[str, ...] = ()
 
     @property
+    def document(self) -> str:
+        """What it calls the document; empty where it names none."""
+        return self.reference or self.facts.get("user_reference", "")
+
+    @property
     def named(self) -> str:
         """For people: what it is about."""
-        names = (self.interchange, self.group, self.kind, self.reference or self.facts.get("user_reference", ""))
+        names = (self.interchange, self.group, self.kind, self.document)
         return f"{self.scope} {' '.join(name for name in names if name)}".strip()
 
 
@@ -169,13 +174,27 @@ _OF_ITS_PARTS = {
 }  # what names no part of it, accepts it
 
 
+# What says not which one it is about, is about none: of these names one may be as good as any other.
+_NAMED: dict[Scope, Callable[[Said], str]] = {
+    Scope.INTERCHANGE: lambda one: one.interchange,
+    Scope.GROUP: lambda one: one.group,
+    Scope.MEMBER: lambda one: one.document,
+}
+
+
 def matched(said: Iterable[Said], filed: Iterable[Filed]) -> Matched:
     """What became of each document of which something was said, directly or through what it is in.
 
     Of two things that are said of the same, the later counts: received, then accepted. What names nothing but a document is
     about the first of that name, so whoever asks gives the newest interchange first.
     """
-    told: dict[_Names, Said] = {_names_of(one): one for one in said}
+    told: dict[_Names, Said] = {}
+    nameless: list[Said] = []
+    for one in said:
+        if _NAMED[one.scope](one):
+            told[_names_of(one)] = one
+        else:
+            nameless.append(one)
     shapes = {_shape(one) for one in told.values()}
     unmatched, became = dict(told), []
     for document in filed:
@@ -187,7 +206,7 @@ def matched(said: Iterable[Said], filed: Iterable[Filed]) -> Matched:
                 about.append(told[names])
         if about:
             became.append(_became(document, about))
-    return Matched(became=tuple(became), unmatched=tuple(unmatched.values()))
+    return Matched(became=tuple(became), unmatched=(*unmatched.values(), *nameless))
 
 
 def _became(document: Filed, about: list[Said]) -> Became:
@@ -212,15 +231,15 @@ def _shape(one: Said) -> _Shape:
 
 def _names_of(one: Said) -> _Names:
     scope, used = _shape(one)
-    return scope, *((name, _same(str(one.facts.get(name) or getattr(one, name, "")))) for name in used)
+    return scope, *((name, same_name(str(one.facts.get(name) or getattr(one, name, "")))) for name in used)
 
 
 def _names_as(document: Filed, scope: Scope, used: tuple[str, ...]) -> _Names:
     facts = dict(document.facts)
-    return scope, *((name, _same(str(facts.get(name) or getattr(document, name, "")))) for name in used)
+    return scope, *((name, same_name(str(facts.get(name) or getattr(document, name, "")))) for name in used)
 
 
-def _same(name: str) -> str:
-    """Numbers are the same with and without leading zeros."""
+def same_name(name: str) -> str:
+    """The form in which names are compared: numbers are the same with and without leading zeros."""
     text = name.strip()
-    return text.lstrip("0") if text.isdecimal() else text
+    return text.lstrip("0") or "0" if text.isdecimal() else text

@@ -48,6 +48,7 @@ class Standard:
     judged: Callable[[Split, Dirt], Split] | None = None  # what was examined: as it is, repaired, or refused
     answers: Callable[[Split], tuple[Said, ...]] | None = None  # what an interchange from a partner says of ours
     is_answer: Callable[[Member], bool] | None = None  # whether a member says that, and nothing else
+    answers_by_document: bool = False  # they name documents alone, and neither their interchange nor their group
     content_type: str = "application/octet-stream"
     facts: frozenset[str] | None = None  # what those of an envelope may be called; none: whatever
 
@@ -160,6 +161,7 @@ BUILT_IN = Catalogue(
             judged=hl7.judged,
             answers=answers.of_hl7,
             is_answer=answers.is_hl7_answer,
+            answers_by_document=True,
             content_type="application/hl7-v2+er7",
             facts=FACT_NAMES["hl7"],
         ),
@@ -170,6 +172,7 @@ BUILT_IN = Catalogue(
             assemble=swift.assemble,
             answers=answers.of_swift,
             is_answer=answers.is_swift_answer,
+            answers_by_document=True,
             content_type="text/plain",
             facts=FACT_NAMES["swift"],
         ),

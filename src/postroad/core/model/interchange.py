@@ -27,6 +27,11 @@ class Filed(Struct, gc=False, frozen=True, array_like=True):
     reference: str = ""
     facts: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What an answer may call the document itself."""
+        return tuple([name for name in (self.reference, dict(self.facts).get("user_reference", "")) if name])
+
 
 class Assembled(Struct, gc=False, frozen=True, array_like=True):
     """Of a message that is an interchange made by the network: of which batch, with which numbers, and what is where in it."""
@@ -35,6 +40,7 @@ class Assembled(Struct, gc=False, frozen=True, array_like=True):
     numbers: tuple[Drawn, ...]
     batch: Batch | None = None  # as it is from now on; None: an answer to a partner's interchange
     filed: tuple[Filed, ...] = ()  # in the order in which they stand there
+    by_document: bool = False  # answers name its documents and nothing else, so by these it is found again
 
 
 class AnsweredMember(Struct, gc=False, frozen=True, array_like=True):

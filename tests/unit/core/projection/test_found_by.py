@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from postroad.core.model.interchange import Assembled, Drawn
+from postroad.core.model.interchange import Assembled, Drawn, Filed
 from postroad.core.model.journal import Came, MessagePosted, MessageRefused
 from postroad.core.model.message import Property
-from postroad.core.projection.found_by import found_key, found_keys, is_known_by, known_by, normal
+from postroad.core.projection.found_by import document_key, found_key, found_keys, is_known_by, known_by, normal
 from postroad.testing.index_story import STORY
 from postroad.testing.journals import plain_posts
 
@@ -65,6 +65,23 @@ def test_a_post_is_known_by_what_it_says_of_itself(
 ) -> None:
     assert list(known_by(entry)) == expected
     assert set(found_keys(entry)) == {found_key(value) for _, value in expected}
+
+
+def test_an_interchange_is_kept_under_its_documents_where_answers_name_nothing_else() -> None:
+    """People do not find it by these."""
+    documents = (
+        Filed(1, "", reference="007"),
+        Filed(2, "", reference="B", facts=(("user_reference", "U"),)),
+        Filed(3, ""),
+    )
+    numbers = (Drawn("swift:A:B:interchange", 5),)
+    named = replace(PLAIN, assembled=Assembled("swift", numbers, None, documents, by_document=True))
+    own = {found_key("5")}
+    assert set(found_keys(named)) == own | {document_key("swift:A:B:member", name) for name in ("7", "B", "U")}
+    assert is_known_by(named, "B") == ()
+    assert document_key("swift:A:B:", "7") != document_key("swift:A:C:", "7")
+    for without in (Assembled("swift", numbers, None, documents), Assembled("swift", (), None, documents, True)):
+        assert set(found_keys(replace(PLAIN, assembled=without))) <= own
 
 
 def test_what_only_shares_a_hash_is_not_taken_for_it() -> None:

@@ -59,6 +59,15 @@ def test_every_page_is_there_without_scripts(visitor: Callable[..., Person], wor
         assert person.page.locator("nav a[aria-current=page]").count() == 1, path
 
 
+def test_a_phone_shows_in_which_section_one_is(operator: Callable[[], Person]) -> None:
+    person = operator()
+    person.page.set_viewport_size({"width": 390, "height": 844})
+    person.go("/operators/audit")  # far to the right
+    here = person.page.locator(".side [aria-current]").bounding_box()
+    assert here is not None
+    assert 0 <= here["x"] <= 390 - here["width"]
+
+
 def _side(person: Person) -> list[str]:
     """Where the side of the page leads."""
     links = person.page.locator("nav a[href^='/']")

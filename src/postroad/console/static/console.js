@@ -1,8 +1,10 @@
 // Small conveniences; every page but the live ones works without this file.
 "use strict";
 
-// On a phone the sections stand in one line: begin where the person is.
-document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+// On a phone the sections stand in one line: begin where the person is. Not by scrollIntoView: the tabulator would begin there too.
+const sections = document.querySelector(".side");
+const here = sections?.querySelector("[aria-current]")?.getBoundingClientRect();
+if (here) sections.scrollLeft += here.left + here.width / 2 - sections.getBoundingClientRect().left - sections.clientWidth / 2;
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");

@@ -48,8 +48,8 @@ class InterchangeBook:
             return await self._as_it_is(await self._assembled("message_at", row[_SEQ]), row[_BATCH])
         return None
 
-    async def holding(self, series: str, document: str) -> Assembled | None:
-        """The newest interchange with a document of this name, of all that went the way of a series; None when none has it.
+    async def holding(self, series: str, document: str, is_own: Callable[[Assembled], bool]) -> Assembled | None:
+        """The newest of one's own interchanges with a document of this name, of all that went the way of a series.
 
         The index must have caught up before.
         """
@@ -57,7 +57,9 @@ class InterchangeBook:
         while rows := await self._index.query("found", key, before, _PORTION):
             for row in rows:
                 found = _of_series(row[_FOUND_HEADER], series)
-                now = await self._as_it_is(found, found.batch.id if found and found.batch else "")
+                if found is None or found.batch is None or not is_own(found):
+                    continue
+                now = await self._as_it_is(found, found.batch.id)
                 if now is not None and any(same_name(name) == wanted for one in now.filed for name in one.names):
                     return now
             before = rows[-1][_FOUND_SEQ]

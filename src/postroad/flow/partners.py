@@ -2,14 +2,15 @@
 
 Kept rules: an answer is posted with the numbers that it uses as one entry, and once for each interchange that came, however often
 its delivery comes again; numbers that others were quicker to draw are drawn again. What a partner says is written down once for
-each batch that it speaks of, and what speaks of none is written down too.
+each batch that it speaks of, and what speaks of none is written down too. Anybody may call itself by any name in an interchange:
+a splitter hears of the batches of its own organization and of no others.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from postroad.core.interchange.answers import Became, Said, Scope, matched, same_name
@@ -22,6 +23,7 @@ from postroad.core.model.directory import AuthenticationLevel, Service
 from postroad.core.model.interchange import AnsweredMember, Assembled, Filed
 from postroad.core.model.journal import InterchangeAnswered
 from postroad.core.model.message import Delivered, Part, Property
+from postroad.core.model.snapshot import Directory
 from postroad.core.projection.keys import unique_keys
 from postroad.core.routing.forwards import Forward
 from postroad.errors import Unavailable
@@ -62,9 +64,16 @@ class Hearing:
 
 class PartnerStage:
     def __init__(
-        self, desk: Desk, clock: Clock, book: InterchangeBook, answers: AnswerStage, forwarding: ForwardStage
+        self,
+        desk: Desk,
+        directory: Callable[[], Directory],
+        clock: Clock,
+        book: InterchangeBook,
+        answers: AnswerStage,
+        forwarding: ForwardStage,
     ) -> None:
         self._desk = desk
+        self._directory = directory
         self._clock = clock
         self._book = book
         self._answers = answers
@@ -103,13 +112,25 @@ class PartnerStage:
         told = _Told(queued.recipient, queued.message.session, self._clock.now_us())
         of_nothing: list[tuple[Hearing, Said]] = []
         for hearing in _by_sides(hearings):
-            of_nothing += [(hearing, said) for said in await self._hear(told, hearing)]
+            sent = _Sent(self._book, hearing, self._own(queued.recipient))
+            of_nothing += [(hearing, said) for said in await self._hear(told, hearing, sent)]
         if of_nothing:
             await self._write(told.of_nothing(of_nothing))
 
-    async def _hear(self, told: _Told, hearing: Hearing) -> tuple[Said, ...]:
+    def _own(self, splitter: str) -> Callable[[Assembled], bool]:
+        """Whether an interchange is of a batch of the splitter's organization."""
+        services = self._directory().services
+        own = services.get(splitter)
+
+        def is_own(assembled: Assembled) -> bool:
+            batcher = services.get(assembled.batch.service) if assembled.batch is not None else None
+            return own is not None and batcher is not None and batcher.organization == own.organization
+
+        return is_own
+
+    async def _hear(self, told: _Told, hearing: Hearing, sent: _Sent) -> tuple[Said, ...]:
         """Gives back what speaks of nothing that was sent."""
-        about = {batch: filed async for batch, filed in self._spoken_of(hearing)}
+        about = {batch: filed async for batch, filed in sent.spoken_of()}
         batch_of = {id(one): batch for batch, filed in about.items() for one in filed}
         found = matched(hearing.said, [one for filed in about.values() for one in filed])
         became: defaultdict[str, list[Became]] = defaultdict(list)
@@ -122,35 +143,45 @@ class PartnerStage:
     async def _write(self, entry: InterchangeAnswered) -> None:
         await committed(self._desk, Step(entry, None, tuple(unique_keys(entry)), reserve=True))
 
-    async def _spoken_of(self, hearing: Hearing) -> AsyncIterator[tuple[str, tuple[Filed, ...]]]:
+
+class _Sent:
+    """Interchanges that went to a partner, as far as something is said of them."""
+
+    def __init__(self, book: InterchangeBook, hearing: Hearing, is_own: Callable[[Assembled], bool]) -> None:
+        self._book, self._said, self._is_own = book, hearing.said, is_own
+        self._names = (hearing.standard, hearing.ours, hearing.partner)
+
+    async def spoken_of(self) -> AsyncIterator[tuple[str, tuple[Filed, ...]]]:
         """Batches that may be meant, each with all its documents."""
         seen: set[str] = set()
-        async for assembled in self._interchanges(hearing):
+        async for assembled in self._interchanges():
             if assembled.batch is not None and assembled.batch.id not in seen:
                 seen.add(assembled.batch.id)
                 yield assembled.batch.id, assembled.filed
 
-    async def _interchanges(self, hearing: Hearing) -> AsyncIterator[Assembled]:
+    async def _interchanges(self) -> AsyncIterator[Assembled]:
         """By their numbers where these are said; otherwise by the documents, unless an interchange found before has them."""
-        names, held = (hearing.standard, hearing.ours, hearing.partner), set[str]()
+        held: set[str] = set()
         await self._book.caught_up()
-        for scope, number in dict.fromkeys([named for one in hearing.said if (named := _number_named(one))]):
-            found = await self._by_number(series_of(*names, scope), number)
+        for scope, number in dict.fromkeys([named for one in self._said if (named := _number_named(one))]):
+            found = await self._by_number(series_of(*self._names, scope), number)
             if found is not None:
                 yield found
-        for document in dict.fromkeys([same_name(one.document) for one in hearing.said if not _number_named(one)]):
-            found = await self._by_document(series_of(*names, Scope.MEMBER), document) if document not in held else None
+        for document in dict.fromkeys([same_name(one.document) for one in self._said if not _number_named(one)]):
+            found = await self._by_document(document) if document not in held else None
             if found is not None:
                 held.update(same_name(name) for one in found.filed for name in one.names)
                 yield found
 
     async def _by_number(self, series: str, number: str) -> Assembled | None:
         """A partner may write anything; numbers that are longer than ours can be are nobody's."""
-        is_ours = number.isdecimal() and len(number.lstrip("0")) <= DIGITS_MOST
-        return await self._book.sent(series, int(number)) if is_ours else None
+        could_be = number.isdecimal() and len(number.lstrip("0")) <= DIGITS_MOST
+        found = await self._book.sent(series, int(number)) if could_be else None
+        return found if found is not None and self._is_own(found) else None
 
-    async def _by_document(self, series: str, document: str) -> Assembled | None:
-        return await self._book.holding(series, document) if document else None
+    async def _by_document(self, document: str) -> Assembled | None:
+        series = series_of(*self._names, Scope.MEMBER)
+        return await self._book.holding(series, document, self._is_own) if document else None
 
 
 def _as_forward(telling: Telling, stream: bytes, drawing: Drawing) -> Forward:

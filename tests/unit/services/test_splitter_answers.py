@@ -78,7 +78,9 @@ async def test_a_999_where_it_was_agreed_on(house: House) -> None:
 # ---- what partners say of ours ---------------------------------------------------------------------------------------
 
 
-async def sent_to_acme(house: House, name: str, batch: str, members: list[bytes] | None = None) -> bytes:
+async def sent_to_acme(
+    house: House, name: str, batch: str, members: list[bytes] | None = None, by: str = "inbox"
+) -> bytes:
     """An interchange of a batch, as a batcher posts it; its members have the deliveries 70 and 71."""
     standard, placed = BUILT_IN.standard(name), list[Placed]()
     assert standard.assemble is not None
@@ -87,7 +89,13 @@ async def sent_to_acme(house: House, name: str, batch: str, members: list[bytes]
     envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, facts=ASKS.get(name, {}))
     stream = b"".join(standard.assemble(members or TWO_MEMBERS[name], envelope, drawing, placed.append))
     record = Batch(
-        id=batch, key=(), state=BatchState.ASSEMBLED, opened_at_us=1, latest_at_us=1, changed_at_us=1, service="b" * 16
+        id=batch,
+        key=(),
+        state=BatchState.ASSEMBLED,
+        opened_at_us=1,
+        latest_at_us=1,
+        changed_at_us=1,
+        service=house.gcid(by),
     )
     entry = MessagePosted(
         at_us=1, session=f"session-{batch}", transaction=f"session-{batch}", sender="b" * 16,
@@ -183,6 +191,25 @@ async def test_a_document_of_somebody_else_is_not_found_by_its_name(house: House
     assert await house.answers("batch") == []
     [heard] = await house.answers("")
     assert heard.detail == "from OTHERS to MYBIZ: member 7: accepted"
+
+
+@pytest.mark.req("B10")
+@pytest.mark.parametrize("name", ["x12", "edifact", "hl7"])
+async def test_nobody_hears_of_batches_of_others_whatever_names_they_take(house: House, name: str) -> None:
+    """Acme has a send port that calls itself MYBIZ, too."""
+    stream = await sent_to_acme(house, name, "others", by="acme")
+    await house.send(answered(name, stream))
+    assert await house.answers("others") == []
+    assert len(await house.answers("")) == 1
+
+
+@pytest.mark.req("B10")
+async def test_ones_own_document_is_found_though_others_have_sent_one_of_the_same_name_since(house: House) -> None:
+    await sent_to_acme(house, "hl7", "ours", [admission(b"7")])
+    for number in range(11):
+        await sent_to_acme(house, "hl7", f"others-{number}", [admission(b"7")], by="acme")
+    await house.send(acknowledgement(b"7"))
+    assert len(await house.answers("ours")) == 1
 
 
 @pytest.mark.req("B10")

@@ -107,7 +107,7 @@ def _recipient_status(copy: CopyHistory) -> dict[str, Any]:
             "code": copy.code,
             "route": copy.route,
         }
-    if _is_out_of_sight(copy):
+    if copy.is_out_of_sight:
         ended = copy.state in IN_WORDS
         words = f"{copy.state} on the way to {copy.recipient}" if ended else f"on its way to {copy.recipient}"
         state = copy.state if ended else "queued"
@@ -126,15 +126,6 @@ def _recipient_status(copy: CopyHistory) -> dict[str, Any]:
 def _moves(stop: Stop) -> list[Event]:
     """What moved it there; a translation only goes with one."""
     return [event for event in stop.events if event.what != TRANSLATED]
-
-
-def _is_out_of_sight(copy: CopyHistory) -> bool:
-    """Whether the copy is, or ended, at a stop that somebody else keeps to itself."""
-    if not copy.stops:
-        return True
-    last = copy.stops[-1]
-    has_left = last.in_transit and bool(last.events) and last.events[-1].what == "answered"
-    return has_left and len(copy.route) > len(copy.stops)
 
 
 def trace_view(history: History) -> dict[str, Any]:

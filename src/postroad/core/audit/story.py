@@ -108,6 +108,15 @@ class CopyHistory:
     state: str = ""
     stops: list[Stop] = field(default_factory=list)
 
+    @property
+    def is_out_of_sight(self) -> bool:
+        """Whether it is, or ended, at a stop that somebody else keeps to itself."""
+        if not self.stops:
+            return True
+        last = self.stops[-1]
+        has_left = last.in_transit and bool(last.events) and last.events[-1].what == "answered"
+        return has_left and len(self.route) > len(self.stops)
+
 
 @dataclass(slots=True, kw_only=True)
 class Arrival:

@@ -24,6 +24,13 @@ ENDS = {
 }
 REFUSED = "It was refused: nothing of it was kept, and nobody was sent anything."
 AFTER_REFUSED = "Mend it, and post it again."
+ENDS_OUT_OF_SIGHT = {  # at a service that somebody else on the way keeps to itself
+    "delivered": "It has reached {recipient}.",
+    "rejected": "It was rejected on its way to {recipient}.",
+    "failed": "It could not be delivered to {recipient}.",
+    "expired": "It expired on its way to {recipient}.",
+    "cancelled": "It was withdrawn on its way to {recipient}.",
+}
 AFTER = {
     "failed": "Mend what is wrong, then resend it; or drop it.",
     "expired": "Send it again if it is still wanted; give it longer, or ask {service} why it took nothing.",
@@ -76,12 +83,25 @@ def _of(message: MessageHistory, copy: CopyHistory, directory: Directory, now_us
             since_us=message.at_us,
             why=f"{copy.code}: {copy.detail}",
         )
-    if not copy.stops:
-        return Whereabouts(recipient=copy.recipient, state=copy.state, where="It is under way.", since_us=message.at_us)
+    if copy.is_out_of_sight:
+        return _out_of_sight(message, copy)
     stop = copy.stops[-1]
     if stop.state == "queued":
         return _waiting(message, copy, directory, now_us)
     return _ended(message, copy, stop)
+
+
+def _out_of_sight(message: MessageHistory, copy: CopyHistory) -> Whereabouts:
+    if copy.state in ENDS_OUT_OF_SIGHT:
+        where = ENDS_OUT_OF_SIGHT[copy.state].format(recipient=copy.recipient)
+        return Whereabouts(recipient=copy.recipient, state=copy.state, where=where, since_us=0)
+    return Whereabouts(
+        recipient=copy.recipient,
+        state=copy.state,
+        where=f"It is on its way to {copy.recipient}.",
+        since_us=copy.stops[-1].events[-1].at_us if copy.stops else message.at_us,
+        expires_us=message.expires_at_us,
+    )
 
 
 def _ended(message: MessageHistory, copy: CopyHistory, stop: Stop) -> Whereabouts:

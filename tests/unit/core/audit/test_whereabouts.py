@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from postroad.core.audit.story import CopyHistory, Event, Gathered, HeldBack, MessageHistory, Stop
-from postroad.core.audit.whereabouts import Whereabouts, whereabouts
+from postroad.core.audit.whereabouts import ENDS_OUT_OF_SIGHT, Whereabouts, whereabouts
 from postroad.core.model.directory import DeliveryMode, Organization, Release, Service, Window
 from postroad.core.model.snapshot import Directory
 
@@ -156,7 +156,27 @@ def test_a_copy_that_was_refused_or_has_reached_nobody_says_so() -> None:
     refused = told(message(code="recipient.unknown", detail="no such service"))
     assert (refused.state, refused.where) == ("refused", "It was not sent to Acme/Supply.")
     assert refused.why == "recipient.unknown: no such service"
-    assert told(message()).where == "It is under way."
+
+
+ANSWERED = stop(event("answered", 4_000_000), state="delivered", service="Stamps/In", in_transit=True)
+
+
+@pytest.mark.parametrize("stops", [(), (ANSWERED,)], ids=["from the start", "after a stop"])
+def test_where_somebody_keeps_the_way_to_itself_it_says_no_more_than_how_it_ended(stops: tuple[Stop, ...]) -> None:
+    route = ["Stamps/In", "Acme/Supply"]
+    going = told(message(*stops, state="under way", route=route))
+    assert (going.state, going.where, going.next) == ("under way", "It is on its way to Acme/Supply.", "")
+    assert going.since_us == (4_000_000 if stops else POSTED)
+    assert going.expires_us == EXPIRES
+    ended = [told(message(*stops, state=state, route=route)) for state in ENDS_OUT_OF_SIGHT]
+    assert {one.state: one.where for one in ended} == {
+        "delivered": "It has reached Acme/Supply.",
+        "rejected": "It was rejected on its way to Acme/Supply.",
+        "failed": "It could not be delivered to Acme/Supply.",
+        "expired": "It expired on its way to Acme/Supply.",
+        "cancelled": "It was withdrawn on its way to Acme/Supply.",
+    }
+    assert {(one.since_us, one.next, one.expires_us) for one in ended} == {(0, "", 0)}
 
 
 def test_further_on_it_waits_since_the_stop_before_let_it_go() -> None:

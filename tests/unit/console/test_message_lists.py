@@ -28,4 +28,7 @@ async def test_a_list_of_what_was_sent_tells_what_became_of_it(tmp_path: Path) -
             await found.running.network.fail(delivered, "tests make it fail")
         newest = STATES.findall((await viewer.get("/messages?box=sent")).text)
         assert newest[:2] == ["1 queued", "1 failed"]
-        assert "1 failed" in STATES.findall((await viewer.get("/")).text)
+        home = (await viewer.get("/")).text
+        assert "1 failed" in STATES.findall(home)
+        sessions = re.findall(r'href="/messages/([0-9a-f]{32})"', home)
+        assert len(sessions) == len(set(sessions)) > 1, "what was sent within the organization is told once"

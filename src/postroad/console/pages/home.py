@@ -56,11 +56,12 @@ async def home(request: Request) -> Response:
 
 async def _latest(console: Console, caller: Caller) -> list[dict[str, Any]]:
     """What the organization's services sent and received last; operators, whose that would be everything, watch it live."""
-    rows: list[dict[str, Any]] = []
-    for box in ("sent", "received"):
+    rows: dict[str, dict[str, Any]] = {}
+    for box in ("received", "sent"):  # what one service of the organization sent to another is told once
         page = await messages.browse(console.network, caller, messages.Wish(box=box, limit=LATEST))
-        rows += [_row(console, box, *row) for row in await with_fates(console, caller, page.rows)]
-    return sorted(rows, key=lambda row: -row["at_us"])[:LATEST]
+        told = [_row(console, box, *row) for row in await with_fates(console, caller, page.rows)]
+        rows |= {row["session"]: row for row in told}
+    return sorted(rows.values(), key=lambda row: -row["at_us"])[:LATEST]
 
 
 def _row(console: Console, box: str, row: messages.Row, fates: messages.Fates) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """A flat file taken apart by its layout.
 
 Kept rules: where a member begins and ends is certain whatever counts say, so no wrong count is fatal; but nothing proves one
-either, so none is repaired: records may be missing. Members come without the end of their last record.
+either, so none is repaired: records may be missing. Only a quote that is never closed leaves it open where records end. Members
+come without the end of their last record.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from postroad.core.interchange.flat.charsets import EBCDIC, decoded
 from postroad.core.interchange.flat.conversion import out_of_file
 from postroad.core.interchange.flat.layout import Layout, layout_of
 from postroad.core.interchange.flat.records import Sum, has_other_end, records_in, same_total
-from postroad.core.interchange.judging import judged, no_interchange, too_many
+from postroad.core.interchange.judging import fatal, judged, no_interchange, too_many
 from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Fault, Member, Split
 
 STANDARD = "flat"
@@ -80,7 +81,7 @@ class _Walk:
             else:
                 self._record(record, begin, end)
             if end == after and layout.record_end:
-                self._note("flat.unterminated", "the last record has no end", end)
+                self._check_end(record, begin, end)
         self._close()
         self._check()
 
@@ -144,6 +145,14 @@ class _Walk:
         except UnicodeError as wrong:
             self._note("flat.charset", f"it cannot be converted: {wrong}", self._begin, len(self._members))
             return view
+
+    def _check_end(self, record: bytes, begin: int, end: int) -> None:
+        """Of the last record, that goes to the end of the file."""
+        if self._layout.quote and record.count(self._layout.quote) % 2:
+            text = "a quote in this record is not closed, so that nobody can say where it ends"
+            self._faults.append(fatal("flat.quote", text, begin))
+        else:
+            self._note("flat.unterminated", "the last record has no end", end)
 
     # ---- what stands around ------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from postroad.core.interchange.hl7.separators import (
 )
 from postroad.errors import Refused
 
-_CONTROL = re.compile(rb"[\r\n](MSH|FHS|BHS|BTS|FTS)(?![A-Za-z0-9])")
+_CONTROL = re.compile(rb"[\r\n\x0b](MSH|FHS|BHS|BTS|FTS)(?![A-Za-z0-9])")
 
 
 class Message(Struct, frozen=True, kw_only=True, gc=False):

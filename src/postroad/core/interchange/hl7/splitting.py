@@ -3,8 +3,8 @@
     examine       everything that is wrong is told, nothing is judged; only what is no HL7 at all is refused
     split         the same, judged by what was agreed on with the partner
 
-Kept rules: members are views into the bytes that came; a batch or file without its end is never let pass. HL7 has no number in
-trailers that would prove a count, so a wrong count is not repaired: messages may be missing.
+Kept rules: members are views into the bytes that came, without the frames of MLLP; a batch or file without its end is never let
+pass. HL7 has no number in trailers that would prove a count, so a wrong count is not repaired: messages may be missing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from postroad.core.interchange.hl7.separators import (
 from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Fault, Group, Member, Split
 from postroad.errors import Refused
 
-_CONTROL = re.compile(rb"[\r\n](MSH|[FB](?:HS|TS))(?![A-Za-z0-9])")
+# Behind a line end, or at the beginning of an MLLP frame, with the end of the frame before it.
+_CONTROL = re.compile(rb"(?:([\r\n])|(?:\x1c[\r\n]*+)?+\x0b)(MSH|[FB](?:HS|TS))(?![A-Za-z0-9])")
 _LINE_END = re.compile(rb"[\r\n]")
 _HEADERS = (b"FHS", b"BHS")
 _FACTS = ("sender_facility", "receiver", "receiver_facility", "date")
@@ -90,13 +91,13 @@ class _Walk:
 
     def _walk(self, at: int) -> None:
         found = list(_starts(self._raw, at, self._end))
-        ends = [begin for begin, _ in found[1:]] + [self._end]
+        ends = [before for before, _, _ in found[1:]] + [self._end]
         self._raw_header = _first_line(self._raw, at, ends[0])
         if self.marks.contradict():
             self._note("hl7.separators", "its header gives one character two roles", at, fatal=True)
             return
         steps = {b"FHS": self._begin_file, b"BHS": self._begin_batch, b"BTS": self._end_batch, b"FTS": self._end_file}
-        for (begin, tag), end in zip(found, ends, strict=True):
+        for (_, begin, tag), end in zip(found, ends, strict=True):
             if tag == b"MSH":
                 self._message(begin, end)
             else:
@@ -193,10 +194,11 @@ class _Walk:
         self._faults.append(Fault(code=code, text=text, at=at, group=group, member=member, fatal=fatal))
 
 
-def _starts(raw: bytes, at: int, end: int) -> Iterator[tuple[int, bytes]]:
-    yield at, raw[at : at + 3]
+def _starts(raw: bytes, at: int, end: int) -> Iterator[tuple[int, int, bytes]]:
+    """Where what stands before ends, where each header or trailer begins, and its tag."""
+    yield at, at, raw[at : at + 3]
     for found in _CONTROL.finditer(raw, at + 3, end):
-        yield found.start(1), found.group(1)
+        yield found.end(1) if found.group(1) else found.start(), found.start(2), found.group(2)
 
 
 def _first_line(raw: bytes, begin: int, end: int) -> bytes:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+NEXT = b"{1:"  # how a message begins; a text has no place for braces, so there it has lost its end
 _BRACES = re.compile(rb"[{}]")
 _TEXT_END = re.compile(rb"[\r\n]-\}")
 _TAG = re.compile(rb"\{([0-9A-Z]{1,3}):([^{}]*)\}")
@@ -34,7 +35,9 @@ def block_at(data: bytes, at: int, stop: int) -> Block | None:
     name, begin = data[at + 1 : colon], colon + 1
     if name == b"4" and data[begin : begin + 1] in (b"\r", b"\n"):
         found = _TEXT_END.search(data, begin, stop)
-        return Block(name, begin, found.end() - 2, found.end()) if found else None
+        if found is None or data.find(NEXT, begin, found.start()) >= 0:
+            return None
+        return Block(name, begin, found.end() - 2, found.end())
     end = _closing(data, begin, stop)
     return Block(name, begin, end, end + 1) if end >= 0 else None
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.interchange.judging import fatal, judged, no_interchange, too_many
 from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Fault, Member, Split
-from postroad.core.interchange.swift.blocks import Block, block_at, read_headers
+from postroad.core.interchange.swift.blocks import NEXT, Block, block_at, read_headers
 
 STANDARD = "swift"
 SECTOR = 512
@@ -40,7 +40,7 @@ class _Walk:
         self._data, self._view, self._most = data, memoryview(data), most_members
         begin = len(data) - len(data.lstrip(_BLANKS))
         self._pcc = data.startswith(BEGIN, begin)
-        if not self._pcc and not data.startswith(b"{1:", begin):
+        if not self._pcc and not data.startswith(NEXT, begin):
             raise no_interchange("no SWIFT message begins here: the first bytes should be {1: or, in DOS-PCC, byte 1")
         self._at = begin
         self._members: list[Member] = []
@@ -84,7 +84,7 @@ class _Walk:
 
     def _is_next(self, at: int, blocks: list[Block]) -> bool:
         """Whether the block here begins another message: block 1, unless an acknowledgement stands right before it."""
-        if not blocks or not self._data.startswith(b"{1:", at):
+        if not blocks or not self._data.startswith(NEXT, at):
             return False
         firsts = sum(1 for block in blocks if block.name == b"1")
         return firsts > 1 or not self._data.startswith(b"F21", blocks[0].begin) or blocks[-1].name != b"4"
@@ -107,7 +107,7 @@ class _Walk:
     def _gap(self) -> bool:
         """From a message's end to the next one's beginning; false at the end, or where none can be found."""
         data, begin = self._data, self._at
-        at = data.find(b"{1:", begin)
+        at = data.find(NEXT, begin)
         between = data[begin : len(data) if at < 0 else at]
         if b"$" in between:
             self._dollars = True

@@ -127,6 +127,16 @@ def test_what_touches_no_member_is_harmless(data: bytes, code: str) -> None:
     assert len(split(data, Dirt.REPAIR, AROUND).members) == 2
 
 
+@pytest.mark.parametrize("data", [b'a,"1\nb,2\n', b'a,1\nb,2"', b'a,"x\ny"\nb,"2'])
+@pytest.mark.parametrize("facts", [{}, {"member_start": "b"}, {"charset": "cp037", "record_end": "nel"}])
+def test_a_quote_that_is_not_closed_is_never_let_pass(data: bytes, facts: dict[str, str]) -> None:
+    """All records behind it would be one."""
+    raw = encoded(data.decode(), facts["charset"]) if "charset" in facts else data
+    assert "flat.quote" in codes(raw, facts)
+    with pytest.raises(Refused, match=r"flat\.quote"):
+        split(raw, Dirt.PASS, facts)
+
+
 def test_records_of_a_wrong_length_are_told_with_their_member() -> None:
     [fault] = examine(b"D000001AAAAA\nD000002AAAA\n", {"form": "positional", "record_length": "12"}).faults
     assert (fault.code, fault.member, fault.at) == ("flat.length", 1, 13)

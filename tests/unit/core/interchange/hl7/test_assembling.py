@@ -61,7 +61,8 @@ def test_placed_tells_where_each_went() -> None:
 
 @pytest.mark.parametrize(
     "member",
-    [b"", b"PID|1", ADMIT + RESULT, ADMIT + b"BTS|1\r", ADMIT.replace(b"\rPID", b"\nFHS"), ADMIT.replace(b"M1", b""),
+    [b"", b"PID|1", ADMIT + RESULT, ADMIT + b"\x1c\r\x0b" + RESULT,
+     ADMIT + b"BTS|1\r", ADMIT.replace(b"\rPID", b"\nFHS"), ADMIT.replace(b"M1", b""),
      ADMIT.replace(b"^~\\&", b"^^\\&"), batch(bts=b"BTS|7\r")],
 )  # fmt: skip
 def test_a_member_that_is_no_message_is_refused_by_its_place(member: bytes) -> None:

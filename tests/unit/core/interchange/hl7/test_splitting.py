@@ -39,6 +39,15 @@ def test_messages_may_stand_alone_or_in_the_frame_of_their_transport() -> None:
     assert split(b"\xef\xbb\xbf" + ADMIT).reference == "M1"
 
 
+@pytest.mark.req("B10")
+@pytest.mark.parametrize("between", [b"\x1c\r\x0b", b"\x1c\x0b", b"\x1c\r\n\x0b", b"\x0b"])
+def test_each_message_may_have_a_frame_of_its_own(between: bytes) -> None:
+    """A capture of what went over a connection."""
+    found = split(b"\x0b" + ADMIT + between + RESULT + between + ADMIT.replace(b"M1", b"M3") + b"\x1c\r")
+    assert [bytes(one.data) for one in found.members[:2]] == [ADMIT, RESULT]
+    assert [one.reference for one in found.members] == ["M1", "M2", "M3"]
+
+
 def test_a_count_may_be_left_out() -> None:
     assert codes(batch(bts=b"BTS|\r", fts=b"FTS\r")) == []
 

@@ -103,6 +103,7 @@ def test_dirt_is_refused_repaired_or_passed(data: bytes, code: str, repairable: 
     ("data", "code"),
     [
         (ONE[:-1], "swift.truncated"),
+        (ONE.replace(b"\r\n-}", b"\r\n", 1) + b"$" + TWO, "swift.truncated"),
         (ONE + b"$" + TWO[:40], "swift.truncated"),
         (b"\x01" + ONE, "swift.truncated"),
         (b"\x01" + ONE + b"\x03" + b" " * 400 + ONE, "swift.stray"),

@@ -16,7 +16,6 @@ from postroad.core.model.directory import DeliveryMode, Service
 from postroad.core.model.snapshot import Directory
 
 ENDS = {
-    "delivered": "{service} has it.",
     "rejected": "It was rejected at {service}.",
     "failed": "It could not be delivered to {service} and is kept as a dead letter.",
     "expired": "It expired before {service} took it.",
@@ -107,16 +106,32 @@ def _out_of_sight(message: MessageHistory, copy: CopyHistory) -> Whereabouts:
 def _ended(message: MessageHistory, copy: CopyHistory, stop: Stop) -> Whereabouts:
     last = stop.events[-1] if stop.events else None
     is_awaited = stop.state == "delivered" and copy.state == "under way"
+    told = _delivered(stop, last, is_awaited) if stop.state == "delivered" else _not_delivered(stop, last)
     return Whereabouts(
         recipient=copy.recipient,
         state=stop.state if copy.state == "under way" else copy.state or stop.state,
-        where=ENDS.get(stop.state, "It is at {service}.").format(service=stop.service),
+        where=told.where,
         since_us=last.at_us if last is not None else 0,
-        why=last.detail if last is not None and stop.state != "delivered" else "",
-        next=f"{stop.service} is expected to answer."
-        if is_awaited
-        else AFTER.get(stop.state, "").format(service=stop.service),
+        why=told.why,
+        next=told.next,
         expires_us=message.expires_at_us if is_awaited else 0,
+    )
+
+
+def _delivered(stop: Stop, last: Event | None, is_awaited: bool) -> _Told:
+    """What its service has done with it, and what is still to come of that: the answer to a request."""
+    if last is None or last.what != "answered":
+        expected = f"{stop.service} is expected to answer." if is_awaited else ""
+        return _Told(where=f"{stop.service} has it.", next=expected)
+    going = ", ".join(filter(None, ("Its answer is on its way", last.detail)))
+    return _Told(where=f"{stop.service} has answered it.", next=f"{going}." if is_awaited else "")
+
+
+def _not_delivered(stop: Stop, last: Event | None) -> _Told:
+    return _Told(
+        where=ENDS.get(stop.state, "It is at {service}.").format(service=stop.service),
+        why=last.detail if last is not None else "",
+        next=AFTER.get(stop.state, "").format(service=stop.service),
     )
 
 

@@ -158,6 +158,16 @@ def test_a_copy_that_was_refused_or_has_reached_nobody_says_so() -> None:
     assert refused.why == "recipient.unknown: no such service"
 
 
+def test_who_has_answered_is_not_expected_to() -> None:
+    answered = stop(event("answered", 3_000_000, detail="with session r-1"), state="delivered")
+    going = told(message(answered, state="under way"))
+    where = "Acme/Supply has answered it."
+    assert said(going) == (where, 3_000_000, "", "Its answer is on its way, with session r-1.", 0)
+    assert going.expires_us == EXPIRES
+    done = told(message(answered, state="delivered"))
+    assert (*said(done), done.expires_us) == (where, 3_000_000, "", "", 0, 0)
+
+
 ANSWERED = stop(event("answered", 4_000_000), state="delivered", service="Stamps/In", in_transit=True)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from postroad.core.configuration.steps import FieldChange
 from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Credential
 from postroad.core.model.snapshot import KINDS, Directory
 from postroad.core.projection.queries import QUERIES
 from postroad.flow.administration import denied
@@ -83,7 +84,7 @@ async def _act(network: Network, row: dict[str, Any]) -> Act:
         by=row["by"],
         reason=row["reason"],
         kind=row["kind"],
-        name=_name(row["key"], this.value, network.directory),
+        name=_name(row["key"], this.value or this.before, network.directory),
         version=row["version"],
         removed=this.removed,
         fields=this.fields,
@@ -91,7 +92,10 @@ async def _act(network: Network, row: dict[str, Any]) -> Act:
 
 
 def _name(key: str, item: Any | None, directory: Directory) -> str:
-    """As people know it; what belongs to a service is named after that."""
+    """As people know it; what belongs to a service or a person is named after that."""
+    if isinstance(item, Credential):
+        found = directory.services.get(item.service)
+        return f"{item.label or key} of {found.address if found is not None else item.service or item.person}"
     address = getattr(item, "address", "")
     owner, _, rest = key.partition("/")
     service = directory.services.get(owner)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.model.directory import Organization, Service
+from postroad.core.model.directory import Credential, CredentialKind, Organization, Service
 from postroad.errors import Refused
-from postroad.flow.administration import address_claims
+from postroad.flow.administration import address_claims, removing
 from postroad.flow.administration_audit import NEWEST, Act, acts
 from postroad.flow.configure import saving
 from postroad.testing.network import memory_network
@@ -39,3 +39,18 @@ async def test_it_is_for_operators() -> None:
         owner = await running.enroll("o@oak.example", organization="Oak")
         with pytest.raises(Refused, match="for its operators"):
             await acts(running.network, owner)
+
+
+async def test_a_credential_is_named_by_whose_it_is_also_when_it_is_gone() -> None:
+    async with memory_network() as running:
+        operator = await running.enroll("op@network.example", operator=True)
+        service = Service(gcid="00" * 8, organization="Oak", name="Out")
+        keys = [
+            Credential(id="k1", kind=CredentialKind.KEY, secret="x", service=service.gcid, label="the shop's program"),
+            Credential(id="k2", kind=CredentialKind.KEY, secret="x", person="op@network.example"),
+        ]
+        await running.network.configuration.change("op", [saving(service), *map(saving, keys)], "made")
+        await running.network.configuration.change("op", [removing(one) for one in keys], "removed")
+        told = [(one.name, one.removed) for one in await acts(running.network, operator) if one.kind == "credential"]
+        names = ["k2 of op@network.example", "the shop's program of Oak/Out"]
+        assert sorted(told) == [(name, removed) for name in names for removed in (False, True)]

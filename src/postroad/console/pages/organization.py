@@ -30,7 +30,18 @@ async def invite(request: Request) -> Response:
         key = await membership.add(console.administration, caller, caller.organization, member)
     except Refused as refusal:
         return _refused(request, refusal, email)
-    return _shown(request, link=f"{console.running.own_address.url}/welcome?key={key}", invited=email)
+    return _invited(request, email, key)
+
+
+async def invite_again(request: Request) -> Response:
+    """For whoever has lost the link, or came too late; the one before is over with that."""
+    console, caller, email = console_of(request), caller_of(request), request.path_params["email"]
+    key = await membership.invite_again(console.administration, caller, caller.organization, email)
+    return _invited(request, email, key)
+
+
+def _invited(request: Request, email: str, key: str) -> Response:
+    return _shown(request, link=f"{console_of(request).running.own_address.url}/welcome?key={key}", invited=email)
 
 
 async def change_role(request: Request) -> Response:
@@ -86,6 +97,7 @@ def _role(text: str) -> Role:
 ROUTES = (
     member_page(HERE, show_organization),
     member_form(f"{HERE}/members", invite),
+    member_form(HERE + "/members/{email}/invitation", invite_again),
     member_form(HERE + "/members/{email}/role", change_role),
     member_form(HERE + "/members/{email}/remove", remove),
 )

@@ -17,6 +17,8 @@ from postroad.core.model.polling import PollRequest
 from postroad.core.routing.business_keys import KEYS_MOST
 from postroad.core.routing.documents import Documents
 from postroad.errors import Refused
+from postroad.flow import administration_finding
+from postroad.flow.administration_candidates import Candidate
 from postroad.flow.administration_finding import FOUND_MOST, find
 from postroad.flow.administration_messages import message
 from postroad.flow.configure import saving
@@ -175,6 +177,35 @@ async def test_many_with_one_key_are_cut_and_other_values_with_its_hash_are_not_
     assert set(newest) <= set(sessions)
     assert len(newest) == FOUND_MOST
     assert len(await found(running, sender, "buckeroo")) == 1
+
+
+async def test_a_refused_post_is_not_taken_for_one_with_the_same_hash(running: MemoryNetwork) -> None:
+    sender = await running.register("MyBiz/Out")
+    with pytest.raises(Refused) as refused:
+        await post(running, sender, to="Nobody/In", handle="plumless")
+    assert await found(running, sender, "buckeroo") == []
+    assert await found(running, sender, "Plumless") == [(refused.value.session, "handle")]
+
+
+async def test_handles_from_before_the_index_knew_them_come_in_pages_too(
+    running: MemoryNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(*_given: object) -> AsyncIterator[Candidate]:
+        return
+        yield  # pragma: no cover
+
+    monkeypatch.setattr(administration_finding, "by_value", nothing)
+    senders = [await running.register(f"MyBiz/Out{number}") for number in range(3)]
+    await running.register("Acme/In", **PUBLIC)
+    sessions = [await post(running, sender, handle="H-1", possible_duplicate=True) for sender in senders]
+    people = Caller(person=Person(email="m@mybiz.example", organization="MyBiz"))
+    first = await find(running.network, people, "H-1", limit=2)
+    assert first.next_before is not None
+    rest = await find(running.network, people, "H-1", first.next_before, limit=2)
+    assert rest.next_before is None
+    assert {one.session for one in (*first.messages, *rest.messages)} == set(sessions)
+    assert len(rest.messages) == 1
+    assert await found(running, people, "h-1") == []
 
 
 async def test_nothing_is_looked_at_where_nothing_is_declared(

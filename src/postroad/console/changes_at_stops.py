@@ -31,6 +31,7 @@ class ShownPart:
     text: str  # empty: it is no text
     is_cut: bool
     diff: tuple[tuple[str, str], ...]  # what changed: kind of the line, and the line
+    is_same: bool  # as at the stop before, to the last character
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,7 @@ def _shown(part_id: str, part: contents.PartRead, before: str | None) -> ShownPa
         text=text[:SHOWN_CHARS],
         is_cut=len(text) > SHOWN_CHARS,
         diff=diff,
+        is_same=bool(text) and text == before,
     )
 
 

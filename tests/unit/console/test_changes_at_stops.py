@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 
-from postroad.console.changes_at_stops import COMPARED_LINES, ShownPart, _shown
+from postroad.console.changes_at_stops import COMPARED_LINES, SHOWN_CHARS, ShownPart, _shown
 from postroad.flow.administration_contents import PartRead
 
 
@@ -21,6 +21,12 @@ def test_a_document_in_one_line_differs_by_its_elements() -> None:
 
 def test_what_is_the_same_new_or_no_text_has_no_changes() -> None:
     assert shown("<a/>", "<a/>").diff == shown("<a/>", None).diff == shown(b"\xff\x00", "<a/>").diff == ()
+
+
+def test_only_what_can_be_compared_whole_is_said_to_be_the_same() -> None:
+    assert shown("<a/>", "<a/>").is_same
+    long = "x" * (SHOWN_CHARS + 1)
+    assert not any(part.is_same for part in (shown("<a/>", None), shown(b"\xff", ""), shown(long, long[:SHOWN_CHARS])))
 
 
 def test_texts_that_are_hard_to_compare_are_compared_as_far_as_that_takes_a_moment() -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Any
 
 from postroad.cli.output import Output
 
-STYLES = {"waiting": "yellow", "under way": "yellow", "delivered": "green"}
+STYLES = {"waiting": "yellow", "queued": "yellow", "under way": "yellow", "delivered": "green"}
+COLUMNS = ("at", "session", "from", "recipients", "handle", "by", "state")
 Value = dict[str, Any]
 
 
 def found_view(out: Output, found: list[Value]) -> None:
+    if out.as_json:
+        return
     for one in found:
         if one["kind"] == "service":
-            out.say(f"service {one['address']}, {one['gcid']}: postroad services show {one['address']}")
+            out.say(f"service {one['address']}, {one['gcid']}: postroad services show {quote(one['address'])}")
         elif one["kind"] == "batch":
             out.say(f"batch {one['id']} at {one['service']}, {one['state']}: postroad batch show {one['id']}")
     messages = [one for one in found if one["kind"] == "message"]
@@ -21,28 +25,45 @@ def found_view(out: Output, found: list[Value]) -> None:
         case [{"whereabouts": [_, *_]} as only]:
             _whereabouts(out, only)
         case [_, *_]:
-            columns = ("at", "session", "from", "recipients", "handle", "by", "state")
-            out.table(
-                [column.upper() for column in columns], [[_cell(one[name]) for name in columns] for one in messages]
-            )
+            _table(out, messages)
 
 
 def _whereabouts(out: Output, message: Value) -> None:
     """A message that is all there is: who sent it, and of each copy where it is."""
-    if out.as_json:
-        return
     from rich.padding import Padding
     from rich.text import Text
 
-    line = Text("message ", "bold").append(message["session"]).append(f" of {message['from']}, {message['at']}")
     handle = f", handle {message['handle']}" if message["handle"] else ""
-    out.show(line.append(f"{handle}; found by {_cell(message['by'])}", "dim"))
+    out.show(
+        Text.assemble(
+            ("message ", "bold"),
+            f"{message['session']} of {message['from']}, {message['at']}",
+            (f"{handle}; found by {_cell(message['by'])}", "dim"),
+        )
+    )
     for one in message["whereabouts"]:
         to = f"to {one['recipient']}: " if one["recipient"] else ""
-        out.show(Text(f"  {to}").append(one["state"], STYLES.get(one["state"], "red")))
-        out.show(Padding(Text(one["text"]), (0, 0, 0, 4)))
+        out.show(Text.assemble(f"  {to}", (one["state"], _style(one))))
+        out.show(Padding(Text(one["text"]), (0, 0, 0, 4), expand=False))
     if message["state"] != "refused":
         out.show(Text(f"  its history: postroad trace {message['session']}", "dim"))
+
+
+def _table(out: Output, messages: list[Value]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=None, pad_edge=False)
+    for column in COLUMNS:
+        drawn.add_column(column.upper(), overflow="fold", no_wrap=column == "session")  # it is there to be copied
+    for one in messages:
+        shown = one | {"at": f"{one['at'][:19]}Z"}
+        drawn.add_row(*(Text(_cell(shown[name]), _style(one) if name == "state" else "") for name in COLUMNS))
+    out.show(drawn)
+
+
+def _style(of_something: Value) -> str:
+    return STYLES.get(of_something["state"], "red")
 
 
 def _cell(value: str | list[str]) -> str:

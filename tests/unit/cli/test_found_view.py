@@ -23,7 +23,7 @@ def message(*whereabouts: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def shown(capsys: pytest.CaptureFixture[str], *found: dict[str, Any]) -> list[str]:
     found_view(Output(), list(found))
-    return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    return capsys.readouterr().out.splitlines()
 
 
 def test_a_single_message_tells_of_each_copy_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,10 +46,10 @@ def test_a_refused_post_has_no_history(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_several_are_a_table_and_other_things_lead_to_their_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    service = {"kind": "service", "by": ["address"], "gcid": "5" * 16, "address": "Acme/In"}
+    service = {"kind": "service", "by": ["address"], "gcid": "5" * 16, "address": "Acme Ltd/In"}
     batch = {"kind": "batch", "by": ["id"], "id": "b" * 20, "service": "Acme/orders", "state": "open"}
     lines = shown(capsys, service, batch, message(), message())
-    assert lines[0] == f"service Acme/In, {'5' * 16}: postroad services show Acme/In"
+    assert lines[0] == f"service Acme Ltd/In, {'5' * 16}: postroad services show 'Acme Ltd/In'"
     assert lines[1] == f"batch {'b' * 20} at Acme/orders, open: postroad batch show {'b' * 20}"
     assert lines[2].split() == ["AT", "SESSION", "FROM", "RECIPIENTS", "HANDLE", "BY", "STATE"]
     assert [line.split() for line in lines[3:]] == [

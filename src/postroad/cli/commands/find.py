@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from shlex import quote
 
 import click
 
@@ -39,4 +40,4 @@ def find(out: Output, text: str, most: int, connection: Connection) -> None:
         out.value(one)
     found_view(out, shown)
     if len(shown) < len(found):
-        out.say(f"… and more; all of them: postroad find --most 0 {text!r}")
+        out.say(f"… and more; all of them: postroad find --most 0 {quote(text)}")

@@ -90,9 +90,12 @@ async def invoice_line(request: Request) -> Response:
 
 async def invoice_file(request: Request) -> Response:
     document, addresses = _invoice(request), _addresses(console_of(request))
-    if request.path_params["form"] == "ubl":
-        return attached(f"{document.number}.xml", ubl(document, addresses), "application/xml")
-    return csv_file(document.number, COLUMNS, invoice_rows(document, addresses))
+    match request.path_params["form"]:
+        case "ubl":
+            return attached(f"{document.number}.xml", ubl(document, addresses), "application/xml")
+        case "csv":
+            return csv_file(document.number, COLUMNS, invoice_rows(document, addresses))
+    raise not_found()
 
 
 def _shown(

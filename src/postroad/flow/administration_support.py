@@ -49,7 +49,7 @@ async def write(
 ) -> SupportRequest:
     """Add a word, or close the request with a last one, which may be empty."""
     person = person_of(caller)
-    note = _note(administration, person, text or ("Closed." if close else ""))
+    note = _note(administration, person, text if text.strip() or not close else "Closed.")
 
     def decide(directory: Directory) -> list[Change]:
         found = request_for(caller, directory, request_id)
@@ -78,6 +78,7 @@ def requests_for(caller: Caller, directory: Directory) -> list[SupportRequest]:
 
 
 def _note(administration: Administration, person: Person, text: str) -> SupportNote:
+    text = text.replace("\r\n", "\n")  # browsers count the end of a line as one character, and send two
     _check_text(text, TEXT_CHARS, "/text")
     now_us = administration.network.clock.now_us()
     return SupportNote(at_us=now_us, by=person.email, text=text.strip(), operator=person.operator)

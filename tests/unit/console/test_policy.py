@@ -101,6 +101,13 @@ async def test_what_a_form_says_twice_or_wrongly_is_no_incident(found: Inhabited
         ]
 
 
+async def test_what_somebody_wrote_to_the_operators_is_not_lost(found: Inhabited) -> None:
+    visitor, long = await entered(found), "a word" * 2_000
+    for address, form in (("/support/new", {"subject": "s"}), (found.place("/support/{request}", "owner"), {})):
+        answer = await visitor.send(address, form | {"text": long})
+        assert (answer.status_code, long in answer.text) == (422, True), address
+
+
 async def test_who_may_less_meanwhile_may_less_in_the_visit_that_is_open(found: Inhabited) -> None:
     developer, owner = found.people["visitor 2"], await entered(found)
     assert developer.email == "developer@workshop.example"

@@ -50,13 +50,14 @@ async def write(request: Request) -> Response:
     except Refused as refusal:
         if not refusal.pointer:
             raise
-        return _shown(request, refusal.detail)
+        return _shown(request, refusal.detail, form.get("text", ""))
     return go(f"/support/{number}", "The request is closed." if close else "It is written.")
 
 
-def _shown(request: Request, fault: str = "") -> Response:
+def _shown(request: Request, fault: str = "", written: str = "") -> Response:
     found = asking.request_for(caller_of(request), console_of(request).directory, request.path_params["request_id"])
-    return show(request, "support_request.html", {"request": found, "fault": fault}, 422 if fault else 200)
+    values = {"request": found, "fault": fault, "written": written}
+    return show(request, "support_request.html", values, 422 if fault else 200)
 
 
 ROUTES = (

@@ -1,0 +1,123 @@
+"""Support requests: who reads them, whose turn it is, and that no word is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+
+from postroad.core.model.caller import Caller
+from postroad.core.model.message import Message, MessageType, Part, Recipient
+from postroad.core.model.support import SupportRequest, SupportState
+from postroad.errors import Refused
+from postroad.flow import administration_support as asking
+from postroad.flow.administration import Administration
+from postroad.testing.network import MemoryNetwork, memory_network
+
+PART = (Part(id="1", content_type="text/plain", data=b"one order"),)
+
+
+@dataclass(slots=True, kw_only=True)
+class Desk:
+    made: MemoryNetwork
+    administration: Administration
+    member: Caller
+    stranger: Caller
+    operator: Caller
+
+    async def opened(self, **more: str) -> SupportRequest:
+        wish = {"subject": "Where is it?", "text": "It did not arrive."} | more
+        return await asking.open_request(self.administration, self.member, **wish)
+
+    async def written(self, caller: Caller, request: str, text: str, *, close: bool = False) -> SupportRequest:
+        return await asking.write(self.administration, caller, request, text, close=close)
+
+    def read(self, caller: Caller) -> list[str]:
+        return [one.id for one in asking.requests_for(caller, self.made.network.directory)]
+
+
+@pytest.fixture
+async def desk() -> AsyncIterator[Desk]:
+    async with memory_network() as made:
+        yield Desk(
+            made=made,
+            administration=Administration(made.network, made.passwords),
+            member=await made.enroll("ann@oak.example", organization="Oak"),
+            stranger=await made.enroll("bob@ash.example", organization="Ash"),
+            operator=await made.enroll("op@network.example", operator=True),
+        )
+
+
+async def refused(awaited: object) -> Refused:
+    with pytest.raises(Refused) as found:
+        await awaited  # type: ignore[misc]
+    return found.value
+
+
+async def test_it_is_read_by_those_who_asked_and_by_operators(desk: Desk) -> None:
+    opened = await desk.opened()
+    colleague = await desk.made.enroll("ada@oak.example", organization="OAK")
+    assert [desk.read(one) for one in (desk.member, colleague, desk.operator)] == [[opened.id]] * 3
+    assert desk.read(desk.stranger) == []
+    for caller in (desk.stranger, await desk.made.register("Oak/Out")):
+        assert (await refused(desk.written(caller, opened.id, "me too"))).code in ("not-found", "permission.denied")
+    assert (await refused(desk.written(desk.operator, "nothing", "?"))).code == "not-found"
+
+
+async def test_whoever_writes_hands_the_word_over_and_closed_ones_open_again(desk: Desk) -> None:
+    opened = await desk.opened()
+    states = [opened.state]
+    for caller, text, close in (
+        (desk.operator, "It waits.", False),
+        (desk.member, "Why?", False),
+        (desk.operator, " \r\n", True),  # closed without a word
+        (desk.member, "It still waits.", False),
+        (desk.member, "Thank you.", True),
+    ):
+        states.append((await desk.written(caller, opened.id, text, close=close)).state)
+    word = SupportState
+    assert states == [word.OPEN, word.ANSWERED, word.OPEN, word.CLOSED, word.OPEN, word.CLOSED]
+    [found] = asking.requests_for(desk.member, desk.made.network.directory)
+    assert [(note.by, note.operator, note.text) for note in found.notes[2:4]] == [
+        ("ann@oak.example", False, "Why?"),
+        ("op@network.example", True, "Closed."),
+    ]
+
+
+async def test_of_those_who_write_at_once_all_are_heard(desk: Desk) -> None:
+    opened = await desk.opened()
+    words = [f"word {number}" for number in range(10)]
+    await asyncio.gather(*[desk.written(desk.member, opened.id, text) for text in words])
+    [found] = asking.requests_for(desk.member, desk.made.network.directory)
+    assert sorted(note.text for note in found.notes[1:]) == words
+
+
+async def test_it_is_about_a_message_that_one_may_see(desk: Desk) -> None:
+    sender, _ = await desk.made.register("Oak/Out"), await desk.made.register("Oak/In")
+    message = Message(to=(Recipient("Oak/In"),), type=MessageType.NOTIFICATION, parts=PART)
+    session = (await desk.made.network.post(sender, message)).session
+    assert (await desk.opened(session=session)).session == session
+    desk.member = desk.stranger
+    for unseen in (session, "nothing", "f" * 32):
+        fault = await refused(desk.opened(session=unseen))
+        assert (fault.code, fault.pointer) == ("not-found", "/session")
+
+
+async def test_words_are_there_and_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    for wish, place in (
+        ({"subject": " "}, "/subject"),
+        ({"subject": "x" * (asking.SUBJECT_CHARS + 1)}, "/subject"),
+        ({"text": ""}, "/text"),
+        ({"text": "x" * (asking.TEXT_CHARS + 1)}, "/text"),
+    ):
+        assert (await refused(desk.opened(**wish))).pointer == place
+    lines = "x\r\n" * (asking.TEXT_CHARS // 2)  # as browsers send what they have counted as just enough
+    opened = await desk.opened(text=lines)
+    assert (await refused(desk.written(desk.member, opened.id, "  "))).pointer == "/text"
+    monkeypatch.setattr(asking, "NOTES_MOST", 2)
+    await desk.written(desk.member, opened.id, "one more")
+    assert "open another" in (await refused(desk.written(desk.member, opened.id, "and one"))).detail
+    desk.member = desk.operator
+    assert (await refused(desk.opened())).code == "permission.denied"

@@ -25,6 +25,7 @@ from postroad.flow.batch_arrivals import Arrivals
 from postroad.flow.batch_assembling import Assembling
 from postroad.flow.batch_fates import Fates
 from postroad.flow.batch_gathering import Come, Gathering, Write
+from postroad.flow.batch_lookout import Lookout
 from postroad.flow.network import Network
 
 MESSAGE_BYTES = 10 << 20
@@ -32,8 +33,6 @@ ROOM = 0.9  # of the largest message is for members; what stands around them nee
 SAVE_AFTER_US = 1_000_000  # at the latest; less than the lease of what was taken
 PAGES_MOST = 20  # taken before the clock is looked at again
 SUPERSEDED = "somebody changed it while the next one was begun"
-LOOK_S = 2.0  # between looks at what became of interchanges, where nobody tells
-LOOK_BACK_S = 30.0  # likewise whether somebody has had the interchange of a suspended batch resent
 
 
 class SendPort:
@@ -59,15 +58,14 @@ class SendPort:
         self._new_id = self._latest_id = ""
         self._empty_after_us = 0
         self._unsaved_since_us = 0
-        self._told: set[int] = set()  # deliveries of interchanges that have come to their end
-        self._look_at = self._look_back_at = 0.0  # monotonic
+        self._lookout = Lookout(self._book, gcid, network.clock)
         self._on_change = on_change
         self._book.listen(gcid, self.changed)
 
     def changed(self, delivery: int = 0) -> None:
         """Somebody else has changed a batch of ours, or this delivery of an interchange has come to its end."""
         if delivery:
-            self._told.add(delivery)
+            self._lookout.tell(delivery)
         else:
             self._is_read = False
         self._on_change()
@@ -129,11 +127,8 @@ class SendPort:
 
     async def _read(self) -> None:
         self._is_read = True
-        self._look_at = 0.0  # what came to its end before it was watched, nobody tells
         self._gathering.read(await self._book.unsettled(self._gcid))
-        for batch in self._gathering.past_opening:
-            if batch.state is BatchState.ASSEMBLED:
-                self._book.watch(batch.delivery, self._gcid)
+        self._lookout.follow(self._gathering.past_opening)
 
     async def _take(self, service: Service, batching: Batching) -> bool:
         """Gather what waits; whether more may wait."""
@@ -224,21 +219,15 @@ class SendPort:
     async def _see_through(self, service: Service, batching: Batching) -> None:
         """Assemble what is closed, and look what became of what was."""
         self._assembling.forget()
-        now, told = self._network.clock.monotonic(), self._told
-        looks, looks_back = now >= self._look_at, now >= self._look_back_at
-        self._look_at = now + LOOK_S if looks else self._look_at
-        self._look_back_at = now + LOOK_BACK_S if looks_back else self._look_back_at
-        self._told = set()
+        turn = self._lookout.turn(self._gathering.past_opening)
         while todo := [
             batch
             for place, batch in enumerate(self._gathering.past_opening)
             if (batch.state is BatchState.CLOSED and not batch.held and (place == 0 or not batching.ordered))
-            or (batch.state is BatchState.ASSEMBLED and (looks or batch.delivery in told))
-            or (batch.state is BatchState.SUSPENDED and (looks_back or batch.delivery in told))
+            or (batch.state is not BatchState.CLOSED and (batch.id in turn or self._lookout.is_told(batch)))
         ]:
             await self._network.indexed()
-            looks = looks_back = False
-            told = set()
+            turn = set()
             for batch in todo:
                 if not await self._further(service, batching, batch):
                     await self._save()
@@ -254,15 +243,20 @@ class SendPort:
         if after is None:
             return False
         if after.state is BatchState.ASSEMBLED:
-            self._book.watch(after.delivery, self._gcid)
+            self._lookout.watch(after.delivery)
         if after is not batch:
             self._gathering.note(after)
         return True
 
     async def _look(self, batch: Batch) -> Batch | None:
-        after = await self._fates.look(batch)
+        self._lookout.looked_at(batch)
+        try:
+            after = await self._fates.look(batch)
+        except Exception:
+            self._lookout.tell(batch.delivery)
+            raise
         if after is not batch:
-            self._book.unwatch(batch.delivery)
+            self._lookout.unwatch(batch.delivery)
         return after
 
     def _next_us(self) -> int | None:

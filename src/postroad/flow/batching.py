@@ -15,7 +15,8 @@ from postroad.core.model.asset import Hosting
 from postroad.core.model.snapshot import Directory
 from postroad.errors import PostroadError
 from postroad.flow.batch_fates import look_after
-from postroad.flow.batch_port import LOOK_BACK_S, MESSAGE_BYTES, SendPort
+from postroad.flow.batch_lookout import LOOK_BACK_S
+from postroad.flow.batch_port import MESSAGE_BYTES, SendPort
 from postroad.flow.expire import always
 from postroad.flow.network import Network
 from postroad.flow.one_per_service import OnePerService

@@ -109,10 +109,11 @@ class BatchBook:
 
     async def members(self, batch_id: str) -> AsyncIterator[list[Held]]:
         """Those that are in it, page by page, in the order of arrival; the index must have caught up before."""
-        after = 0
-        while rows := await self._index.query("batch_members", batch_id, after, PAGE):
-            after = rows[-1][1]
+        rows = await self._index.query("batch_members", batch_id, 0, PAGE)
+        while rows:
             yield [held for row in rows if (held := self._held(row)) is not None]
+            is_last = len(rows) < PAGE
+            rows = [] if is_last else await self._index.query("batch_members", batch_id, rows[-1][1], PAGE)
 
     async def gathered(self, batch: Batch) -> list[Gathered]:
         """All that are in it, likewise."""

@@ -725,3 +725,15 @@ async def test_members_that_were_forgotten_meanwhile_are_read_again(monkeypatch:
         assert len(await deliver_all(port)) == 4
         assert await port.states() == [SENT] * 4
         assert await port.states_of(*posted) == [State.DELIVERED] * 8
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+async def test_members_are_read_page_by_page_and_none_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    monkeypatch.setattr("postroad.flow.batch_book.PAGE", 2)
+    async with bench(Policy(count=count)) as port:
+        await port.post_orders(1, count)
+        await port.work()
+        [interchange] = await deliver_all(port)
+        assert members(interchange) == [order(number) for number in range(1, count + 1)]

@@ -82,6 +82,11 @@ async def listed(asked: Asked, count: int) -> dict[str, Any]:
     raise AssertionError(f"there are other batches: {items}")
 
 
+async def known_by(asked: Asked, who: str, text: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = (await asked.ask(who, "GET", f"/v1/find?q={text}")).json()["items"]
+    return items
+
+
 async def take(asked: Asked, partner: Caller) -> Delivered:
     """The interchange that the partner takes over."""
     network = asked.running.network
@@ -108,6 +113,11 @@ async def test_a_stuck_batch_says_why_and_goes_when_somebody_has_helped(asked: A
     assert (stuck["closedBy"], stuck["interchange"], stuck["numbers"]) == ("count", "", [])
     status = (await asked.ask("owner of A", "GET", f"/v1/messages/{sessions[0]}")).json()
     assert status["recipients"][0]["inWords"].endswith("which is suspended")
+    [found] = await known_by(asked, "owner of A", sessions[0])
+    assert (found["whereabouts"][0]["state"], found["whereabouts"][0]["batch"]) == ("waiting", stuck["id"])
+    assert await known_by(asked, "owner of A", stuck["id"]) == []
+    [batch] = await known_by(asked, "owner of B", stuck["id"].upper())
+    assert (batch["kind"], batch["service"], batch["state"]) == ("batch", "Birch/batched", "suspended")
 
     partner = await asked.running.register("Birch/partner")
     assert service.batching is not None
@@ -122,6 +132,9 @@ async def test_a_stuck_batch_says_why_and_goes_when_somebody_has_helped(asked: A
     session = (await take(asked, partner)).session
     sent = await shown(asked, stuck["id"], "sent")
     assert (sent["interchange"], sent["sending"]["state"]) == (session, "delivered")
+    batch, interchange = await known_by(asked, "owner of B", stuck["id"])
+    assert (batch["state"], interchange["session"], interchange["by"]) == ("sent", session, ["batch"])
+    assert [one["by"] for one in await known_by(asked, "owner of B", "000000001")] == [["control number"]]
     assert sent["numbers"][0] == {"scope": "interchange", "first": 1, "last": 1}
     happened = [(change["what"], change["messages"]) for change in sent["changes"]]
     assert happened == [("joined", 2), ("suspended", 0), ("resumed", 0), ("assembled", 0), ("sent", 2)]

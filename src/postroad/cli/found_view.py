@@ -45,6 +45,8 @@ def _whereabouts(out: Output, message: Value) -> None:
         to = f"to {one['recipient']}: " if one["recipient"] else ""
         out.show(Text.assemble(f"  {to}", (one["state"], _style(one))))
         out.show(Padding(Text(one["text"]), (0, 0, 0, 4), expand=False))
+        if one["batch"]:
+            out.show(Text(f"    its batch: postroad batch show {one['batch']}", "dim"))
     if message["state"] != "refused":
         out.show(Text(f"  its history: postroad trace {message['session']}", "dim"))
 

@@ -10,7 +10,7 @@ from postroad.cli.found_view import found_view
 from postroad.cli.output import Output
 
 SESSION, AT = "0" * 32, "2026-11-16T18:00:00Z"
-WAITING = {"recipient": "Acme/In", "state": "waiting", "text": "It waits [here]. Since then."}
+WAITING = {"recipient": "Acme/In", "state": "waiting", "text": "It waits [here]. Since then.", "batch": "b-1"}
 
 
 def message(*whereabouts: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -27,11 +27,12 @@ def shown(capsys: pytest.CaptureFixture[str], *found: dict[str, Any]) -> list[st
 
 
 def test_a_single_message_tells_of_each_copy_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    refused = {"recipient": "Other/In", "state": "refused", "text": "It was not sent to Other/In."}
+    refused = {"recipient": "Other/In", "state": "refused", "text": "It was not sent to Other/In.", "batch": ""}
     assert shown(capsys, message(WAITING, refused)) == [
         f"message {SESSION} of MyBiz/Out, {AT}, handle H-1; found by order, handle",
         "  to Acme/In: waiting",
         "    It waits [here]. Since then.",
+        "    its batch: postroad batch show b-1",
         "  to Other/In: refused",
         "    It was not sent to Other/In.",
         f"  its history: postroad trace {SESSION}",
@@ -39,7 +40,7 @@ def test_a_single_message_tells_of_each_copy_where_it_is(capsys: pytest.CaptureF
 
 
 def test_a_refused_post_has_no_history(capsys: pytest.CaptureFixture[str]) -> None:
-    where = {"recipient": "", "state": "refused", "text": "It was refused."}
+    where = {"recipient": "", "state": "refused", "text": "It was refused.", "batch": ""}
     lines = shown(capsys, message(where, state="refused", handle=""))
     assert lines[0].endswith(f"{AT}; found by order, handle")
     assert lines[1:] == ["  refused", "    It was refused."]

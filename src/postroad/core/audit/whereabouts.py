@@ -172,7 +172,7 @@ def _batched(stop: Stop) -> _Told | None:
         return None
     return _Told(
         where=f"{stop.service} has gathered it in a batch, which is {gathered.state}.",
-        next="It goes when the batch goes; the batch's page says when that is, and why not yet.",
+        next="It goes when the batch goes; the batch itself says when that is, and why not yet.",
         batch=gathered.batch,
     )
 

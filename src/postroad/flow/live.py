@@ -71,9 +71,12 @@ class Live:
         async with self._lock:
             if self._network.clock.monotonic() - self._looked_at < fresh_s:
                 return
-            reading = await self._read()
-            await self._look_up(reading)
-            self._keep(reading)
+            reading = Reading()
+            try:
+                await self._read(reading)
+                await self._look_up(reading)
+            finally:  # whatever failed: what was read is not read again
+                self._keep(reading)
             self._looked_at = self._network.clock.monotonic()
 
     async def waiting(self, fresh_s: float = 0.0) -> dict[str, int]:
@@ -96,8 +99,8 @@ class Live:
         seen = int(number) if born == self._born and number.isascii() and number.isdigit() and len(number) < 16 else 0
         return [turn for turn in self.turns if turn.number > seen]
 
-    async def _read(self) -> Reading:
-        journal, reading = self._network.journal, Reading()
+    async def _read(self, reading: Reading) -> None:
+        journal = self._network.journal
         head = (await journal.head()).seq
         position = self._position if self._position is not None else max(0, head - ENTRIES_MOST)
         if head - position > ENTRIES_MOST:
@@ -106,10 +109,9 @@ class Live:
         while position < head and (batch := await journal.read(position, PIECE_BYTES)).records:
             for record in batch.records:
                 self._note(reading, record.seq, record.facts)
-            position = batch.head.seq
+            self._position = position = batch.head.seq
             await asyncio.sleep(0)
         self._position = position
-        return reading
 
     def _note(self, reading: Reading, seq: int, facts: bytes) -> None:
         entry = decode(facts)

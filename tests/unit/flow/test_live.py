@@ -11,7 +11,7 @@ from postroad.core.audit.happenings import What
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.polling import Settlement
-from postroad.errors import Refused
+from postroad.errors import Refused, Unavailable
 from postroad.flow import live as following
 from postroad.flow.live import Live
 from postroad.flow.live_sight import LiveRow, LiveSight
@@ -134,6 +134,32 @@ async def test_whoever_comes_back_goes_on_where_they_were(house: House, live: Li
     assert live.after(live.mark) == []
     for strange in ("", "x", "1.2.3", "0.99999999999999999999", f"{mark.partition('.')[0]}.-1"):
         assert [row.topic for row in (await sight.rows(live.after(strange))).rows] == ["two", "one"]
+
+
+@pytest.mark.parametrize("at", ["journal.read", "index.query"])
+async def test_what_was_read_before_something_failed_is_neither_lost_nor_counted_twice(
+    house: House, live: Live, people: dict[str, Caller], monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    await live.catch_up()
+    seen = (await house.network.journal.head()).seq
+    await notify(house, topic="one")
+    [delivered] = await house.received(house.other)
+    await house.network.fail(delivered, "the receiver answered 503")
+    part, name = at.split(".")
+    original = getattr(getattr(house.network, part), name)
+
+    async def failing(*given: Any) -> Any:
+        if part == "journal" and given[0] <= seen:  # the first new entry is read, and no other
+            return await original(given[0], 1)
+        raise Unavailable("network.unavailable", "The store does not answer")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(getattr(house.network, part), name, failing)
+        with pytest.raises(Unavailable):
+            await live.catch_up()
+    assert ("sent", "First/Out", ("Second/Other",)) in shown(await told(house, live, people["first"]))
+    minute = LiveSight(house.network, live, people["operator"]).traffic(house.network.clock.now_us() + 2_000_000).minute
+    assert (minute["sent"], minute["arrived"]) == (1, 1)
 
 
 async def test_more_than_can_be_shown_is_sampled_evenly_and_counted(

@@ -123,8 +123,8 @@ async def _repeated(message: Delivered, first_ones: Sequence[Document], tools: T
 def _rejected(documents: Sequence[Document], onward: Onward) -> dict[int, tuple[int, ...]]:
     """Places of documents that could not go on, by interchange."""
     refused = set(onward.refused)
-    rejected: dict[int, tuple[int, ...]] = {}
+    rejected: dict[int, list[int]] = {}
     for one in documents:
         if one.forward.chosen_by in refused:
-            rejected[one.interchange] = (*rejected.get(one.interchange, ()), one.place)
-    return rejected
+            rejected.setdefault(one.interchange, []).append(one.place)
+    return {number: tuple(places) for number, places in rejected.items()}

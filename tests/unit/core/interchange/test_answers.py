@@ -77,6 +77,29 @@ def test_what_names_nothing_that_was_sent_is_told(name: str) -> None:
     assert all(one.named.startswith(one.scope) for one in found.unmatched)
 
 
+class Many(tuple[int, ...]):
+    """There may be a hundred thousand: whoever looks through them for each document is not done in a day."""
+
+    def __contains__(self, place: object) -> bool:
+        raise AssertionError(f"all were looked through for {place}")
+
+
+@pytest.mark.parametrize("name", ANSWERING)
+def test_what_was_rejected_is_looked_up_and_not_searched(name: str) -> None:
+    said = answer_to(name, sent(name)[0], rejected=Many((1,)))
+    assert [one.verdict for one in said].count(Verdict.REJECTED) == 1
+
+
+@pytest.mark.parametrize("scope", Scope)
+def test_what_does_not_say_which_one_it_is_about_is_about_none(scope: Scope) -> None:
+    """Date, time, kind: these are the same in many."""
+    facts = {"date": "261116", "time": "1200", "group_kind": "PO"}
+    said = Said(scope=scope, verdict=Verdict.REJECTED, kind="850", facts=facts)
+    document = Filed(1, "1", "1", "850", "0001", tuple(facts.items()))
+    found = matched([said], [document])
+    assert (found.became, found.unmatched) == ((), (said,))
+
+
 def test_an_interchange_that_was_received_is_not_yet_accepted() -> None:
     _, [first, _] = sent("x12")
     facts = dict(first.facts)

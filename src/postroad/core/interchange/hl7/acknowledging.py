@@ -53,11 +53,11 @@ def acknowledge(
     """The ACK of every message that wants one: alone for a message that came alone, in a batch for a batch.
 
     ``rejected`` are places of members that were not taken though the others were."""
-    whole = taken and not any(fault.fatal for fault in found.faults)
+    whole, not_taken = taken and not any(fault.fatal for fault in found.faults), frozenset(rejected)
     reasons = {fault.member: fault.text for fault in found.faults if fault.member >= 0}
     marks, answers = marks_of(envelope), []
     for place, member in enumerate(found.members):
-        is_taken = whole and place not in rejected
+        is_taken = whole and place not in not_taken
         if _wants(member, is_taken):
             reason = reasons.get(place, "" if is_taken else "not taken")
             answers.append(_ack(member, envelope, marks, numbers.next("member"), _code(member, is_taken), reason))

@@ -8,19 +8,23 @@ loop, and no further than that takes a moment, since whoever writes them chooses
 from __future__ import annotations
 
 import asyncio
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import unified_diff
 
 from postroad.core.audit.story import MessageHistory, Stop
 from postroad.core.model.caller import Caller
+from postroad.core.model.message import Part
 from postroad.errors import Refused
 from postroad.flow import administration_contents as contents
 from postroad.flow.network import Network
 
 SHOWN_CHARS = 40_000
+READ_BYTES = 4 * SHOWN_CHARS + 4  # more than what is shown, however it is written
 COMPARED_LINES = 2_000
 STOPS_MOST = 20
+PARTS_MOST = 50  # shown of one stop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +45,7 @@ class Looked:
     where: str
     delivery: int
     parts: tuple[ShownPart, ...] = ()
+    more: int = 0  # parts that are not shown
     fault: str = ""
 
 
@@ -59,37 +64,37 @@ async def contents_at(network: Network, caller: Caller, session: str, message: M
 async def _at(network: Network, caller: Caller, session: str, stop: Stop, before: dict[str, str]) -> Looked | None:
     delivery = stop.delivery
     try:
-        facts = await contents.parts_at_stop(network, caller, session, delivery)
-        read = [(fact.id, await contents.part_at_stop(network, caller, session, delivery, fact.id)) for fact in facts]
+        read = await contents.all_at_stop(network, caller, session, delivery)
     except Refused as refusal:
         return (
             None if refusal.code == "not-found" else Looked(where=stop.service, delivery=delivery, fault=refusal.detail)
         )
-    parts = await asyncio.to_thread(_all_shown, read, before)
-    return Looked(where=stop.service, delivery=delivery, parts=parts)
+    parts = await asyncio.to_thread(_all_shown, read[:PARTS_MOST], before)
+    return Looked(where=stop.service, delivery=delivery, parts=parts, more=len(read) - len(parts))
 
 
-def _all_shown(read: list[tuple[str, contents.PartRead]], before: dict[str, str]) -> tuple[ShownPart, ...]:
-    return tuple([_shown(part_id, part, before.get(part_id)) for part_id, part in read])
+def _all_shown(read: list[Part], before: dict[str, str]) -> tuple[ShownPart, ...]:
+    return tuple([_shown(part, before.get(part.id)) for part in read])
 
 
-def _shown(part_id: str, part: contents.PartRead, before: str | None) -> ShownPart:
+def _shown(part: Part, before: str | None) -> ShownPart:
     text = _as_text(part.data)
     diff = tuple(_changes(before, text)) if before is not None and text and before != text else ()
     return ShownPart(
-        id=part_id,
+        id=part.id,
         content_type=part.content_type,
         size=len(part.data),
         text=text[:SHOWN_CHARS],
-        is_cut=len(text) > SHOWN_CHARS,
+        is_cut=len(text) > SHOWN_CHARS or len(part.data) > READ_BYTES,
         diff=diff,
-        is_same=bool(text) and text == before,
+        is_same=bool(text) and len(text) <= SHOWN_CHARS and text == before,
     )
 
 
 def _as_text(data: bytes) -> str:
+    """As much of it as could be shown; empty where that is no text."""
     try:
-        text = data.decode("utf-8")
+        text = getincrementaldecoder("utf-8")().decode(data[:READ_BYTES], final=len(data) <= READ_BYTES)
     except UnicodeDecodeError:
         return ""
     return "" if "\x00" in text else text

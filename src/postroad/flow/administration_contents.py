@@ -92,6 +92,15 @@ async def parts_at_stop(network: Network, caller: Caller, session: str, delivery
     return (await at_stop(network, caller, session, delivery)).visible
 
 
+async def all_at_stop(network: Network, caller: Caller, session: str, delivery: int) -> list[Part]:
+    """All that the caller may see of the message as it was delivered there; one look, however many parts it has."""
+    content = await at_stop(network, caller, session, delivery)
+    if not content.visible:
+        return []
+    body = await _body(network, caller, content, f"{session} {delivery} *")
+    return [item for item in parts_of(content.parts, body) if content.holds(item.id)]
+
+
 async def part_at_stop(network: Network, caller: Caller, session: str, delivery: int, part_id: str) -> PartRead:
     """One part of the message as it was delivered there."""
     content = await at_stop(network, caller, session, delivery)

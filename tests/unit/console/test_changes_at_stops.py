@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import random
 import time
+from pathlib import Path
+from typing import Any
 
-from postroad.console.changes_at_stops import COMPARED_LINES, SHOWN_CHARS, ShownPart, _shown
-from postroad.flow.administration_contents import PartRead
+import pytest
+
+from postroad.console.changes_at_stops import COMPARED_LINES, PARTS_MOST, READ_BYTES, SHOWN_CHARS, ShownPart, _shown
+from postroad.core.model.message import Message, Part, Recipient
+from postroad.flow import administration_contents as contents
+from tests.console.workshop import HOUSE
+from tests.unit.console.inhabited import enter_all, inhabited
 
 
 def shown(after: str | bytes, before: str | None) -> ShownPart:
     data = after.encode() if isinstance(after, str) else after
-    return _shown("1", PartRead(content_type="text/plain", data=data), before)
+    return _shown(Part(id="1", content_type="text/plain", data=data), before)
 
 
 def test_a_document_in_one_line_differs_by_its_elements() -> None:
@@ -38,3 +45,35 @@ def test_texts_that_are_hard_to_compare_are_compared_as_far_as_that_takes_a_mome
     part = shown(second, first)
     assert time.perf_counter() - begun < 2
     assert 0 < len(part.diff) <= 3 * COMPARED_LINES
+
+
+def test_a_long_text_is_text_wherever_it_is_cut() -> None:
+    for lead in ("", "a", "ab", "abc"):
+        part = shown(lead + "\U0001f600" * READ_BYTES, None)
+        assert part.is_cut
+        assert part.text.startswith(f"{lead}\U0001f600")
+    assert shown("é".encode() * 9 + b"\xc3", None).text == ""  # its end is none
+
+
+@pytest.mark.req("C2")
+async def test_a_message_of_many_parts_is_looked_at_once_and_shown_in_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+
+    async def looking(*asked: Any) -> bytes:
+        looks.append(asked[-1])
+        return await read(*asked)
+
+    read = contents._body
+    monkeypatch.setattr(contents, "_body", looking)
+    async with inhabited(tmp_path) as found:
+        parts = tuple(Part(id=f"p{number}", content_type="text/xml", data=b"<o/>") for number in range(PARTS_MOST + 7))
+        message = Message(to=(Recipient(f"{HOUSE}/Desk"),), parts=parts)
+        posted = await found.running.network.post(found.service(f"{HOUSE}/Buyer"), message)
+        viewer = (await enter_all(found))["viewer"]
+        page = (await viewer.get(f"/messages/{posted.session}/contents")).text
+    assert page.count("Download it") == PARTS_MOST
+    assert "7 more parts are not shown here" in page
+    assert len(looks) == 1
+    assert looks[0].startswith(posted.session)

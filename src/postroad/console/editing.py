@@ -20,6 +20,8 @@ from postroad.errors import Refused
 from postroad.flow.administration import Contradictory
 
 TEXT_MOST = 64 << 10  # characters
+NUMBER_MOST = (1 << 63) - 1  # that a store can hold
+DIGITS_MOST = len(str(NUMBER_MOST))
 DEPTH_MOST = 100
 BRACKETS = re.compile(r"[][{}]")
 FOLLOWING = "after validation"  # said of a list whose items are at fault already
@@ -119,5 +121,6 @@ def beside_fields(faults: Sequence[Fault], places: Mapping[str, str]) -> Mapping
 
 
 def number_in(text: str) -> int | None:
-    """A version or a number that a form carries; None where it is none."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+    """A version or a number that a form carries, be it a pseudonym's; None where it is none."""
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= DIGITS_MOST else None
+    return number if number is not None and number <= NUMBER_MOST else None

@@ -132,9 +132,9 @@ async def members(network: Network, caller: Caller, batch_id: str, after: int, l
     known = await _known(network, caller, batch_id)
     owns = None if caller.operator else is_mine(caller, network.directory)
     sight = MemberSight(network.directory, network.tokens.veil, owns, known)
-    rows = await network.index.query("batch_members", batch_id, after, limit)
-    found = [_member(network, sight, row) for row in rows]
-    return MemberPage(members=found, next_after=found[-1].number if len(found) == limit else None)
+    rows = await network.index.query("batch_members", batch_id, after, limit + 1)
+    found = [_member(network, sight, row) for row in rows[:limit]]
+    return MemberPage(members=found, next_after=found[-1].number if len(rows) > limit else None)
 
 
 async def visible_batch(network: Network, caller: Caller, batch_id: str) -> Batch:

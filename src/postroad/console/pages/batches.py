@@ -143,14 +143,18 @@ async def _shown(request: Request, fault: str = "") -> Response:
         "answers": [partner_answer(one) for one in shown.known.answers],
         "members": page.members,
         "following": f"?after={veil.number(page.next_after)}" if page.next_after is not None else "",
-        "moves": _moves(batch),
+        "moves": _moves(shown.seen),
         "may_change": caller.has_role(_organization(shown, caller), Role.DEVELOPER),
         "may_leave": batch.state in (*LIVING, BatchState.SUSPENDED),
     }
     return show(request, "batch.html", values, 422 if fault else 200)
 
 
-def _moves(batch: Batch) -> dict[str, Move]:
+def _moves(seen: reading.SeenBatch) -> dict[str, Move]:
+    """What can be done with it now; one that nobody gathers or sends any more can only be dropped."""
+    batch = seen.batch
+    if batch.state in LIVING and (seen.service is None or seen.service.batching is None):
+        return {"drop": MOVES["drop"]}
     return {
         name: move
         for name, move in MOVES.items()

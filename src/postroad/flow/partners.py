@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from postroad.core.interchange.answers import Became, Said, Scope, matched, same_name
@@ -131,14 +131,11 @@ class PartnerStage:
     async def _hear(self, told: _Told, hearing: Hearing, sent: _Sent) -> tuple[Said, ...]:
         """Gives back what speaks of nothing that was sent."""
         about = {batch: filed async for batch, filed in sent.spoken_of()}
-        batch_of = {id(one): batch for batch, filed in about.items() for one in filed}
-        found = matched(hearing.said, [one for filed in about.values() for one in filed])
-        became: defaultdict[str, list[Became]] = defaultdict(list)
-        for one in found.became:
-            became[batch_of[id(one.filed)]].append(one)
-        for batch, of_batch in became.items():
-            await self._write(told.of_batch(hearing, batch, heard(of_batch, about[batch])))
-        return found.unmatched
+        # There may be a hundred thousand documents, each with a word about it: others are not kept waiting for that.
+        by_batch, unmatched = await asyncio.to_thread(_heard_of, hearing.said, about)
+        for batch, found in by_batch.items():
+            await self._write(told.of_batch(hearing, batch, found))
+        return unmatched
 
     async def _write(self, entry: InterchangeAnswered) -> None:
         await committed(self._desk, Step(entry, None, tuple(unique_keys(entry)), reserve=True))
@@ -182,6 +179,18 @@ class _Sent:
     async def _by_document(self, document: str) -> Assembled | None:
         series = series_of(*self._names, Scope.MEMBER)
         return await self._book.holding(series, document, self._is_own) if document else None
+
+
+def _heard_of(
+    said: tuple[Said, ...], about: Mapping[str, tuple[Filed, ...]]
+) -> tuple[dict[str, Heard], tuple[Said, ...]]:
+    """What it comes to for each batch, and what is about none of them."""
+    batch_of = {id(one): batch for batch, filed in about.items() for one in filed}
+    found = matched(said, [one for filed in about.values() for one in filed])
+    became: defaultdict[str, list[Became]] = defaultdict(list)
+    for one in found.became:
+        became[batch_of[id(one.filed)]].append(one)
+    return {batch: heard(of_batch, about[batch]) for batch, of_batch in became.items()}, found.unmatched
 
 
 def _as_forward(telling: Telling, stream: bytes, drawing: Drawing) -> Forward:

@@ -195,12 +195,13 @@ def matched(said: Iterable[Said], filed: Iterable[Filed]) -> Matched:
             told[_names_of(one)] = one
         else:
             nameless.append(one)
-    shapes = {_shape(one) for one in told.values()}
+    shapes = sorted({_shape(one) for one in told.values()})
     unmatched, became = dict(told), []
     for document in filed:
         about: list[Said] = []
-        for scope, used in sorted(shapes):
-            names = _names_as(document, scope, used)
+        facts = dict(document.facts)
+        for scope, used in shapes:
+            names = _names_as(document, facts, scope, used)
             if names in told and (names in unmatched or not _DRAWN.isdisjoint(used)):
                 unmatched.pop(names, None)
                 about.append(told[names])
@@ -231,12 +232,11 @@ def _shape(one: Said) -> _Shape:
 
 def _names_of(one: Said) -> _Names:
     scope, used = _shape(one)
-    return scope, *((name, same_name(str(one.facts.get(name) or getattr(one, name, "")))) for name in used)
+    return scope, *[(name, same_name(one.facts.get(name) or getattr(one, name, ""))) for name in used]
 
 
-def _names_as(document: Filed, scope: Scope, used: tuple[str, ...]) -> _Names:
-    facts = dict(document.facts)
-    return scope, *((name, same_name(str(facts.get(name) or getattr(document, name, "")))) for name in used)
+def _names_as(document: Filed, facts: Mapping[str, str], scope: Scope, used: tuple[str, ...]) -> _Names:
+    return scope, *[(name, same_name(facts.get(name) or getattr(document, name, ""))) for name in used]
 
 
 def same_name(name: str) -> str:

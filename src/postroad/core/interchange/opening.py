@@ -31,6 +31,9 @@ RECOGNISED = {
 }
 
 
+Answers = tuple[tuple[Split, tuple[Said, ...]], ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
     """All interchanges of one part of a message."""
@@ -38,14 +41,7 @@ class Opened:
     standard: Standard
     found: tuple[Split, ...]  # as they may pass; where they may not, as they came
     refusal: Refused | None = None  # why nothing of it is taken
-
-    @property
-    def said(self) -> tuple[tuple[Split, tuple[Said, ...]], ...]:
-        """What each interchange says of ours, where it says anything."""
-        if self.standard.answers is None:
-            return ()
-        told = [(one, self.standard.answers(one)) for one in self.found]
-        return tuple((one, said) for one, said in told if said)
+    said: Answers = ()  # what each interchange says of ours, where it says anything
 
 
 def opened(data: Buffer, agreed: Splitting, catalogue: Catalogue) -> Opened:
@@ -55,19 +51,18 @@ def opened(data: Buffer, agreed: Splitting, catalogue: Catalogue) -> Opened:
         raise Refused("interchange.unfit", f"interchanges of {standard.name} cannot be taken apart")
     if standard.examine is None or standard.judged is None:
         facts: Mapping[str, str] = dict(agreed.facts)
-        return Opened(standard=standard, found=tuple(standard.split(data, agreed.dirt, facts)))
+        return _read(standard, tuple(standard.split(data, agreed.dirt, facts)))
     examined = tuple(standard.examine(data))
     try:
-        judged = tuple(standard.judged(one, agreed.dirt) for one in examined)
-        return _readable(Opened(standard=standard, found=judged))
+        return _read(standard, tuple([standard.judged(one, agreed.dirt) for one in examined]))
     except Refused as refusal:
         return Opened(standard=standard, found=examined, refusal=refusal)
 
 
-def _readable(opened: Opened) -> Opened:
-    """What is said must make sense before anything is taken."""
-    _ = opened.said
-    return opened
+def _read(standard: Standard, found: tuple[Split, ...]) -> Opened:
+    """With what is said, which must make sense before anything is taken."""
+    told = [(one, standard.answers(one)) for one in found] if standard.answers is not None else []
+    return Opened(standard=standard, found=found, said=tuple([(one, said) for one, said in told if said]))
 
 
 def _recognised(data: Buffer) -> str:

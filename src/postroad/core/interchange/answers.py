@@ -232,11 +232,11 @@ def _shape(one: Said) -> _Shape:
 
 def _names_of(one: Said) -> _Names:
     scope, used = _shape(one)
-    return scope, *[(name, same_name(one.facts.get(name) or getattr(one, name, ""))) for name in used]
+    return scope, *[(name, same_name(one.facts.get(name, "") or str(getattr(one, name, "")))) for name in used]
 
 
 def _names_as(document: Filed, facts: Mapping[str, str], scope: Scope, used: tuple[str, ...]) -> _Names:
-    return scope, *[(name, same_name(facts.get(name) or getattr(document, name, ""))) for name in used]
+    return scope, *[(name, same_name(facts.get(name, "") or str(getattr(document, name, "")))) for name in used]
 
 
 def same_name(name: str) -> str:

@@ -55,3 +55,19 @@ def test_a_key_gets_a_person_into_the_console_once(visitor: Callable[..., Person
     person = visitor(scripts=False)
     person.page.goto(link)
     assert "The network" in person.text()
+
+
+def test_a_link_on_another_site_asks_first(visitor: Callable[..., Person], demo: Demo) -> None:
+    link = succeeded("login-link", "--data", demo.data, "--url", demo.url).strip()
+    person = visitor()
+    bait = (
+        f'<!DOCTYPE html><html lang="en"><title>Win</title><link rel="icon" href="data:,"><a href="{link}">a prize</a>'
+    )
+    person.page.route("http://elsewhere.example/", lambda route: route.fulfill(content_type="text/html", body=bait))
+    person.page.goto("http://elsewhere.example/")
+    person.page.click("a")
+    person.page.wait_for_selector("h1:has-text('Log in as operator@localhost?')")
+    person.snap("login-link-asked")
+    assert person.page.context.cookies() == []
+    person.page.click("main button")
+    person.page.wait_for_selector("h1:has-text('The network')")

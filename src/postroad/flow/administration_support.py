@@ -53,7 +53,8 @@ async def write(
 
     def decide(directory: Directory) -> list[Change]:
         found = request_for(caller, directory, request_id)
-        if len(found.notes) >= NOTES_MOST:
+        closes = close and found.state is not SupportState.CLOSED
+        if len(found.notes) >= NOTES_MOST and not closes:
             raise Refused("value.invalid", f"A request has at most {NOTES_MOST} notes; open another, and name this one")
         state = SupportState.CLOSED if close else _handed_over(person)
         return [saving(replace(found, state=state, notes=(*found.notes, note)))]

@@ -119,5 +119,10 @@ async def test_words_are_there_and_bounded(desk: Desk, monkeypatch: pytest.Monke
     monkeypatch.setattr(asking, "NOTES_MOST", 2)
     await desk.written(desk.member, opened.id, "one more")
     assert "open another" in (await refused(desk.written(desk.member, opened.id, "and one"))).detail
+    closed = await desk.written(desk.operator, opened.id, "", close=True)
+    assert closed.state is SupportState.CLOSED, "one that is full can still be closed"
+    assert "open another" in (await refused(desk.written(desk.member, opened.id, "and one"))).detail
+    again = desk.written(desk.operator, opened.id, "", close=True)
+    assert "open another" in (await refused(again)).detail
     desk.member = desk.operator
     assert (await refused(desk.opened())).code == "permission.denied"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from postroad.core.codecs.lexical import write_time
 
 SECOND_US = 1_000_000
+NAMED_MOST = 5
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
@@ -65,6 +66,12 @@ def short(text: str) -> Markup:
     return Markup('<span class="id" title="{0}">{1}</span>').format(text, shortened(text))
 
 
+def few(names: Sequence[str]) -> str:
+    """Names one after the other; of very many the first, and how many more there are."""
+    more = f" and {len(names) - NAMED_MOST:,} more" if len(names) > NAMED_MOST else ""
+    return ", ".join(names[:NAMED_MOST]) + more
+
+
 FILTERS: dict[str, Callable[[Any], str]] = {
     "moment": moment,
     "clock": clock,
@@ -72,4 +79,5 @@ FILTERS: dict[str, Callable[[Any], str]] = {
     "size": size,
     "short": short,
     "shortened": shortened,
+    "few": few,
 }

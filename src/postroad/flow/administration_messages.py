@@ -47,6 +47,11 @@ class Wish:
     before: int = NEWEST
     limit: int = 50
 
+    @property
+    def is_choosy(self) -> bool:
+        """Whether rows are left out for what their headers say."""
+        return bool(self.type or self.topic or self.state)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
@@ -63,14 +68,16 @@ async def browse(network: Network, caller: Caller, wish: Wish) -> Page:
     services = _services(caller, network.directory, wish.service)
     query, order = BOXES[wish.box]
     rows: list[Row] = []
-    before, scanned = wish.before, 0
+    size = PORTION if wish.is_choosy else min(PORTION, wish.limit)
+    before, scanned, read = wish.before, 0, _HeaderReader(network.tokens.veil)
     while len(rows) < wish.limit and scanned < SCAN_MOST:
-        portion = await _portion(network, query, order, services, before)
+        portion = await _portion(network, query, order, services, before, size)
         if not portion:
             return Page(rows=rows, next_before=None)
-        for row in portion:
-            before = row[order]
+        for found in portion:
+            before = found[order]
             scanned += 1
+            row = read.readable(found)
             if _fits(row, wish):
                 rows.append(row)
                 if len(rows) == wish.limit:
@@ -78,29 +85,43 @@ async def browse(network: Network, caller: Caller, wish: Wish) -> Page:
     return Page(rows=rows, next_before=before)
 
 
-async def _portion(network: Network, query: str, order: str, services: list[str], before: int) -> list[Row]:
+async def _portion(network: Network, query: str, order: str, services: list[str], before: int, size: int) -> list[Row]:
+    """The newest rows of all services, with headers as they are stored: most of them nobody will read."""
     columns = QUERIES[query][1]
-    found: list[Row] = []
+    place = columns.index(order)
+    found: list[tuple[Any, ...]] = []
     for gcid in services:
-        rows = await network.index.query(query, gcid, before, PORTION)
-        found += [_readable(dict(zip(columns, row, strict=True)), network.tokens.veil) for row in rows]
-    return sorted(found, key=lambda row: row[order], reverse=True)[:PORTION]
+        found += await network.index.query(query, gcid, before, size)
+    found.sort(key=lambda row: row[place], reverse=True)
+    return [dict(zip(columns, row, strict=True)) for row in found[:size]]
 
 
 async def received(network: Network, number: int) -> Row | None:
     """One delivery as the list of what its service received has it; whose that is, is for whoever asks to know."""
     columns = QUERIES["delivery"][1]
     rows = await network.index.query("delivery", number)
-    return _readable(dict(zip(columns, rows[0], strict=True)), network.tokens.veil) if rows else None
+    return _HeaderReader(network.tokens.veil).readable(dict(zip(columns, rows[0], strict=True))) if rows else None
 
 
-def _readable(row: Row, veil: Veil) -> Row:
-    """The row with what its header says, where it has one, as whoever sent or received it was told."""
-    if "header" in row:
-        row["message"] = decode(row["header"])
-    if "content_facts" in row:
-        row["message"] = _as_told(row["message"], row, veil)
-    return row
+class _HeaderReader:
+    """Reads the headers of rows, and each only once: a message to very many has a long one, and a row for each of them."""
+
+    def __init__(self, veil: Veil) -> None:
+        self._veil = veil
+        self._known: dict[bytes, Any] = {}
+
+    def readable(self, row: Row) -> Row:
+        """The row with what its header says, where it has one, as whoever sent or received it was told."""
+        if "header" in row:
+            row["message"] = self._read(row["header"])
+        if "content_facts" in row:
+            row["message"] = _as_told(row["message"], row, self._veil)
+        return row
+
+    def _read(self, header: bytes) -> Any:
+        if header not in self._known:
+            self._known[header] = decode(header)
+        return self._known[header]
 
 
 def _as_told(message: MessagePosted, row: Row, veil: Veil) -> MessagePosted:
@@ -181,11 +202,11 @@ async def fates(network: Network, caller: Caller, sessions: Iterable[str]) -> di
     for session in sessions:
         if session not in found:
             told = await history(network, caller, session)
-            found |= {one.session: _fates(one) for one in told.messages}
+            found |= {one.session: fates_of(one) for one in told.messages}
     return found
 
 
-def _fates(message: MessageHistory) -> Fates:
+def fates_of(message: MessageHistory) -> Fates:
     return list(Counter("refused" if copy.code else copy.state for copy in message.copies).items())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from urllib.parse import urlencode
 
@@ -14,6 +15,7 @@ from postroad.console.guarding import member_page, show
 from postroad.console.naming import OFFERED_MOST
 from postroad.console.rendering import HEADERS
 from postroad.core.audit.drawing import explanation_svg, here_of
+from postroad.core.audit.story import MessageHistory
 from postroad.core.audit.telling_routes import explanation_text
 from postroad.core.audit.waterfall import FAILURES, waterfall_svg
 from postroad.core.audit.whereabouts import ATTEMPTS, whereabouts, whereabouts_of_refused
@@ -32,6 +34,8 @@ from postroad.flow.administration_messages import Fates
 from postroad.flow.administration_services import owned_services
 
 PAGE = 50
+COPIES_MOST = 50
+OTHERS_MOST = 200
 BOXES = ("received", "sent", "refused")
 PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"  # of the picture itself, which is shown as an image
 ATTACHED = {"Content-Disposition": "attachment", "Content-Security-Policy": "sandbox; default-src 'none'"}
@@ -86,12 +90,15 @@ async def show_message(request: Request) -> Response:
         refused = await reading.refusal(console.network, caller, session)
         where = whereabouts_of_refused(refused["code"], refused["detail"], refused["at_us"])
         return show(request, "message_refused.html", {"row": refused, "where": where})
-    message = next(one for one in history.messages if one.session == history.asked)
+    whole = next(one for one in history.messages if one.session == history.asked)
+    message = _foremost(whole)
     values = {
         "session": session,
         "message": message,
+        "left_out": len(whole.copies) - len(message.copies),
+        "fates": reading.fates_of(whole),
         "history": history,
-        "others": [one for one in history.messages if one is not message],
+        "others": [one for one in history.messages if one is not whole][:OTHERS_MOST],
         "whereabouts": whereabouts(message, console.directory, console.now_us),
         "costs": [_cost(one, console.directory) for one in await costs(console.network, caller, session)],
         "has_tariffs": bool(console.directory.tariffs),
@@ -101,6 +108,14 @@ async def show_message(request: Request) -> Response:
         "failures": sorted(FAILURES),
     }
     return show(request, "message.html", values)
+
+
+def _foremost(message: MessageHistory) -> MessageHistory:
+    """The message with as many of its copies as a page can carry, those first that have not arrived."""
+    if len(message.copies) <= COPIES_MOST:
+        return message
+    ranked = sorted(message.copies, key=lambda copy: copy.state == "delivered")
+    return replace(message, copies=ranked[:COPIES_MOST])
 
 
 async def show_contents(request: Request) -> Response:
@@ -121,13 +136,17 @@ async def route_picture(request: Request) -> Response:
     console, caller, session = console_of(request), caller_of(request), request.path_params["session"]
     explanation = await explaining.stored(console.network, caller, session)
     message = await reading.message(console.network, caller, session)
-    return _picture(explanation_svg(explanation, here_of(message)))
+    here = here_of(_foremost(message))
+    shown = tuple(
+        [one for one in explanation.copies if one.recipient in here or len(explanation.copies) <= COPIES_MOST]
+    )
+    return _picture(explanation_svg(replace(explanation, copies=shown[:COPIES_MOST]), here))
 
 
 async def life_picture(request: Request) -> Response:
     console, caller = console_of(request), caller_of(request)
     message = await reading.message(console.network, caller, request.path_params["session"])
-    return _picture(waterfall_svg(message, console.now_us))
+    return _picture(waterfall_svg(_foremost(message), console.now_us))
 
 
 async def download(request: Request) -> Response:

@@ -51,7 +51,8 @@ def assemble(draw: Draw, story: Story) -> Assembled | None:
         return None
     drawn = tuple(_drawn(draw, story) for _ in range(draw(st.integers(0, 2))))
     filed = st.builds(Filed, st.integers(0, 9), words, words, words, words)
-    return Assembled(draw(words), drawn, changed_batch(draw, story), tuple(draw(st.lists(filed, max_size=2))))
+    documents = tuple(draw(st.lists(filed, max_size=2)))
+    return Assembled(draw(words), drawn, changed_batch(draw, story), documents, draw(st.booleans()))
 
 
 def answer_interchange(draw: Draw, story: Story) -> Entry:

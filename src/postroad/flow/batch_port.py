@@ -55,6 +55,7 @@ class SendPort:
         self._fates = Fates(network)
         self._is_read = False
         self._is_begun = False
+        self._left: set[tuple[str, int]] = set()  # ids and versions of batches that we had open when we paused
         self._new_id = self._latest_id = ""
         self._empty_after_us = 0
         self._unsaved_since_us = 0
@@ -96,10 +97,17 @@ class SendPort:
         service = self._network.directory.services.get(self._gcid)
         batching = service.batching if service is not None else None
         await self._save()
-        if batching is not None and batching.policy.recovery is Recovery.GO_ON:
+        if not self._is_begun or (batching is not None and batching.policy.recovery is Recovery.GO_ON):
             return
         for batch in self._gathering.opened:
             await self._book.write(self._gcid, "rested", [replace(batch, resting=True)])
+
+    def pause(self) -> None:
+        """Somebody else may work for this port until the next ``work``; what is not written down comes again by its lease."""
+        if self._is_begun:
+            self._left = {(batch.id, batch.version) for batch in self._gathering.opened}
+        self._gathering.writes()
+        self._is_read = self._is_begun = False
 
     @property
     def is_waiting(self) -> bool:
@@ -109,13 +117,16 @@ class SendPort:
     # --- gathering --------------------------------------------------------------------------------------------------
 
     async def _begin(self, batching: Batching) -> None:
-        """Take over what there is, at first with what a stop without warning means for it."""
+        """Take over what there is, at first with what a stop without warning means for it.
+
+        A batch that is still as we had it when we paused was cut off by nobody.
+        """
         if not self._is_read:
             await self._save()
             await self._read()
         if self._is_begun:
             return
-        for batch in self._gathering.opened:
+        for batch in [one for one in self._gathering.opened if (one.id, one.version) not in self._left]:
             after = replace(batch, resting=False) if batch.resting else recovered(batching.policy, batch, self._now_us)
             if after != batch:
                 what = {BatchState.OPEN: "went on", BatchState.CLOSED: "closed"}.get(after.state, "suspended")

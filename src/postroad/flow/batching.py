@@ -146,7 +146,8 @@ class Batcher:
     async def _round(self) -> None:
         terms = self._terms
         if not await terms.leads():
-            self._port = None
+            if self._port is not None:
+                self._port.pause()
             await self._pause(terms.look_s)
             return
         arrival = await self._listen()

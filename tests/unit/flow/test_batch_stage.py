@@ -140,6 +140,53 @@ async def test_only_the_node_that_leads_gathers() -> None:
         await until(port, ASSEMBLED)
 
 
+@pytest.mark.req("B5")
+@pytest.mark.parametrize(
+    ("is_changed", "states"), [(False, [ASSEMBLED]), (True, [SUSPENDED, OPEN])], ids=["by nobody", "by another"]
+)
+async def test_who_leads_again_goes_on_with_what_nobody_has_changed_meanwhile(
+    is_changed: bool, states: list[BatchState]
+) -> None:
+    """A database that is away for a moment cuts no batch off; another node that led and ended may have."""
+    leading = True
+
+    async def leads() -> bool:
+        return leading
+
+    async with bench(Policy(count=2, recovery=Recovery.FAIL)) as port, batchers(port, leads=leads, is_shared=True):
+        await port.post_orders(1, 1)
+        await until(port, OPEN)
+        leading = False
+        await asyncio.sleep(3 * LOOK_S)
+        [batch] = await port.batches()
+        if is_changed:
+            assert await port.network.batches.write("another", "went on", [batch]) is not None
+        leading = True
+        if is_changed:
+            await until(port, SUSPENDED)
+        await port.post_orders(2, 2)
+        await until(port, *states)
+
+
+@pytest.mark.req("B4")
+async def test_who_does_not_lead_any_more_forgets_what_is_not_written_down() -> None:
+    """It comes again when its lease is over, to whoever leads then."""
+    async with bench(Policy(count=2), persist_at=10) as port:
+        posted = await port.post_orders(1, 1)
+        await port.work()
+        port.port.pause()
+        await port.port.rest()
+        assert await port.states() == []
+        await port.work()
+        assert await port.states() == []
+        await port.work(61)
+        await port.work(1)
+        await port.post_orders(2, 2)
+        await port.work()
+        assert await port.states() == [ASSEMBLED]
+        assert await port.states_of(*posted) == [State.QUEUED]
+
+
 async def test_trouble_with_the_store_is_only_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("postroad.flow.batching.AGAIN_S", LOOK_S)
     async with bench(Policy(count=3)) as port, batchers(port):

@@ -101,7 +101,9 @@ class Trade:
     def until(self, topic: str, state: str, is_complete: Callable[[dict[str, Any]], bool] = bool) -> dict[str, Any]:
         deadline = time.monotonic() + SOON_S
         while (batch := self.batch(topic))["state"] != state or not is_complete(batch):
-            assert time.monotonic() < deadline, f"{topic} is {batch['state']} and not {state}: {batch.get('why')}"
+            is_stuck = batch["state"] == "suspended" or time.monotonic() > deadline
+            told = f"{topic} is {batch['state']} and not {state}: {batch.get('why')}"
+            assert not is_stuck, f"{told}\n{self.server.log[-3000:]}"
             time.sleep(0.05)
         return batch
 

@@ -7,9 +7,10 @@ how, everywhere. What messages consisted of is read in ``administration_contents
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
-from typing import Any
+from heapq import heapify, heappop, heappush
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -28,7 +29,8 @@ from postroad.flow.context import in_seconds
 from postroad.flow.network import Network
 
 SCAN_MOST = 4_000  # rows looked at for one page, however few of them fit the filters
-PORTION = 200
+PORTION = 200  # rows asked for at once, of all services together …
+PORTION_LEAST = 5  # … and of each
 NEWEST = 1 << 62
 
 Row = dict[str, Any]
@@ -47,11 +49,6 @@ class Wish:
     before: int = NEWEST
     limit: int = 50
 
-    @property
-    def is_choosy(self) -> bool:
-        """Whether rows are left out for what their headers say."""
-        return bool(self.type or self.topic or self.state)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
@@ -68,32 +65,47 @@ async def browse(network: Network, caller: Caller, wish: Wish) -> Page:
     services = _services(caller, network.directory, wish.service)
     query, order = BOXES[wish.box]
     rows: list[Row] = []
-    size = PORTION if wish.is_choosy else min(PORTION, wish.limit)
     before, scanned, read = wish.before, 0, _HeaderReader(network.tokens.veil)
-    while len(rows) < wish.limit and scanned < SCAN_MOST:
-        portion = await _portion(network, query, order, services, before, size)
-        if not portion:
-            return Page(rows=rows, next_before=None)
-        for found in portion:
-            before = found[order]
-            scanned += 1
-            row = read.readable(found)
-            if _fits(row, wish):
-                rows.append(row)
-                if len(rows) == wish.limit:
-                    break
-    return Page(rows=rows, next_before=before)
+    async for found in _newest(network, query, order, services, before):
+        if len(rows) >= wish.limit or scanned == SCAN_MOST:
+            return Page(rows=rows, next_before=before)
+        before = found[order]
+        scanned += 1
+        row = read.readable(found)
+        if _fits(row, wish):
+            rows.append(row)
+    return Page(rows=rows, next_before=None)
 
 
-async def _portion(network: Network, query: str, order: str, services: list[str], before: int, size: int) -> list[Row]:
-    """The newest rows of all services, with headers as they are stored: most of them nobody will read."""
+async def _newest(network: Network, query: str, order: str, services: list[str], before: int) -> AsyncIterator[Row]:
+    """The rows of all services, newest first, with headers as they are stored.
+
+    A service is asked again only when all that it has given is told, so that others, however many, cost nothing more.
+    """
     columns = QUERIES[query][1]
     place = columns.index(order)
-    found: list[tuple[Any, ...]] = []
-    for gcid in services:
-        found += await network.index.query(query, gcid, before, size)
-    found.sort(key=lambda row: row[place], reverse=True)
-    return [dict(zip(columns, row, strict=True)) for row in found[:size]]
+    size = max(PORTION_LEAST, PORTION // max(1, len(services)))
+    first = [(gcid, await network.index.query(query, gcid, before, size)) for gcid in services]
+    given = [_Given(-rows[0][place], gcid, rows[::-1], len(rows) == size) for gcid, rows in first if rows]
+    heapify(given)
+    while given:
+        _, gcid, rows, has_more = heappop(given)
+        row = rows.pop()
+        yield dict(zip(columns, row, strict=True))
+        if not rows and has_more:
+            rows = (await network.index.query(query, gcid, row[place], size))[::-1]
+            has_more = len(rows) == size
+        if rows:
+            heappush(given, _Given(-rows[-1][place], gcid, rows, has_more))
+
+
+class _Given(NamedTuple):
+    """What a service has given and is not told yet; sorts by its newest."""
+
+    place: int
+    gcid: str
+    rows: list[tuple[Any, ...]]  # the newest last
+    has_more: bool
 
 
 async def received(network: Network, number: int) -> Row | None:

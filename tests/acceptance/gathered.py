@@ -77,7 +77,7 @@ class Gathering:
         after = self._raised(assembled(self.batch, session, self.now_us))
         partner = _gcid(self.partner)
         filed = [Filed(number, "000000042", "7", "850", f"{place:04}") for place, number in enumerate(self.deliveries)]
-        numbers = (Drawn("x12:MYBIZ:ACME:interchange", 42), Drawn("x12:MYBIZ:ACME:group", 7))
+        numbers = (Drawn("x12:mybiz:MYBIZ:ACME:interchange", 42), Drawn("x12:mybiz:MYBIZ:ACME:group", 7))
         posted = MessagePosted(
             at_us=self.now_us, session=session, transaction=session, sender=_gcid(self.batcher),
             type=MessageType.NOTIFICATION, topic="", size=0, form="interchange", expires_at_us=0, directory=1, parts=(),

@@ -22,7 +22,7 @@ from postroad.core.batching.redrawing import Redrawing
 from postroad.core.interchange.catalogue import Standard
 from postroad.core.interchange.filing import filed
 from postroad.core.interchange.nouns import Envelope, Placed
-from postroad.core.interchange.numbering import Drawing, series_of
+from postroad.core.interchange.numbering import Drawing, Sides
 from postroad.core.model.batch import Batch, BatchMember, BatchState
 from postroad.core.model.batch_policy import Batching
 from postroad.core.model.directory import Service
@@ -56,7 +56,6 @@ _MEMBER = re.compile(r"/members/([0-9]+)")
 log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
-Sides = tuple[str, str, str]  # standard, sender and receiver: between these, numbers are counted
 
 
 class Document(NamedTuple):
@@ -125,7 +124,7 @@ class Assembling:
         envelope = envelope_of(batching, batch)
         documents = await self._documents(batching, batch)
         for _ in range(DRAWS_MOST):
-            drawing = await self._drawing(batching, batch)
+            drawing = await self._drawing(_sides(service, batching), batching, batch)
             try:
                 made = await _made(standard, envelope, drawing, documents)
             except Refused as refusal:
@@ -135,7 +134,7 @@ class Assembling:
             step = self._step(service, batching, batch, standard, documents, made)
             outcome = await committed(self._network.desk, step)
             if not isinstance(outcome, Conflict):
-                self._drawings[_sides(batching)] = drawing.drawing
+                self._drawings[_sides(service, batching)] = drawing.drawing
                 after = self._on_its_way(step, outcome.seq)
                 self._book.remember(after, [one.gathered for one in documents])
                 return after
@@ -151,16 +150,16 @@ class Assembling:
         self._network.expires(entry.expires_at_us)
         return replace(entry.assembled.batch, delivery=delivery_number(seq, 0))
 
-    async def _drawing(self, batching: Batching, batch: Batch) -> Redrawing:
-        before = self._drawings.get(_sides(batching))
-        drawing = before.after() if before is not None else await self._numbers.drawing(*_sides(batching))
+    async def _drawing(self, sides: Sides, batching: Batching, batch: Batch) -> Redrawing:
+        before = self._drawings.get(sides)
+        drawing = before.after() if before is not None else await self._numbers.drawing(sides)
         if not (batching.gap_free and batch.numbered):
             return Redrawing(drawing)
         [row] = await self._network.index.query("message", batch.numbered)
         first = decode(row[HEADER])
         if not isinstance(first, MessagePosted) or first.assembled is None:
             raise TypeError("an interchange is a post")
-        series = series_of(*_sides(batching), "")
+        series = sides.series("")
         return Redrawing(drawing, [one for one in first.assembled.numbers if one.series.startswith(series)])
 
     async def _documents(self, batching: Batching, batch: Batch) -> list[Document]:
@@ -237,8 +236,8 @@ class Assembling:
         return after
 
 
-def _sides(batching: Batching) -> Sides:
-    return batching.standard, batching.sender, batching.receiver
+def _sides(service: Service, batching: Batching) -> Sides:
+    return Sides(service.organization, batching.standard, batching.sender, batching.receiver)
 
 
 async def _made(standard: Standard, envelope: Envelope, drawing: Redrawing, documents: list[Document]) -> Made:
@@ -278,7 +277,7 @@ def _assembled(standard: Standard, envelope: Envelope, drawing: Redrawing, docum
 def _unfit(standard: Standard, envelope: Envelope, documents: list[Document]) -> dict[int, str]:
     """Those that do not even fit alone, by their places."""
     faults = {}
-    in_thought = Drawing(standard=standard.name, sender="", receiver="", latest={})
+    in_thought = Drawing(Sides("", standard.name, "", ""), {})
     for place, one in enumerate(documents):
         try:
             _assembled(standard, envelope, Redrawing(in_thought), [one])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from postroad.core.interchange.answers import same_name
-from postroad.core.interchange.numbering import SCOPES, Drawing, series_of
+from postroad.core.interchange.numbering import SCOPES, Drawing, Sides
 from postroad.core.model.interchange import Assembled
 from postroad.core.model.journal import MessagePosted, decode
 from postroad.core.projection.found_by import document_key
@@ -33,11 +33,10 @@ class InterchangeBook:
         """Wait until the index has seen everything."""
         await self._indexed()
 
-    async def drawing(self, standard: str, sender: str, receiver: str) -> Drawing:
+    async def drawing(self, sides: Sides) -> Drawing:
         """Numbers for one interchange, each the next one; whoever writes it down finds out whether others were quicker."""
         await self._indexed()
-        latest = {scope: await self._latest(series_of(standard, sender, receiver, scope)) for scope in SCOPES}
-        return Drawing(standard=standard, sender=sender, receiver=receiver, latest=latest)
+        return Drawing(sides, {scope: await self._latest(sides.series(scope)) for scope in SCOPES})
 
     async def sent(self, series: str, number: int) -> Assembled | None:
         """The interchange that uses a number; None when none does.
@@ -48,8 +47,8 @@ class InterchangeBook:
             return await self._as_it_is(await self._assembled("message_at", row[_SEQ]), row[_BATCH])
         return None
 
-    async def holding(self, series: str, document: str, is_own: Callable[[Assembled], bool]) -> Assembled | None:
-        """The newest of one's own interchanges with a document of this name, of all that went the way of a series.
+    async def holding(self, series: str, document: str) -> Assembled | None:
+        """The newest interchange with a document of this name, of all that went the way of a series.
 
         The index must have caught up before.
         """
@@ -57,7 +56,7 @@ class InterchangeBook:
         while rows := await self._index.query("found", key, before, _PORTION):
             for row in rows:
                 found = _of_series(row[_FOUND_HEADER], series)
-                if found is None or found.batch is None or not is_own(found):
+                if found is None or found.batch is None:
                     continue
                 now = await self._as_it_is(found, found.batch.id)
                 if now is not None and any(same_name(name) == wanted for one in now.filed for name in one.names):

@@ -99,7 +99,7 @@ class Network:
         self._explain = ExplainStage(journal, index, directory, clock, indexed, tokens.veil)
         self._answers = answers
         self._forward = ForwardStage(desk, directory, clock, randomness, due.note)
-        self.partners = PartnerStage(desk, directory, clock, InterchangeBook(index, indexed), answers, self._forward)
+        self.partners = PartnerStage(desk, clock, InterchangeBook(index, indexed), answers, self._forward)
         self.exchanges = ExchangeBook(self.configuration)
         self.models = ModelBook(self.configuration)
         self.bindings = BindingBook(self.configuration)

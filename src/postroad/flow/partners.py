@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from postroad.core.interchange.answers import Became, Said, Scope, matched, same_name
 from postroad.core.interchange.catalogue import Standard
 from postroad.core.interchange.hearing import Heard, heard
 from postroad.core.interchange.nouns import Split, Verdict
-from postroad.core.interchange.numbering import Drawing, series_of
+from postroad.core.interchange.numbering import Drawing, Sides
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Service
 from postroad.core.model.interchange import AnsweredMember, Assembled, Filed
 from postroad.core.model.journal import InterchangeAnswered
 from postroad.core.model.message import Delivered, Part, Property
-from postroad.core.model.snapshot import Directory
 from postroad.core.projection.keys import unique_keys
 from postroad.core.routing.forwards import Forward
 from postroad.errors import Unavailable
@@ -66,14 +65,12 @@ class PartnerStage:
     def __init__(
         self,
         desk: Desk,
-        directory: Callable[[], Directory],
         clock: Clock,
         book: InterchangeBook,
         answers: AnswerStage,
         forwarding: ForwardStage,
     ) -> None:
         self._desk = desk
-        self._directory = directory
         self._clock = clock
         self._book = book
         self._answers = answers
@@ -91,42 +88,35 @@ class PartnerStage:
         queued = (await self._answers.delivery(delivered.token, delivered.recipient_gcid)).queued
         async with self._drawing:
             for _ in range(DRAWS_MOST):
-                forward = await self._answer(telling)
+                forward = await self._answer(splitter.organization, telling)
                 if forward is None or await self._forwarding.tell(caller, delivered, queued, forward) is None:
                     return
         raise Unavailable("network.busy", "Others draw the same control numbers; the partner is told in a moment")
 
-    async def _answer(self, telling: Telling) -> Forward | None:
+    async def _answer(self, organization: str, telling: Telling) -> Forward | None:
         standard, found = telling.standard, telling.found
         if standard.acknowledge is None or standard.answering is None:
             return None
         envelope = standard.answering(found, self._clock.now_us(), dict(telling.facts))
-        drawing = await self._book.drawing(standard.name, envelope.sender, envelope.receiver)
+        sides = Sides(organization, standard.name, envelope.sender, envelope.receiver)
+        drawing = await self._book.drawing(sides)
         pieces = standard.acknowledge(found, envelope, drawing, taken=telling.taken, rejected=telling.rejected)
         stream = await asyncio.to_thread(b"".join, pieces)
         return _as_forward(telling, stream, drawing) if stream else None
 
-    async def hear(self, delivered: Delivered, hearings: Iterable[Hearing]) -> None:
-        """Write down what was said in one message: once for each batch that it is about, wherever in the message it stands."""
+    async def hear(self, splitter: Service, delivered: Delivered, hearings: Iterable[Hearing]) -> None:
+        """Write down what was said in one message: once for each batch that it is about, wherever in the message it stands.
+
+        Batches of other organizations are not spoken of at this splitter, whatever names an interchange has.
+        """
         queued = (await self._answers.delivery(delivered.token, delivered.recipient_gcid)).queued
         told = _Told(queued.recipient, queued.message.session, self._clock.now_us())
         of_nothing: list[tuple[Hearing, Said]] = []
         for hearing in _by_sides(hearings):
-            sent = _Sent(self._book, hearing, self._own(queued.recipient))
+            sent = _Sent(self._book, splitter.organization, hearing)
             of_nothing += [(hearing, said) for said in await self._hear(told, hearing, sent)]
         if of_nothing:
             await self._write(told.of_nothing(of_nothing))
-
-    def _own(self, splitter: str) -> Callable[[Assembled], bool]:
-        """Whether an interchange is of a batch of the splitter's organization."""
-        services = self._directory().services
-        own = services.get(splitter)
-
-        def is_own(assembled: Assembled) -> bool:
-            batcher = services.get(assembled.batch.service) if assembled.batch is not None else None
-            return own is not None and batcher is not None and batcher.organization == own.organization
-
-        return is_own
 
     async def _hear(self, told: _Told, hearing: Hearing, sent: _Sent) -> tuple[Said, ...]:
         """Gives back what speaks of nothing that was sent."""
@@ -144,9 +134,9 @@ class PartnerStage:
 class _Sent:
     """Interchanges that went to a partner, as far as something is said of them."""
 
-    def __init__(self, book: InterchangeBook, hearing: Hearing, is_own: Callable[[Assembled], bool]) -> None:
-        self._book, self._said, self._is_own = book, hearing.said, is_own
-        self._names = (hearing.standard, hearing.ours, hearing.partner)
+    def __init__(self, book: InterchangeBook, organization: str, hearing: Hearing) -> None:
+        self._book, self._said = book, hearing.said
+        self._sides = Sides(organization, hearing.standard, hearing.ours, hearing.partner)
 
     async def spoken_of(self) -> AsyncIterator[tuple[str, tuple[Filed, ...]]]:
         """Batches that may be meant, each with all its documents."""
@@ -161,7 +151,7 @@ class _Sent:
         held: set[str] = set()
         await self._book.caught_up()
         for scope, number in dict.fromkeys([named for one in self._said if (named := _number_named(one))]):
-            found = await self._by_number(series_of(*self._names, scope), number)
+            found = await self._by_number(self._sides.series(scope), number)
             if found is not None:
                 yield found
         for document in dict.fromkeys([same_name(one.document) for one in self._said if not _number_named(one)]):
@@ -173,12 +163,10 @@ class _Sent:
     async def _by_number(self, series: str, number: str) -> Assembled | None:
         """A partner may write anything; numbers that are longer than ours can be are nobody's."""
         could_be = number.isdecimal() and len(number.lstrip("0")) <= DIGITS_MOST
-        found = await self._book.sent(series, int(number)) if could_be else None
-        return found if found is not None and self._is_own(found) else None
+        return await self._book.sent(series, int(number)) if could_be else None
 
     async def _by_document(self, document: str) -> Assembled | None:
-        series = series_of(*self._names, Scope.MEMBER)
-        return await self._book.holding(series, document, self._is_own) if document else None
+        return await self._book.holding(self._sides.series(Scope.MEMBER), document) if document else None
 
 
 def _heard_of(

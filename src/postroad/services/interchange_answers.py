@@ -79,7 +79,7 @@ class Answering:
             for found, said in one.said
         ]
         if hearings:
-            await self._tools.partners.hear(self._message, hearings)
+            await self._tools.partners.hear(self._tools.service, self._message, hearings)
 
     def named(self, every: Sequence[Opened], places: Collection[int]) -> str:
         """Interchanges, for people."""

@@ -171,7 +171,7 @@ class Batches(DeskUnderTest):
 
     @pytest.mark.req("B6")
     async def test_a_number_is_drawn_once(self, network: Network) -> None:
-        drawn = Drawn("x12:A:B:interchange", 1)
+        drawn = Drawn("x12:a:A:B:interchange", 1)
         posts = [network.message(assembled=Assembled("x12", (drawn,), network.batch(id_))) for id_ in "bc"]
         outcomes = await asyncio.gather(*map(network.write, posts))
         assert isinstance(outcomes[0], Committed)

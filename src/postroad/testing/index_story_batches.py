@@ -34,7 +34,7 @@ from postroad.core.projection.project import pack_facts
 from postroad.core.projection.queries import QUERIES
 
 FARMER, BATCHER, PARTNER = "fa" * 8, "ba7c" * 4, "9a" * 8
-SERIES = "x12:FARM:MILL:interchange"
+SERIES = "x12:farm:FARM:MILL:interchange"
 
 
 class Question(NamedTuple):
@@ -76,7 +76,7 @@ ASSEMBLED = replace(WITHOUT, state=BatchState.ASSEMBLED, changed_at_us=47_000, i
 SENT = replace(ASSEMBLED, state=BatchState.SENT, changed_at_us=49_000, delivery=INTERCHANGE, version=5)
 STILL_OPEN = replace(OPENED, id="b-2", opened_at_us=51_000, changed_at_us=51_000, count=1, bytes=10)
 _FILED = (Filed(MEMBER, "1", "1", "850", "0001"), Filed(OTHER, "1", "1", "850", "0002"))
-_DRAWN = (Drawn(SERIES, 1), Drawn("x12:FARM:MILL:group", 7))
+_DRAWN = (Drawn(SERIES, 1), Drawn("x12:farm:FARM:MILL:group", 7))
 _LIFE = "number state attempts leased_at_us available_at_us settled_at_us reason lease_seq settle_seq"
 LATER = "~"  # an id after all others
 
@@ -120,7 +120,7 @@ QUESTIONS = [
     Question("batch_members", ("b-1", MEMBER, 1), "number header", [(OTHER, encode(BATCHES[1]))]),
     Question("batch_members", ("b-3", 0, 10), "number", []),
     Question("latest_number", (SERIES,), "number", [(1,)]),
-    Question("latest_number", ("x12:MILL:FARM:interchange",), "number", [(None,)]),
+    Question("latest_number", ("x12:farm:MILL:FARM:interchange",), "number", [(None,)]),
     Question("control_number", (SERIES, 1), "series number session batch seq", [(SERIES, 1, "session 47", "b-1", 47)]),
     Question("control_number", (SERIES, 2), "number", []),
     Question("batch_answers", ("b-1",), "seq at_us batch session verdict facts",

@@ -15,7 +15,7 @@ from postroad.core.model.journal import BatchesChanged, Entry, InterchangeAnswer
 from postroad.testing.journal_story import Story
 from postroad.testing.journal_values import SERVICES, Draw, services, sizes, times, words
 
-_SERIES = ("x12:A:B:interchange", "edifact:ä:B:interchange")
+_SERIES = ("x12:a:A:B:interchange", "edifact:ä:Ä:B:interchange")
 
 
 def join(draw: Draw, story: Story) -> Entry | None:

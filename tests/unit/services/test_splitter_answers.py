@@ -10,7 +10,9 @@ from postroad.core.interchange import x12
 from postroad.core.interchange.catalogue import BUILT_IN
 from postroad.core.interchange.filing import filed
 from postroad.core.interchange.nouns import Dirt, Envelope, Placed
+from postroad.core.interchange.numbering import Sides
 from postroad.core.model.batch import Batch, BatchState
+from postroad.core.model.directory import Service
 from postroad.core.model.interchange import Assembled
 from postroad.core.model.journal import MessagePosted
 from postroad.core.model.message import Delivered, MessageType
@@ -45,7 +47,15 @@ async def test_the_partner_is_told_in_the_splitters_name_with_numbers_of_its_own
     assert told(answer)["interchange.answers"] == ("000000001" if name == "x12" else "1")
     book = InterchangeBook(house.network.index, house.network.indexed)
     scope = "member" if name == "hl7" else "interchange"
-    assert (await book.drawing(name, "MYBIZ", "ACME")).next(scope) == (3 if name == "hl7" else 2)
+    assert (await book.drawing(Sides("MyBiz", name, "MYBIZ", "ACME"))).next(scope) == (3 if name == "hl7" else 2)
+
+
+@pytest.mark.req("B6")
+async def test_whoever_takes_the_same_names_uses_up_no_numbers_of_others(house: House) -> None:
+    await sent_to_acme(house, "x12", "others", by="acme")
+    book = InterchangeBook(house.network.index, house.network.indexed)
+    assert (await book.drawing(Sides("Acme", "x12", "MYBIZ", "ACME"))).next("interchange") == 2
+    assert (await book.drawing(Sides("MyBiz", "x12", "MYBIZ", "ACME"))).next("interchange") == 1
 
 
 @pytest.mark.req("B10")
@@ -85,7 +95,7 @@ async def sent_to_acme(
     standard, placed = BUILT_IN.standard(name), list[Placed]()
     assert standard.assemble is not None
     book = InterchangeBook(house.network.index, house.network.indexed)
-    drawing = await book.drawing(name, "MYBIZ", "ACME")
+    drawing = await book.drawing(Sides(house.callers[by].organization, name, "MYBIZ", "ACME"))
     envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, facts=ASKS.get(name, {}))
     stream = b"".join(standard.assemble(members or TWO_MEMBERS[name], envelope, drawing, placed.append))
     record = Batch(
@@ -249,8 +259,8 @@ async def test_an_answer_that_comes_twice_is_written_down_for_each_message_once(
     stream = await sent_to_acme(house, "x12", "batch")
     hearing, heard = PartnerStage.hear, list[str]()
 
-    async def hear(self: PartnerStage, delivered: Delivered, what: Iterable[Hearing]) -> None:
-        await hearing(self, delivered, what)
+    async def hear(self: PartnerStage, splitter: Service, delivered: Delivered, what: Iterable[Hearing]) -> None:
+        await hearing(self, splitter, delivered, what)
         heard.append(delivered.session)
         if len(heard) == 1:
             raise Unavailable("network.unavailable", "the power is gone")

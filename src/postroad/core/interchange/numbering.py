@@ -7,6 +7,7 @@ whoever writes that entry gives them with it; of two that drew the same at the s
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from postroad.core.model.interchange import Drawn
 from postroad.errors import Refused
@@ -14,16 +15,24 @@ from postroad.errors import Refused
 SCOPES = ("interchange", "group", "member")
 
 
-def series_of(standard: str, sender: str, receiver: str, scope: str) -> str:
-    """What numbers are counted in: x12:SENDER:RECEIVER:interchange."""
-    return f"{standard}:{sender}:{receiver}:{scope}"
+class Sides(NamedTuple):
+    """Between whom an organization counts. Anybody may write any name into an envelope, so its numbers are its own."""
+
+    organization: str
+    standard: str
+    sender: str
+    receiver: str
+
+    def series(self, scope: str) -> str:
+        """What numbers are counted in: x12:mybiz:SENDER:RECEIVER:interchange."""
+        return f"{self.standard}:{self.organization.casefold()}:{self.sender}:{self.receiver}:{scope}"
 
 
 class Drawing:
     """The numbers that one interchange uses."""
 
-    def __init__(self, *, standard: str, sender: str, receiver: str, latest: Mapping[str, int]) -> None:
-        self._names = (standard, sender, receiver)
+    def __init__(self, sides: Sides, latest: Mapping[str, int]) -> None:
+        self._sides = sides
         self._latest = dict(latest)
         self._drawn: list[Drawn] = []
 
@@ -32,13 +41,12 @@ class Drawing:
             raise Refused("interchange.unfit", f"numbers are drawn for {', '.join(SCOPES)}, and not for {scope!r}")
         number = self._latest.get(scope, 0) + 1
         self._latest[scope] = number
-        self._drawn.append(Drawn(series_of(*self._names, scope), number))
+        self._drawn.append(Drawn(self._sides.series(scope), number))
         return number
 
     def after(self) -> Drawing:
         """For the next interchange, which goes on where this one ends."""
-        standard, sender, receiver = self._names
-        return Drawing(standard=standard, sender=sender, receiver=receiver, latest=self._latest)
+        return Drawing(self._sides, self._latest)
 
     def used(self) -> tuple[Drawn, ...]:
         """All that were drawn. By one of them an interchange is found again, so one that asked for none has one beside it."""

@@ -13,7 +13,7 @@ from postroad.core.model.batch import Batch
 class Drawn(Struct, gc=False, frozen=True, array_like=True):
     """A control number that an interchange uses; nobody draws it again."""
 
-    series: str  # one side to the other, and the scope: x12:SENDER:RECEIVER:interchange
+    series: str  # whose, one side to the other, and the scope: x12:mybiz:SENDER:RECEIVER:interchange
     number: int
 
 

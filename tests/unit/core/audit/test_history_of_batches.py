@@ -54,9 +54,9 @@ BATCH = Batch(
 ASSEMBLED = Assembled(
     "x12",
     (
-        interchange.Drawn("x12:MYBIZ:ACME:interchange", 42),
-        interchange.Drawn("x12:MYBIZ:ACME:group", 7),
-        interchange.Drawn("x12:MYBIZ:ACME:group", 8),
+        interchange.Drawn("x12:mybiz:MYBIZ:ACME:interchange", 42),
+        interchange.Drawn("x12:mybiz:MYBIZ:ACME:group", 7),
+        interchange.Drawn("x12:mybiz:MYBIZ:ACME:group", 8),
     ),
     BATCH,
     (Filed(OTHER, "000000042", "7", "850", "0001"), Filed(MINE, "000000042", "7", "850", "0002")),

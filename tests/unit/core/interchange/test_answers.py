@@ -10,7 +10,7 @@ from postroad.core.interchange.answers import Said, Scope, matched
 from postroad.core.interchange.catalogue import BUILT_IN
 from postroad.core.interchange.filing import filed
 from postroad.core.interchange.nouns import Envelope, Placed, Verdict
-from postroad.core.interchange.numbering import Drawing, series_of
+from postroad.core.interchange.numbering import Drawing, Sides
 from postroad.core.model.interchange import Drawn, Filed
 from postroad.errors import Refused
 from tests.unit.core.interchange.answered import said_in, verdicts
@@ -130,18 +130,18 @@ def test_what_names_a_document_alone_is_about_the_first_of_that_name() -> None:
 
 @pytest.mark.req("B6")
 def test_numbers_go_on_where_the_last_interchange_left_them() -> None:
-    drawing = Drawing(standard="x12", sender="MYBIZ", receiver="ACME", latest={"interchange": 41})
+    drawing = Drawing(Sides("MyBiz", "x12", "MYBIZ", "ACME"), {"interchange": 41})
     assert [drawing.next("interchange"), drawing.next("group"), drawing.next("group")] == [42, 1, 2]
-    assert drawing.used()[0] == Drawn("x12:MYBIZ:ACME:interchange", 42)
+    assert drawing.used()[0] == Drawn("x12:mybiz:MYBIZ:ACME:interchange", 42)
     assert len(drawing.used()) == 3
 
 
 def test_an_interchange_without_numbers_is_found_again_by_one_beside_it() -> None:
-    drawing = Drawing(standard="swift", sender="", receiver="", latest={})
-    assert drawing.used() == drawing.used() == (Drawn(series_of("swift", "", "", "interchange"), 1),)
+    drawing = Drawing(Sides("MyBiz", "swift", "", ""), {})
+    assert drawing.used() == drawing.used() == (Drawn("swift:mybiz:::interchange", 1),)
 
 
 def test_numbers_are_drawn_only_where_the_last_one_is_known() -> None:
-    drawing = Drawing(standard="own", sender="A", receiver="B", latest={})
+    drawing = Drawing(Sides("MyBiz", "own", "A", "B"), {})
     with pytest.raises(Refused, match="not for 'page'"):
         drawing.next("page")

@@ -1,4 +1,4 @@
-"""What a message's page asks besides its history: what it costs the reader, and until when it is held back."""
+"""What a message costs whoever reads of it: everybody is told its own part of the price."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import pytest
 
 from postroad.core.model.billing import Rate, Shares, Tariff, Tier
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import DeliveryMode, Person, Push, Release, Visibility
+from postroad.core.model.directory import Person, Visibility
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest
 from postroad.errors import Refused
 from postroad.flow.administration_costs import costs
-from postroad.flow.administration_messages import message
-from postroad.flow.administration_waiting import held_until
 from postroad.flow.configure import saving
 from postroad.testing.network import MemoryNetwork, memory_network
 
@@ -59,19 +57,3 @@ async def test_everybody_is_told_its_own_part_of_the_price(running: MemoryNetwor
     assert len(await told(OPERATOR)) == 4
     with pytest.raises(Refused):
         await told(stranger)
-
-
-@pytest.mark.parametrize(("release", "until_s"), [(Release(every_s=60), 60), (Release(on_request=True), 0)])
-async def test_what_is_held_back_says_until_when(running: MemoryNetwork, release: Release, until_s: int) -> None:
-    sender = await running.register("MyBiz/Out")
-    push = {"delivery": DeliveryMode.PUSH, "push": Push(url="https://acme.example/in")}
-    acme = await running.register("Acme/In", **PUBLIC, **push, release=release)
-    assert acme.service is not None
-    network = running.network
-    session = (await network.post(sender, Message(to=(Recipient("Acme/In"),), parts=PARTS))).session
-    found = await message(network, sender, session)
-    [delivery] = [stop.delivery for copy in found.copies for stop in copy.stops]
-    expected = found.at_us + until_s * 1_000_000 if until_s else 0
-    assert await held_until(network, found) == {delivery: expected}
-    await network.releases.release(acme.service.gcid, "test", "on request")
-    assert await held_until(network, found) == {}

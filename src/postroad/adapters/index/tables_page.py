@@ -92,7 +92,7 @@ COLUMN_TEXTS = {
     "other_value": "the value of the related record's key",
     "owner": "GCID of the service that keeps the map",
     "pairs": "names and values (MessagePack)",
-    "series": "what the number counts: the standard, the organization, sender and receiver as the interchange names them, and the scope",
+    "series": "what the number counts: the standard, the organization, both sides as interchanges name them, the scope",
     "service": "GCID of the service whose record it is, or of the batcher whose batch it is",
     "queued_at_us": "when it began to wait",
     "reason": "why it is in this state, why the object was changed, or why what was held back went then",

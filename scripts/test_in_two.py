@@ -22,6 +22,9 @@ SECOND = (
     "tests/simulation",
     "tests/interop",
     "tests/integration",
+    "tests/architecture",
+    "tests/property/billing",
+    "tests/property/routing",
 )
 HALVES = {"1": ("tests", *(f"--ignore={folder}" for folder in SECOND)), "2": SECOND}
 # Without the cache: both would write what failed into one file, and the later would win.

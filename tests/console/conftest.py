@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +34,19 @@ class Demo:
 
 @pytest.fixture(scope="package")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    data = tmp_path_factory.mktemp("console") / "demo"
+    with playing(tmp_path_factory.mktemp("console") / "demo") as running:
+        yield running
+
+
+@pytest.fixture
+def fresh_demo(tmp_path: Path) -> Iterator[Demo]:
+    """In which nobody has been before: the link that it prints ends when its owner has a password."""
+    with playing(tmp_path / "demo") as running:
+        yield running
+
+
+@contextmanager
+def playing(data: Path) -> Iterator[Demo]:
     command = [*PROGRAM, "demo", "--data", str(data), "--port", str(free_port())]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=clean_environment())
     assert process.stdout is not None

@@ -39,14 +39,14 @@ def test_registers_works_and_logs_in_again(visitor: Callable[..., Person]) -> No
 
 
 @pytest.mark.req("N1")
-def test_the_link_that_the_demo_prints_works_once(visitor: Callable[..., Person], demo: Demo) -> None:
+def test_the_link_that_the_demo_prints_works_once(visitor: Callable[..., Person], fresh_demo: Demo) -> None:
     person = visitor()
-    person.page.goto(demo.link)
+    person.page.goto(fresh_demo.link)
     assert "The network" in person.text()
     person.snap("overview-operator")
     other = visitor()
     other.refusals_expected = True
-    other.page.goto(demo.link)
+    other.page.goto(fresh_demo.link)
     assert "has been used" in other.text()
 
 

@@ -6,7 +6,7 @@ its port in ``postroad.testing``.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, NamedTuple, Protocol
@@ -221,6 +221,10 @@ class Desk(Protocol):
 
     async def find(self, number: int) -> Found | None:
         """A delivery and its state, however long ago it was made."""
+        ...
+
+    async def find_all(self, numbers: Collection[int]) -> dict[int, Found]:
+        """Those of these deliveries that exist, by number, looked up together."""
         ...
 
     async def seen(self, key: int) -> tuple[int, str] | None:

@@ -6,6 +6,7 @@ its request's journey and expires with it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from hmac import compare_digest
 
 from postroad.core.admission.admit import Admitted
@@ -82,20 +83,26 @@ class AnswerStage:
 
     async def delivery(self, token: str, receiver: str) -> Found:
         """The delivery that this receiver was given this token for."""
-        number = self._tokens.number(token)
-        found = await self._desk.find(number) if number is not None else None
-        if (
-            number is None
-            or found is None
-            or found.queued.recipient != receiver
-            or not self._holds(token, found.queued)
-        ):
+        found = (await self.deliveries((token,), receiver)).get(token)
+        if found is None:
             raise Refused(
                 "reference.invalid",
                 "The reference is not the token of a message that this service received; use the token it came with",
                 pointer="/reference",
             )
         return found
+
+    async def deliveries(self, tokens: Collection[str], receiver: str) -> dict[str, Found]:
+        """The deliveries that this receiver was given these tokens for; tokens of nothing, or of others', are left out."""
+        numbers = {token: number for token in tokens if (number := self._tokens.number(token)) is not None}
+        found = await self._desk.find_all(numbers.values())
+        return {
+            token: one
+            for token, number in numbers.items()
+            if (one := found.get(number)) is not None
+            and one.queued.recipient == receiver
+            and self._holds(token, one.queued)
+        }
 
     def _holds(self, token: str, queued: Queued) -> bool:
         if queued.token:  # worked out when it was handed out

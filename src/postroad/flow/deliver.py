@@ -15,7 +15,7 @@ from postroad.core.delivery.mailbox import EVERY_NUMBER
 from postroad.core.identity.tokens import Tokens
 from postroad.core.identity.veil import is_pseudonym
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import Queued, State, Wrapped
+from postroad.core.model.delivery import Found, Queued, State, Wrapped
 from postroad.core.model.directory import DeliveryMode, Service
 from postroad.core.model.formats import PLAIN
 from postroad.core.model.journal import DeliveriesReturned
@@ -101,16 +101,9 @@ class DeliverStage:
     async def settle(self, caller: Caller, settlement: Settlement, receipt: bytes | None = None) -> SettlementResult:
         """Acknowledge leased deliveries, or give them back; each token gets its own answer."""
         service = _receiver(caller)
-        taken, answers = [], []
-        for token in settlement.tokens:
-            try:
-                found = await self._answers.delivery(token, service.gcid)
-                if found.state is State.QUEUED:
-                    taken.append(found.queued)
-                over = found.state not in (State.QUEUED, State.DELIVERED)
-                answers.append(_over(token) if over else Settled(token=token))
-            except Refused:
-                answers.append(Settled(token=token, code="token.unknown", detail="No delivery of yours has this token"))
+        found = await self._answers.deliveries(settlement.tokens, service.gcid)
+        taken = [one.queued for one in found.values() if one.state is State.QUEUED]
+        answers = [_answer_of(token, found.get(token)) for token in settlement.tokens]
         if taken and settlement.outcome is Wish.ACK:
             over_by_now = await acknowledge(self._desk, self._clock.now_us(), service.gcid, taken, receipt)
             answers = [
@@ -213,6 +206,12 @@ def _wrapped(delivered: Delivered, queued: Queued, body: bytes) -> Wrapped:
         form=message.form,
         setting=setting_in(queued.content, body) if is_whole and is_open else b"",
     )
+
+
+def _answer_of(token: str, found: Found | None) -> Settled:
+    if found is None:
+        return Settled(token=token, code="token.unknown", detail="No delivery of yours has this token")
+    return Settled(token=token) if found.state in (State.QUEUED, State.DELIVERED) else _over(token)
 
 
 def _over(token: str) -> Settled:

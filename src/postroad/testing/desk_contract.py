@@ -240,6 +240,19 @@ class DeskContract(HandingOut, Journeys, Rounds, Batches):
         assert (found.state, found.queued.message, found.queued.recipient) == (State.DELIVERED, message, SELLER)
         assert await network.desk.find(delivery_number(99, 0)) is None
 
+    async def test_deliveries_are_looked_up_together(self, network: Network) -> None:
+        first, second, third = [delivery_number(await network.post(network.message()), 0) for _ in range(3)]
+        await network.poll()
+        await network.acknowledge(second)
+        found = await network.desk.find_all([third, delivery_number(99, 0), second, first, first])
+        assert {number: one.state for number, one in found.items()} == {
+            first: State.QUEUED,
+            second: State.DELIVERED,
+            third: State.QUEUED,
+        }
+        assert [found[number].queued.number for number in (first, second, third)] == [first, second, third]
+        assert await network.desk.find_all([]) == {}
+
     async def test_a_key_is_remembered_with_entry_and_session(self, network: Network) -> None:
         message = network.message(handle="h")
         key = unique_keys(message)[0]

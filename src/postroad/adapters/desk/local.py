@@ -8,7 +8,7 @@ means no more than being handed out again. Everything can be rebuilt from the in
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
@@ -319,6 +319,10 @@ class LocalDesk:
         await self._indexed(self._hot.applied_seq)
         rows = await self._index.query("delivery", number)
         return self._found(rows[0], self._clock.monotonic(), self._clock.now_us()) if rows else None
+
+    async def find_all(self, numbers: Collection[int]) -> dict[int, Found]:
+        found = {number: self._hot.find(number) or await self.find(number) for number in numbers}
+        return {number: one for number, one in found.items() if one is not None}
 
     def _found(self, row: tuple[Any, ...], now: float, now_us: int) -> Found:
         return found_from_row(row, now=now, now_us=now_us, message_of=self._known.message)

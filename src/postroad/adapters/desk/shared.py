@@ -8,7 +8,7 @@ clock's, never the database's, so nodes should agree on it to within a fraction 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
 from postroad.adapters.desk.local import ATTEMPTS_MOST
@@ -153,14 +153,20 @@ class SharedDesk:
     # --- looking up ----------------------------------------------------------------------------------------------
 
     async def find(self, number: int) -> Found | None:
+        return (await self.find_all((number,))).get(number)
+
+    async def find_all(self, numbers: Collection[int]) -> dict[int, Found]:
         now, now_us = self._clock.monotonic(), self._clock.now_us()
-        rows = await self._connections.fetch(SQL["waiting"], number)
-        if rows:
-            available_at = now + max(0, rows[0][17] - now_us) / 1_000_000
-            return Found(queued_from_row(rows[0], available_at), State.QUEUED)
-        await self._indexed((await self._journal.head()).seq)
-        found = await self._index.query("delivery", number)
-        return found_from_row(found[0], now=now, now_us=now_us) if found else None
+        found: dict[int, Found] = {}
+        for row in await self._connections.fetch(SQL["waiting"], list(numbers)):
+            available_at = now + max(0, row[17] - now_us) / 1_000_000
+            found[row[0]] = Found(queued_from_row(row, available_at), State.QUEUED)
+        if len(ended := set(numbers).difference(found)):
+            await self._indexed((await self._journal.head()).seq)
+        for number in ended:
+            for row in await self._index.query("delivery", number):
+                found[number] = found_from_row(row, now=now, now_us=now_us)
+        return found
 
     async def seen(self, key: int) -> tuple[int, str] | None:
         rows = await self._connections.fetch(SQL["seen"], key)

@@ -31,7 +31,7 @@ PAGE_URL = re.compile(
 class Shape(BaseModel):
     """What all shapes share."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, regex_engine="python-re")
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel)
 
 
 def check_url(text: str) -> str:

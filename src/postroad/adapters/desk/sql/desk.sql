@@ -53,7 +53,7 @@ SELECT number, message_seq, copy, hop, mailbox, expires_at_us, attempts, content
 FROM desk_queue
 JOIN journal_group AS message ON message.first_seq = message_group
 JOIN journal_group AS content ON content.first_seq = content_group
-WHERE number = $1
+WHERE number = ANY ($1::bigint[])
 
 -- name: seen
 SELECT seq FROM desk_seen WHERE key = $1

@@ -7,6 +7,7 @@ already and stays as it is, so applying an export changes nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -35,6 +36,17 @@ from postroad.core.configuration.shapes import (
     Word,
 )
 from postroad.core.model.directory import CredentialKind, OrganizationLimits
+
+_SHOULD = re.compile(r"^(?:Input|String|Tuple|List|Dictionary|Value) should ")
+_INSTANCE = re.compile(r" or instance of \w+$")
+_PLAIN = {
+    "Field required": "is missing",
+    "Extra inputs are not permitted": "is not known here; check how it is spelled, and in which section it stands",
+    "Input should be a valid tuple": "must be a list",
+    "Input should be a valid list": "must be a list",
+    "Input should be a valid dictionary": "must be a section of names and values",
+    "Input should be a valid string": "must be text; what looks like a number, a date or true goes in quotes",
+}
 
 GIVEN = ("password", "password_from", "key", "key_from", "certificate", "kept")
 
@@ -140,7 +152,9 @@ def pointer(*steps: str | int) -> str:
 
 
 def plainly(text: str) -> str:
-    return text.removeprefix("Value error, ")
+    """What pydantic says of a value, in words that need no knowledge of it."""
+    said = _PLAIN.get(_INSTANCE.sub("", text))
+    return said or _SHOULD.sub("must ", text.removeprefix("Value error, "))
 
 
 def document_schema() -> dict[str, Any]:

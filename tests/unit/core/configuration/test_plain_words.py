@@ -1,0 +1,27 @@
+"""Faults of form are told in words that need no knowledge of the library that finds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from postroad.core.configuration.document import read_document
+
+
+@pytest.mark.parametrize(
+    ("service", "place", "said"),
+    [
+        ({"credentials": {"key": "x"}}, "/credentials", "must be a list"),
+        ({"topic": "x"}, "/topic", "is not known here; check how it is spelled, and in which section it stands"),
+        ({"description": 5}, "/description", "must be text; what looks like a number, a date or true goes in quotes"),
+        ({"push": 5}, "/push", "must be"),
+        ({"delivery": "carrier pigeon"}, "/delivery", "must be 'poll' or 'push'"),
+    ],
+)
+def test_what_is_wrong_is_told_plainly(service: dict[str, Any], place: str, said: str) -> None:
+    faults = read_document({"postroad": 1, "organizations": {"Oak": {"services": {"Supply": service}}}})
+    assert isinstance(faults, list)
+    [fault] = [one for one in faults if one.pointer.startswith(f"/organizations/Oak/services/Supply{place}")]
+    assert fault.detail.startswith(said)
+    assert not any(word in fault.detail for word in ("Input", "tuple", "dictionary", "inputs"))

@@ -46,6 +46,9 @@ _PLAIN = {
     "Input should be a valid list": "must be a list",
     "Input should be a valid dictionary": "must be a section of names and values",
     "Input should be a valid string": "must be text; what looks like a number, a date or true goes in quotes",
+    "Input should be a valid integer": "must be a whole number, without quotes",
+    "Input should be a valid number": "must be a number, without quotes",
+    "Input should be a valid boolean": "must be true or false, without quotes",
 }
 
 GIVEN = ("password", "password_from", "key", "key_from", "certificate", "kept")

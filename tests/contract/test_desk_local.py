@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from postroad.adapters.desk import hot_state
 from postroad.adapters.desk.local import LocalDesk
 from postroad.adapters.index.sqlite import SqliteIndex
 from postroad.adapters.journal.segments.journal import SegmentJournal
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.selector import Selector
 from postroad.ports import Appended, Batch, BodyAt, Clock, Desk, Head, Index, Journal, NewRecord
 from postroad.testing.desk_contract import DeskContract
-from postroad.testing.desk_network import catch_up
+from postroad.testing.desk_network import LEASE_S, Network, catch_up, lag_behind, numbers
 
 
 class StallingJournal:
@@ -94,7 +97,7 @@ class LocalDeskContract(DeskContract):
         return desk
 
     async def _indexed(self, seq: int) -> None:
-        await catch_up(self.journal, self.index)
+        await lag_behind(self.journal, self.index, seq)
 
 
 class TestInMemory(LocalDeskContract):
@@ -102,9 +105,50 @@ class TestInMemory(LocalDeskContract):
 
 
 class TestLongQueues(LocalDeskContract):
-    """With most of each queue left to the index."""
+    """With most of each queue left to the index, which is as late as it may be."""
 
     head_most = 2
+
+    @pytest.fixture
+    async def queue(self, network: Network, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+        """Nine deliveries, the sixth of them a bill; of what is settled, next to nothing is remembered."""
+        monkeypatch.setattr(hot_state, "RECENT_MOST", 1)
+        topics = ["orders"] * 5 + ["bills"] + ["orders"] * 3
+        seqs = [await network.post(network.message(topic=topic)) for topic in topics]
+        return [delivery_number(seq, 0) for seq in seqs]
+
+    async def test_what_the_index_has_is_handed_out_though_it_is_late(self, network: Network, queue: list[int]) -> None:
+        assert numbers(await network.poll(most=4)) == queue[:4]
+        known = await self.index.position()
+        await network.post(network.message())
+        assert numbers(await network.poll(most=4)) == queue[4:8]
+        assert await self.index.position() == known
+        assert len(await network.poll()) == 2
+
+    async def test_what_was_taken_from_behind_and_settled_does_not_come_again(
+        self, network: Network, queue: list[int]
+    ) -> None:
+        assert numbers(await network.poll(selector=Selector(topic="bills"))) == [queue[5]]
+        await network.acknowledge(queue[5])
+        await network.acknowledge(*numbers(await network.poll(most=2)))
+        assert numbers(await network.poll()) == [*queue[2:5], *queue[6:]]
+
+    async def test_what_is_settled_before_it_was_read_after_a_restart_does_not_come(
+        self, network: Network, queue: list[int]
+    ) -> None:
+        network.desk = await self.restart(network.desk)
+        await network.acknowledge(queue[4])
+        await network.acknowledge(*numbers(await network.poll(most=1)))
+        assert numbers(await network.poll()) == [*queue[1:4], *queue[5:]]
+
+    async def test_what_is_given_back_before_it_was_read_after_a_restart_comes_in_its_time(
+        self, network: Network, queue: list[int]
+    ) -> None:
+        network.desk = await self.restart(network.desk)
+        await network.give_back(queue[4], delay_s=LEASE_S + 1)
+        assert numbers(await network.poll()) == [*queue[:4], *queue[5:]]
+        network.clock.advance(LEASE_S + 1)
+        assert numbers(await network.poll()) == queue
 
 
 class TestOverFiles(LocalDeskContract):

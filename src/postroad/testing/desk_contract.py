@@ -17,9 +17,7 @@ import pytest
 
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import (
-    DeliveriesAcknowledged,
-)
+from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesReturned
 from postroad.core.projection.keys import handle_key, unique_keys
 from postroad.errors import Unavailable
 from postroad.ports import Committed, Conflict, Outcome, Step
@@ -84,7 +82,8 @@ class DeskContract(HandingOut, Journeys, Rounds, Batches):
             acknowledgement = DeliveriesAcknowledged(1, SELLER, (queued.number,))
             network.desk.submit(Step(acknowledgement, reserve=True), outcomes.append)
             assert outcomes == []
-        await network.acknowledge(queued.number)  # in a later group than all of those
+        later = DeliveriesReturned(1, SELLER, "too late", 0.0, (queued.number,))
+        await network.submit(Step(later, reserve=True))  # not before any of those
         assert len(outcomes) > 50
         assert all(isinstance(outcome, Committed) for outcome in outcomes)
         assert await network.state(queued.number) == State.DELIVERED

@@ -235,6 +235,13 @@ async def catch_up(journal: Journal, index: Index) -> None:
         await index.apply(project(batch.records), batch.head)
 
 
+async def lag_behind(journal: Journal, index: Index, seq: int) -> None:
+    """Bring an index up to this entry and not a group further, as one that is late."""
+    while (at := (await index.position()).seq) < seq:
+        batch = await journal.read(at, 1)
+        await index.apply(project(batch.records), batch.head)
+
+
 def numbers(deliveries: list[Queued]) -> list[int]:
     return [queued.number for queued in deliveries]
 

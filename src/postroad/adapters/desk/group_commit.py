@@ -1,7 +1,9 @@
 """Group commit without timers: whatever arrived while the last group was being made durable is the next group.
 
-Kept rule: ``done`` is called exactly once for every step, and never before the commit that makes its outcome true. A busy network
-makes large groups by itself; an idle one commits a single step at once.
+Kept rules: ``done`` is called exactly once for every step, and never before the commit that makes its outcome true. A busy
+network makes large groups by itself; an idle one commits a single step at once. Where nothing can stand against it, what
+receivers do goes before what posters do: it weighs next to nothing, and a receiver that waited behind every bulk would fall
+behind the posters. Otherwise who comes first counts.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
+from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesLeased
 from postroad.errors import Unavailable
 from postroad.ports import Outcome, Step
 
@@ -19,6 +22,7 @@ log = logging.getLogger(__name__)
 GROUP_BYTES = 256 << 10  # larger groups cost more per record, and make everybody wait longer
 WAITING_BYTES = 64 << 20
 OVERHEAD_BYTES = 512  # what a step weighs beside its body
+RECEIVERS_DO = frozenset((DeliveriesAcknowledged, DeliveriesLeased))
 
 Done = Callable[[Outcome], None]
 DoneAll = Callable[[list[Outcome]], None]
@@ -41,6 +45,7 @@ class GroupCommit:
         self._group_bytes = group_bytes
         self._waiting_bytes_most = waiting_bytes
         self._waiting: deque[Submitted] = deque()
+        self._first: deque[Submitted] = deque()
         self._waiting_bytes = 0
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
@@ -63,11 +68,16 @@ class GroupCommit:
     def _add(self, steps: Sequence[Step], size: int, done: Done | None, done_all: DoneAll | None) -> None:
         if self._waiting_bytes > self._waiting_bytes_most and not steps[0].reserve:
             raise Unavailable("network.busy", "More is arriving than can be stored right now; try again in a moment")
-        if not self._waiting:
+        if not self._count():
             self._wake.set()
             self._idle.clear()
-        self._waiting.append((steps, size, done, done_all))
+        goes_first = type(steps[0].entry) in RECEIVERS_DO and not steps[0].keys
+        line = self._first if goes_first else self._waiting
+        line.append((steps, size, done, done_all))
         self._waiting_bytes += size
+
+    def _count(self) -> int:
+        return len(self._first) + len(self._waiting)
 
     async def commit(self, step: Step) -> Outcome:
         """Submit a step and wait for its outcome."""
@@ -88,7 +98,7 @@ class GroupCommit:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            while self._waiting:
+            while self._count():
                 await self._gather()
                 await self._commit_group(self._next_group())
             self._idle.set()
@@ -99,15 +109,15 @@ class GroupCommit:
         A sync costs as much as several messages, so whoever is already at the door comes along; nobody is waited for.
         """
         gathered = 0
-        while len(self._waiting) > gathered and self._waiting_bytes < self._group_bytes:
-            gathered = len(self._waiting)
+        while (count := self._count()) > gathered and self._waiting_bytes < self._group_bytes:
+            gathered = count
             await asyncio.sleep(0)
 
     def _next_group(self) -> list[Submitted]:
         group = []
         size = 0
-        while self._waiting and size < self._group_bytes:
-            submitted = self._waiting.popleft()
+        while (line := self._first or self._waiting) and size < self._group_bytes:
+            submitted = line.popleft()
             size += submitted[1]
             group.append(submitted)
         self._waiting_bytes -= size

@@ -44,6 +44,9 @@ class HotState:
     def __init__(self, clock: Clock, *, head_most: int = HEAD_MOST) -> None:
         self.keys = SeenKeys()
         self.applied_seq = 0
+        # The last entry that changed a delivery which is still to be read from the index: an index that does not know it
+        # may call waiting what has come to its end.
+        self.index_must_know = 0
         self._clock = clock
         self._head_most = head_most
         self._boxes: dict[str, Mailbox] = {}
@@ -170,10 +173,10 @@ class HotState:
 
     def apply(self, entry: Entry, seq: int, body: BodyAt | None, data: bytes | None) -> None:
         """An entry is durable: let it take effect."""
+        self.applied_seq = seq
         take_effect = self._effects.get(type(entry))
         if take_effect is not None:
             take_effect(entry, seq, body, data)
-        self.applied_seq = seq
 
     def _apply_post(self, entry: MessagePosted, seq: int, body: BodyAt | None, data: bytes | None) -> None:
         if keys := entry.keys or unique_keys(entry):
@@ -266,6 +269,8 @@ class HotState:
         for number in entry.deliveries:
             if (box := self._open.get(number)) is not None:
                 box.give_back(number, available_at)
+            else:
+                self.index_must_know = self.applied_seq
         self.wake(entry.by)
 
     def _apply_release(self, entry: DeliveriesReleased, *_: object) -> None:
@@ -302,6 +307,8 @@ class HotState:
             self._closed_while_loading.add(number)
         self._settling.discard(number)
         box = self._open.pop(number, None)
+        if box is None or number > box.loaded_to:
+            self.index_must_know = self.applied_seq
         queued = self._held.pop(number, None) or (box.close(number) if box is not None else None)
         if queued is not None and queued.data is not None:
             self._warm_bytes -= len(queued.data)

@@ -69,7 +69,7 @@ class LocalDesk:
         self._group = GroupCommit(self._commit)
         self._refilling: dict[str, asyncio.Lock] = {}
         self._known = KnownMessages()
-        self._pages = PageSize()
+        self._pages = PageSize(head_most)
         self._end_journey: EndJourney | None = None
 
     async def open(self) -> None:
@@ -271,13 +271,14 @@ class LocalDesk:
     # --- the part of a queue that lies in the index --------------------------------------------------------------
 
     async def _refill(self, mailbox: str, box: Mailbox) -> None:
-        """Bring the next stretch of a long queue into memory."""
+        """Bring the next stretch of a long queue into memory; what the index has already is enough while it fills a page."""
         async with self._refilling.setdefault(mailbox, asyncio.Lock()):
-            reach = self._hot.applied_seq
             with self._hot.loading():
-                await self._indexed(reach)
-                most = self._pages.rows
-                rows = await self._index.query("mailbox", mailbox, box.loaded_to, most)
+                most, reach = self._pages.rows, self._hot.index_must_know
+                rows = await self._page(mailbox, box.loaded_to, most, reach)
+                if len(rows) < most:
+                    reach = self._hot.applied_seq
+                    rows = await self._page(mailbox, box.loaded_to, most, reach)
                 self._pages.seen(rows)
                 now, now_us = self._clock.monotonic(), self._clock.now_us()
                 for row in rows:
@@ -285,6 +286,11 @@ class LocalDesk:
                     box.loaded_to = max(box.loaded_to, row[0])
             if len(rows) < most and box.spilled_to >> 16 <= reach:
                 box.spilled_to = 0
+
+    async def _page(self, mailbox: str, after: int, most: int, reach: int) -> list[tuple[Any, ...]]:
+        """What waits behind a number, by an index that knows at least the entries up to ``reach``."""
+        await self._indexed(reach)
+        return await self._index.query("mailbox", mailbox, after, most)
 
     async def _take_from_index(self, mailbox: str, box: Mailbox, terms: Terms, most: int) -> list[Queued]:
         """Matching deliveries behind the head in memory, without loading all that lies between."""

@@ -16,11 +16,13 @@ PAGE_BYTES = 4 << 20
 
 
 class PageSize:
-    def __init__(self) -> None:
-        self.rows = ROWS_LEAST
+    def __init__(self, most: int = ROWS_MOST) -> None:
+        self._most = min(ROWS_MOST, most)
+        self._least = min(ROWS_LEAST, most)
+        self.rows = self._least
 
     def seen(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """These rows came; the next page weighs no more than it may if its rows are like them."""
         if rows:
             each = sum(len(row[COLUMN["header"]]) for row in rows) // len(rows) + 1
-            self.rows = max(ROWS_LEAST, min(ROWS_MOST, PAGE_BYTES // each, 4 * self.rows))
+            self.rows = max(self._least, min(self._most, PAGE_BYTES // each, 4 * self.rows))

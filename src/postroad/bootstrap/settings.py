@@ -52,8 +52,9 @@ class Settings:
     # the address people and clients use to reach the network, for the WSDL, links, and the way back from a provider's site; made
     # from host and port when empty, so it is needed behind a proxy and where host is 0.0.0.0
     public_url: str = ""
-    # largest message, and largest call that posts many, in bytes
+    # largest message, in bytes
     message_bytes: int = 10 << 20
+    # largest call that posts many messages, in bytes
     bulk_bytes: int = 32 << 20
     # posts per second allowed for each organization; 0 means no limit
     posts_per_s: int = 0

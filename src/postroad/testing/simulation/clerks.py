@@ -24,8 +24,13 @@ AT_ONCE = 8
 async def deal_now_and_then(
     running: SimulatedNetwork, ledger: Ledger, chance: Random, times: int, whole_s: float
 ) -> None:
+    loop = asyncio.get_running_loop()
+    until = loop.time() + whole_s
     for _ in range(times):
-        await asyncio.sleep(chance.expovariate(times / whole_s))
+        pause_s = chance.expovariate(times / whole_s)
+        if loop.time() + pause_s > until:
+            return  # what is resent after the traffic has ended would outlast the run
+        await asyncio.sleep(pause_s)
         try:
             numbers = await running.ask(_listed)
         except (ConnectionLost, Unavailable):

@@ -105,7 +105,11 @@ class LocalDesk:
                 self._hot.release(held)
             done(outcome)
 
-        self._group.submit(step, settled)
+        try:
+            self._group.submit(step, settled)
+        except Unavailable:  # nobody will be told of an outcome
+            self._hot.release(held)
+            raise
 
     def submit_many(self, steps: Sequence[Step], done: DoneAll) -> None:
         self._group.submit_many(steps, done)

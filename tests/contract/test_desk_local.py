@@ -14,9 +14,10 @@ from postroad.adapters.index.sqlite import SqliteIndex
 from postroad.adapters.journal.segments.journal import SegmentJournal
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
+from postroad.errors import Unavailable
 from postroad.ports import Appended, Batch, BodyAt, Clock, Desk, Head, Index, Journal, NewRecord
 from postroad.testing.desk_contract import DeskContract
-from postroad.testing.desk_network import catch_up
+from postroad.testing.desk_network import Network, catch_up, numbers
 
 
 class StallingJournal:
@@ -26,6 +27,7 @@ class StallingJournal:
         self.journal = journal
         self._go = asyncio.Event()
         self._go.set()
+        self.is_broken = False
 
     @asynccontextmanager
     async def stalled(self) -> AsyncIterator[None]:
@@ -37,6 +39,8 @@ class StallingJournal:
 
     async def append(self, records: Sequence[NewRecord], *, reserve: bool = False) -> Appended:
         await self._go.wait()
+        if self.is_broken:
+            raise Unavailable("storage.failed", "the disk takes nothing")
         return await self.journal.append(records, reserve=reserve)
 
     async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
@@ -99,6 +103,18 @@ class LocalDeskContract(DeskContract):
 
 class TestInMemory(LocalDeskContract):
     """Over the memory journal and index."""
+
+    async def test_what_could_not_be_settled_while_the_queue_was_read_comes_again(self, network: Network) -> None:
+        first, second = [await network.post(network.message()) << 16 for _ in range(2)]
+        network.desk = await self.restart(network.desk)
+        async with self.stalled(network.desk):
+            refused = asyncio.ensure_future(network.acknowledge(first))
+            await asyncio.sleep(0)
+            assert numbers(await network.poll(most=1)) == [second]  # read past what is being settled
+            self.journal.is_broken = True
+        assert isinstance(await refused, Unavailable)
+        self.journal.is_broken = False
+        assert numbers(await network.poll()) == [first]
 
 
 class TestLongQueues(LocalDeskContract):

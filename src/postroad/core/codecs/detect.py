@@ -23,6 +23,7 @@ from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import MULTIPART, NDJSON, accepted_types, media_type_of
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.codecs.soap.names import NAMESPACE, SOAP_11, SOAP_12
+from postroad.core.codecs.soap.recognition import version_of
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Message
 from postroad.errors import Refused
@@ -48,7 +49,7 @@ _XML_TYPES = ("application/xml", "text/xml", "application/soap+xml")
 _SOAP_11, _SOAP_12, _OURS = SOAP_11.encode(), SOAP_12.encode(), NAMESPACE.encode()
 _OPERATION = re.compile(rb"<(?:([\w.-]+):)?(Post|Poll|Acknowledge)[\s/>]")
 _BINDING = re.compile(rb"""xmlns(?::([\w.-]+))?\s*=\s*["']%b["']""" % re.escape(_OURS))
-_LOOK = 1024  # bytes within which an envelope names its namespace
+_LOOK = 1024  # bytes within which most envelopes name their namespace
 
 
 class Own(NamedTuple):
@@ -188,10 +189,11 @@ def _has_fields(body: bytes, *names: str) -> bool:
 def _found(body: bytes) -> str:
     """What the first bytes look like."""
     first = body[:1]
+    if _is_utf16(body):
+        return _found_xml(body)
     if first not in (b"<", b"{", b"["):
-        body = body[:_LOOK].lstrip(b"\xef\xbb\xbf \t\r\n") if not _is_utf16(body) else body[:_LOOK]
-        first = body[:1]
-    if first == b"<" or _is_utf16(body):
+        first = body[:_LOOK].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if first == b"<":
         return _found_xml(body)
     if first in (b"{", b"["):
         return "JSON"
@@ -201,11 +203,15 @@ def _found(body: bytes) -> str:
 
 
 def _found_xml(body: bytes) -> str:
+    """One of the namespaces at the beginning is nearly always the envelope's; both or none of them prove nothing."""
+    start = body[:_LOOK]
     if _is_utf16(body):
-        body = body[:_LOOK].replace(b"\x00", b"")  # seen as ASCII it is good enough to find a namespace
-    if body.find(_SOAP_12, 0, _LOOK) >= 0:
-        return "SOAP 1.2"
-    return "SOAP 1.1" if body.find(_SOAP_11, 0, _LOOK) >= 0 else "XML"
+        start = start.replace(b"\x00", b"")  # seen as ASCII it is good enough to find a namespace
+    is_11, is_12 = _SOAP_11 in start, _SOAP_12 in start
+    if is_11 is is_12:
+        version = version_of(body)
+        is_11, is_12 = version is SOAP11, version is SOAP12
+    return "SOAP 1.2" if is_12 else "SOAP 1.1" if is_11 else "XML"
 
 
 def _is_utf16(body: bytes) -> bool:

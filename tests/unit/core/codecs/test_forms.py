@@ -18,6 +18,12 @@ from postroad.errors import Refused
 from tests.unit.core.codecs.examples import FULL, RESPONSE, SIMPLE
 
 MULTIPART = 'multipart/mixed; boundary="a b"'
+MANY = b"".join(b' xmlns:n%d="http://example.com/services/orders/%d"' % (n, n) for n in range(30))
+
+
+def declaring(envelope: bytes, *, before: bytes = MANY) -> bytes:
+    """An envelope that declares all of these before its own namespace, as generated clients do."""
+    return envelope.replace(b"Envelope xmlns", b"Envelope%b xmlns" % before, 1)
 
 
 def refusal(content_type: str, body: bytes) -> Refused:
@@ -154,8 +160,10 @@ def test_a_boundary_inside_a_part_only_counts_at_the_start_of_a_line() -> None:
         ("application/xml", SOAP12.encode_post(SIMPLE), SOAP12),
         (ENVELOPES, ENVELOPE_FORM.encode_post(SIMPLE), ENVELOPE_FORM),
         ("application/xml", b"<s:Envelope xmlns:s='http://schemas.xmlsoap.org/soap/envelope/'/>", SOAP11),
+        ("application/xml", declaring(SOAP12.encode_post(SIMPLE)), SOAP12),
+        ("text/xml", declaring(SOAP11.encode_post(SIMPLE), before=b' xmlns:t="http://www.w3.org/2003/05/soap-envelope"'), SOAP11),
     ],
-)
+)  # fmt: skip
 def test_the_codec_is_found(content_type: str, body: bytes, codec: Codec) -> None:
     assert codec_for(content_type, body) is codec
 
@@ -192,6 +200,8 @@ ADDRESSED = BUSINESS.replace(
     [
         ("text/xml", BUSINESS),
         ("text/xml", ADDRESSED),
+        ("text/xml", declaring(BUSINESS)),
+        ("application/soap+xml", declaring(BUSINESS.replace(b"http://schemas.xmlsoap.org/soap/envelope/", b"http://www.w3.org/2003/05/soap-envelope"))),
         ("application/xml", BUSINESS.decode().encode("utf-16")),
         ("application/json", b'{"specversion":"1.0","type":"a","source":"b","id":"c"}'),
         ("application/json", bytes(b"".join(write_dime([Record(type_format=TypeFormat.NONE, type="", id="", data=b"")])))),

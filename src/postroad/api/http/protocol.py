@@ -69,7 +69,8 @@ class HttpConnection(asyncio.Protocol):
         front, self._transport = self._front, cast(asyncio.Transport, transport)
         name, tls = transport.get_extra_info("peername"), transport.get_extra_info("ssl_object")
         peer = str(name[0]) if isinstance(name, tuple) else ""
-        self._direct = Origin(peer, tls is not None, tls.getpeercert(binary_form=True) if tls is not None else None)
+        direct = Origin(peer, tls is not None, tls.getpeercert(binary_form=True) if tls is not None else None)
+        self._direct = front.proxies.origin((), direct)  # a proxy's own certificate is not that of whom it speaks for
         self._reads = ReadGate(self._transport, front.loop)
         self._writes = WriteGate(self._transport)
         self.outbox = Outbox(self._transport, front.capacity, front.date, self._sent)
@@ -230,6 +231,8 @@ class HttpConnection(asyncio.Protocol):
         if self.owes_continue and not self._deaf:
             self.owes_continue = False
             self._transport.write(CONTINUE)
+            if self._incoming is not None:
+                self._incoming.started_at_s = self._front.loop.time()
 
     def _take_body(self, incoming: Incoming) -> bool:
         if incoming.sink.is_full:
@@ -328,7 +331,7 @@ class HttpConnection(asyncio.Protocol):
             return Phase.LINGERING, self._since_s
         if self._waits:
             return Phase.WAITING, self._waits_since_s
-        if incoming is not None:
+        if incoming is not None and not self.owes_continue:  # before that it is the client that waits for us
             return (Phase.BODY if self._reads.is_open else Phase.WORKING), incoming.started_at_s
         if self._exchange is not None:
             return Phase.WORKING, self._since_s

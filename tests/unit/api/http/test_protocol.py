@@ -175,6 +175,19 @@ def test_expect_100_continue_waits_for_earlier_answers(later: Later) -> None:
         assert wire.read().body == b"two"
 
 
+@pytest.mark.req("Z2")
+def test_a_client_that_waits_for_100_continue_is_not_called_slow(later: Later) -> None:
+    head = b"POST /m HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"
+    limits = HttpLimits(body_grace_s=0.2, body_deadline_s=0.3, linger_s=0.1)
+    with serving({("POST", "/m"): later}, limits=limits) as served, Wire(served.port) as wire:
+        wire.send(post(b"one") + head)
+        assert eventually(lambda: len(later.kept) == 1)
+        time.sleep(0.5)
+        later.answer(served, 0)
+        assert [wire.read().status, wire.read().status] == [200, 100]
+        assert wire.read().code == "request.timeout", "from now on it is the client that we wait for"
+
+
 def test_an_expectation_that_cannot_be_met_is_told_before_the_body_is_sent() -> None:
     head = b"POST /m HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 30\r\n\r\n"
     with serving({("POST", "/m"): echo}, max_body=10) as served:

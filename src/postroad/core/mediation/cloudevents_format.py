@@ -53,8 +53,8 @@ _PARTS = msgspec.json.Decoder(Parts)
 
 
 def is_binary(wire: Wire) -> bool:
-    """Whether the attributes of the event stand in the headers."""
-    return bool(wire.header("ce-specversion"))
+    """Whether the attributes of the event stand in the headers, and there alone: a whole event may have them there too."""
+    return bool(wire.header("ce-specversion")) and media_type_of(wire.content_type) != STRUCTURED
 
 
 def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:

@@ -56,6 +56,14 @@ def test_binary_mode_says_the_same() -> None:
     assert message.parts == (Part(id="1", content_type="application/edi-x12", data=b"ISA*"),)
 
 
+@pytest.mark.req("T8")
+def test_a_structured_event_may_repeat_its_attributes_as_headers() -> None:
+    """As the specification's HTTP binding (3.2.3) allows; the content type says which mode it is."""
+    alone = posted(EVENT, "application/cloudevents+json")
+    repeated = Wire([*alone.headers, ("ce-specversion", "1.0"), ("ce-id", "A-1"), ("ce-source", "/shop")], EVENT)
+    assert take(repeated) == take(alone)
+
+
 @pytest.mark.req("T8", "T9")
 def test_properties_that_are_no_attributes_are_left_out_and_said() -> None:
     misfits = ("ce.id", "ce.type", "ce.data", "ce.Upper", "ce.a-b", "ce.", "ce.line", "ce.time", "ce.subject")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, TypeVar
 
 from postroad.client.received import Received
@@ -33,9 +34,10 @@ class Response:
     @property
     def retry_after_s(self) -> float:
         try:
-            return max(0.0, float(self.headers.get("retry-after", "0")))
+            asked_s = float(self.headers.get("retry-after", "0"))
         except ValueError:
             return 1.0  # a date: rare, and not worth a clock
+        return max(0.0, asked_s) if isfinite(asked_s) else 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

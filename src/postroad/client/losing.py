@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from collections.abc import Iterator
 
@@ -11,9 +12,13 @@ from postroad.client.exchange import Lost
 
 WORDS: tuple[tuple[type[BaseException], str], ...] = (
     (ssl.SSLCertVerificationError, "the server's certificate is not trusted; SSL_CERT_FILE names another authority"),
+    (ssl.SSLError, "TLS did not come about; does the server speak it, or is its address http://?"),
+    (socket.gaierror, "there is no host of that name"),
     (ConnectionRefusedError, "connection refused"),
     (httpx2.ConnectTimeout, "it took too long to connect"),
     (httpx2.ReadTimeout, "it took too long to answer"),
+    (httpx2.RemoteProtocolError, "the connection broke off before a whole answer came"),
+    (ConnectionResetError, "the connection broke off before a whole answer came"),
 )
 
 

@@ -19,6 +19,7 @@ from postroad.core.codecs.dime import looks_like_dime
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.json_form import JSON_FORM
+from postroad.core.codecs.json_syntax import UTF_8_MARK
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import MULTIPART, NDJSON, accepted_types, media_type_of
 from postroad.core.codecs.soap import SOAP11, SOAP12
@@ -180,7 +181,7 @@ def _note(kind: str, codec: Codec, found: str) -> str:
 def _has_fields(body: bytes, *names: str) -> bool:
     """Whether this JSON object has one of these fields; False also for what cannot be read."""
     try:
-        fields = _FIELDS.decode(body)
+        fields = _FIELDS.decode(body.removeprefix(UTF_8_MARK))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return any(getattr(fields, name) is not UNSET for name in names)

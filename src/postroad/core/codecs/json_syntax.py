@@ -20,6 +20,8 @@ from postroad.core.codecs.limits import WireLimits
 
 _Shape = TypeVar("_Shape")
 
+UTF_8_MARK = b"\xef\xbb\xbf"  # what some clients write before JSON; readers may pass over it (RFC 8259, 8.1)
+
 # A name follows a brace or comma. Nothing behind that is consumed, so that no name can hide behind another. Two patterns,
 # since a search for one plain character is several times as fast as a search for one of two.
 _FIRST_NAME, _NEXT_NAME = (re.compile(before + rb'(?=\s*+"([^"\\]*+)(?:"\s*+:|(\\)))') for before in (rb"\{", rb","))
@@ -39,6 +41,7 @@ def decode(
 ) -> _Shape:
     """The body in the decoder's shape; anything else is a refusal. ``count`` refuses too much of it before its names are read."""
     check_size(body, limits)
+    body = body.removeprefix(UTF_8_MARK)
     if nests_deeper(body, limits.json_depth):
         raise too_complex(f"the JSON is nested more than {limits.json_depth} levels deep")
     try:

@@ -10,7 +10,6 @@ from postroad.core.configuration.assets import (
     AssetEntry,
     AssetSections,
     exported_asset,
-    lacks_schema,
     misplaced,
 )
 from postroad.core.configuration.document import ServiceEntry, pointer
@@ -41,21 +40,7 @@ def wanted_assets(service: Service, wish: ServiceEntry, here: str, planning: Pla
         asset = Asset(service=service.gcid, kind=kind, name=known, content=entry.content, description=entry.description)
         planning.faults += planning.asset_faults.get(place, ())
         found.append(Wanted(place, asset, f"{service.address}: {kind.value} {known}"))
-    _check_schema(service, wish, here, planning)
     return found
-
-
-def _check_schema(service: Service, wish: ServiceEntry, here: str, planning: Planning) -> None:
-    """What a service validates by must be there when the document is applied."""
-    named = {(kind, name.casefold()): _unread(service, kind, name) for kind, name, _ in asset_entries(wish)}
-    saved = planning.directory.assets_of(service.gcid)
-    there = {(asset.kind, asset.name.casefold()): asset for asset in saved} | named
-    if why := lacks_schema(service, there.values()):
-        planning.fault(here + pointer("validates"), why)
-
-
-def _unread(service: Service, kind: AssetKind, name: str) -> Asset:
-    return Asset(service=service.gcid, kind=kind, name=name, content="")
 
 
 def prunable_assets(service: Service, wish: AssetSections | None, directory: Directory) -> list[Asset]:

@@ -14,7 +14,15 @@ import msgspec
 
 from postroad.core.configuration.as2_names import station_faults
 from postroad.core.configuration.billing import prunable_billing, wanted_billing
-from postroad.core.configuration.contradictions import named_twice, ownerless, suspended_services
+from postroad.core.configuration.contradictions import (
+    named_twice,
+    ownerless,
+    schemaless,
+    shared_certificates,
+    suspended_services,
+    unfit_names,
+    wanted_otherwise,
+)
 from postroad.core.configuration.document import Fault, NetworkDocument, OrganizationEntry, pointer
 from postroad.core.configuration.owned_bindings import (
     binding_places,
@@ -77,9 +85,11 @@ def plan(
             removals = _removals(found[0].name, entry, directory, {object_key(item.value) for item in found})
             planning.faults += [] if may_choose_ids else suspended_services(removals, place, directory)
             steps += removals
+    steps += _removed(planning.replaced, directory, {(step.kind, step.key) for step in steps})
     steps += _binding_steps(document, steps, planning, prune=prune)
     steps += _billing_steps(document, steps, planning, prune=prune)
     planning.faults += named_twice(document) + ownerless(document, directory, steps)
+    planning.faults += [*unfit_names(wanted, directory), *wanted_otherwise(wanted)]
     if steps:
         planning.faults += _faults_after(
             wanted, directory, directory_after(directory, steps), standards, may_choose_ids
@@ -113,6 +123,8 @@ def _faults_after(
         *(fault for item in wanted if isinstance(item.value, Rule) for fault in new_faults(item, before, after)),
         *new_port_faults(services, before, after, standards),
         *station_faults(partners, after, sees_all=sees_all),
+        *shared_certificates(wanted, before),
+        *schemaless(services, after),
     ]
 
 

@@ -110,5 +110,5 @@ def _seen_again(hop: Hop, directory: Directory) -> Invocation:
     if hop.context is not None:
         node.topic, node.payer, node.rule = hop.context.topic, hop.context.payer, hop.context.rule
         node.shown_sender, node.isolated = hop.context.shown_sender, hop.context.isolated
-        node.absorbs = hop.context.absorbs
+        node.absorbs, node.through = hop.context.absorbs, hop.context.through
     return node

@@ -69,6 +69,14 @@ def test_json_documents_and_numbers_keep_their_digits_and_spaces() -> None:
     assert (message.properties[0].value, message.properties[0].type) == ("-12.500e+02", PropertyType.NUMBER)
 
 
+@pytest.mark.req("K3")
+def test_a_byte_order_mark_before_json_is_passed_over() -> None:
+    marked = b"\xef\xbb\xbf" + JSON_FORM.encode_post(FULL)
+    assert own_form("application/json", marked) == (JSON_FORM, "")
+    assert JSON_FORM.decode_post(marked) == FULL
+    assert decode_bulk("application/x-ndjson", marked + b"\n" + JSON_FORM.encode_post(SIMPLE)) == [FULL, SIMPLE]
+
+
 def test_missing_ids_are_numbered_over_documents_and_attachments() -> None:
     message = JSON_FORM.decode_post(
         b'{"documents":[{"text":"a"},{"text":"b","id":"x"}],"attachments":[{"base64":"YQ=="}]}'

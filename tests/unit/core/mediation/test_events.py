@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from postroad.core.codecs.detect import own_form
 from postroad.core.mediation.nouns import Outgoing, Wire
 from postroad.core.mediation.translating import give, message_of, take
 from postroad.core.model.formats import Format
@@ -44,6 +45,16 @@ def test_an_event_is_taken_apart_and_made_again() -> None:
     )
     assert msgspec.json.decode(anew.data) == msgspec.json.decode(EVENT)
     assert anew.dropped == ()
+
+
+@pytest.mark.req("T8")
+@pytest.mark.parametrize("declared", ["application/cloudevents+json", "application/json", ""])
+def test_a_byte_order_mark_before_an_event_is_passed_over_and_kept(declared: str) -> None:
+    marked = b"\xef\xbb\xbf" + EVENT
+    assert own_form(declared, marked) is None
+    taken = take(posted(marked, declared))
+    assert taken.parts == take(posted(EVENT, declared)).parts
+    assert given_again(taken, Format.CLOUDEVENTS).data == marked
 
 
 @pytest.mark.req("T8")

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from postroad.adapters.desk.keys import SeenKeys
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
 from postroad.core.model.journal import Entry, MessagePosted, MessageRefused, decode
@@ -328,6 +329,26 @@ async def test_a_mistake_of_ours_is_answered(house: House, monkeypatch: pytest.M
     monkeypatch.setattr("postroad.flow.answer.AnswerStage.answer", broken)
     refusal = await house.refusal(house.supply, type=MessageType.RESPONSE, reference=request.token)
     assert refusal.code == "internal"
+
+
+@pytest.mark.req("M5")
+async def test_one_answer_is_all_it_takes_also_when_memory_has_forgotten_it(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(house.network.desk._hot, "keys", SeenKeys(generation_most=2))  # type: ignore[attr-defined]
+    await house.order()
+    [request] = await house.poll(house.supply)
+    await house.network.settle(house.supply, Settlement(tokens=(request.token,)))
+    answer = Message(type=MessageType.RESPONSE, reference=request.token)
+    first = await house.network.post(house.supply, answer, idempotency="once")
+    for number in range(6):
+        await house.order(handle=f"PO-{number}")
+    await house.network.indexed()
+    again = await house.network.post(house.supply, answer, idempotency="once")
+    assert again.session == first.session
+    refusal = await house.refusal(house.supply, type=MessageType.RESPONSE, reference=request.token)
+    assert (refusal.code, refusal.session) == ("reference.answered", first.session)
+    assert len(await house.poll(house.buyer)) == 1
 
 
 @pytest.mark.req("D1")

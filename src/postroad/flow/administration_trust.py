@@ -16,8 +16,8 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Accepts, Role, Service
-from postroad.core.model.ids import check_name
 from postroad.core.model.message import Cookie
+from postroad.core.model.party_name import check_party_name
 from postroad.core.model.snapshot import Directory
 from postroad.core.model.trust import CONFIRM_WITHIN_S, Provisioning, RegisteredCookie, token_hash
 from postroad.errors import Refused
@@ -60,7 +60,7 @@ async def begin(administration: Administration, caller: Caller, wish: Wish, publ
     network = administration.network
     token, gcid = network.randomness.bytes(8).hex(), administration.new_id()
     now_us = network.clock.now_us()
-    check_name(wish.service, "The service's")
+    check_party_name(wish.service, "The service's")
     check_return_path(wish.return_path)
 
     def decide(directory: Directory) -> list[Change]:

@@ -75,7 +75,7 @@ class Network:
 @pytest.fixture
 def network(spark: SparkSession, tmp_path: Path) -> Network:
     services = [Service(gcid=gcid, organization=house, name="s") for gcid, house in OWNERS.items()]
-    made = Network(spark, tmp_path)
+    made = Network(spark, tmp_path / "the books")
     made.entries.append(configured(1, *services, PLAN, BOOKS))
     made.store.append(log_frame(spark, made.entries), "log", "landing", 1)
     return made

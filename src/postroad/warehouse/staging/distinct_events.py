@@ -7,11 +7,11 @@ lies in two files; that is found by the files' ranges of ``seq``, which their fo
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
+
+from postroad.warehouse.store.paths import ELSEWHERE
 
 KEY = ["seq", "ordinal"]
 Range = tuple[int, int]
@@ -38,10 +38,9 @@ def entry_ranges(files: Iterable[str]) -> list[Range]:
 
 
 def _range(file: str) -> Range:
-    place = urlparse(file)
-    if place.scheme not in ("", "file"):
+    if ELSEWHERE in file:
         return ANY
-    metadata = pq.read_metadata(Path(unquote(place.path)))
+    metadata = pq.read_metadata(file)
     column = metadata.schema.names.index("seq")
     groups = [metadata.row_group(number).column(column).statistics for number in range(metadata.num_row_groups)]
     known = [group for group in groups if group is not None and group.has_min_max]

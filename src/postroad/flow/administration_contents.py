@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from postroad.core.delivery.documents import access_at, access_for, may_read
+from postroad.core.delivery.documents import access_at, access_of_invoker, may_read
 from postroad.core.identity.veil import is_pseudonym
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
@@ -172,15 +172,13 @@ def _is_known_as(session: str, queued: Queued, mine: Mine) -> bool:
 def _sight(queued: Queued, mine: Mine, directory: Directory) -> Callable[[str], bool] | None:
     """Which documents of a delivery those with these services may see; None when they may not know of it."""
     hop = queued.hops[queued.hop]
-    sender = directory.services.get(queued.message.sender)
-    given = access_at(hop, sender, directory) if queued.in_transit else None
+    given = access_at(queued, directory)
     isolating = hop.context.shown_sender if hop.context is not None else ""
     if mine(hop.service) or (mine(queued.message.sender) and (not isolating or mine(isolating))):
         return lambda part_id: may_read(part_id, given)
     if not mine(hop.invoker):
         return None
-    is_recipient = hop.invoker == queued.hops[-1].service
-    own = None if is_recipient else access_for(sender, directory.services.get(hop.invoker))
+    own = access_of_invoker(queued, directory)
     return lambda part_id: may_read(part_id, given) and may_read(part_id, own)
 
 

@@ -178,7 +178,7 @@ async def test_messages_may_be_asked_for_in_an_own_form(network: Mediated) -> No
 async def test_asking_for_the_head_takes_no_message(network: Mediated) -> None:
     await posted_as(network, b"a;b", ("Content-Type", "text/csv"), ("Postroad-To", polling(Format.DIME)))
     for _ in range(2):
-        assert (await network.ask(polling(Format.DIME), "HEAD", "/v1/messages/next")).status == 415
+        assert (await network.ask(polling(Format.DIME), "HEAD", "/v1/messages/next")).status == 405
     answer = await network.ask(polling(Format.DIME), "GET", "/v1/messages/next")
     assert (answer.status, dict(answer.headers)["cache-control"]) == (200, "no-store")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroad.api.http.request import Reply
+from postroad.api.http.request import Headers, Reply
 from postroad.core.admission.rate import RateState, rate_fields
 from postroad.core.codecs.codec import Codec, refusal_bytes
 from postroad.core.codecs.soap import SOAP11, SoapCodec
@@ -12,10 +12,12 @@ from postroad.errors import Refused, Unavailable
 CHALLENGE = ((b"www-authenticate", b'Bearer realm="postroad", Basic realm="postroad"'),)
 
 
-def answer_refused(reply: Reply, codec: Codec, refusal: Refused) -> None:
-    headers = CHALLENGE if refusal.code == "authentication.required" else ()
+def answer_refused(reply: Reply, codec: Codec, refusal: Refused, headers: Headers = ()) -> None:
+    """The refusal, with what belongs to its code beside the ``headers`` that are given."""
+    if refusal.code == "authentication.required":
+        headers = (*headers, *CHALLENGE)
     if refusal.retry_after_s:
-        headers = ((b"retry-after", str(refusal.retry_after_s).encode()),)
+        headers = (*headers, (b"retry-after", str(refusal.retry_after_s).encode()))
     reply(http_status(codec, refusal.code), refusal_bytes(codec, refusal), codec.refusal_media_type.encode(), headers)
 
 

@@ -240,7 +240,8 @@ class MessageEndpoints:
     def _next(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
         """The next message as itself."""
         if request.method == b"HEAD":
-            answer_refused(reply, codec, Refused("wire.unsupported", "Messages are taken with GET, which leases them"))
+            refusal = Refused("method.not-allowed", "Messages are taken with GET, which leases them")
+            answer_refused(reply, codec, refusal, ((b"allow", b"GET"),))
             return
         plain = wants_plain(caller, asked(request).accept)
         if caller.service is not None and not plain:

@@ -30,7 +30,9 @@ FAST_PATHS: dict[str, tuple[str, ...]] = {
     "/soap": ("GET", "POST"),
     "/soap/messages.xsd": ("GET",),
     "/as2": ("POST",),
+    "/docs/errors": ("GET",),
 }
+LEASING = "/v1/messages/next"  # asking for it takes it, so there is no HEAD
 SHAPES = (JsonPost, JsonResult, JsonPoll, JsonDeliveries, JsonSettlement, JsonSettlementResult)
 # What the codecs check beyond the shapes.
 BOUNDS: dict[str, dict[str, dict[str, Any]]] = {

@@ -49,14 +49,17 @@ class CancelStage:
 
     async def cancel(self, admitted: Admitted) -> PostResult:
         """Withdraw what can be withdrawn of the message that the cancel refers to."""
+        withdrawn: set[int] = set()  # ordinals of copies that have left their batches by now
         for _ in range(TRIES):
             await self._indexed()
             seq, message = await self._message(admitted)
             copies = [
-                await self._whereabouts(seq, message, at) for at, copy in enumerate(message.copies) if not copy.code
+                await self._whereabouts(seq, message, at)
+                for at, copy in enumerate(message.copies)
+                if not copy.code and at not in withdrawn
             ]
-            if await self._withdraw(admitted, [copy for copy in copies if not copy.too_late]):
-                return _result(message, copies)
+            if await self._withdraw(admitted, [copy for copy in copies if not copy.too_late], withdrawn):
+                return _result(message, {copy.ordinal: copy.too_late for copy in copies})
         raise Unavailable("network.busy", "The message is moving on just now; try to cancel it again in a moment")
 
     async def _message(self, admitted: Admitted) -> tuple[int, MessagePosted]:
@@ -89,13 +92,12 @@ class CancelStage:
             return Whereabouts(ordinal, number, journey, f"it is being sent in batch {batch.id}", waits)
         return Whereabouts(ordinal, number, journey, _too_late(found), waits, batch is not None)
 
-    async def _withdraw(self, admitted: Admitted, copies: list[Whereabouts]) -> bool:
-        """Withdraw all of these; False when one of them has moved on meanwhile."""
-        for copy in copies:
-            if copy.is_gathered and not await self._batches.leave(
-                copy.delivery, admitted.sender.gcid, "cancelled", WITHDRAWN
-            ):
+    async def _withdraw(self, admitted: Admitted, copies: list[Whereabouts], withdrawn: set[int]) -> bool:
+        """Withdraw all of these; False when one of them has moved on meanwhile, and those before it are withdrawn."""
+        for copy in [copy for copy in copies if copy.is_gathered]:
+            if not await self._batches.leave(copy.delivery, admitted.sender.gcid, "cancelled", WITHDRAWN):
                 return False
+            withdrawn.add(copy.ordinal)
         copies = [copy for copy in copies if not copy.is_gathered]
         if not copies:
             return True
@@ -124,15 +126,14 @@ def _too_late(found: Found | None) -> str:
     return "its receiver has it in hand" if found.queued.leased else ""
 
 
-def _result(message: MessagePosted, copies: list[Whereabouts]) -> PostResult:
-    told = tuple(
-        [
-            RecipientResult(
-                service=message.copies[copy.ordinal].named,
-                code=TOO_LATE if copy.too_late else "",
-                detail=f"Not withdrawn: {copy.too_late}" if copy.too_late else "",
-            )
-            for copy in copies
-        ]
-    )
-    return PostResult(session=message.session, transaction=message.transaction, recipients=told)
+def _result(message: MessagePosted, too_late: dict[int, str]) -> PostResult:
+    told = [
+        RecipientResult(
+            service=copy.named,
+            code=TOO_LATE if too_late.get(ordinal) else "",
+            detail=f"Not withdrawn: {too_late[ordinal]}" if too_late.get(ordinal) else "",
+        )
+        for ordinal, copy in enumerate(message.copies)
+        if not copy.code
+    ]
+    return PostResult(session=message.session, transaction=message.transaction, recipients=tuple(told))

@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
+from postroad.core.model.batch_policy import Policy
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
 from postroad.core.model.journal import DeliveriesEnded, MessagePosted, decode
-from postroad.core.model.message import Message, MessageType, PostResult, Recipient
+from postroad.core.model.message import Message, MessageType, Part, PostResult, Recipient
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.errors import Refused
+from postroad.flow.batch_book import BatchBook
 from postroad.testing.network import MemoryNetwork, memory_network
+from tests.unit.flow.batching_bench import bench, order
 
 SECOND_US = 1_000_000
 
@@ -71,6 +74,30 @@ async def test_what_was_not_fetched_is_withdrawn_and_what_was_is_not(houses: Hou
     assert await houses.cancel(posted.session) == ["", "cancel.too-late"]
     assert await houses.poll(houses.one) == []
     assert await houses.cancel(posted.session) == ["cancel.too-late", "cancel.too-late"], "once is enough"
+
+
+@pytest.mark.req("M9", "B2")
+async def test_what_has_left_its_batch_is_told_as_withdrawn_though_another_copy_went_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with bench(Policy(count=4)) as port:
+        document = Part(id="1", content_type="application/edi-x12", data=order(1))
+        message = Message(to=(Recipient("Acme/orders"), Recipient("Acme/edi")), parts=(document,))
+        posted = await port.network.post(port.caller("MyBiz/Sales"), message)
+        await port.work()
+        leave = BatchBook.leave
+
+        async def left_while_the_other_is_taken(book: BatchBook, *told: Any) -> bool | None:
+            has_left = await leave(book, *told)
+            [taken] = await port.poll()
+            await port.network.settle(port.caller("Acme/edi"), Settlement(tokens=(taken.token,)))
+            return has_left
+
+        monkeypatch.setattr(BatchBook, "leave", left_while_the_other_is_taken)
+        cancel = Message(type=MessageType.CANCEL, reference=posted.session)
+        result = await port.network.post(port.caller("MyBiz/Sales"), cancel)
+        assert [one.code for one in result.recipients] == ["", "cancel.too-late"]
+        assert result.recipients[1].detail == "Not withdrawn: it is delivered"
 
 
 @pytest.mark.req("M9", "M5")

@@ -1,7 +1,8 @@
 """How a consumer is asked to stop: SIGINT, SIGTERM or a call from anywhere; blocking and with asyncio.
 
-Kept rule: the message at hand is always finished and settled. Only waiting (a long poll, a pause between tries) is broken off,
-because nothing is lost by that: what the network handed out in that very moment comes again after its lease.
+Kept rules: the message at hand is always finished and settled. Only waiting (a long poll, a pause between tries) is broken off,
+because nothing is lost by that: what the network handed out in that very moment comes again after its lease. Who asks before a
+consumer has begun has asked, too: what was asked is forgotten when the consumer ends, never when it begins.
 """
 
 from __future__ import annotations
@@ -40,16 +41,14 @@ class Stopping:
     @contextlib.contextmanager
     def by_signals(self) -> Iterator[None]:
         """Stop on signals while inside; only the main thread of a program can listen to them."""
-        self._asked.clear()
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
+        is_main = threading.current_thread() is threading.main_thread()
+        before = {number: signal.signal(number, self._on_signal) for number in SIGNALS} if is_main else {}
         try:
             yield
         finally:
             for number, action in before.items():
                 signal.signal(number, action)
+            self._asked.clear()
 
     @contextlib.contextmanager
     def interruptible(self, waiting: bool) -> Iterator[None]:
@@ -74,6 +73,7 @@ class AsyncStopping:
 
     def __init__(self) -> None:
         self._asked = asyncio.Event()
+        self._consumers = 0
 
     def __call__(self) -> bool:
         return self._asked.is_set()
@@ -83,18 +83,15 @@ class AsyncStopping:
 
     @contextlib.contextmanager
     def by_signals(self) -> Iterator[None]:
-        self._asked.clear()
-        loop = asyncio.get_running_loop()
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        for number in SIGNALS:
-            loop.add_signal_handler(number, self.ask)
+        is_main = threading.current_thread() is threading.main_thread()
+        self._consumers += 1
         try:
-            yield
+            with _LISTENING.joined_by(self) if is_main else contextlib.nullcontext():
+                yield
         finally:
-            for number in SIGNALS:
-                loop.remove_signal_handler(number)
+            self._consumers -= 1
+            if not self._consumers:
+                self._asked.clear()
 
     async def unless_asked(self, work: Coroutine[Any, Any, _Value]) -> _Value:
         """The work's result, or ``Interrupted`` when somebody asks first."""
@@ -108,6 +105,45 @@ class AsyncStopping:
         finally:
             await _end(working)
             await _end(asked)
+
+
+class _Listening:
+    """Those whom a signal asks: a process has one handler for each signal, and perhaps many consumers on its loop.
+
+    The last one out leaves the signals as the first one found them.
+    """
+
+    def __init__(self) -> None:
+        self._consumers: list[AsyncStopping] = []
+        self._before: dict[int, Any] = {}
+
+    @contextlib.contextmanager
+    def joined_by(self, stopping: AsyncStopping) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        if not self._consumers:
+            self._before = {number: signal.getsignal(number) for number in SIGNALS}
+        self._consumers.append(stopping)
+        for number in SIGNALS:
+            loop.add_signal_handler(number, self._ask_all)
+        try:
+            yield
+        finally:
+            self._consumers.remove(stopping)
+            if not self._consumers:
+                self._leave(loop)
+
+    def _ask_all(self) -> None:
+        for stopping in self._consumers:
+            stopping.ask()
+
+    def _leave(self, loop: asyncio.AbstractEventLoop) -> None:
+        for number, action in self._before.items():
+            loop.remove_signal_handler(number)
+            if action is not None:  # None: it was not set from Python, and cannot be set back from there
+                signal.signal(number, action)
+
+
+_LISTENING = _Listening()
 
 
 async def _end(task: asyncio.Future[Any]) -> None:

@@ -99,7 +99,7 @@ def test_address_and_key_come_from_the_environment(tmp_path: Path) -> None:
     assert "pr_secret" not in repr(access)
     assert Access.found_in({"POSTROAD_KEY": "other"}, key_file=file).authorization == "Bearer pr_secret"
     assert Access.found_in({}, key="k") == Access(url=DEFAULT_URL, authorization="Bearer k")
-    with pytest.raises(Misconfigured, match="key file .* cannot be read"):
+    with pytest.raises(Misconfigured, match=r"key file .* cannot be read"):
         Access.found_in({"POSTROAD_KEY_FILE": str(file) + ".absent"})
 
 

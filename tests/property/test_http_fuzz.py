@@ -112,7 +112,7 @@ class Bench:
             app=echo_app,
             routes={(b"POST", path): FastRoute(handler, MAX_BODY) for path, handler in handlers.items()},
             limits=LIMITS,
-            problem=lambda status, code, detail: (b"text/plain", f"{status} {code}".encode()),
+            problem=lambda status, code, detail, head: (b"text/plain", f"{status} {code}".encode()),
             proxies=TrustedProxies(),
             loop=self.loop,
             capacity=Capacity(LIMITS),

@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Callable
 from pathlib import Path
 
+from postroad.api.answers import answer_of_front
 from postroad.api.application import Pages, application
 from postroad.api.as2 import As2Endpoint
 from postroad.api.http.limits import HttpLimits
@@ -16,7 +17,6 @@ from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.server import HttpServer
 from postroad.api.http.tls import TlsFront
 from postroad.api.messages import MessageEndpoints
-from postroad.api.problem import problem_bytes
 from postroad.api.strict_transport import StrictTransport
 from postroad.bootstrap import RunningNetwork
 from postroad.core.model.snapshot import Directory
@@ -58,7 +58,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pa
         StrictTransport(app, settings.strict_transport_days),
         endpoints.routes() | as2.routes(),
         HttpLimits(body_bytes=settings.message_bytes),
-        problem_bytes,
+        answer_of_front,
         ssl_context=front.context if front is not None else None,
         proxies=TrustedProxies(settings.trusted_proxies),
     )

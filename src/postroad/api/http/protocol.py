@@ -60,6 +60,7 @@ class HttpConnection(asyncio.Protocol):
         self._parked = False  # a whole head waits until the answers before it have left
         self._has_place = False
         self._heads = HeadMemory(front.limits)
+        self._head: Head | None = None  # the last one that could be read: refusals come in its form
         self._again: Again | None = None
         self.owes_continue = False
 
@@ -167,7 +168,7 @@ class HttpConnection(asyncio.Protocol):
         end = head_end(pending, front.limits)
         if end < 0:
             return False
-        head = self._heads.read(pending[:end])
+        head = self._head = self._heads.read(pending[:end])
         route = front.route(head.method, head.path)
         if not self._may_begin(head, route):
             return False
@@ -377,7 +378,7 @@ class HttpConnection(asyncio.Protocol):
                 self._transport.abort()
                 return
         status = status_of(refused.code)
-        content_type, body = self._front.problem(status, refused.code, refused.detail)
+        content_type, body = self._front.problem(status, refused.code, refused.detail, self._head)
         self.outbox.open(b"1.1", True, False, self._since_s)(status, body, content_type)
 
     def _turn_away(self) -> None:

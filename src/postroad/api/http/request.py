@@ -117,4 +117,5 @@ class FastRoute(NamedTuple):
 
 
 FastRoutes = dict[tuple[bytes, bytes], FastRoute]
-Problem = Callable[[int, str, str], tuple[bytes, bytes]]  # status, code, detail -> content type, body
+# status, code, detail, and the head of the request if it could be read -> content type, body
+Problem = Callable[[int, str, str, "Head | None"], tuple[bytes, bytes]]

@@ -216,6 +216,9 @@ async def test_a_service_proves_itself_by_key_password_or_certificate(asked: Ask
     assert (await asked.ask("owner of A", "POST", here, {"kind": "key", "label": "main"})).status_code == 409
     wish = {"kind": "password", "label": "old client", "password": "seven quiet herons wading"}
     assert (await asked.ask("developer of A", "POST", here, wish)).status_code == 201
+    next_one, third = (wish | {"label": label} for label in ("its successor", "one too many"))
+    assert (await asked.ask("developer of A", "POST", here, next_one)).status_code == 201
+    assert (await asked.ask("developer of A", "POST", here, third)).status_code == 422
     pem = certificate(10)
     made = await asked.ask("developer of A", "POST", here, {"kind": "certificate", "label": "tls", "certificate": pem})
     assert made.json()["warning"].startswith("It expires in")
@@ -227,6 +230,7 @@ async def test_a_service_proves_itself_by_key_password_or_certificate(asked: Ask
     assert {(item["kind"], item["label"]) for item in listed} == {
         ("key", "main"),
         ("password", "old client"),
+        ("password", "its successor"),
         ("certificate", "tls"),
     }
     for item in listed:
@@ -317,8 +321,10 @@ async def test_rates_are_limited_by_operators_alone(asked: Asked) -> None:
     assert (await asked.ask("owner of A", "PUT", path, wish, match="*")).status_code == 403
     assert (await asked.ask("operator", "PUT", path, wish, match="*")).json()["postsPerSecond"] == 1000
     assert (await asked.ask("owner of A", "PUT", path, wish, match="*")).status_code == 200
+    unsaid = await asked.ask("owner of A", "PUT", path, {"description": "Bulbs"}, match="*")
+    assert (unsaid.status_code, unsaid.json()["postsPerSecond"]) == (200, 1000), "what is not theirs need not be said"
     versions = (await asked.ask("owner of A", "GET", f"{path}/versions")).json()["items"]
-    assert [item["value"]["postsPerSecond"] for item in versions] == [1000, 1000, 0]
+    assert [item["value"]["postsPerSecond"] for item in versions] == [1000, 1000, 1000, 0]
 
 
 @pytest.mark.req("N2", "O3")

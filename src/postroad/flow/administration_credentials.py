@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from postroad.core.configuration import certificates
+from postroad.core.configuration.passwords import PASSWORDS_MOST
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Role, Service
 from postroad.core.model.snapshot import Directory
@@ -71,6 +72,7 @@ async def _save(administration: Administration, caller: Caller, named: str, cred
         owned = directory.credentials_of(service=service.gcid)
         if len(owned) >= CREDENTIALS_MOST:
             raise Refused("value.invalid", f"A service has at most {CREDENTIALS_MOST} credentials; remove one first")
+        _check_passwords(credential, owned)
         if any(item.label == credential.label and item.kind is credential.kind for item in owned):
             raise Refused("name.taken", "The service has such a credential with this label; choose another label",
                           pointer="/label")  # fmt: skip
@@ -80,6 +82,14 @@ async def _save(administration: Administration, caller: Caller, named: str, cred
         return [saving(credential)]
 
     await administration.carry_out(caller.name, decide, "credential added")
+
+
+def _check_passwords(credential: Credential, owned: list[Credential]) -> None:
+    passwords = [item for item in owned if item.kind is CredentialKind.PASSWORD]
+    if credential.kind is CredentialKind.PASSWORD and len(passwords) >= PASSWORDS_MOST:
+        raise Refused(
+            "value.invalid", f"A service has at most {PASSWORDS_MOST} passwords; remove one first, or use keys"
+        )
 
 
 async def remove(administration: Administration, caller: Caller, named: str, credential_id: str) -> None:

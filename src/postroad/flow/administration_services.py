@@ -104,18 +104,18 @@ async def change_organization(
     caller: Caller,
     name: str,
     description: str,
-    posts_per_s: int,
+    posts_per_s: int | None,
     limits: OrganizationLimits | None,
     seen_version: int | None,
 ) -> None:
-    """Replace what an organization says of itself; without ``limits`` those stay as they are."""
+    """Replace what an organization says of itself; without ``posts_per_s`` and ``limits`` those stay as they are."""
 
     def decide(directory: Directory) -> list[Change]:
         house = organization_for(caller, directory, name, Role.OWNER)
-        allowed = (posts_per_s, limits or house.limits)
-        if allowed != (house.posts_per_s, house.limits) and not caller.operator:
+        rate, most = house.posts_per_s if posts_per_s is None else posts_per_s, limits or house.limits
+        if (rate, most) != (house.posts_per_s, house.limits) and not caller.operator:
             raise denied("How much an organization may post is set by the network's operators")
-        changed = replace(house, description=description, posts_per_s=posts_per_s, limits=limits or house.limits)
+        changed = replace(house, description=description, posts_per_s=rate, limits=most)
         return [saving(changed, seen_version)]
 
     await administration.carry_out(caller.name, decide, "organization changed")

@@ -16,6 +16,7 @@ from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
 from typing import NamedTuple
 
+from postroad.core.configuration.passwords import PASSWORDS_MOST
 from postroad.core.identity import api_key
 from postroad.core.identity.expiry import LINK
 from postroad.core.model.caller import Caller
@@ -194,7 +195,10 @@ class Authenticator:
         service, person = directory.service(name), directory.person(name)
         owned = directory.credentials_of(service=service.gcid if service else "", person=person.email if person else "")
         candidates: list[Credential | None] = [item for item in owned if item.kind is CredentialKind.PASSWORD]
-        for credential in candidates or [None]:
+        candidates += [None] * (
+            PASSWORDS_MOST - len(candidates)
+        )  # or the time would tell who is there, by how many it has
+        for credential in candidates:
             matches = await self._passwords.verify(password, credential.secret if credential else None)
             if matches and credential is not None:
                 return self._checked(credential, AuthenticationLevel.PASSWORD, proof)

@@ -8,6 +8,7 @@ from typing import Any
 from postroad.core.configuration.assets import PLURALS, lacks_schema
 from postroad.core.configuration.document import Fault, NetworkDocument, pointer
 from postroad.core.configuration.owned_rules import same_rule_names
+from postroad.core.configuration.passwords import PASSWORDS_MOST
 from postroad.core.configuration.planning import Wanted
 from postroad.core.configuration.steps import PlannedStep
 from postroad.core.model.asset import AssetKind
@@ -81,6 +82,18 @@ def shared_certificates(wanted: Sequence[Wanted], directory: Directory) -> Itera
         if is_new and len(owners.get(item.value.secret, ())) > 1:
             detail = "this certificate cannot be used; register one that was made for this service"
             yield Fault(item.place + "/certificate", detail)
+
+
+def too_many_passwords(services: Sequence[Wanted], before: Directory, after: Directory) -> Iterator[Fault]:
+    for item in services:
+        had, would_have = (_passwords_of(item.value.gcid, directory) for directory in (before, after))
+        if would_have > max(had, PASSWORDS_MOST):
+            detail = f"a service has at most {PASSWORDS_MOST} passwords; let the others go with --prune, or use keys"
+            yield Fault(item.place + "/credentials", detail)
+
+
+def _passwords_of(gcid: str, directory: Directory) -> int:
+    return sum(item.kind is CredentialKind.PASSWORD for item in directory.credentials_of(service=gcid))
 
 
 def schemaless(services: Sequence[Wanted], after: Directory) -> Iterator[Fault]:

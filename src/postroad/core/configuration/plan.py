@@ -20,6 +20,7 @@ from postroad.core.configuration.contradictions import (
     schemaless,
     shared_certificates,
     suspended_services,
+    too_many_passwords,
     unfit_names,
     wanted_otherwise,
 )
@@ -124,6 +125,7 @@ def _faults_after(
         *new_port_faults(services, before, after, standards),
         *station_faults(partners, after, sees_all=sees_all),
         *shared_certificates(wanted, before),
+        *too_many_passwords(services, before, after),
         *schemaless(services, after),
     ]
 

@@ -13,6 +13,9 @@ import yaml
 
 from postroad.core.identity import api_key
 from postroad.core.model.journal import ConfigurationChanged, decode
+from postroad.errors import Refused
+from postroad.flow.administration import removing
+from postroad.flow.configure import Configuration, saving
 from tests.acceptance.asking import Asked, asked_network
 
 pytestmark = pytest.mark.req("N13")
@@ -148,6 +151,24 @@ async def test_changes_of_others_elsewhere_do_not_disturb(asked: Asked) -> None:
     await asked.ask("owner of B", "POST", "/v1/services", {"organization": "Birch", "name": "Unrelated"})
     wish = {"document": document, "version": planned["version"]}
     assert (await asked.ask("owner of A", "POST", APPLY, wish)).status_code == 200
+
+
+@pytest.mark.req("N1", "O3")
+async def test_two_nodes_cannot_take_away_the_last_two_owners(asked: Asked) -> None:
+    network = asked.running.network
+    await asked.running.enroll("second@aster.example", organization="Aster")
+    elsewhere = Configuration(network.desk, network.index, network.clock)  # another node, as up to date as this one
+    await network.indexed()
+    await elsewhere.load()
+    document = await export(asked, "operator")
+    house(document)["people"]["owner@aster.example"]["role"] = "viewer"
+    assert (await apply(asked, "operator", document)).status_code == 200
+    leaving = elsewhere.directory().people["second@aster.example"]
+    with pytest.raises(Refused) as refused:
+        await elsewhere.change(
+            "node 2", [removing(leaving), saving(elsewhere.directory().organizations["aster"])], "member removed"
+        )
+    assert refused.value.code == "version.conflict"
 
 
 async def test_of_two_at_once_one_wins(asked: Asked) -> None:

@@ -55,6 +55,8 @@ async def test_a_provider_sees_what_it_has_confirmed_and_nothing_before(place: M
     for who in ("owner@parcels", "owner@books", "owner@stranger", DISPATCH):
         assert (await place.ask(who, "GET", here)).status_code == 404
         assert (await place.ask(who, "GET", MINE)).status_code == 404
+        for name in (begun.gcid, SHIPPING, "MyBiz/Absent"):
+            assert (await place.ask(who, "DELETE", f"/v1/provisionings/{name}")).status_code == 404
     assert await place.confirm(DISPATCH, begun.gcid, begun.token, COOKIE) == ""
     [seen] = (await place.ask("owner@parcels", "GET", THEIRS)).json()["items"]
     assert (seen["service"], seen["state"]) == (SHIPPING, "active")
@@ -130,6 +132,11 @@ async def test_a_cookie_for_a_hidden_sender_tells_nothing_about_it(place: Market
     ]
     assert [answer.status_code for answer in named] == [404, 404]
     assert named[0].text == named[1].text.replace("Absent", "Office")
+    read = [
+        await place.ask("owner@parcels", "GET", f"{COOKIES}/{name}")
+        for name in (hidden, "MyBiz/Office", "MyBiz/Absent")
+    ]
+    assert [answer.status_code for answer in read] == [200, 404, 404]
 
 
 @pytest.mark.req("N9")

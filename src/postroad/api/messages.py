@@ -197,7 +197,7 @@ class MessageEndpoints:
         try:
             if key is not None:
                 check_idempotency_key(key)
-            posts = read_bulk(content_type, request.body, self._bulk_limits)
+            posts = read_bulk(content_type, request.body, self._bulk_limits, self._message_bytes)
         except Refused as refusal:
             self._network.refuse(
                 caller, refusal, len(request.body), lambda answer: _answer_post(reply, JSON_FORM, answer, UNLIMITED)

@@ -83,7 +83,9 @@ class _Leaning:
 
     def _content(self, text: str) -> None:
         """Names may also stand in content (xsi:type="xs:string", paths, lists); they lean on a declaration just the same."""
-        for prefix in set(_QNAME.findall(text)) if ":" in text else ():
+        if ":" not in text:
+            return
+        for prefix in {found[1] for found in _QNAME.finditer(text)}:
             if self._in_scope.get(prefix) not in ENVELOPES:
                 self._use(prefix)
 

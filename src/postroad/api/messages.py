@@ -193,21 +193,28 @@ class MessageEndpoints:
         return Posting(message, len(body), form_of(own.codec), key or "", mark, came)
 
     def _bulk(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+        posts = self._decoded_bulk(request)
+        rate = self.rate(caller, 1 if isinstance(posts, Refused) else max(1, len(posts)))
+        if not rate.allowed:
+            answer_limited(reply, JSON_FORM, rate)
+        elif isinstance(posts, Refused):
+            self._network.refuse(
+                caller, posts, len(request.body), lambda answer: _answer_post(reply, JSON_FORM, answer, rate)
+            )
+        else:
+            answer = BulkAnswer(reply, asked(request).content_type, len(posts), rate_headers(rate))
+            self._post_many(caller, posts, asked(request).idempotency, answer)
+
+    def _decoded_bulk(self, request: Request) -> list[Posting | Refused] | Refused:
         content_type, key = asked(request).content_type, asked(request).idempotency
         try:
             if key is not None:
                 check_idempotency_key(key)
-            posts = read_bulk(content_type, request.body, self._bulk_limits, self._message_bytes)
+            return read_bulk(content_type, request.body, self._bulk_limits, self._message_bytes)
         except Refused as refusal:
-            self._network.refuse(
-                caller, refusal, len(request.body), lambda answer: _answer_post(reply, JSON_FORM, answer, UNLIMITED)
-            )
-            return
-        rate = self.rate(caller, len(posts))
-        if not rate.allowed:
-            answer_limited(reply, JSON_FORM, rate)
-            return
-        answer = BulkAnswer(reply, content_type, len(posts), rate_headers(rate))
+            return refusal
+
+    def _post_many(self, caller: Caller, posts: list[Posting | Refused], key: str | None, answer: BulkAnswer) -> None:
         postings: list[Posting] = []
         places: list[int] = []
         for place, post in enumerate(posts):
@@ -356,6 +363,6 @@ def _answer_post(reply: Reply, codec: Codec, answer: Answer, rate: RateState) ->
         status = 200 if isinstance(codec, SoapCodec) else 202  # stock SOAP clients take a 202 for "no answer"
         reply(status, codec.encode_result(answer), codec.media_type.encode(), headers)
     elif isinstance(answer, Refused):
-        answer_refused(reply, codec, answer)
+        answer_refused(reply, codec, answer, rate_headers(rate))
     else:
         answer_unavailable(reply, codec, answer)

@@ -75,6 +75,17 @@ def test_a_structured_event_may_repeat_its_attributes_as_headers() -> None:
     assert take(repeated) == take(alone)
 
 
+@pytest.mark.req("T8", "K3")
+@pytest.mark.parametrize(
+    ("sender", "source"),
+    [("MyBiz/Purchasing", "/MyBiz/Purchasing"), ("A & B/Größe 1", "/A%20&%20B/Gr%C3%B6%C3%9Fe%201"), ("", "/")],
+)
+def test_the_source_is_a_reference_whatever_the_name_of_the_sender(sender: str, source: str) -> None:
+    """Software that takes the source apart as a URI, as the specification lets it, would refuse a blank."""
+    given = give(Outgoing(parts=(), sender=sender), Format.CLOUDEVENTS)
+    assert msgspec.json.decode(given.data)["source"] == source
+
+
 @pytest.mark.req("T8", "T9")
 def test_properties_that_are_no_attributes_are_left_out_and_said() -> None:
     misfits = ("ce.id", "ce.type", "ce.data", "ce.Upper", "ce.a-b", "ce.", "ce.line", "ce.time", "ce.subject")

@@ -182,6 +182,17 @@ async def test_what_a_query_constructs_is_the_new_content_under_the_original_hea
     assert (one.sender, one.handle) == ("MyBiz/Purchasing", "h1")
 
 
+@pytest.mark.req("X2")
+async def test_it_takes_the_place_of_what_it_was_made_of_wherever_that_stood(market: Market) -> None:
+    """The content is the first document, which need not be the first part."""
+    await market.bind("north", query="<wrap>{$msg}</wrap>")
+    scan = Part(id="scan", content_type="image/png", data=b"PNG", attachment=True)
+    message = Message(to=(Recipient("Acme/Orders"),), parts=(scan, ORDER))
+    await market.network.post(market.callers["publisher"], message)
+    made = replace_data(ORDER, b"<wrap>" + ORDER.data + b"</wrap>")
+    assert (await market.got("north")).parts == (scan, made)
+
+
 @pytest.mark.req("X1")
 async def test_an_error_means_no_and_is_told_at_its_binding(market: Market) -> None:
     broken = await market.bind("large", query="<fail>{$msg}</fail>")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ from postroad.api.answers import answer_limited, answer_refused, answer_unavaila
 from postroad.api.asked import asked
 from postroad.api.bulk import BulkAnswer, read_bulk
 from postroad.api.error_page import serve_error_page
+from postroad.api.http.mistakes import log_mistake
 from postroad.api.http.request import FastHandler, FastRoute, FastRoutes, Reply, Request
 from postroad.api.plain_messages import (
     answer_form,
@@ -50,8 +50,6 @@ from postroad.flow.mediate import Handed, posting_of
 from postroad.flow.network import Network
 from postroad.flow.patience import Patience
 from postroad.flow.posting import Answer, Posting, Replayed, check_idempotency_key, fingerprint
-
-log = logging.getLogger(__name__)
 
 REQUEST_BYTES = 1 << 20  # of polls and settlements
 
@@ -121,8 +119,8 @@ class MessageEndpoints:
                 self._as_caller(request, reply, codec, served)
             except Refused as refusal:
                 answer_refused(reply, codec, refusal)
-            except Exception:
-                log.exception("%s %s failed", request.method.decode(), request.path.decode("latin-1"))
+            except Exception as error:
+                log_mistake(request.method, request.path, error)
                 if not reply.answered:
                     answer_refused(reply, codec, Refused("internal", "The request was not carried out; try again"))
 
@@ -151,7 +149,7 @@ class MessageEndpoints:
         if caller is not None:
             served(caller, request, reply, codec)
         else:
-            self._later(self._authenticate(proof, request, reply, codec, served), reply, codec)
+            self._later(self._authenticate(proof, request, reply, codec, served), request, reply, codec)
 
     async def _authenticate(self, proof: Proof, request: Request, reply: Reply, codec: Codec, served: Served) -> None:
         try:
@@ -260,7 +258,7 @@ class MessageEndpoints:
         patience = Patience()
         patience.over = self._ending
         self._waiting.add(patience)
-        task = self._later(self._handed_out(caller, request, reply, codec, how, patience), reply, codec)
+        task = self._later(self._handed_out(caller, request, reply, codec, how, patience), request, reply, codec)
         task.add_done_callback(lambda _: self._waiting.discard(patience))
         reply.on_disconnect(patience.end)
 
@@ -294,7 +292,7 @@ class MessageEndpoints:
                 await self._network.settle(caller, settlement)
 
     def _settle(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
-        self._later(self._settled(caller, request, reply, codec), reply, codec)
+        self._later(self._settled(caller, request, reply, codec), request, reply, codec)
 
     async def _settled(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
         try:
@@ -315,14 +313,16 @@ class MessageEndpoints:
         base = self._public_url or f"{'https' if request.secure else 'http'}://{host}"
         reply(200, wsdl(f"{base}/soap"), b"text/xml; charset=utf-8")
 
-    def _later(self, work: Coroutine[Any, Any, None], reply: Reply, codec: Codec) -> asyncio.Task[None]:
+    def _later(
+        self, work: Coroutine[Any, Any, None], request: Request, reply: Reply, codec: Codec
+    ) -> asyncio.Task[None]:
         """Do the work beside others; a mistake in it is answered too, or its client would wait in vain."""
 
         def ended(task: asyncio.Task[None]) -> None:
             self._running.discard(task)
             error = None if task.cancelled() else task.exception()
             if error is not None:
-                log.error("a request could not be answered", exc_info=error)
+                log_mistake(request.method, request.path, error)
                 if not reply.answered:
                     answer_refused(reply, codec, Refused("internal", "The server logged what went wrong; try again"))
 

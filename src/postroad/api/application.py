@@ -103,7 +103,9 @@ def application(
     app.state.api = ApiContext(
         network=network,
         authenticator=authenticator,
-        administration=Administration(network, passwords, asset_faults, judges),
+        administration=Administration(
+            network, passwords, asset_faults, judges, open_support_requests=settings.open_support_requests
+        ),
         cursors=Cursors(_cursor_key(network, settings)),
         limiter=RateLimiter(requests_per_s),
         own_address=own_address or OwnAddress(settings),

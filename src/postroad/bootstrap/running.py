@@ -122,7 +122,9 @@ async def open_network(
         pusher = push_messages(settings, network, partners, stack)
         yield RunningNetwork(
             network=network,
-            authenticator=Authenticator(network.configuration.directory, passwords, clock),
+            authenticator=Authenticator(
+                network.configuration.directory, passwords, clock, settings.registrations_per_day
+            ),
             passwords=passwords,
             settings=settings,
             engines=engines,

@@ -47,11 +47,13 @@ class Administration:
         passwords: Passwords,
         asset_faults: AssetCheck = nothing_to_check,
         judges: Judges = NO_JUDGES,
+        open_support_requests: int = 0,
     ) -> None:
         self.network = network
         self.passwords = passwords
         self.asset_faults = asset_faults
         self.judges = judges
+        self.open_support_requests = open_support_requests  # of one organization; 0: as many as it likes
         self._one_at_a_time = asyncio.Lock()
 
     @property

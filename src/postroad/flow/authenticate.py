@@ -12,7 +12,6 @@ import base64
 import binascii
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Credential, CredentialKind
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
+from postroad.flow.registering import Registering
 from postroad.flow.throttle import Throttle, neighbourhood
 from postroad.flow.turns import Turns
 from postroad.ports import Clock, Passwords
@@ -59,13 +59,16 @@ Checked = tuple[Caller, Credential]
 
 
 class Authenticator:
-    def __init__(self, directory: Callable[[], Directory], passwords: Passwords, clock: Clock) -> None:
+    def __init__(
+        self, directory: Callable[[], Directory], passwords: Passwords, clock: Clock, registrations_per_day: int = 0
+    ) -> None:
         self._directory = directory
         self._passwords = passwords
         self._clock = clock
         self._remembered: OrderedDict[MemoryKey, Remembered] = OrderedDict()
         self._throttle = Throttle(clock)
         self._turns = Turns()
+        self.registering = Registering(clock, self._throttle, self._turns, registrations_per_day)
 
     def remembered(self, proof: Proof, peer: str) -> Caller | None:
         """The caller, when the same proof was checked a moment ago and its credential is still what it was.
@@ -107,10 +110,6 @@ class Authenticator:
                 self._throttle.wait_s(peer, account)  # its own other guesses may have failed meanwhile
                 caller = await self._authenticate(proof, peer, account)
             return caller
-
-    def turn(self, peer: str) -> AbstractAsyncContextManager[None]:
-        """For whoever makes us compute a slow hash: a few at a time for each address, so that others are not kept waiting."""
-        return self._turns.of(neighbourhood(peer))
 
     async def by_password(self, email: str, password: str, peer: str, *, secure: bool) -> Caller:
         """The person who has this password; raises Refused. A service's password is none of a person's, nor is a key."""

@@ -158,6 +158,13 @@ def test_a_boundary_inside_a_part_only_counts_at_the_start_of_a_line() -> None:
     assert decode_bulk("multipart/mixed; boundary=b", body) == [Message(topic="--b")]
 
 
+def test_lines_of_a_bulk_may_end_in_lf_alone() -> None:
+    parts = b"".join(
+        b"--b\nContent-Type: application/json\n\n%b\n" % JSON_FORM.encode_post(one) for one in (FULL, SIMPLE)
+    )
+    assert decode_bulk("multipart/mixed; boundary=b", parts + b"--b--\n") == [FULL, SIMPLE]
+
+
 @pytest.mark.parametrize(
     ("content_type", "body", "codec"),
     [

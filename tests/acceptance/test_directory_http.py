@@ -12,6 +12,8 @@ from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Unavailable
 from tests.acceptance.asking import Asked, asked_network
 
+GZIPPED = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+
 
 @pytest.fixture
 async def asked() -> AsyncIterator[Asked]:
@@ -28,6 +30,7 @@ async def asked() -> AsyncIterator[Asked]:
         ("GET", "/v1/account", {"Accept": "text/html"}, None, 406, "wire.not-acceptable"),
         ("GET", "/v1/account", {"Accept": "application/json;q=0"}, None, 406, "wire.not-acceptable"),
         ("PUT", "/v1/account", {"Content-Type": "text/plain"}, b"{}", 415, "wire.unsupported"),
+        ("PUT", "/v1/account", GZIPPED, b"{}", 415, "wire.unsupported"),
         ("PUT", "/v1/account", {"Content-Type": "application/json"}, b"{", 400, "request.malformed"),
         ("PUT", "/v1/account", {"Content-Type": "application/json"}, b'{"name": "\\ud800"}', 400, "request.malformed"),
         ("PUT", "/v1/account", {"Content-Type": "application/json"}, b"[" * 100_000, 400, "request.malformed"),

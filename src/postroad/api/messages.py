@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from postroad.api.answers import answer_limited, answer_refused, answer_unavailable, rate_headers
-from postroad.api.asked import asked
+from postroad.api.asked import asked, check_encoding
 from postroad.api.bulk import BulkAnswer, read_bulk
 from postroad.api.error_page import serve_error_page
 from postroad.api.http.mistakes import log_mistake
@@ -127,17 +127,22 @@ class MessageEndpoints:
         return handler
 
     def _find_post(self, request: Request) -> tuple[Codec, Served]:
-        """A post in any form or format."""
+        """A post in any form or format; why it is in none is told to whom we know, and kept."""
         known = asked(request)
-        own = None if known.is_plain else own_form(known.content_type, request.body)
-        codec = own.codec if own else answer_form(known.accept, known.content_type, request.body)
+        own: Own | Refused | None = None
+        try:
+            own = None if known.is_plain else own_form(known.content_type, request.body)
+        except Refused as refusal:
+            own = refusal
+        codec = own.codec if isinstance(own, Own) else answer_form(known.accept, known.content_type, request.body)
         return codec, partial(self._post, own)
 
     def _find_operation(self, request: Request) -> tuple[Codec, Served]:
         """At the one SOAP address the element in the Body says what is wanted; an envelope of others is a post."""
         codec, post = self._find_post(request)
         if codec not in (SOAP11, SOAP12):
-            raise Refused("wire.unsupported", "Send SOAP 1.1 or 1.2 here, JSON to /v1/messages")
+            no_soap = Refused("wire.unsupported", "Send SOAP 1.1 or 1.2 here, JSON to /v1/messages")
+            return SOAP11, partial(self._post, no_soap)
         return codec, {"Poll": self._poll, "Acknowledge": self._settle}.get(operation_in(request.body), post)
 
     def _authenticated(self, served: Served) -> FastHandler:
@@ -160,7 +165,7 @@ class MessageEndpoints:
 
     # --- posting -----------------------------------------------------------------------------------------------
 
-    def _post(self, own: Own | None, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+    def _post(self, own: Own | Refused | None, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
         rate = self.rate(caller, 1)
         if not rate.allowed:
             answer_limited(reply, codec, rate)
@@ -179,8 +184,11 @@ class MessageEndpoints:
         else:
             self._network.submit(caller, posting, answered)
 
-    def _decoded(self, own: Own | None, request: Request) -> Posting:
+    def _decoded(self, own: Own | Refused | None, request: Request) -> Posting:
         body, key = request.body, asked(request).idempotency
+        check_encoding(request)
+        if isinstance(own, Refused):
+            raise own
         message = message_in(own, body, self._limits)
         if key is not None:
             check_idempotency_key(key)
@@ -206,6 +214,7 @@ class MessageEndpoints:
     def _decoded_bulk(self, request: Request) -> list[Posting | Refused] | Refused:
         content_type, key = asked(request).content_type, asked(request).idempotency
         try:
+            check_encoding(request)
             if key is not None:
                 check_idempotency_key(key)
             return read_bulk(content_type, request.body, self._bulk_limits, self._message_bytes)

@@ -212,6 +212,8 @@ async def check_body(request: Request, most_bytes: int, taken: tuple[str, ...]) 
     request._body = body  # where Starlette keeps it once read; FastAPI reads it from there
     if not body:
         return
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise Refused("wire.unsupported", "Send the body without Content-Encoding")
     kind = content_type(request)
     if kind not in taken:
         raise Refused("wire.unsupported", f"Send {' or '.join(taken)} here")

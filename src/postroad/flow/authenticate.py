@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from postroad.core.configuration.passwords import PASSWORDS_MOST
 from postroad.core.identity import api_key
-from postroad.core.identity.expiry import LINK
+from postroad.core.identity.expiry import INVITATION, LINK
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Credential, CredentialKind
 from postroad.core.model.snapshot import Directory
@@ -221,7 +221,9 @@ class Authenticator:
                 return None
             return Caller(service=service, level=level, secure=proof.secure)
         person = directory.person(credential.person)
-        return Caller(person=person, level=level, secure=proof.secure) if person is not None else None
+        if person is None:
+            return None
+        return Caller(person=person, level=level, secure=proof.secure, invited=credential.label == INVITATION)
 
 
 def _of_login(refusal: Refused) -> Refused:

@@ -151,7 +151,8 @@ async def change_password(request: Request, api: Api, caller: Asking, wish: Pass
     person = accounts.person_of(caller)
     if accounts.has_password(api.network.directory, person):
         await _by_password(request, api, person.email, wish.current or "")
-    await accounts.set_password(api.administration, person, wish.password, _key_in_use(request))
+    key = _key_in_use(request)
+    await accounts.set_password(api.administration, person, wish.password, key, key if caller.invited else "")
     return nothing()
 
 

@@ -17,6 +17,7 @@ from fastapi.routing import APIRoute
 from postroad.api.resources.rule_forms import rule_entry_of_xml
 from postroad.core.admission.rate import RateState
 from postroad.core.codecs.detect import CODECS
+from postroad.core.model.caller import Caller
 from postroad.errors import Refused
 from postroad.flow.authenticate import REQUIRED, Proof
 from postroad.flow.throttle import neighbourhood
@@ -29,6 +30,7 @@ ASSET_TYPES = (
 )  # fmt: skip
 NEVER = re.compile(r"q=0(\.0*)?")
 READING = frozenset({"GET", "HEAD"})
+INVITED = frozenset({"/v1/account", "/v1/account/password"})  # where an invitation is good for something
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 Served = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -80,6 +82,7 @@ class GuardedRoute(OpenRoute):
             raise Refused("authentication.required", REQUIRED)  # nothing was guessed, so nobody is slowed down for it
         caller = await api.authenticator.authenticate(proof, peer_of(request))
         check_site(request)
+        check_invited(request, caller)
         request.state.caller = caller
         limit(request, caller.organization.casefold() or caller.name)
 
@@ -152,6 +155,14 @@ def check_site(request: Request) -> None:
     """Refuse what another site makes a browser send: it adds the person's password, and the person knows nothing of it."""
     if request.method not in READING and request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
         raise Refused("permission.denied", "Another site has made your browser send this; nothing was changed")
+
+
+def check_invited(request: Request, caller: Caller) -> None:
+    """Refuse whoever has only been invited: the one who invites has seen the key, and is not to act in their name."""
+    if caller.invited and request.url.path not in INVITED:
+        raise Refused(
+            "permission.denied", "An invitation sets a password and nothing else; PUT /v1/account/password first"
+        )
 
 
 def limit(request: Request, who: str) -> None:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from postroad.cli.assignments import assignments, moment
 from postroad.cli.commands.post import composed
-from postroad.cli.connection import Connection
+from postroad.cli.connection import Connection, connected, local_data
 from postroad.cli.delivered_view import delivered_lines
 from postroad.cli.load import percentile_ms
 from postroad.cli.plan_view import plan_lines
@@ -23,7 +23,7 @@ from postroad.client import Part, Status
 from postroad.client.configuration import FieldChange, Plan, PlannedStep
 from postroad.core.audit.story import Arrival, CopyHistory, Event, History, MessageHistory, Stop
 from postroad.core.model.message import Property, PropertyType
-from postroad.errors import Misconfigured
+from postroad.errors import Misconfigured, Refused
 from tests.unit.client.scripted import delivered
 
 
@@ -139,6 +139,39 @@ def test_a_connection_prefers_what_was_said(tmp_path: Path) -> None:
     assert (found.url, found.authorization) == ("http://127.0.0.1:1234", "Bearer operator")
 
 
+@pytest.mark.parametrize(
+    ("connection", "environment", "source"),
+    [
+        (Connection(key_file="a.key"), {"POSTROAD_KEY": "x"}, "the key in a.key"),
+        (Connection(key="x", key_file="a.key"), {}, "the key that --key gives"),
+        (Connection(), {"POSTROAD_KEY": "x", "POSTROAD_KEY_FILE": "b.key"}, "the key in POSTROAD_KEY"),
+        (Connection(), {"POSTROAD_KEY_FILE": "b.key"}, "the key in b.key, as POSTROAD_KEY_FILE says"),
+        (Connection(data="d"), {"POSTROAD_KEY": "x"}, "the operator's key in d; --key-file names another"),
+    ],
+)
+def test_who_is_refused_for_a_key_learns_which_one_it_was(
+    connection: Connection, environment: dict[str, str], source: str
+) -> None:
+    assert connection.key_source(environment) == source
+
+    @connected
+    def asked(connection: Connection) -> None:
+        raise Refused("permission.denied", "Mailboxes are read with a service's own credentials", session="s")
+
+    with pytest.raises(Refused, match=r"own credentials \(this was asked with the key in a\.key\)") as caught:
+        asked(url="", key="", key_file="a.key", data="")
+    assert caught.value.session == "s"
+
+
+@pytest.mark.parametrize("settings", ["data = 5", "data = ", "\udcff"])
+def test_settings_that_are_wrong_do_not_keep_anybody_from_asking(
+    settings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "postroad.toml").write_text(settings, errors="surrogateescape")
+    monkeypatch.chdir(tmp_path)
+    assert local_data({}) == Path("var/postroad")
+
+
 def test_the_operators_key_is_not_sent_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "url").write_text("http://127.0.0.1:1234\n")
     (tmp_path / "operator.key").write_text("operator\n")
@@ -238,6 +271,16 @@ def test_a_delivered_message_is_shown_without_control_characters() -> None:
     assert "attachment 2 (image/png, 2 bytes)" in text
     assert "not text" in text
     assert "attempt  3" in text
+
+
+def test_a_long_document_is_cut_between_characters_and_says_so() -> None:
+    parts = (Part(id="1", content_type="text/plain", data=("a" + "ä" * 4_005).encode()),)
+    shown = [line.plain for line in delivered_lines(delivered(1, parts=parts))]
+    assert shown[-2] == "    a" + "ä" * 3_999
+    assert (
+        shown[-1]
+        == "    … and 6 characters more; --json prints all, now or with `postroad trace session-1 --documents`"
+    )
 
 
 def test_percentiles() -> None:

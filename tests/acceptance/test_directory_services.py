@@ -192,6 +192,19 @@ async def test_pages_follow_each_other_without_gaps_or_repetition(asked: Asked) 
     assert sorted(names) == ["Private", "Public", *(f"S{number}" for number in range(7))]
 
 
+async def test_support_requests_come_page_by_page_the_newest_first(asked: Asked) -> None:
+    for number in range(5):
+        await asked.ask("viewer of A", "POST", "/v1/support", {"subject": f"Lost {number}", "text": "Where is it?"})
+    whole = (await asked.ask("viewer of A", "GET", "/v1/support")).json()["items"]
+    assert [one["id"] for one in whole] == sorted((one["id"] for one in whole), reverse=True)
+    seen, path = [], "/v1/support?limit=2"
+    for _ in range(3):
+        page = (await asked.ask("viewer of A", "GET", path)).json()
+        seen += page["items"]
+        path = f"/v1/support?limit=2&cursor={page.get('next')}"
+    assert (seen, page.get("next")) == (whole, None)
+
+
 async def test_a_cursor_is_good_for_one_question_of_one_person(asked: Asked) -> None:
     cursor = (await asked.ask("operator", "GET", "/v1/directory?limit=1")).json()["next"]
     for who, path in (

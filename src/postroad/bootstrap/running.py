@@ -167,7 +167,7 @@ async def _open_store(settings: Settings, clock: Clock, stack: AsyncExitStack) -
         return await _open_shared(settings, clock, stack)
     if settings.index == "memory":
         return await _open_local(settings, clock, stack, MemoryJournal(), MemoryIndex())
-    settings.data.mkdir(parents=True, exist_ok=True)
+    settings.data.mkdir(parents=True, exist_ok=True, mode=0o750)
     sizes = SegmentSettings(segment_bytes=settings.segment_bytes, least_free_bytes=settings.least_free_bytes)
     journal = SegmentJournal.open(settings.data / JOURNAL_FOLDER, sizes)
     stack.push_async_callback(journal.close)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import subprocess
@@ -91,6 +92,34 @@ async def test_killed_at_any_moment_it_comes_back_and_goes_on(
     for table in TABLES:
         assert await reader.rows(table) == await expected.rows(table)
     await reader.close()
+
+
+async def test_one_that_hangs_is_killed_and_another_goes_on(
+    journal: SegmentJournal, process: IndexProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postroad.adapters.index.process.SILENCE_MOST_S", 0.2)
+    hung = process.pid
+    assert hung is not None
+    os.kill(hung, signal.SIGSTOP)
+    await process.wait_for(await append(journal, 5), timeout=120)
+    assert process.pid not in (None, hung)
+
+
+async def test_one_that_cannot_be_started_is_tried_again(
+    journal: SegmentJournal, process: IndexProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts = iter([OSError(errno.EMFILE, "too many open files")])
+    start = asyncio.create_subprocess_exec
+
+    async def sometimes(*command: str, **streams: int) -> asyncio.subprocess.Process:
+        for error in starts:
+            raise error
+        return await start(*command, **streams)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", sometimes)
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGKILL)
+    await process.wait_for(await append(journal, 5), timeout=120)
 
 
 async def test_stopping_lets_it_finish(journal: SegmentJournal, tmp_path: Path) -> None:

@@ -184,6 +184,26 @@ async def test_a_look_that_takes_long_is_not_taken_again_at_once(monkeypatch: py
 
 
 @pytest.mark.req("M10")
+async def test_the_loop_outlives_whatever_goes_wrong_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postroad.flow.expire.LOOK_AGAIN_S", 0.01)
+    async with memory_network() as running:
+        network, mistakes = running.network, [ValueError("a mistake")]
+        query, looked_again = network.index.query, asyncio.Event()
+
+        async def sometimes(name: str, *parameters: Any) -> list[tuple[Any, ...]]:
+            if name == "next_due" and mistakes:
+                raise mistakes.pop()
+            if name == "next_due":
+                looked_again.set()
+            return await query(name, *parameters)
+
+        monkeypatch.setattr(network.index, "query", sometimes)
+        loop = asyncio.create_task(network.expiry.run())
+        await asyncio.wait_for(looked_again.wait(), 30)
+        loop.cancel()
+
+
+@pytest.mark.req("M10")
 async def test_the_loop_sleeps_until_something_is_due_and_wakes_for_what_is_due_sooner() -> None:
     async with memory_network() as running:
         buyer = await running.register("MyBiz/Purchasing")

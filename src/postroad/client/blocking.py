@@ -203,8 +203,11 @@ class Client:
         return self._run(routing.every(self._talks, path, **query))
 
     def change(self, method: str, path: str, value: Any = None, *, version: str = "") -> Any:
-        """Make, replace or remove a resource; ``version`` is the ETag that was read."""
-        request = requests.change(method, path, value, idempotency_key=secrets.token_hex(16), version=version)
+        """Make, replace or remove a resource; ``version`` is the ETag that was read.
+
+        A POST whose answer was lost is not tried again, because only messages are recognised when they come twice.
+        """
+        request = requests.change(method, path, value, version=version, doubles=method == "POST")
         return self._run(self._talks.value(request))
 
     def export(self) -> dict[str, Any]:

@@ -23,6 +23,7 @@ class Request:
     body: bytes = b""
     wait_s: float = 0.0  # how long the network may take its time on purpose (long polling)
     interruptible: bool = False  # giving it up halfway loses nothing
+    doubles: bool = False  # done twice when it is asked for twice, and nothing in it tells the network so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,7 @@ class Lost:
     """No answer: refused, cut or timed out."""
 
     reason: str
+    was_sent: bool = True  # it may have been carried out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -173,7 +173,7 @@ class AsyncClient:
         return await self._run(routing.every(self._talks, path, **query))
 
     async def change(self, method: str, path: str, value: Any = None, *, version: str = "") -> Any:
-        request = requests.change(method, path, value, idempotency_key=secrets.token_hex(16), version=version)
+        request = requests.change(method, path, value, version=version, doubles=method == "POST")
         return await self._run(self._talks.value(request))
 
     async def export(self) -> dict[str, Any]:

@@ -64,7 +64,9 @@ def test_why_no_answer_came_is_said_in_words(cause: OSError, words: str) -> None
     error = httpx2.ConnectError("it failed")
     error.__cause__ = cause
     assert words in lost(error).reason
-    assert "broke off" in lost(httpx2.RemoteProtocolError("Server disconnected")).reason
+    assert not lost(error).was_sent
+    broken = lost(httpx2.RemoteProtocolError("Server disconnected"))
+    assert ("broke off" in broken.reason, broken.was_sent) == (True, True)
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8470", "localhost", "ftp://x", "http://[bad", "http://x:99999", "http://"])

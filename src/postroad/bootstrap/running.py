@@ -22,7 +22,7 @@ from postroad.adapters.index.process import IndexProcess
 from postroad.adapters.index.sqlite import SqliteReader
 from postroad.adapters.interchange_plug_ins import installed_catalogue
 from postroad.adapters.journal.postgres import PostgresJournal
-from postroad.adapters.journal.segments import SegmentJournal, SegmentSettings
+from postroad.adapters.journal.segments import RealFiles, SegmentJournal, SegmentSettings
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.adapters.passwords import Argon2Passwords
@@ -167,7 +167,7 @@ async def _open_store(settings: Settings, clock: Clock, stack: AsyncExitStack) -
         return await _open_shared(settings, clock, stack)
     if settings.index == "memory":
         return await _open_local(settings, clock, stack, MemoryJournal(), MemoryIndex())
-    settings.data.mkdir(parents=True, exist_ok=True, mode=0o750)
+    RealFiles().make_directory(settings.data)
     sizes = SegmentSettings(segment_bytes=settings.segment_bytes, least_free_bytes=settings.least_free_bytes)
     journal = SegmentJournal.open(settings.data / JOURNAL_FOLDER, sizes)
     stack.push_async_callback(journal.close)

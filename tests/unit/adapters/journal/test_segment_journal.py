@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from postroad.adapters.journal.segments import SegmentJournal, SegmentReader, SegmentSettings
+from postroad.adapters.journal.segments import RealFiles, SegmentJournal, SegmentReader, SegmentSettings
 from postroad.errors import Misconfigured
 from postroad.ports import Journal, NewRecord
 from postroad.testing.faulty_files import QuickFiles, SameThread
@@ -39,6 +40,17 @@ class TestTinySegments(TestSegmentJournal):
     """With segments so small that nearly every group begins a new one."""
 
     settings = TINY
+
+
+async def test_a_power_cut_leaves_the_folders_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A journal's names are worth nothing while the folder's own name is not on the disk."""
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
+    data = tmp_path / "srv" / "data"
+    RealFiles().make_directory(data / "journal")
+    assert synced == [folder.stat().st_ino for folder in (data, data.parent, tmp_path)]
+    RealFiles().make_directory(data / "journal")  # whose maker may have been killed before it was synced
+    assert synced[3:] == [data.stat().st_ino]
 
 
 async def test_a_second_writer_is_told_why_it_cannot_start(tmp_path: Path) -> None:

@@ -33,14 +33,22 @@ def wanted_assets(service: Service, wish: ServiceEntry, here: str, planning: Pla
         if entry.content is None:
             planning.fault(place, "read the file before sending the document; `postroad apply` does")
             continue
-        if why := misplaced(kind, service):
-            planning.fault(place, why)
         existing = planning.directory.asset(service.gcid, kind, name)
         known = existing.name if existing else name
         asset = Asset(service=service.gcid, kind=kind, name=known, content=entry.content, description=entry.description)
+        if (why := misplaced(kind, service)) and not (
+            asset == existing and _does_the_same(service, planning.directory)
+        ):
+            planning.fault(place, why)
         planning.faults += planning.asset_faults.get(place, ())
         found.append(Wanted(place, asset, f"{service.address}: {kind.value} {known}"))
     return found
+
+
+def _does_the_same(service: Service, directory: Directory) -> bool:
+    """Whether the service does what it did before; then what it has besides is no doing of the document."""
+    before = directory.services.get(service.gcid)
+    return before is not None and before.hosted is service.hosted
 
 
 def prunable_assets(service: Service, wish: AssetSections | None, directory: Directory) -> list[Asset]:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from postroad.core.configuration.as2_names import station_faults
-from postroad.core.configuration.billing import prunable_billing, wanted_billing
+from postroad.core.configuration.billing import prunable_billing, wanted_billing, with_addresses
 from postroad.core.configuration.contradictions import (
     named_twice,
     ownerless,
@@ -198,8 +198,9 @@ def _billing_steps(
     if document.billing is None:
         return []
     directory = planning.directory
-    wanted = wanted_billing(document.billing, directory_after(directory, before), planning, prune=prune)
-    steps = [step for item in wanted if (step := _step(item, directory)) is not None]
+    after = directory_after(directory, before)
+    wanted = wanted_billing(document.billing, after, planning, prune=prune)
+    steps = [with_addresses(step, after) for item in wanted if (step := _step(item, directory)) is not None]
     kept = {object_key(item.value) for item in wanted}
     gone = prunable_billing(document.billing, directory) if prune else ()
     return steps + _removed(gone, directory, kept)

@@ -242,6 +242,19 @@ def test_assets_are_pruned_only_where_their_kind_is_spoken_of() -> None:
     assert sorted(step.kind for step in gone.steps) == ["asset", "asset", "service"]
 
 
+def test_what_a_service_has_from_another_time_stands_in_no_documents_way() -> None:
+    tables: dict[str, Any] = {"zip": {"content": "a"}}
+    directory = applied(planned(with_assets(tables=tables), Directory()), Directory())
+    service = directory.service("House/In")
+    assert service is not None
+    plain = ObjectChange("service", service.gcid, 2, msgspec.to_builtins(service) | {"hosted": ""})
+    changed = directory.changed([plain], directory.version + 1)  # as it can be by hand
+    exported = export(changed, ["House"])
+    assert (planned(exported, changed, prune=True).steps, planned(exported, changed).faults) == ((), ())
+    [fault] = planned(exported, directory).faults  # here the document itself would do it
+    assert "hosted: lookup" in fault.detail
+
+
 def test_an_asset_needs_a_service_that_works_with_it_and_its_content() -> None:
     content = with_assets(stylesheets={"s": {"content": "<x/>"}}, tables={"t": {"file": "t.csv"}, "T": {"content": ""}})
     place = "/organizations/House/services/In"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from postroad.core.configuration import certificates
+from postroad.core.configuration.account_texts import check_label
 from postroad.core.configuration.passwords import PASSWORDS_MOST
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Role, Service
@@ -67,6 +68,8 @@ async def add_certificate(
 
 
 async def _save(administration: Administration, caller: Caller, named: str, credential: Credential) -> None:
+    check_label(credential.label)
+
     def decide(directory: Directory) -> list[Change]:
         service = service_for(caller, directory, named, Role.DEVELOPER)
         owned = directory.credentials_of(service=service.gcid)

@@ -70,19 +70,28 @@ def travelling_subject(
 def given_to(node: Invocation, subject: Subject, directory: Directory) -> Subject:
     """The message as an invoked service is given it, and so all that its rules may look at.
 
-    A service in transit does not see the documents that the sender withholds from it; one that is isolated sees a message of
-    whoever isolates it, and nothing of the wider route. A recipient, and what it includes, sees no other recipients.
+    A service in transit does not see the documents that the sender withholds from it, nor what recipients are told in arguments;
+    one that is isolated sees a message of whoever isolates it, and nothing of the wider route. A recipient, and what it includes,
+    sees no other recipients.
     """
     header, parts = subject.view.header, subject.view.parts
     if node.role is RuleRole.IN_TRANSIT:
         sender = directory.services.get(header.sender.gcid)
         parts = readable(parts, access_of(sender, _behind(node), directory))
+        header = _without_arguments(header)
     if node.root.role is RuleRole.RECIPIENT and len(header.to) > 1:  # who else was written to is the sender's affair
-        header = replace(header, to=(Addressed(party=party_of(node.root.service), arguments=node.root.arguments),))
+        arguments = node.root.arguments if node.role is not RuleRole.IN_TRANSIT else ()
+        header = replace(header, to=(Addressed(party=party_of(node.root.service), arguments=arguments),))
     header = _between_hidden_parties(header, node)
     if node.shown_sender:
         header = _isolated(header, node, directory)
     return subject if header is subject.view.header and parts is subject.view.parts else subject.given(header, parts)
+
+
+def _without_arguments(header: Header) -> Header:
+    if not any(addressed.arguments for addressed in header.to):
+        return header
+    return replace(header, to=tuple([Addressed(party=addressed.party) for addressed in header.to]))
 
 
 def _behind(node: Invocation) -> Iterator[str]:

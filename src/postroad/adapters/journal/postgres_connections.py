@@ -46,9 +46,13 @@ AWAY = (
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.PostgresSystemError,  # its own disk fails it
+    asyncpg.InvalidAuthorizationSpecificationError,  # its password was changed
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.TransactionRollbackError,
+    asyncpg.LockNotAvailableError,
 )
-
-WRONG_ADDRESS = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
+GAVE_UP = (asyncpg.TransactionRollbackError, asyncpg.LockNotAvailableError)  # it is well, and would do it another time
 
 
 class Pause:
@@ -73,7 +77,10 @@ class Pause:
 
 
 class Connections:
-    """A few connections to one database."""
+    """A few connections to one database.
+
+    A statement whose connection is lost may have been carried out all the same: nobody can know.
+    """
 
     def __init__(self, dsn: str, pool: Any) -> None:
         self.dsn = dsn
@@ -96,7 +103,7 @@ class Connections:
         )
         try:
             await pool.execute("SELECT 1")
-        except (*AWAY, *WRONG_ADDRESS) as error:
+        except AWAY as error:
             pool.terminate()
             raise Misconfigured(
                 [f"database: cannot connect ({error}); check that PostgreSQL runs and that the address is right"]
@@ -135,7 +142,8 @@ class Connections:
             return error
         if isinstance(error, asyncpg.DiskFullError):
             return Unavailable("storage.full", "The database has no space left; free some, then try again")
-        self._pause.failed()
+        if not isinstance(error, GAVE_UP):
+            self._pause.failed()
         log.warning("database away: %s: %s", type(error).__name__, error)
         return _unavailable(type(error).__name__)
 

@@ -97,6 +97,9 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
         "description": "The same key with the same body gives the first answer again",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255},
     }
+    for_each = key | {
+        "description": "The same key with the same body gives the first answers again, message by message"
+    }
     post = _operation("post_message",
                       "Post a message as JSON, SOAP or an envelope, or in a plain format; answered once it is durable.",
                       json_post | ANY, 202, result | PACKED, [key, *_fields()])  # fmt: skip
@@ -110,7 +113,7 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
         "/v1/messages/next": {"get": _next()},
         "/v1/messages/bulk": {
             "post": _operation("post_messages", "Post many messages in one call; each gets its own answer.",
-                               PACKED | lines, 200, PACKED | lines | each)
+                               PACKED | lines, 200, PACKED | lines | each, [for_each])
         },
         "/v1/poll": {"post": poll},
         "/v1/ack": {

@@ -152,6 +152,14 @@ async def test_too_much_in_one_call_is_refused_as_a_whole(served: Served) -> Non
     assert await delivered(served) == []
 
 
+async def test_the_limit_for_messages_is_not_one_for_documents_of_the_configuration(served: Served) -> None:
+    server, keys = served
+    document = json.dumps({"document": {"postroad": 1}, "padding": "x" * 2 * MESSAGE_BYTES}).encode()
+    async with Connection(server.port, keys[SENDER]) as asking:
+        answer = await asking.post("/v1/configuration/plan", document)
+    assert (answer.status, json.loads(answer.body)["errors"][0]["pointer"]) == (422, "/padding")
+
+
 @pytest.mark.req("D1")
 async def test_a_slow_disk_pushes_back_instead_of_filling_the_memory(tmp_path: Path) -> None:
     """More is sent than may wait: some is refused as busy, all is answered, and what was accepted is delivered."""

@@ -76,12 +76,17 @@ async def whole(network: Network, caller: Caller, session: str) -> tuple[Message
 
 
 def _as_received(header: MessagePosted, stop: Queued | None) -> MessagePosted:
-    """The header without recipients that are others' business; for one that is isolated, a message of whoever isolates it."""
+    """The header without recipients that are others' business; for one that is isolated, a message of whoever isolates it.
+
+    What a recipient is told in arguments is not for those on the way.
+    """
     if stop is None:
         return header
     hop = stop.hops[stop.hop]
     if hop.context is None or not hop.context.shown_sender:
-        return replace(header, sender=header.shown_sender or header.sender, copies=(header.copies[stop.copy],))
+        copy = header.copies[stop.copy]
+        known = Copy(copy.named) if stop.in_transit else copy
+        return replace(header, sender=header.shown_sender or header.sender, copies=(known,))
     kind, copies = (MessageType.REQUEST, ()) if stop.in_transit else (header.type, (Copy(hop.service, (hop,)),))
     at_us = in_seconds(header.at_us)
     return replace(header, sender=hop.context.shown_sender, type=kind, handle="", copies=copies, at_us=at_us)

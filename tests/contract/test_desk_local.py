@@ -14,6 +14,7 @@ from postroad.adapters.index.sqlite import SqliteIndex
 from postroad.adapters.journal.segments.journal import SegmentJournal
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
+from postroad.core.model.delivery import Queued
 from postroad.errors import Unavailable
 from postroad.ports import Appended, Batch, BodyAt, Clock, Desk, Head, Index, Journal, NewRecord
 from postroad.testing.desk_contract import DeskContract
@@ -115,6 +116,25 @@ class TestInMemory(LocalDeskContract):
         assert isinstance(await refused, Unavailable)
         self.journal.is_broken = False
         assert numbers(await network.poll()) == [first]
+
+
+    async def test_what_could_not_be_ended_is_ended_by_the_next_claim(self, network: Network) -> None:
+        number = await network.post(network.message(expires_in_s=1)) << 16
+        given_up: list[int] = []
+
+        async def mistaken(*_: object) -> None:
+            raise ValueError("a mistake")
+
+        async def give_up(queued: Queued, state: str, reason: str) -> None:
+            given_up.append(queued.number)
+
+        network.desk.on_given_up(mistaken)
+        network.clock.advance(2)
+        with pytest.raises(ValueError, match="a mistake"):
+            await network.poll()
+        network.desk.on_given_up(give_up)
+        assert await network.poll() == []
+        assert given_up == [number]
 
 
 class TestLongQueues(LocalDeskContract):

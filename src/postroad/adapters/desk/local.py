@@ -256,9 +256,10 @@ class LocalDesk:
                 del left[queued.number]
             if left:
                 await self._end_plain(tuple(left), state, reason)
-        except Unavailable:
+        except BaseException:  # also when whoever polls is stopped: it is looked at again by the next one
             for queued in left.values():
-                box.reopen(queued)
+                if self._hot.is_open(queued.number):
+                    box.reopen(queued)
             raise
 
     async def _end_plain(self, numbers: tuple[int, ...], state: str, reason: str) -> None:

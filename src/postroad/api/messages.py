@@ -264,6 +264,8 @@ class MessageEndpoints:
         self._hand_out(caller, request, reply, codec, HandingOut(asks, plain, answer_next))
 
     def _hand_out(self, caller: Caller, request: Request, reply: Reply, codec: Codec, how: HandingOut) -> None:
+        if reply.closed:  # it left while we found out who it is; what is handed out counts as tried
+            return
         patience = Patience()
         patience.over = self._ending
         self._waiting.add(patience)

@@ -18,7 +18,7 @@ from postroad.api.http.head import read_head
 from postroad.api.http.limits import HttpLimits
 from postroad.api.http.outbox import Outbox
 from postroad.api.http.proxy import Origin
-from postroad.api.http.request import FastRoutes, Reply
+from postroad.api.http.request import FastRoutes, Reply, Request
 from postroad.api.messages import MessageEndpoints
 from postroad.core.admission.rate import UNLIMITED
 
@@ -100,3 +100,16 @@ async def test_a_mistake_is_answered_and_its_text_stays_out_of_the_log(
     assert f"POST {path}" in caplog.text
     assert "ZeroDivisionError" in caplog.text
     assert SECRET not in caplog.text + answer.decode()
+
+
+@pytest.mark.req("D2")
+async def test_for_a_client_that_left_before_we_knew_who_it_is_nothing_is_taken_out_of_its_mailbox(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    head = read_head(b"POST /v1/poll HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\r\n", HttpLimits())
+    reply = Reply(Kept(), b"1.1", False, False, 0.0)
+    reply.disconnect()
+    route = message_endpoints()[b"POST", b"/v1/poll"]
+    route.handler(Request(head, Origin("192.0.2.1", False, None), b"{}", 0.0), reply)
+    await asyncio.sleep(0.01)
+    assert caplog.text == "", "the network was asked for its messages"

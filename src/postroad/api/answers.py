@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from postroad.api.http.head import Head
 from postroad.api.http.request import Headers, Reply
-from postroad.api.problem import problem_bytes
+from postroad.api.problem import CHALLENGE, problem_bytes
 from postroad.core.admission.rate import RateState, rate_fields
 from postroad.core.codecs.codec import Codec, refusal_bytes
 from postroad.core.codecs.media import media_type_of
@@ -12,13 +12,13 @@ from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused, Unavailable
 
-CHALLENGE = ((b"www-authenticate", b'Bearer realm="postroad", Basic realm="postroad"'),)
+CHALLENGED = ((b"www-authenticate", CHALLENGE.encode()),)
 
 
 def answer_refused(reply: Reply, codec: Codec, refusal: Refused, headers: Headers = ()) -> None:
     """The refusal, with what belongs to its code beside the ``headers`` that are given."""
     if refusal.code == "authentication.required":
-        headers = (*headers, *CHALLENGE)
+        headers = (*headers, *CHALLENGED)
     if refusal.retry_after_s:
         headers = (*headers, (b"retry-after", str(refusal.retry_after_s).encode()))
     reply(http_status(codec, refusal.code), refusal_bytes(codec, refusal), codec.refusal_media_type.encode(), headers)

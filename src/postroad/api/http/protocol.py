@@ -31,6 +31,7 @@ from postroad.api.http.wire import CONTINUE
 from postroad.core.model.refusals import status_of
 from postroad.errors import Refused
 
+RETRY_SOON = ((b"retry-after", b"1"),)
 BLANK_LINES = re.compile(rb"(?:\r\n)*")
 
 
@@ -379,7 +380,8 @@ class HttpConnection(asyncio.Protocol):
                 return
         status = status_of(refused.code)
         content_type, body = self._front.problem(status, refused.code, refused.detail, self._head)
-        self.outbox.open(b"1.1", True, False, self._since_s)(status, body, content_type)
+        reply = self.outbox.open(b"1.1", True, False, self._since_s)
+        reply(status, body, content_type, RETRY_SOON if status == 503 else ())
 
     def _turn_away(self) -> None:
         if self._front.capacity.may_explain(len(self._front.connections)):

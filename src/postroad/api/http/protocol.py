@@ -20,10 +20,11 @@ from postroad.api.http.again import Again
 from postroad.api.http.asgi import Exchange
 from postroad.api.http.deadlines import Ending, Phase, verdict
 from postroad.api.http.fast import FastCall, serve
-from postroad.api.http.framing import Chunked, Counted, Framing
+from postroad.api.http.framing import Chunked, Counted
 from postroad.api.http.front import Front
 from postroad.api.http.gates import ReadGate, WriteGate
 from postroad.api.http.head import Head, HeadMemory, head_end
+from postroad.api.http.incoming import Incoming
 from postroad.api.http.outbox import Outbox
 from postroad.api.http.proxy import Origin
 from postroad.api.http.request import FastRoute
@@ -33,18 +34,6 @@ from postroad.errors import Refused
 
 RETRY_SOON = ((b"retry-after", b"1"),)
 BLANK_LINES = re.compile(rb"(?:\r\n)*")
-
-
-class Incoming:
-    """A request whose body is still arriving, and where its body goes."""
-
-    __slots__ = ("framing", "received", "sink", "started_at_s")
-
-    def __init__(self, framing: Framing, sink: FastCall | Exchange, started_at_s: float) -> None:
-        self.framing = framing
-        self.sink = sink
-        self.received = 0
-        self.started_at_s = started_at_s
 
 
 class HttpConnection(asyncio.Protocol):

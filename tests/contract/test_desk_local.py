@@ -14,11 +14,12 @@ from postroad.adapters.index.sqlite import SqliteIndex
 from postroad.adapters.journal.segments.journal import SegmentJournal
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
-from postroad.core.model.delivery import Queued
+from postroad.core.model.delivery import Queued, State
+from postroad.core.model.journal import DeliveriesAcknowledged
 from postroad.errors import Unavailable
-from postroad.ports import Appended, Batch, BodyAt, Clock, Desk, Head, Index, Journal, NewRecord
+from postroad.ports import Appended, Batch, BodyAt, Clock, Committed, Desk, Head, Index, Journal, NewRecord, Step
 from postroad.testing.desk_contract import DeskContract
-from postroad.testing.desk_network import Network, catch_up, numbers
+from postroad.testing.desk_network import SELLER, Network, catch_up, numbers
 
 
 class StallingJournal:
@@ -29,6 +30,7 @@ class StallingJournal:
         self._go = asyncio.Event()
         self._go.set()
         self.is_broken = False
+        self.is_full = False
 
     @asynccontextmanager
     async def stalled(self) -> AsyncIterator[None]:
@@ -42,6 +44,8 @@ class StallingJournal:
         await self._go.wait()
         if self.is_broken:
             raise Unavailable("storage.failed", "the disk takes nothing")
+        if self.is_full and not reserve:
+            raise Unavailable("storage.full", "the disk takes acknowledgements alone")
         return await self.journal.append(records, reserve=reserve)
 
     async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
@@ -117,7 +121,6 @@ class TestInMemory(LocalDeskContract):
         self.journal.is_broken = False
         assert numbers(await network.poll()) == [first]
 
-
     async def test_what_could_not_be_ended_is_ended_by_the_next_claim(self, network: Network) -> None:
         number = await network.post(network.message(expires_in_s=1)) << 16
         given_up: list[int] = []
@@ -135,6 +138,20 @@ class TestInMemory(LocalDeskContract):
         network.desk.on_given_up(give_up)
         assert await network.poll() == []
         assert given_up == [number]
+
+    async def test_an_answer_that_found_no_room_does_not_stand_against_an_acknowledgement(
+        self, network: Network
+    ) -> None:
+        number = await network.post(network.message()) << 16
+        await network.poll()
+        self.journal.is_full = True
+        answer = network.submit(Step(network.message(answers=number), b"", (7,)))
+        acknowledgement = DeliveriesAcknowledged(network.clock.now_us(), SELLER, (number,))
+        step = Step(acknowledgement, reserve=True, waiting=(number,))
+        told = await asyncio.gather(answer, network.submit(step))
+        assert [isinstance(outcome, Unavailable) for outcome in told] == [True, True]
+        assert isinstance(await network.submit(step), Committed)
+        assert await network.state(number) is State.DELIVERED
 
 
 class TestLongQueues(LocalDeskContract):

@@ -36,6 +36,7 @@ from postroad.ports import (
 )
 
 ATTEMPTS_MOST = 20
+NOT_STORED_EITHER = "What this collided with at the same moment could not be stored; try again"
 
 
 class Terms(NamedTuple):
@@ -126,8 +127,8 @@ class LocalDesk:
             return await self._write(steps)
         written = iter(await self._write([step for place, step in enumerate(steps) if place not in conflicts]))
         return [
-            await self._resolved(conflicts[place]) if place in conflicts else next(written)
-            for place in range(len(steps))
+            await self._resolved(step, conflicts[place]) if place in conflicts else next(written)
+            for place, step in enumerate(steps)
         ]
 
     def _conflicts(self, steps: Sequence[Step]) -> dict[int, Conflict]:
@@ -159,16 +160,16 @@ class LocalDesk:
                 return Conflict(0, 0, "")
         return None
 
-    async def _resolved(self, conflict: Conflict) -> Outcome:
+    async def _resolved(self, step: Step, conflict: Conflict) -> Outcome:
         """A conflict is answered with the entry it collided with, which is durable by now."""
         if not conflict.key:
-            return conflict
+            return self._conflict(step, set(), set(), set()) or Unavailable("network.unavailable", NOT_STORED_EITHER)
         try:
             first = await self.seen(conflict.key)
         except Unavailable as unavailable:  # says nothing about the others of the group, which are stored
             return unavailable
-        if first is None:  # the twin in the same group could not be stored either
-            return Unavailable("network.unavailable", "The first post of this message failed; try again")
+        if first is None:
+            return Unavailable("network.unavailable", NOT_STORED_EITHER)
         return Conflict(conflict.key, *first)
 
     async def _write(self, steps: Sequence[Step]) -> list[Outcome]:

@@ -71,15 +71,18 @@ class SegmentReads:
         return Batch(found, head) if found else None
 
     def body(self, at: BodyAt) -> bytes | None:
+        try:
+            return self._body(at)
+        except OSError as error:
+            raise _damaged(self._path, at.offset, f"the disk cannot read a body ({error})") from error
+
+    def _body(self, at: BodyAt) -> bytes | None:
         if at.segment not in self._by_first_seq:
             self.look_again()  # the segment is newer than the last listing
         segment = self._segment_with(at.segment)
         if segment.header.without_bodies:
             return None if at.length else b""
-        try:
-            data = self._files.pread(segment.fd, at.length, at.offset)
-        except OSError as error:
-            raise _damaged(self._path / segment.name, at.offset, f"the disk cannot read it ({error})") from error
+        data = self._files.pread(segment.fd, at.length, at.offset)
         if hashlib.sha256(data).digest() != at.digest:
             raise _damaged(self._path / segment.name, at.offset, "a body is not the one that was written")
         return data

@@ -86,8 +86,16 @@ class HttpConnection(asyncio.Protocol):
         self._pending = self._pending + data if self._pending else data
         self._advance()
 
-    def eof_received(self) -> None:
-        """A client that has closed its side has left: the transport closes ours."""
+    def eof_received(self) -> bool:
+        """A client that has closed its side may still read: it gets the answers that are owed, if they come by themselves."""
+        owed = self.outbox.replies
+        if not owed or self._exchange is not None or not self._transport.can_write_eof():
+            return False
+        if any(reply.waits_for_news for reply in owed):
+            return False  # it has left, as far as anybody can tell, and what is handed to it would be lost
+        self._become_deaf()
+        owed[-1].closes = True
+        return True
 
     def pause_writing(self) -> None:
         self._writes.shut(self._front.loop.time())

@@ -99,6 +99,11 @@ class Reply:
         else:
             self._listeners.append(listener)
 
+    @property
+    def waits_for_news(self) -> bool:
+        """Whether somebody wants to know if the client leaves: the answer may take long, or is worth something."""
+        return self._listeners is not None
+
     def disconnect(self) -> None:
         """The connection says that the client is gone."""
         self.closed = True

@@ -25,6 +25,7 @@ FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 2.0
 CONNECT_TIMEOUT_S = 10.0
 COMMAND_TIMEOUT_S = 60.0
+LONG_WORK_S = 86_400.0  # for what takes as long as the tables are large: migrations, and tables made anew
 
 # Our statements look up keys in tables that grow quickly; the planner learns of it late and would read them whole.
 SETTINGS = {

@@ -8,18 +8,21 @@ from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
 from postroad.cli.assignments import assignments, moment
 from postroad.cli.commands.post import composed
+from postroad.cli.commands.trace import written
 from postroad.cli.connection import Connection, connected, local_data
 from postroad.cli.delivered_view import delivered_lines
 from postroad.cli.load import percentile_ms
+from postroad.cli.main import postroad
 from postroad.cli.plan_view import plan_lines
 from postroad.cli.posting import document, properties_of, status_of
 from postroad.cli.references import read_documents
 from postroad.cli.trace_view import trace_tree
-from postroad.client import Part, Status
+from postroad.client import Client, Part, Status
 from postroad.client.configuration import FieldChange, Plan, PlannedStep
 from postroad.core.audit.story import Arrival, CopyHistory, Event, History, MessageHistory, Stop
 from postroad.core.model.message import Property, PropertyType
@@ -286,3 +289,19 @@ def test_a_long_document_is_cut_between_characters_and_says_so() -> None:
 def test_percentiles() -> None:
     seconds = [number / 1000 for number in range(1, 101)]
     assert (percentile_ms(seconds, 0.5), percentile_ms(seconds, 0.99), percentile_ms([0.002], 0.99)) == (51, 100, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("rules", "No rules."), ("assets", "No assets."), ("services", "No services.")]
+)
+def test_where_nothing_is_no_table_is_drawn(name: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Client, "every", lambda client, path, **query: [])
+    monkeypatch.setattr(Client, "rules", lambda client, service: [])
+    monkeypatch.setattr(Client, "assets", lambda client, service, kind="": [])
+    arguments = [name, "list", "--key", "k", *([] if name == "services" else ["A/B"])]
+    assert CliRunner().invoke(postroad, arguments).output == words + "\n"
+
+
+def test_what_is_no_text_is_printed_for_scripts_all_the_same() -> None:
+    assert written(Part(id="1", content_type="image/png", data=b"\xff"))["base64"] == "/w=="
+    assert written(Part(id="1", content_type="text/plain", data=b"hello"))["text"] == "hello"

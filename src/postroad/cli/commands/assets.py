@@ -31,6 +31,7 @@ def list_(out: Output, service: str, kind: str | None, connection: Connection) -
         out.value(asset)
     if not found:
         out.say("No assets.")
+        return
     rows = [
         [one["kind"], one["name"], str(one["bytes"]), str(one["version"]), one["digest"], one["description"]]
         for one in found

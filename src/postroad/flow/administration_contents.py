@@ -18,7 +18,7 @@ from postroad.core.identity.veil import is_pseudonym
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
 from postroad.core.model.ids import SESSION
-from postroad.core.model.journal import AccessRecorded, Copy, MessagePosted, PartFacts, decode
+from postroad.core.model.journal import AccessRecorded, Copy, Hop, MessagePosted, PartFacts, decode
 from postroad.core.model.message import MessageType, Part
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
@@ -84,9 +84,9 @@ def _as_received(header: MessagePosted, stop: Queued | None) -> MessagePosted:
         return header
     hop = stop.hops[stop.hop]
     if hop.context is None or not hop.context.shown_sender:
-        copy = header.copies[stop.copy]
-        known = Copy(copy.named) if stop.in_transit else copy
-        return replace(header, sender=header.shown_sender or header.sender, copies=(known,))
+        own = () if stop.in_transit else (Hop(hop.service, hop.arguments, hop.invoker),)
+        copy = Copy(header.copies[stop.copy].named, own)
+        return replace(header, sender=header.shown_sender or header.sender, copies=(copy,))
     kind, copies = (MessageType.REQUEST, ()) if stop.in_transit else (header.type, (Copy(hop.service, (hop,)),))
     at_us = in_seconds(header.at_us)
     return replace(header, sender=hop.context.shown_sender, type=kind, handle="", copies=copies, at_us=at_us)

@@ -372,3 +372,16 @@ async def test_whom_a_response_passes_on_the_provider_s_side_is_not_told_afterwa
     assert (told.transaction, told.messages[0].answers) == (passing.transaction, delivered.session)
     assert [copy.recipient for copy in told.messages[0].copies] == ["Enterprise/Account"]
     assert [stop.service for copy in told.messages[0].copies for stop in copy.stops] == ["Third/Stamp"]
+
+
+@pytest.mark.req("R12", "Z5")
+async def test_what_is_tried_again_tells_nobody_what_another_was_told(house: House) -> None:
+    third = await house.running.register("Third/End", visibility=Visibility.PUBLIC)
+    action = {"redirect": "Second/Other", "isolate": True, "arguments": {"pin": "theirs"}}
+    await house.rule(third, action, role="recipient")
+    to = (Recipient("Third/End", (Argument("pin", "ours"),)),)
+    session = (await house.network.post(house.first, Message(to=to))).session
+    assert (await stored_message(house.network, house.first, session)).to == to
+    [delivered] = await house.received(house.other)
+    [given] = (await stored_message(house.network, house.other, delivered.session)).to
+    assert given.arguments == (Argument("pin", "theirs"),)

@@ -1,8 +1,8 @@
 """How a consumer is asked to stop: SIGINT, SIGTERM or a call from anywhere; blocking and with asyncio.
 
-Kept rules: the message at hand is always finished and settled. Only waiting (a long poll, a pause between tries) is broken off,
-because nothing is lost by that: what the network handed out in that very moment comes again after its lease. Who asks before a
-consumer has begun has asked, too: what was asked is forgotten when the consumer ends, never when it begins.
+Kept rules: the message at hand is finished and settled, unless Ctrl-C is pressed twice. Only waiting (a long poll, a pause between
+tries) is broken off, because nothing is lost by that: what the network handed out in that very moment comes again after its lease.
+Who asks before a consumer has begun has asked, too: what was asked is forgotten when the consumer ends, never when it begins.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ class Stopping:
     def __init__(self) -> None:
         self._asked = threading.Event()
         self._waiting = False
+        self._signals = 0
 
     def __call__(self) -> bool:
         return self._asked.is_set()
@@ -49,6 +50,7 @@ class Stopping:
             for number, action in before.items():
                 signal.signal(number, action)
             self._asked.clear()
+            self._signals = 0
 
     @contextlib.contextmanager
     def interruptible(self, waiting: bool) -> Iterator[None]:
@@ -63,9 +65,12 @@ class Stopping:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.ask()
+        self._signals += 1
         if self._waiting:
             self._waiting = False
             raise Interrupted
+        if self._signals > 1 and number == signal.SIGINT:
+            raise KeyboardInterrupt  # the function does not end; its message comes again after its lease
 
 
 class AsyncStopping:
@@ -115,6 +120,7 @@ class _Listening:
 
     def __init__(self) -> None:
         self._consumers: list[AsyncStopping] = []
+        self._signals = 0
         self._before: dict[int, Any] = {}
 
     @contextlib.contextmanager
@@ -124,7 +130,7 @@ class _Listening:
             self._before = {number: signal.getsignal(number) for number in SIGNALS}
         self._consumers.append(stopping)
         for number in SIGNALS:
-            loop.add_signal_handler(number, self._ask_all)
+            loop.add_signal_handler(number, self._ask_all, number)
         try:
             yield
         finally:
@@ -132,11 +138,15 @@ class _Listening:
             if not self._consumers:
                 self._leave(loop)
 
-    def _ask_all(self) -> None:
+    def _ask_all(self, number: int) -> None:
         for stopping in self._consumers:
             stopping.ask()
+        self._signals += 1
+        if self._signals > 1 and number == signal.SIGINT:
+            raise KeyboardInterrupt
 
     def _leave(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._signals = 0
         for number, action in self._before.items():
             loop.remove_signal_handler(number)
             if action is not None:  # None: it was not set from Python, and cannot be set back from there

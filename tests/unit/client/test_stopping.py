@@ -67,3 +67,27 @@ def test_two_consumers_of_one_client_both_stop() -> None:
         assert not stopping()
 
     asyncio.run(consumers())
+
+
+def test_ctrl_c_twice_breaks_off_a_function_that_does_not_end() -> None:
+    stopping = Stopping()
+    with stopping.by_signals():
+        signal.raise_signal(signal.SIGINT)
+        assert stopping(), "once is a wish"
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    with stopping.by_signals():
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_twice_breaks_off_a_coroutine_that_does_not_end() -> None:
+    async def endless() -> None:
+        with AsyncStopping().by_signals():
+            for _ in range(2):
+                os.kill(os.getpid(), signal.SIGINT)
+                await asyncio.sleep(0.05)
+            await asyncio.sleep(5)
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(endless())

@@ -1,8 +1,8 @@
 """How a consumer is asked to stop: SIGINT, SIGTERM or a call from anywhere; blocking and with asyncio.
 
-Kept rules: the message at hand is finished and settled, unless Ctrl-C is pressed twice. Only waiting (a long poll, a pause between
-tries) is broken off, because nothing is lost by that: what the network handed out in that very moment comes again after its lease.
-Who asks before a consumer has begun has asked, too: what was asked is forgotten when the consumer ends, never when it begins.
+Kept rules: the message at hand is finished and settled, unless Ctrl-C is pressed twice. Only waiting (a long poll, a pause
+between tries) is broken off, because nothing is lost by that: what the network handed out in that very moment comes again after
+its lease. Who asks before a consumer has begun has asked, too: that is forgotten when the consumer ends, never when it begins.
 """
 
 from __future__ import annotations

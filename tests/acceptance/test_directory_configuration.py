@@ -61,6 +61,8 @@ async def test_applying_an_export_changes_nothing(asked: Asked, who: str, prune:
 async def test_an_export_holds_no_secret_and_only_ones_own(asked: Asked) -> None:
     response = await asked.ask("owner of A", "GET", "/v1/configuration", Accept="application/yaml")
     assert response.headers["content-type"].startswith("application/yaml")
+    as_json = await asked.ask("owner of A", "GET", "/v1/configuration", Accept="application/json, application/yaml")
+    assert as_json.headers["content-type"] == "application/json"
     assert yaml.safe_load(response.text) == await export(asked, "owner of A")
     assert list(yaml.safe_load(response.text)["organizations"]) == ["Aster"]
     secrets = [item.secret for item in asked.running.network.directory.credentials.values()]

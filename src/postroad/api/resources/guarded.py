@@ -25,10 +25,11 @@ from postroad.flow.throttle import neighbourhood
 BODY_BYTES = 1 << 20
 DOCUMENT_BYTES = 8 << 20  # configuration documents
 JSON, XML, TEXT, SVG = "application/json", "application/xml", "text/plain", "image/svg+xml"
+YAML = "application/yaml"
 ASSET_TYPES = (
     "application/xslt+xml", XML, "text/xml", "text/csv", JSON, "text/plain", "application/xml-dtd", "application/schema+json"
 )  # fmt: skip
-NEVER = re.compile(r"q=0(\.0*)?")
+WEIGHT = re.compile(r"q=([01](?:\.[0-9]*)?)")
 READING = frozenset({"GET", "HEAD"})
 INVITED = frozenset({"/v1/account", "/v1/account/password"})  # where an invitation is good for something
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
@@ -90,7 +91,7 @@ class GuardedRoute(OpenRoute):
 class DocumentRoute(GuardedRoute):
     """Takes and gives whole configuration documents."""
 
-    offered = (JSON, "application/yaml")
+    offered = (JSON, YAML)
     body_bytes = DOCUMENT_BYTES
 
 
@@ -176,18 +177,19 @@ def limit(request: Request, who: str) -> None:
 
 def check_accept(request: Request, offered: tuple[str, ...]) -> None:
     """Refuse when none of the forms we offer is one that the client takes."""
-    ranges = {kind for kind, wanted in accepted(request.headers.get("accept", "*/*")) if wanted}
+    ranges = {kind for kind, weight in accepted(request.headers.get("accept", "*/*")) if weight}
     mains = {f"{kind.partition('/')[0]}/*" for kind in offered}
     if not ranges & {"*/*", *mains, *offered}:
         raise Refused("wire.not-acceptable", f"This is answered as {' or '.join(offered)}; correct the Accept header")
 
 
-def accepted(header: str) -> list[tuple[str, bool]]:
-    """The media ranges of an Accept header, and whether each is wanted (``q=0`` means it is not)."""
+def accepted(header: str) -> list[tuple[str, float]]:
+    """The media ranges of an Accept header, and how much each is wanted (``q=0``: not at all)."""
     found = []
     for item in header.lower().split(",") if header.strip() else ["*/*"]:
         kind, *parameters = [part.strip() for part in item.split(";")]
-        found.append((kind, not any(NEVER.fullmatch(parameter.replace(" ", "")) for parameter in parameters)))
+        weights = [WEIGHT.fullmatch(parameter.replace(" ", "")) for parameter in parameters]
+        found.append((kind, next((float(weight[1]) for weight in weights if weight), 1.0)))
     return found
 
 
@@ -204,11 +206,14 @@ def with_json(request: Request, content: Any) -> Request:
 
 
 def prefers(request: Request, kind: str) -> bool:
-    """Whether the client names this form before JSON, or JSON not at all."""
-    named = [name for name, wanted in accepted(request.headers.get("accept", "*/*")) if wanted]
-    if kind not in named:
-        return False
-    return JSON not in named or named.index(kind) < named.index(JSON)
+    """Whether the client wants this form more than JSON, or as much and names it first."""
+    named = accepted(request.headers.get("accept", "*/*"))
+    weights = dict(reversed(named))
+    own = weights.get(kind, 0.0)
+    json = next((weights[name] for name in (JSON, "application/*", "*/*") if name in weights), 0.0)
+    if own != json or JSON not in weights:
+        return own > 0 and own >= json
+    return own > 0 and list(weights).index(kind) > list(weights).index(JSON)  # which are in reverse
 
 
 async def check_body(request: Request, most_bytes: int, taken: tuple[str, ...]) -> None:

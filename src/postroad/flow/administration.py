@@ -20,7 +20,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Organization, Role, Service
 from postroad.core.model.snapshot import Directory, object_key
 from postroad.errors import Refused
-from postroad.flow.configure import Change
+from postroad.flow.configure import Change, to_its_end
 from postroad.flow.network import Network
 from postroad.ports import Passwords, QueryEngine
 
@@ -62,6 +62,9 @@ class Administration:
 
     async def carry_out(self, by: str, decide: Decision, reason: str) -> Directory:
         """Decide on the newest directory and make the changes durable."""
+        return await to_its_end(self._carried_out(by, decide, reason))
+
+    async def _carried_out(self, by: str, decide: Decision, reason: str) -> Directory:
         async with self._one_at_a_time:
             changes = decide(self.directory)
             if not changes:

@@ -2,8 +2,8 @@
 
 Kept rules: a message is acknowledged only after the function returned; one whose function raised is given back and comes
 again later, each time after a longer wait, and so is one for which it returned what cannot be sent; what was handed out and not
-begun when the consumer stops is given back at once, so that another one gets it without waiting for the lease to end; and what is
-not begun when its lease ends is not begun at all, because somebody else may have it by then.
+begun when the consumer stops is given back at once, so that another one gets it without waiting for the lease to end; and what
+would outlast its lease is not begun (``pacing``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf
 from traceback import extract_tb
 from typing import Any
 
@@ -19,6 +18,7 @@ from postroad.client.compose import PropertyValue, response
 from postroad.client.conversations import Conversations
 from postroad.client.documents import changed_parts, parts
 from postroad.client.exchange import Call, Interrupted, Raised, Returned, Talk
+from postroad.client.pacing import Clock, Pace
 from postroad.client.received import Received
 from postroad.client.retrying import Retrying
 from postroad.core.model.message import Delivered, Message, MessageType, Status
@@ -30,9 +30,7 @@ _log = logging.getLogger("postroad.client")
 
 GIVING_BACK = Retrying(first_s=1.0, most_s=300.0)
 STOPPING = "the consumer is stopping"
-TOO_SLOW = (
-    "%d of %d messages were not begun within their lease of %g s and come again; poll for fewer, or lease them longer"
-)
+TOO_SLOW = "%d of %d messages could not be begun within their lease of %g s and come again; fewer are taken next time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,27 +46,29 @@ class Reply:
 
 
 Stopped = Callable[[], bool]
-Clock = Callable[[], float]  # seconds, from whenever
 
 
 def consume(conversations: Conversations, polling: PollRequest, stopped: Stopped, clock: Clock) -> Talk[int]:
     """Runs until ``stopped``; returns how many messages were handled."""
     handled = 0
+    pace = Pace(polling, clock)
     while not stopped():
         try:
-            messages = yield from conversations.poll(polling)
+            messages = yield from conversations.poll(pace.polling())
         except Interrupted:
             break
-        leased_until_s = clock() + polling.lease_s if polling.lease_s else inf
+        pace.handed_out()
         for number, message in enumerate(messages):
             if stopped():
                 yield from _give_back(conversations, messages[number:], 0.0, STOPPING)
                 break
-            if clock() >= leased_until_s:
+            if not pace.has_time():
                 _log.warning(TOO_SLOW, len(messages) - number, len(messages), polling.lease_s)
                 break
             yield from _handle(conversations, message)
+            pace.done()
             handled += 1
+        pace.settle_on(len(messages))
     return handled
 
 

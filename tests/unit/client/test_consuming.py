@@ -11,6 +11,7 @@ from postroad.client import Delivered, MessageType, Part, Received, Reply, Statu
 from postroad.client.blocking import called
 from postroad.client.consuming import answer_to, consume, told
 from postroad.client.exchange import Interrupted, Outcome, Raised, Request, Response
+from postroad.client.pacing import Pace
 from postroad.client.received import received
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.message import Property, PropertyType
@@ -181,10 +182,11 @@ def test_a_value_that_cannot_be_sent_gives_the_message_back_and_goes_on(caplog: 
     assert "session-1: the function returned a object that cannot be sent" in caplog.text
 
 
-def test_what_is_not_begun_within_its_lease_is_left_to_the_next_one(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.req("K1")
+def test_what_would_outlast_its_lease_is_left_to_the_next_one(caplog: pytest.LogCaptureFixture) -> None:
     """Somebody else may have it by then, and it would be handled twice."""
     again = handed_out(delivered(3, attempt=2))
-    day = Day(handed_out(delivered(1), delivered(2), delivered(3)), SETTLED, SETTLED, again, SETTLED, lease_s=30.0)
+    day = Day(handed_out(delivered(1), delivered(2), delivered(3)), SETTLED, SETTLED, again, SETTLED, lease_s=31.0)
 
     def slow(message: Delivered) -> None:
         day.now_s += 15.0
@@ -192,7 +194,34 @@ def test_what_is_not_begun_within_its_lease_is_left_to_the_next_one(caplog: pyte
     assert day.work(slow, stop_after=3) == 3
     paths = [request.path for request in day.script.requests]
     assert paths == ["/v1/poll", "/v1/ack", "/v1/ack", "/v1/poll", "/v1/ack"]
-    assert "1 of 3 messages were not begun within their lease of 30 s" in caplog.text
+    assert [poll.get("max", 10) for poll in day.sent("/v1/poll")] == [10, 2], "it takes what it comes to"
+    assert "1 of 3 messages could not be begun within their lease of 31 s" in caplog.text
+
+
+def test_who_is_quick_again_takes_more_again() -> None:
+    now = [0.0]
+    pace = Pace(PollRequest(max=5, lease_s=10.0), lambda: now[0])
+    asked = []
+    for each_s in (12.0, 1.0, 1.0, 1.0, 3.0):
+        asked.append(pace.polling().max)
+        pace.handed_out()
+        for _ in range(asked[-1]):
+            if pace.has_time():
+                now[0] += each_s
+                pace.done()
+        pace.settle_on(asked[-1])
+    assert (asked, pace.polling().max) == ([5, 1, 2, 4, 5], 3)
+
+
+def test_without_a_lease_of_its_own_a_consumer_always_goes_on() -> None:
+    times = iter(range(0, 10_000, 1000))
+    pace = Pace(PollRequest(max=5), lambda: float(next(times)))
+    pace.handed_out()
+    assert pace.has_time()
+    pace.done()
+    assert pace.has_time()
+    pace.settle_on(1)
+    assert pace.polling().max == 5
 
 
 def test_the_line_that_failed_is_told_and_what_it_said_is_not() -> None:

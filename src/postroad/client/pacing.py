@@ -47,8 +47,8 @@ class Pace:
         self._in_time += now_s < self._begun_s + self._lease_s
 
     def settle_on(self, taken: int) -> None:
-        """Fewer next time when not all were done in time, and more again when half of the time was enough."""
+        """Fewer next time when not all were done in time, and more again when half of the time was enough for a full hand."""
         if self._in_time < taken:
             self._most = max(1, self._in_time)
-        elif self._last_s - self._begun_s < self._lease_s / 2:
+        elif taken == self._most and self._last_s - self._begun_s < self._lease_s / 2:
             self._most = min(self._polling.max, self._most * 2)

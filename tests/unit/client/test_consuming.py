@@ -211,6 +211,9 @@ def test_who_is_quick_again_takes_more_again() -> None:
                 pace.done()
         pace.settle_on(asked[-1])
     assert (asked, pace.polling().max) == ([5, 1, 2, 4, 5], 3)
+    pace.handed_out()
+    pace.settle_on(0)
+    assert pace.polling().max == 3, "nothing to do says nothing of how quick one is"
 
 
 def test_without_a_lease_of_its_own_a_consumer_always_goes_on() -> None:

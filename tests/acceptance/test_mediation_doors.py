@@ -201,6 +201,8 @@ async def test_the_soap_address_takes_envelopes_of_others_with_attachments_or_wi
     kind = ("Content-Type", "multipart/related; type=text/xml; boundary=x")
     attached = await network.ask(polling(Format.JSON), "POST", "/soap", body, [to, kind])
     assert (attached.status, b"PostResponse" in attached.body) == (200, True), attached.body
+    empty = await network.ask(polling(Format.JSON), "POST", "/soap", b"", [("Content-Type", "text/xml")])
+    assert (empty.status, b"the body is empty" in empty.body) == (500, True), empty.body
     file = await network.ask(polling(Format.JSON), "POST", "/soap", b"a;b", [to, ("Content-Type", "text/csv")])
     assert (file.status, b"Send SOAP" in file.body) == (500, True), file.body
     first, second = await network.polled(polling(Format.MIME), Format.MIME)

@@ -20,10 +20,10 @@ from postroad.api.answers import answer_limited, answer_refused, answer_unavaila
 from postroad.api.asked import asked, check_encoding
 from postroad.api.bulk import BulkAnswer, read_bulk
 from postroad.api.error_page import serve_error_page
+from postroad.api.forms import form_in, spoken
 from postroad.api.http.mistakes import log_mistake
 from postroad.api.http.request import FastHandler, FastRoute, FastRoutes, Reply, Request
 from postroad.api.plain_messages import (
-    answer_form,
     answer_messages,
     answer_next,
     answer_polled,
@@ -34,7 +34,7 @@ from postroad.api.plain_messages import (
 )
 from postroad.core.admission.rate import UNLIMITED, RateLimiter, RateState
 from postroad.core.codecs.codec import Codec
-from postroad.core.codecs.detect import FORMS, Own, answer_codec, codec_for, form_of, message_in, operation_in, own_form
+from postroad.core.codecs.detect import FORMS, Own, answer_codec, codec_for, form_of, message_in, operation_in
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.schema import MESSAGES_XSD, wsdl
@@ -128,21 +128,17 @@ class MessageEndpoints:
 
     def _find_post(self, request: Request) -> tuple[Codec, Served]:
         """A post in any form or format; why it is in none is told to whom we know, and kept."""
-        known = asked(request)
-        own: Own | Refused | None = None
-        try:
-            own = None if known.is_plain else own_form(known.content_type, request.body)
-        except Refused as refusal:
-            own = refusal
-        codec = own.codec if isinstance(own, Own) else answer_form(known.accept, known.content_type, request.body)
-        return codec, partial(self._post, own)
+        own = form_in(request)
+        return spoken(request, own), partial(self._post, own)
 
     def _find_operation(self, request: Request) -> tuple[Codec, Served]:
         """At the one SOAP address the element in the Body says what is wanted; an envelope of others is a post."""
-        codec, post = self._find_post(request)
+        own = form_in(request)
+        codec = spoken(request, own)
         if codec not in (SOAP11, SOAP12):
             no_soap = Refused("wire.unsupported", "Send SOAP 1.1 or 1.2 here, JSON to /v1/messages")
-            return SOAP11, partial(self._post, no_soap)
+            return SOAP11, partial(self._post, own if isinstance(own, Refused) else no_soap)
+        post = partial(self._post, own)
         return codec, {"Poll": self._poll, "Acknowledge": self._settle}.get(operation_in(request.body), post)
 
     def _authenticated(self, served: Served) -> FastHandler:

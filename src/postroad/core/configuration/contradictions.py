@@ -104,7 +104,7 @@ def schemaless(services: Sequence[Wanted], after: Directory) -> Iterator[Fault]:
 
 
 def ownerless(document: NetworkDocument, directory: Directory, steps: list[PlannedStep]) -> list[Fault]:
-    """Organizations whose people would have no owner among them."""
+    """Organizations whose people would have no owner among them, or that would lose all of them."""
     people = dict(directory.people)
     for step in steps:
         if step.kind == "person" and step.value is None:
@@ -114,7 +114,8 @@ def ownerless(document: NetworkDocument, directory: Directory, steps: list[Plann
     faults = []
     for name in document.organizations:
         members = [person for person in people.values() if person.organization.casefold() == name.casefold()]
-        if members and not any(person.role is Role.OWNER for person in members):
+        needed = members or directory.people_of(name)
+        if needed and not any(person.role is Role.OWNER for person in members):
             faults.append(
                 Fault(pointer("organizations", name, "people"), "needs at least one person with the role owner")
             )

@@ -134,6 +134,18 @@ def test_a_suspended_service_is_pruned_by_operators_alone() -> None:
     assert planned(content, suspended, prune=True, may_choose_ids=True).faults == ()
 
 
+@pytest.mark.req("N1")
+def test_an_organization_with_people_keeps_an_owner() -> None:
+    people = {"a@b.example": {"role": "owner"}, "c@b.example": {"role": "viewer"}}
+    directory = applied(
+        planned({"postroad": 1, "organizations": {"House": {"people": people}, "Empty": {}}}, Directory()), Directory()
+    )
+    for left in ({}, {"c@b.example": {}}, {"a@b.example": {"role": "viewer"}}):
+        content = {"postroad": 1, "organizations": {"House": {"people": left}, "Empty": {}}}
+        places = [fault.pointer for fault in planned(content, directory, prune=True).faults]
+        assert places == ["/organizations/House/people"]
+
+
 @pytest.mark.req("Z6")
 def test_what_operators_set_stays_where_a_document_does_not_speak_of_it() -> None:
     limits = {"storedBytes": 5, "queuedMessages": 0}

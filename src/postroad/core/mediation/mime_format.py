@@ -58,7 +58,7 @@ def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, format: Format = Forma
     if not wire.body and not kind:
         return Taken(format=format, parts=())
     said = [(name.title(), value) for name, value in wire.headers if name in OF_CONTENT or name == "content-type"]
-    return Taken(format=format, parts=(part_of(said, wire.body, 1, limits, usual=OCTETS),))
+    return Taken(format=format, parts=(part_of(said, wire.body, "1", limits, usual=OCTETS),))
 
 
 def _message(body: bytes, limits: WireLimits, format: Format) -> Taken:
@@ -77,7 +77,7 @@ def take_entity(entity: Entity, limits: WireLimits = DEFAULT_LIMITS, format: For
         taken = _several(bytes(entity.body), content_type, format, limits)
         return replace(taken, setting=replace(taken.setting, head=entity.head)) if taken.setting is not None else taken
     usual = TEXT if entity.head else OCTETS  # nobody said anything of what came without a header
-    part = part_of(entity.headers(), entity.data(limits), 1, limits, usual=usual)
+    part = part_of(entity.headers(), entity.data(limits), "1", limits, usual=usual)
     pieces = cut(bytes(entity.body), stretches([part], [entity.transfer_encoding])) or (b"",)
     setting = Setting(format, content_type, pieces, mark_of([part]), head=entity.head)
     return Taken(format=format, parts=(part,), setting=setting, notes=entity.tolerated)

@@ -14,10 +14,10 @@ from postroad.core.codecs.mime import Related, fresh_boundary, read_related, wri
 from postroad.core.codecs.mime.xop import XOP
 from postroad.core.codecs.soap import SOAP11
 from postroad.core.codecs.soap.recognition import self_describing
-from postroad.core.mediation.entities import head_of, in_order, length_of, numbers_of, part_of, parts_of
+from postroad.core.mediation.entities import head_of, ids_said, in_order, length_of, numbers_of, part_of, parts_of
 from postroad.core.mediation.losses import disposition_lost, places_lost, spelling_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
-from postroad.core.mediation.part_names import has_own_id, is_located
+from postroad.core.mediation.part_names import has_own_id, is_located, name_of_place
 from postroad.core.mediation.rooted import (
     Envelope,
     Root,
@@ -41,7 +41,8 @@ _STARTING = re.compile(r"[!#-\[\]-~]+")  # ids that can stand in a parameter
 def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
     related = read_related(wire.content_type, wire.body, limits)
     root = _root(related, limits)
-    others = parts_of(related.others, len(root.documents) + 1, limits, attached=not root.holds_together)
+    first, said = len(root.documents) + 1, [part.id for part in root.documents]
+    others = parts_of(related.others, first, limits, attached=not root.holds_together, said=said)
     parts = (*root.documents, *others)
     pieces = _pieces(wire.body, parts, root, related) if root.is_as_came else ()
     action = action_of(wire, related.root.content_type)
@@ -51,10 +52,10 @@ def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
 
 def _root(related: Related, limits: WireLimits) -> Root:
     """The envelope, with what its entity says of it; an id that the network itself made up is none."""
-    entity = related.root
-    said = part_of(entity.headers(), b"", 1, limits)
+    entity, place = related.root, name_of_place(1, ids_said(related.others))
+    said = part_of(entity.headers(), b"", place, limits)
     envelope = self_describing(bytes(entity.data(limits)), entity.content_type)
-    return take_root(envelope, limits, replace(said, id="1") if said.id == ROOT_ID else said)
+    return take_root(envelope, limits, replace(said, id=place) if said.id == ROOT_ID else said)
 
 
 def _pieces(body: bytes, parts: Sequence[Part], root: Root, related: Related) -> Pieces:

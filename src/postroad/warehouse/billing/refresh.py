@@ -18,9 +18,9 @@ from pyspark.sql import functions as fn
 from postroad.core.billing.calendar import begins_us, first_day, next_period
 from postroad.warehouse.billing.price_list import KINDS, PriceList, logged_prices, owners
 from postroad.warehouse.billing.tables import APP, CHARGES, LINES, LOG, USAGE
-from postroad.warehouse.billing.uses import local_day, once, uses
+from postroad.warehouse.billing.uses import local_day, uses
 from postroad.warehouse.marts import charges, invoices, usage
-from postroad.warehouse.staging.distinct_events import entry_ranges, overlap
+from postroad.warehouse.staging.distinct_events import entry_ranges, once, overlap
 from postroad.warehouse.store.table_store import TableStore
 
 COUNTED = ("message.posted", "invocation.returned")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
+from postroad.cli.output import plain
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.message import Delivered, Part
 
@@ -56,8 +57,3 @@ def _part_lines(part: Part, session: str) -> Iterator[Text]:
     if len(text) > TEXT_MOST:
         more = f"    … and {len(text) - TEXT_MOST} characters more; --json prints all, now or "
         yield Text(f"{more}with `postroad trace {session} --documents`", style="dim")
-
-
-def plain(text: str) -> str:
-    """On one line, and without what could move a terminal's cursor."""
-    return "".join(character if character.isprintable() else " " for character in text)

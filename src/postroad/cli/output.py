@@ -21,6 +21,11 @@ PIPE_WIDTH = 240
 Advance = Callable[[float], None]  # told the new total of what is done
 
 
+def plain(text: str) -> str:
+    """On one line, and without what could move a terminal's cursor: what others wrote is shown so, and no other way."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
 class Output:
     def __init__(self, as_json: bool = False) -> None:
         self.as_json = as_json
@@ -83,5 +88,5 @@ class Output:
         for column in columns:
             drawn.add_column(column, overflow="fold")
         for row in rows:
-            drawn.add_row(*(Text(cell) for cell in row))
+            drawn.add_row(*(Text(plain(cell)) for cell in row))
         self.console.print(drawn)

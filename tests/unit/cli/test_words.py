@@ -13,11 +13,13 @@ from rich.console import Console
 
 from postroad.cli.assignments import assignments, moment
 from postroad.cli.commands.post import composed
+from postroad.cli.commands.support import show_request
 from postroad.cli.commands.trace import written
 from postroad.cli.connection import Connection, connected, local_data
 from postroad.cli.delivered_view import delivered_lines
 from postroad.cli.load import percentile_ms
 from postroad.cli.main import postroad
+from postroad.cli.output import Output
 from postroad.cli.plan_view import plan_lines
 from postroad.cli.posting import document, properties_of, status_of
 from postroad.cli.references import read_documents
@@ -305,3 +307,11 @@ def test_where_nothing_is_no_table_is_drawn(name: str, words: str, monkeypatch: 
 def test_what_is_no_text_is_printed_for_scripts_all_the_same() -> None:
     assert written(Part(id="1", content_type="image/png", data=b"\xff"))["base64"] == "/w=="
     assert written(Part(id="1", content_type="text/plain", data=b"hello"))["text"] == "hello"
+
+
+def test_a_note_keeps_its_lines_and_tables_take_no_escapes(capsys: pytest.CaptureFixture[str]) -> None:
+    note = {"by": "ann", "operator": False, "at": "now", "text": "one\n\x1b[31mtwo"}
+    show_request(Output(), {"id": "7", "subject": "Help", "state": "open", "session": "", "notes": [note]})
+    assert capsys.readouterr().out.endswith("\nann, now\n  one\n   [31mtwo\n")
+    Output().table(["NAME"], [["a\x1b[31m"]])
+    assert "\x1b" not in capsys.readouterr().out

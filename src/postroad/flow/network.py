@@ -84,7 +84,7 @@ class Network:
         self.batches = BatchBook(desk, index, clock, indexed)
         self.ending = ending = EndStage(desk, journal, directory, clock, randomness, due, self.batches)
         desk.on_given_up(ending.give_up)
-        cancelling = CancelStage(desk, index, indexed, self.batches)
+        cancelling = CancelStage(desk, index, clock, indexed, self.batches)
         self.tokens = tokens = Tokens(token_key)
         answers = AnswerStage(desk, journal, randomness, tokens, ending, cancelling)
         self.dead_letters = DeadLetterStage(desk, directory, clock, due)

@@ -68,6 +68,21 @@ async def houses() -> AsyncIterator[Houses]:
 
 
 @pytest.mark.req("M9")
+async def test_what_its_receiver_has_given_back_or_let_lapse_is_withdrawn(houses: Houses) -> None:
+    posted = [await houses.post(MessageType.NOTIFICATION, "Acme/One") for _ in range(3)]
+    returned, again, _ = await houses.poll(houses.one)
+    later = Settlement(tokens=(returned, again), outcome=Outcome.NACK, delay_s=90)
+    await houses.network.settle(houses.one, later)
+    assert await houses.cancel(posted[0].session) == [""], "it waits until it is tried again"
+    assert await houses.cancel(posted[2].session) == ["cancel.too-late"]
+    houses.clock.seconds += 91
+    assert len(await houses.poll(houses.one)) == 2
+    assert await houses.cancel(posted[1].session) == ["cancel.too-late"], "it is in hand once more"
+    houses.clock.seconds += 61
+    assert await houses.cancel(posted[2].session) == [""], "the lease is over"
+
+
+@pytest.mark.req("M9")
 async def test_what_was_not_fetched_is_withdrawn_and_what_was_is_not(houses: Houses) -> None:
     posted = await houses.post(MessageType.NOTIFICATION, "Acme/One", "Acme/Other")
     await houses.poll(houses.other)

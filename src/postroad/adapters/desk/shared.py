@@ -162,8 +162,8 @@ class SharedDesk:
         now, now_us = self._clock.monotonic(), self._clock.now_us()
         found: dict[int, Found] = {}
         for row in await self._connections.fetch(SQL["waiting"], list(numbers)):
-            available_at = now + max(0, row[17] - now_us) / 1_000_000
-            found[row[0]] = Found(queued_from_row(row, available_at), State.QUEUED)
+            found[row[0]] = Found(queued_from_row(row, now + max(0, row[17] - now_us) / 1_000_000), State.QUEUED)
+            found[row[0]].queued.leased = row[17] > now_us
         if len(ended := set(numbers).difference(found)):
             await self._indexed((await self._journal.head()).seq)
         for number in ended:

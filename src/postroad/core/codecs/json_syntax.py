@@ -26,6 +26,7 @@ UTF_8_MARK = b"\xef\xbb\xbf"  # what some clients write before JSON; readers may
 # since a search for one plain character is several times as fast as a search for one of two.
 _FIRST_NAME, _NEXT_NAME = (re.compile(before + rb'(?=\s*+"([^"\\]*+)(?:"\s*+:|(\\)))') for before in (rb"\{", rb","))
 _PLACE = re.compile(r"(.*) - at `(?:key in )?\$(.*)`\Z", re.DOTALL)
+_ESCAPE = re.compile(rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\(?!u[dD][89a-fA-F]).|(\\u[dD][89a-fA-F]..)", re.DOTALL)
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 
 
@@ -51,13 +52,21 @@ def decode(
     except msgspec.ValidationError as fault:
         raise malformed(*_place(str(fault))) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as fault:
-        raise malformed(f"this is not JSON in UTF-8: {fault}") from None
+        raise malformed(f"this is not JSON in UTF-8: {fault_in(body, fault)}") from None
     except RecursionError:
         raise too_complex(f"the JSON is nested more than {limits.json_depth} levels deep") from None
     if count is not None:
         count(shape, limits)
     _check_names(body)
     return shape
+
+
+def fault_in(body: bytes, fault: Exception) -> str:
+    """What is wrong with JSON; the decoder calls a lone half of a pair of escapes cut off, which it is not."""
+    half = next((found[1] for found in _ESCAPE.finditer(body) if found[1]), None)
+    if half is None:
+        return str(fault)
+    return f"{half.decode('ascii', 'replace')} is half of a character; write both of its halves, or leave it out"
 
 
 def _place(text: str) -> tuple[str, str]:

@@ -49,6 +49,22 @@ def test_json_faults_point_at_the_place(body: bytes, pointer: str) -> None:
     assert refusal("application/json", body).pointer == pointer
 
 
+@pytest.mark.req("M5")
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (rb'{"topic":"\uD83D"}', r"\uD83D is half of a character"),
+        (rb'{"documents":[{"json":{"a":"\ud83d\ude00 \\\\ud83d \ude00"}}]}', r"\ude00 is half of a character"),
+        (rb'{"topic":"\ud83d\ude00', "truncated"),
+        (rb'{"topic":"\\\\ud83d"', "truncated"),
+    ],
+)
+def test_half_of_a_character_is_called_by_its_name(body: bytes, said: str) -> None:
+    refused = refusal("application/json", body)
+    assert refused.code == "wire.malformed"
+    assert said in refused.detail
+
+
 @pytest.mark.req("R10")
 @pytest.mark.parametrize("codec", [JSON_FORM, SOAP11, SOAP12, ENVELOPE_FORM], ids=lambda codec: codec.media_type)
 def test_a_message_is_routed_statically_or_dynamically_and_no_other_way(codec: Codec) -> None:

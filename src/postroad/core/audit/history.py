@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from postroad.core.audit.batches import KnownBatch, contained, gathered
 from postroad.core.audit.faces import NETWORK, Faces
+from postroad.core.audit.known_keys import keys_told
 from postroad.core.audit.moves import move, taken, until_us
 from postroad.core.audit.passing import isolating
 from postroad.core.audit.story import Arrival, Contained, CopyHistory, Event, History, MessageHistory, Stop
@@ -138,7 +139,7 @@ class _Teller:
             forwards=entry.forwarded.session if entry.forwarded is not None else "",
             contained=self._contained(entry),
             expires_at_us=entry.expires_at_us,
-            found_by=entry.found_by,
+            found_by=keys_told(entry, self._owns, self._directory),
         )
         self._messages[seq] = entry, story
         for ordinal, copy in enumerate(entry.copies):
@@ -367,6 +368,10 @@ class _Teller:
     def _address(self, gcid: str) -> str:
         service = self._directory.services.get(gcid)
         return service.address if service is not None else gcid
+
+    def _owns(self, gcid: str) -> bool:
+        """Whether it is a service of the viewer's."""
+        return self._viewer is None or self._owner(gcid) == self._viewer
 
     def _owner(self, gcid: str) -> str:
         service = self._directory.services.get(gcid)

@@ -16,10 +16,12 @@ from postroad.core.model.journal import ConfigurationChanged, decode
 from postroad.errors import Refused
 from postroad.flow.administration import removing
 from postroad.flow.configure import Configuration, saving
+from postroad.flow.turns import AT_ONCE
 from tests.acceptance.asking import Asked, asked_network
 
 pytestmark = pytest.mark.req("N13")
 
+OWNER = {"owner@aster.example": {"role": "owner"}}
 PLAN, APPLY = "/v1/configuration/plan", "/v1/configuration/apply"
 
 
@@ -171,6 +173,29 @@ async def test_two_nodes_cannot_take_away_the_last_two_owners(asked: Asked) -> N
             "node 2", [removing(leaving), saving(elsewhere.directory().organizations["aster"])], "member removed"
         )
     assert refused.value.code == "version.conflict"
+
+
+@pytest.mark.req("Z6")
+async def test_those_who_plan_with_many_passwords_do_not_hold_up_the_logins_of_others(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    under_way, most = 0, 0
+
+    async def slow(password: str) -> str:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.001)
+        under_way -= 1
+        return "hash"
+
+    monkeypatch.setattr(asked.running.passwords, "hash", slow)
+    credentials = [{"label": "main", "password": "fifteen letters"}]
+    services = {f"Fresh {number}": {"credentials": credentials} for number in range(5)}
+    document = {"postroad": 1, "organizations": {"Aster": {"people": OWNER, "services": services}}}
+    plans = [asked.ask("owner of A", "POST", PLAN, {"document": document}) for _ in range(10)]
+    assert {answer.status_code for answer in await asyncio.gather(*plans)} == {200}
+    assert most == AT_ONCE
 
 
 async def test_of_two_at_once_one_wins(asked: Asked) -> None:

@@ -61,7 +61,7 @@ def exported(caller: Caller, directory: Directory) -> dict[str, Any]:
 async def planned(administration: Administration, caller: Caller, content: dict[str, Any], *, prune: bool) -> Plan:
     """What the document would change; raises Contradictory with every fault."""
     document = _readable(caller, administration.directory, content)
-    known = await _worked_out(administration, document)
+    known = await _worked_out(administration, caller, document)
     return _plan(administration, caller, document, administration.directory, known, prune=prune)
 
 
@@ -70,7 +70,7 @@ async def apply(
 ) -> Plan:
     """Carry the plan out, in one entry, if it is still the one that ``version`` names."""
     document = _readable(caller, administration.directory, content)
-    known = await _worked_out(administration, document)
+    known = await _worked_out(administration, caller, document)
     carried_out = Plan()
 
     def decide(directory: Directory) -> list[Change]:
@@ -179,9 +179,11 @@ def _fresh_ids(administration: Administration) -> Iterator[str]:
         yield administration.new_id()
 
 
-async def _worked_out(administration: Administration, document: NetworkDocument) -> WorkedOut:
+async def _worked_out(administration: Administration, caller: Caller, document: NetworkDocument) -> WorkedOut:
+    async with administration.turn(caller.organization or caller.name):
+        secrets = await _stored_secrets(administration, document)
     return WorkedOut(
-        await _stored_secrets(administration, document),
+        secrets,
         await _asset_faults(administration, document),
         await _binding_faults(administration, document),
     )

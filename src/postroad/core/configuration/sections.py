@@ -24,6 +24,8 @@ from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import OrganizationLimits, Person, Role, Service
 from postroad.core.model.snapshot import Directory
 
+DRAWN = "the network draws GCIDs itself; leave it out, or give the one it has"
+OTHER_OF_THE_NAME = "another service has this name; give that one's GCID or none, or rename or remove it first"
 USUAL = profile_of(ServiceProfile().service(gcid="", organization="", name=""))
 
 
@@ -97,7 +99,7 @@ class Services:
             other = directory.services.get(wish.gcid)
             moved = other is not None and other.organization.casefold() == organization.casefold() and existing is None
             if not moved and (other is not None or existing is not None or not planning.may_choose_ids):
-                planning.fault(here + "/gcid", "the network draws GCIDs itself; leave it out, or give the one it has")
+                planning.fault(here + "/gcid", OTHER_OF_THE_NAME if existing is not None else DRAWN)
                 return None
             existing = other
         if existing is not None and existing.hosted is Hosting.PROVISIONING:

@@ -181,6 +181,11 @@ def test_a_name_that_a_service_leaves_is_not_given_away_in_the_same_document() -
     directory = applied(
         planned({"postroad": 1, "organizations": {"House": {"services": {"In": {}}}}}, Directory()), Directory()
     )
+    taken = {"Out": {}, "In": {"gcid": "f" * 16}}
+    [fault] = planned({"postroad": 1, "organizations": {"House": {"services": taken}}}, directory).faults
+    assert (fault.pointer, fault.detail.partition(";")[0]) == (
+        "/organizations/House/services/In/gcid", "another service has this name",
+    )  # fmt: skip
     renamed = {"Out": {"gcid": f"{1:016x}"}, "In": {"category": "new"}}
     for services in (renamed, dict(reversed(renamed.items()))):
         [fault] = planned({"postroad": 1, "organizations": {"House": {"services": services}}}, directory).faults

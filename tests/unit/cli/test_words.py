@@ -10,6 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
+from rich.text import Text
 
 from postroad.cli.assignments import assignments, moment
 from postroad.cli.commands.post import composed
@@ -19,7 +20,7 @@ from postroad.cli.connection import Connection, connected, local_data
 from postroad.cli.delivered_view import delivered_lines
 from postroad.cli.load import percentile_ms
 from postroad.cli.main import postroad
-from postroad.cli.output import Output
+from postroad.cli.output import Output, harmless
 from postroad.cli.plan_view import plan_lines
 from postroad.cli.posting import document, properties_of, status_of
 from postroad.cli.references import read_documents
@@ -315,3 +316,17 @@ def test_a_note_keeps_its_lines_and_tables_take_no_escapes(capsys: pytest.Captur
     assert capsys.readouterr().out.endswith("\nann, now\n  one\n   [31mtwo\n")
     Output().table(["NAME"], [["a\x1b[31m"]])
     assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "evil", ["\x1b]0;title\x07", "\x1b[2J", "\x9b2J", "\x1b]52;c;aGk=\x07", "over\rwritten", "\x08\x08"]
+)
+def test_nothing_that_others_wrote_moves_the_cursor(evil: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out = Output()
+    out.say(f"saw {evil}\nnext\tline")
+    out.show(Text(f"saw {evil}"))
+    out.error("route.failed", evil)
+    printed = capsys.readouterr()
+    assert not set(printed.out + printed.err) & set("\x1b\x9b\x07\x08\r")
+    assert "\nnext\tline\n" in printed.out
+    assert harmless("\x1b[1;31mred\x1b[0m") == "\x1b[1;31mred\x1b[0m"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import os
 import signal
 import subprocess
@@ -12,8 +13,10 @@ from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
+import apsw
 import pytest
 
+from postroad.adapters.index import process_main
 from postroad.adapters.index.process import IndexProcess
 from postroad.adapters.index.sqlite import SqliteIndex, SqliteReader
 from postroad.adapters.journal.segments import SegmentJournal, SegmentSettings
@@ -162,3 +165,16 @@ async def test_a_missing_journal_is_said_plainly(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured, match="journal: there is none"):
         await process.start()
     await process.stop()
+
+
+def test_a_full_disk_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    async def no_room(*_: Path) -> None:
+        raise apsw.FullError("database or disk is full")
+
+    monkeypatch.setattr(process_main, "keep_up", no_room)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # of the process that the tests run in
+    monkeypatch.setattr(gc, "set_threshold", lambda *_: None)
+    monkeypatch.setattr(sys, "argv", ["index", "--journal", "j", "--index", "index.sqlite"])
+    assert process_main.main() == process_main.EXIT_TROUBLE
+    [line] = capsys.readouterr().err.splitlines()
+    assert line == "index index.sqlite: database or disk is full; check its disk, and how much of it is free"

@@ -187,7 +187,7 @@ class HttpConnection(asyncio.Protocol):
             return False
         limit = self._front.limits.body_bytes if route is None else route.max_body_bytes
         if head.content_length > limit:
-            raise Refused("wire.too-large", f"send at most {limit} bytes here")
+            raise Refused("wire.too-large", f"send at most {limit} bytes here" if limit else "send no body here")
         if route is None or self._front.capacity.may_begin or not (head.content_length or head.chunked):
             return True
         self._waits = True

@@ -23,6 +23,8 @@ def seen_version(if_match: str | None, current: int) -> int:
     if not if_match:
         raise Refused("version.required", "Send If-Match with the ETag that you got when you read it")
     tags = {tag.strip() for tag in if_match.split(",")}
+    if str(current) in tags:
+        raise Refused("version.conflict", f"Send the ETag as you got it, with its quotation marks: {tag_of(current)}")
     if not tags & {"*", tag_of(current)}:
         raise Refused("version.conflict", "It was changed since you read it; read it again and repeat your change")
     return current

@@ -191,6 +191,11 @@ def test_bodies_are_limited_by_route_and_in_general() -> None:
                     assert not refused or (response.code, response.path) == ("wire.too-large", path.decode())
 
 
+def test_what_takes_no_body_says_so() -> None:
+    response = refusal(b"GET /m HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", HttpLimits(linger_s=0.1), max_body=0)
+    assert (response.status, b"send no body here" in response.body) == (413, True)
+
+
 def test_a_refusal_waits_for_the_answers_before_it_and_is_readable_by_a_client_that_still_sends() -> None:
     with (
         serving({("POST", "/m"): echo}, max_body=100, limits=HttpLimits(linger_s=20)) as served,

@@ -192,7 +192,9 @@ def test_bodies_are_limited_by_route_and_in_general() -> None:
 
 
 def test_what_takes_no_body_says_so() -> None:
-    response = refusal(b"GET /m HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", HttpLimits(linger_s=0.1), max_body=0)
+    response = refusal(
+        b"GET /m HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", HttpLimits(linger_s=0.1), max_body=0
+    )
     assert (response.status, b"send no body here" in response.body) == (413, True)
 
 

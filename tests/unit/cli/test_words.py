@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from errno import EACCES, EADDRINUSE, EADDRNOTAVAIL, EIO
 from pathlib import Path
+from socket import gaierror
 from typing import Any
 
 import click
@@ -14,8 +16,10 @@ from rich.text import Text
 
 from postroad.cli.assignments import assignments, moment
 from postroad.cli.commands.post import composed
+from postroad.cli.commands.serve import cannot_listen
 from postroad.cli.commands.support import show_request
 from postroad.cli.commands.trace import written
+from postroad.cli.configuring import settings_from
 from postroad.cli.connection import Connection, connected, local_data
 from postroad.cli.delivered_view import delivered_lines
 from postroad.cli.load import percentile_ms
@@ -330,3 +334,26 @@ def test_nothing_that_others_wrote_moves_the_cursor(evil: str, capsys: pytest.Ca
     assert not set(printed.out + printed.err) & set("\x1b\x9b\x07\x08\r")
     assert "\nnext\tline\n" in printed.out
     assert harmless("\x1b[1;31mred\x1b[0m") == "\x1b[1;31mred\x1b[0m"
+
+
+def test_a_description_cannot_look_like_a_step_of_the_plan() -> None:
+    change = FieldChange(field="description", before="old\n", after="new\n- organization Acme\x1b[1A\n")
+    step = PlannedStep(action="change", kind="service", name="A/B", fields=(change,))
+    lines = [line.plain for line in plan_lines(Plan(version="1", steps=(step,)))]
+    assert lines[:2] == ["~ service A/B", "    description: old → new⏎- organization Acme [1A"]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (gaierror(-2, "Name or service not known"), "host: there is no host nosuch"),
+        (OSError(EADDRNOTAVAIL, "no"), "host: nosuch is no address of this machine"),
+        (OSError(EADDRINUSE, "no"), "port: nosuch:8470 is taken"),
+        (OSError(EACCES, "no"), "port: nosuch:8470 is for administrators alone"),
+    ],
+)
+def test_who_cannot_listen_learns_which_setting_is_wrong(error: OSError, words: str) -> None:
+    settings = settings_from(None, "", ("host=nosuch",))
+    assert str(cannot_listen(settings, error)).startswith(words)
+    other = OSError(EIO, "the disk")
+    assert cannot_listen(settings, other) is other

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from errno import EADDRINUSE
+from errno import EACCES, EADDRINUSE, EADDRNOTAVAIL
 from functools import partial
+from socket import gaierror
 
 import click
 
@@ -49,14 +50,20 @@ async def _run(out: Output, settings: Settings) -> None:
             try:
                 await serve_http(running, listening, partial(console, running))
             except OSError as error:
-                raise _cannot_listen(settings, error) from error
+                raise cannot_listen(settings, error) from error
 
 
-def _cannot_listen(settings: Settings, error: OSError) -> OSError | Misconfigured:
-    if error.errno != EADDRINUSE:
-        return error
+def cannot_listen(settings: Settings, error: OSError) -> OSError | Misconfigured:
+    """What is wrong with which setting; the error itself when it is about something else."""
     where = f"{settings.host}:{settings.port}"
-    return Misconfigured([f"port: {where} is taken; stop who listens there, or choose another with --port"])
+    if isinstance(error, gaierror):
+        return Misconfigured([f"host: there is no host {settings.host}; give a name or an address of this machine"])
+    faults = {
+        EADDRINUSE: f"port: {where} is taken; stop who listens there, or choose another with --port",
+        EADDRNOTAVAIL: f"host: {settings.host} is no address of this machine; 127.0.0.1 always is, and 0.0.0.0 means all of them",
+        EACCES: f"port: {where} is for administrators alone; choose one from 1024 on with --port",
+    }
+    return Misconfigured([faults[error.errno]]) if error.errno in faults else error
 
 
 def _announce(out: Output, settings: Settings, url: str, *, new: bool) -> None:

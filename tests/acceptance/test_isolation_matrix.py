@@ -25,6 +25,8 @@ from postroad.core.model.directory import CredentialKind
 from postroad.core.model.exchange import Binding
 from postroad.core.model.journal import BatchesChanged
 from postroad.core.model.message import Message, Part, Recipient
+from postroad.core.model.polling import PollRequest
+from postroad.core.model.selector import Selector
 from postroad.core.model.support import SupportNote, SupportRequest
 from postroad.core.model.trust import Provisioning, RegisteredCookie
 from postroad.errors import Refused
@@ -474,6 +476,19 @@ async def test_posting_to_what_is_hidden_is_as_posting_to_nobody(asked: Asked, n
                 (refused.value.code, refused.value.detail.replace(recipient, "<name>"), refused.value.pointer)
             )
     assert answers[:2] == answers[2:]
+
+
+@pytest.mark.req("D2")
+@pytest.mark.parametrize("named", ["service", "address"])
+async def test_waiting_for_what_is_hidden_is_as_waiting_for_nobody(asked: Asked, named: str) -> None:
+    foreign = await objects_of(asked, "Birch", "service of B")
+    network = asked.running.network
+    receiver = await asked.running.authenticator.authenticate(_proof(asked, "service of A"), "test")
+    for things in (foreign, ABSENT):
+        began = network.clock.monotonic()
+        select = Selector(sender=getattr(things, named))
+        assert await network.poll(receiver, PollRequest(select=select, wait_s=0.05)) == []
+        assert network.clock.monotonic() - began >= 0.05, things
 
 
 NAMING: dict[str, dict[str, Any]] = {  # wherever a service can be named in the profile of another one

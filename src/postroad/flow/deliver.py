@@ -147,17 +147,18 @@ class DeliverStage:
         return self._delivered(queued, body, self._directory())
 
     def _selector(self, request: PollRequest) -> Selector | None:
-        """What the poll asks for, senders named by GCID; None when nobody of that name could ever have sent anything."""
+        """What the poll asks for, senders named by GCID; None when no message could ever be known by all of it.
+
+        A sender that does not exist is waited for like one that does: the time would tell who is there.
+        """
         wanted = request.select
         if wanted.selects_all:
             return EVERYTHING
         sender = self._directory().service(wanted.sender) if wanted.sender else None
-        if wanted.sender and sender is None:
-            return None
         named = [text for text in (wanted.session, wanted.transaction) if text]
         if len({is_pseudonym(text) for text in named}) > 1:
             return None  # no message is known by both kinds of names
-        gcid = sender.gcid if sender else ""
+        gcid = sender.gcid if sender else wanted.sender
         if not named or not is_pseudonym(named[0]):
             return replace(wanted, sender=gcid)
         return PseudonymSelector(

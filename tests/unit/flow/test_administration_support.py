@@ -100,7 +100,7 @@ async def test_it_is_about_a_message_that_one_may_see(desk: Desk) -> None:
     session = (await desk.made.network.post(sender, message)).session
     assert (await desk.opened(session=session)).session == session
     desk.member = desk.stranger
-    for unseen in (session, "nothing", "f" * 32):
+    for unseen in (session, "nothing", "f" * 32, "f" + "z" * 31):
         fault = await refused(desk.opened(session=unseen))
         assert (fault.code, fault.pointer) == ("not-found", "/session")
 

@@ -257,9 +257,8 @@ def test_a_proxy_that_says_nothing_does_not_lend_its_own_certificate_however_its
     proxy = self_signed(site.folder, "proxy")
     context = site.front(clients_der=[proxy.der]).context
     request = b"POST /who HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nab"
-    routes = {("POST", "/who"): site.who}
     with (
-        serving(routes, ssl_context=context, proxies=("127.0.0.1",)) as served,
+        serving({("POST", "/who"): site.who}, ssl_context=context, proxies=("127.0.0.1",)) as served,
         Wire(served.port, site.context(proxy)) as wire,
     ):
         for pieces in ([request[:-1], request[-1:]], [request], [request]):  # in pieces, whole, and the same once more

@@ -154,6 +154,16 @@ async def test_others_see_a_public_service_as_the_directory_shows_it(asked: Aske
     assert not {"push", "acceptsFrom", "limits", "version", "suspended", "authentication"} & set(seen.json())
     own = await asked.ask("owner of B", "GET", "/v1/services/Birch/Public")
     assert seen.headers["etag"] != own.headers["etag"]
+    here, wish = (
+        "/v1/services/Birch/Public",
+        {"name": "Public", "visibility": "public", "limits": {"queuedMessages": 7}},
+    )
+    changed = await asked.ask("owner of B", "PUT", here, wish, match="*")
+    assert changed.headers["etag"] != own.headers["etag"]
+    again = await asked.ask("owner of A", "GET", here, **{"If-None-Match": seen.headers["etag"]})
+    assert again.status_code == 304, "what others are not shown changes nothing for them"
+    await asked.ask("owner of B", "PUT", here, wish | {"category": "new"}, match="*")
+    assert (await asked.ask("owner of A", "GET", here, **{"If-None-Match": seen.headers["etag"]})).status_code == 200
     assert (
         await asked.ask("owner of A", "PUT", "/v1/services/Birch/Public", {"name": "X"}, match="*")
     ).status_code == 403

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import UTC, datetime, timedelta
 from errno import EACCES, EADDRINUSE, EADDRNOTAVAIL, EIO
 from pathlib import Path
@@ -15,8 +16,8 @@ from rich.console import Console
 from rich.text import Text
 
 from postroad.cli.assignments import assignments, moment
+from postroad.cli.checkup import port
 from postroad.cli.commands.post import composed
-from postroad.cli.commands.serve import cannot_listen
 from postroad.cli.commands.support import show_request
 from postroad.cli.commands.trace import written
 from postroad.cli.configuring import settings_from
@@ -28,6 +29,7 @@ from postroad.cli.output import Output, harmless
 from postroad.cli.plan_view import plan_lines
 from postroad.cli.posting import document, properties_of, status_of
 from postroad.cli.references import read_documents
+from postroad.cli.running import cannot_listen
 from postroad.cli.trace_view import trace_tree
 from postroad.client import Client, Part, Status
 from postroad.client.configuration import FieldChange, Plan, PlannedStep
@@ -355,5 +357,6 @@ def test_a_description_cannot_look_like_a_step_of_the_plan() -> None:
 def test_who_cannot_listen_learns_which_setting_is_wrong(error: OSError, words: str) -> None:
     settings = settings_from(None, "", ("host=nosuch",))
     assert str(cannot_listen(settings, error)).startswith(words)
+    assert port(dataclasses.replace(settings, host="203.0.113.1")).state == "fault"
     other = OSError(EIO, "the disk")
     assert cannot_listen(settings, other) is other

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from errno import EACCES, EADDRINUSE, EADDRNOTAVAIL
 from functools import partial
-from socket import gaierror
 
 import click
 
@@ -15,8 +13,7 @@ from postroad.cli.configuring import configured
 from postroad.cli.connection import OPERATOR_KEY_FILE
 from postroad.cli.log_lines import log_to_stderr
 from postroad.cli.output import Output
-from postroad.cli.running import address_left_in, until_signalled
-from postroad.errors import Misconfigured
+from postroad.cli.running import address_left_in, cannot_listen, until_signalled
 
 
 @command
@@ -51,19 +48,6 @@ async def _run(out: Output, settings: Settings) -> None:
                 await serve_http(running, listening, partial(console, running))
             except OSError as error:
                 raise cannot_listen(settings, error) from error
-
-
-def cannot_listen(settings: Settings, error: OSError) -> OSError | Misconfigured:
-    """What is wrong with which setting; the error itself when it is about something else."""
-    where = f"{settings.host}:{settings.port}"
-    if isinstance(error, gaierror):
-        return Misconfigured([f"host: there is no host {settings.host}; give a name or an address of this machine"])
-    faults = {
-        EADDRINUSE: f"port: {where} is taken; stop who listens there, or choose another with --port",
-        EADDRNOTAVAIL: f"host: {settings.host} is no address of this machine; 127.0.0.1 always is, and 0.0.0.0 means all of them",
-        EACCES: f"port: {where} is for administrators alone; choose one from 1024 on with --port",
-    }
-    return Misconfigured([faults[error.errno]]) if error.errno in faults else error
 
 
 def _announce(out: Output, settings: Settings, url: str, *, new: bool) -> None:

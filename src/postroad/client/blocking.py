@@ -152,20 +152,15 @@ class Client:
     ) -> int:
         """Call ``function`` with every message until SIGINT, SIGTERM or ``stop``; returns how many were handled.
 
-        A message is acknowledged when the function returns; what it returns is the reply to a request. An exception gives
-        the message back, to come again later. Of the ``most`` messages that are taken at once, those that are not begun within
-        ``lease_s`` are left to whoever takes them next.
+        A message is acknowledged when the function returns; what it returns is the reply to a request. An exception gives the
+        message back, to come again later, and what could not be begun within ``lease_s`` comes again, too.
         """
         polling = PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select)
         with self._stopping.by_signals():
             return self._run(consume(self._talks, polling, self._stopping, time.monotonic), function)
 
     def stop(self) -> None:
-        """End ``handle`` after the message at hand; for other threads, and for the function itself.
-
-        From another thread, a wait for messages is not broken off: it ends after ``wait_s`` at most. When no ``handle`` runs,
-        the next one ends at once.
-        """
+        """End ``handle`` (the next one, when none runs) after its message or wait; for other threads and the function."""
         self._stopping.ask()
 
     # ---- looking and configuring

@@ -79,7 +79,7 @@ def slow(tables: ReportTables, period: Period, top: int) -> Summary:
     work: defaultdict[str, Counter[int]] = defaultdict(Counter)
     names = tables.names_of_services()
     for row in tables.rows("latency", period, measure="working"):
-        name = names.get(row["service"], row["service"])  # which several have had, where one was registered anew
+        name: str = names.get(row["service"]) or row["service"]  # which several have had, where one was registered anew
         work[name][row["bucket"]] += row["count"]
     used = {name: counts for name, counts in work.items() if counts.total() >= LEAST_STOPS}
     shown: list[list[Any]] = [[name, counts.total(), *_percentiles(counts)] for name, counts in used.items()]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
 import yaml
 
 from postroad.core.model.message import Cookie
+from postroad.core.model.snapshot import Directory
+from postroad.flow.configure import Change
 from tests.acceptance.market import COOKIE, HOME, Market, market, visited
 
 DISPATCH, LEDGER, SHIPPING = "Parcels/Dispatch", "Books/Ledger", "MyBiz/Shipping"
@@ -94,6 +96,24 @@ async def test_an_account_is_connected_once_at_a_time(place: Market) -> None:
     assert other.json()["code"] == "name.taken"
     await place.ask("owner@mybiz", "DELETE", f"/v1/provisionings/{SHIPPING}")
     assert (await place.begin()).gcid == gcid
+
+
+@pytest.mark.req("N8")
+async def test_who_begins_again_does_not_undo_what_is_confirmed_in_that_moment(
+    place: Market, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, configuration = await place.begin(), place.network.configuration
+    change = configuration.change
+
+    async def after_confirmation(by: str, changes: Sequence[Change], reason: str = "") -> Directory:
+        monkeypatch.setattr(configuration, "change", change)
+        assert await place.confirm(DISPATCH, begun.gcid, begun.token, COOKIE) == ""
+        return await change(by, changes, reason)
+
+    monkeypatch.setattr(configuration, "change", after_confirmation)
+    again = await place.ask("developer@mybiz", "POST", MINE, {"provider": DISPATCH, "service": "Shipping"})
+    assert (again.status_code, again.json()["code"]) == (412, "version.conflict")
+    assert (await place.ask("owner@mybiz", "GET", f"/v1/provisionings/{begun.gcid}")).json()["state"] == "active"
 
 
 @pytest.mark.req("N8", "N11")

@@ -18,7 +18,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Accepts, Role, Service
 from postroad.core.model.message import Cookie
 from postroad.core.model.party_name import check_party_name
-from postroad.core.model.snapshot import Directory
+from postroad.core.model.snapshot import Directory, object_key
 from postroad.core.model.trust import CONFIRM_WITHIN_S, Provisioning, RegisteredCookie, token_hash
 from postroad.errors import Refused
 from postroad.flow.administration import (
@@ -80,7 +80,10 @@ async def begin(administration: Administration, caller: Caller, wish: Wish, publ
             token_hash=token_hash(token),
             return_path=wish.return_path,
         )
-        return [*changes, saving(provisioning)]
+        seen_version = directory.object_version(
+            *object_key(provisioning)
+        )  # its provider may confirm in this very moment
+        return [*changes, saving(provisioning, seen_version)]
 
     directory = await administration.carry_out(caller.name, decide, "provisioning begun")
     service = directory.service(f"{wish.organization}/{wish.service}")

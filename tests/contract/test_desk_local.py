@@ -139,6 +139,18 @@ class TestInMemory(LocalDeskContract):
         assert await network.poll() == []
         assert given_up == [number]
 
+    async def test_a_queue_is_not_read_to_its_end_from_an_index_that_has_lost_some_of_it(
+        self, network: Network, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        posted = [await network.post(network.message()) << 16 for _ in range(3)]
+        network.desk = await self.restart(network.desk)
+        with monkeypatch.context() as unaware:  # whoever keeps the index has not noticed yet
+            unaware.setattr(network.desk, "_indexed", lambda seq: asyncio.sleep(0))
+            await self.index.clear()
+            with pytest.raises(Unavailable, match="crash of its database"):
+                await network.poll()
+        assert numbers(await network.poll()) == posted
+
     async def test_an_answer_that_found_no_room_does_not_stand_against_an_acknowledgement(
         self, network: Network
     ) -> None:

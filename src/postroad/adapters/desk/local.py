@@ -15,6 +15,7 @@ from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
 from postroad.adapters.desk.hot_state import HotState, ended_by, gathered_by, is_plain_post
 from postroad.adapters.desk.known_messages import KnownMessages
 from postroad.adapters.desk.pages import PageSize
+from postroad.adapters.index.gaps import require_no_gap
 from postroad.core.delivery.mailbox import EVERY_NUMBER, HEAD_MOST, Mailbox, Taken, is_wanted
 from postroad.core.delivery.waiting import found_from_row
 from postroad.core.model.delivery import Found, Queued
@@ -282,6 +283,8 @@ class LocalDesk:
             reach = self._hot.applied_seq
             with self._hot.loading():
                 await self._indexed(reach)
+                # A database that has crashed may have lost what it had said it had, and what it lost would never be read.
+                require_no_gap((await self._index.position()).seq, reach)
                 most = self._pages.rows
                 rows = await self._index.query("mailbox", mailbox, box.loaded_to, most)
                 self._pages.seen(rows)

@@ -52,7 +52,7 @@ def _read(part: BulkPart | Refused, limits: WireLimits) -> Posting | Refused:
     (headers, content_type), content = part
     try:
         own = None if _has_fields(headers) else own_form(content_type, content)
-        message = message_in(own, content, limits)
+        message = message_in(own, content, limits, content_type)
         if own is None or message is None:
             return posting_of(Wire(headers, content), limits)
         return posting(message, own.note)

@@ -185,7 +185,7 @@ class MessageEndpoints:
         check_encoding(request)
         if isinstance(own, Refused):
             raise own
-        message = message_in(own, body, self._limits)
+        message = message_in(own, body, self._limits, asked(request).content_type)
         if key is not None:
             check_idempotency_key(key)
         if own is None or message is None:

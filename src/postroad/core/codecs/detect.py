@@ -24,7 +24,7 @@ from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import MULTIPART, NDJSON, accepted_types, media_type_of
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.codecs.soap.names import NAMESPACE, SOAP_11, SOAP_12
-from postroad.core.codecs.soap.recognition import version_of
+from postroad.core.codecs.soap.recognition import self_describing, version_of
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Message
 from postroad.errors import Refused
@@ -98,8 +98,13 @@ def form_of(codec: Codec) -> str:
     return str(_NAMES[codec.media_type])
 
 
-def message_in(own: Own | None, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Message | None:
-    """The message of a post in an own form; None where its bytes turn out to be in a plain format."""
+def message_in(
+    own: Own | None, body: bytes, limits: WireLimits = DEFAULT_LIMITS, content_type: str = ""
+) -> Message | None:
+    """The message of a post in an own form; None where its bytes turn out to be in a plain format.
+
+    Only the content type may say in which encoding an envelope is; it is asked where the bytes cannot be read without it.
+    """
     if own is None:
         return None
     try:
@@ -107,7 +112,10 @@ def message_in(own: Own | None, body: bytes, limits: WireLimits = DEFAULT_LIMITS
     except Refused:
         if is_plain_after_all(own.codec, body):
             return None
-        raise
+        described = self_describing(body, content_type) if own.codec in (SOAP11, SOAP12) else body
+        if described is body:
+            raise
+        return own.codec.decode_post(described, limits)
 
 
 def is_plain_after_all(codec: Codec, body: bytes) -> bool:

@@ -44,7 +44,7 @@ class Written(NamedTuple):
 def read_any(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Read:
     """A message in one of the network's own forms, or in a plain format."""
     own = own_form(content_type, body) if _is_ours(body) else None
-    message = message_in(own, body, limits)
+    message = message_in(own, body, limits, content_type)
     if own is not None and message is not None:
         return Read(message, form_of(own.codec), notes=(own.note,) if own.note else ())
     wire = Wire([("content-type", content_type)] if content_type else [], body)

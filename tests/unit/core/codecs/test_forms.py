@@ -7,7 +7,7 @@ import pytest
 
 from postroad.core.codecs.bulk import decode_bulk
 from postroad.core.codecs.codec import Codec, refusal_bytes
-from postroad.core.codecs.detect import answer_codec, codec_for, is_plain_after_all, operation_in, own_form
+from postroad.core.codecs.detect import answer_codec, codec_for, is_plain_after_all, message_in, operation_in, own_form
 from postroad.core.codecs.dime import Record, TypeFormat, write_dime
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
@@ -83,6 +83,19 @@ def test_json_documents_and_numbers_keep_their_digits_and_spaces() -> None:
     )
     assert message.parts == (Part(id="1", content_type="application/json", data=b'{ "x" : 1.0,\n"y": [ ] }'),)
     assert (message.properties[0].value, message.properties[0].type) == ("-12.500e+02", PropertyType.NUMBER)
+
+
+@pytest.mark.req("K3")
+@pytest.mark.parametrize("codec", [SOAP11, SOAP12])
+def test_an_encoding_that_only_the_content_type_names_is_believed(codec: Codec) -> None:
+    message = Message(to=(Recipient("Acme/Supply"),), topic="Größe")
+    body = codec.encode_post(message).partition(b"?>")[2].strip().decode().encode("latin-1")
+    declared = f"{codec.media_type.partition(';')[0]}; charset=ISO-8859-1"
+    own = own_form(declared, body)
+    assert message_in(own, body, content_type=declared) == message
+    for said in ("text/xml", "text/xml; charset=utf-8", "text/xml; charset=klingon"):
+        with pytest.raises(Refused):
+            message_in(own, body, content_type=said)
 
 
 @pytest.mark.req("K3")

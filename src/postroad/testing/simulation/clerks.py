@@ -24,8 +24,11 @@ AT_ONCE = 8
 async def deal_now_and_then(
     running: SimulatedNetwork, ledger: Ledger, chance: Random, times: int, whole_s: float
 ) -> None:
+    ends = asyncio.get_running_loop().time() + whole_s  # later rounds would outlast the run
     for _ in range(times):
         await asyncio.sleep(chance.expovariate(times / whole_s))
+        if asyncio.get_running_loop().time() > ends:
+            return
         try:
             numbers = await running.ask(_listed)
         except (ConnectionLost, Unavailable):

@@ -12,10 +12,20 @@ into answers. Anything that is not a ``PostroadError`` is a programming mistake:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class PostroadError(Exception):
-    """Root of the tree; never raised itself."""
+    """Root of the tree; never raised itself. Passes whole from process to process, as pools of workers need it."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_again, (type(self), self.args, vars(self))
+
+
+def _made_again(kind: type[PostroadError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> PostroadError:
+    error = kind.__new__(kind, *arguments)
+    vars(error).update(fields)
+    return error
 
 
 class Refused(PostroadError):

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from postroad.api.application import application
+from postroad.api.application import Pages, application
 from postroad.bootstrap.settings import Settings
 from postroad.flow.administration import NO_JUDGES, Judges
 from postroad.testing.network import MemoryNetwork, memory_network
@@ -48,7 +48,9 @@ class Asked:
 
 
 @asynccontextmanager
-async def asked_network(*, requests_per_s: int = 0, judges: Judges = NO_JUDGES) -> AsyncIterator[Asked]:
+async def asked_network(
+    *, requests_per_s: int = 0, judges: Judges = NO_JUDGES, pages: Pages | None = None
+) -> AsyncIterator[Asked]:
     async with memory_network() as running:
         keys = await populate(running)
         app = application(
@@ -58,6 +60,7 @@ async def asked_network(*, requests_per_s: int = 0, judges: Judges = NO_JUDGES) 
             Settings(),
             requests_per_s=requests_per_s,
             judges=judges,
+            pages=pages,
         )
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url="http://network.example") as client:

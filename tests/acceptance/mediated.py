@@ -14,10 +14,10 @@ from postroad.adapters.system import SystemClock
 from postroad.adapters.transport.permission import Permission
 from postroad.adapters.transport.push import HttpPusher
 from postroad.adapters.transport.resolver import SystemResolver
+from postroad.api.answers import answer_of_front
 from postroad.api.as2 import As2Endpoint
 from postroad.api.http import HttpLimits, HttpServer
 from postroad.api.messages import MessageEndpoints
-from postroad.api.problem import problem_bytes
 from postroad.client import Access
 from postroad.core.codecs.codec import Codec
 from postroad.core.codecs.envelope import ENVELOPE_FORM
@@ -178,7 +178,7 @@ async def mediated(receiving: Receiver) -> AsyncIterator[Mediated]:
         partners = Partners(secrets, lambda: "http://127.0.0.1/as2")
         reception = reception_for(running.network, partners, pusher)
         as2 = As2Endpoint(reception, running.authenticator, endpoints.rate, message_bytes=MESSAGE_BYTES)
-        server = HttpServer(_nothing_else, endpoints.routes() | as2.routes(), HttpLimits(), problem_bytes)
+        server = HttpServer(_nothing_else, endpoints.routes() | as2.routes(), HttpLimits(), answer_of_front)
         pushing = PushStage(running.network, pusher, secrets, partners=partners)
         pushing.start()
         try:

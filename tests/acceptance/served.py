@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from postroad.api.answers import answer_of_front
 from postroad.api.application import application
 from postroad.api.as2 import As2Endpoint
 from postroad.api.http import HttpLimits, HttpServer
 from postroad.api.messages import MessageEndpoints
-from postroad.api.problem import problem_bytes
 from postroad.bootstrap.settings import Settings
 from postroad.core.exchange.bound import Language
 from postroad.core.hierarchy.nouns import Attachment, Node, Side
@@ -111,7 +111,7 @@ def served_network() -> Iterator[Served]:
             )
             reception = reception_for(running.network, Partners(OneKey(), lambda: served.url), Posts())
             as2 = As2Endpoint(reception, running.authenticator, endpoints.rate, message_bytes=1 << 20)
-            server = HttpServer(app, endpoints.routes() | as2.routes(), HttpLimits(), problem_bytes)
+            server = HttpServer(app, endpoints.routes() | as2.routes(), HttpLimits(), answer_of_front)
             served.url = f"http://127.0.0.1:{await server.start('127.0.0.1', 0)}"
             started.set()
             await ended.wait()

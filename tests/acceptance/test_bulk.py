@@ -28,7 +28,7 @@ from tests.faults.server_load import RECEIVER, SENDER
 NDJSON = "application/x-ndjson"
 MIXED = "multipart/mixed; boundary=many"
 BROKEN = Path(__file__).parents[1] / "faults" / "broken_server.py"
-BULK_BYTES = 4 << 20
+BULK_BYTES, MESSAGE_BYTES = 4 << 20, 1 << 20
 GENEROUS = WireLimits(body_bytes=1 << 30)
 Served = tuple[ServerProcess, dict[str, str]]
 Encoded = Callable[[list[Message]], bytes]
@@ -36,7 +36,7 @@ Encoded = Callable[[list[Message]], bytes]
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    sizes = {"bulk_bytes": BULK_BYTES, "message_bytes": 1 << 20}
+    sizes = {"bulk_bytes": BULK_BYTES, "message_bytes": MESSAGE_BYTES}
     with serving(tmp_path_factory.mktemp("bulk") / "data", SENDER, RECEIVER, settings=sizes) as running:
         yield running
 
@@ -116,9 +116,10 @@ async def test_a_bad_message_spoils_no_other(served: Served, content_type: str, 
     good, unknown, twice = (message(f"{content_type}-{name}") for name in ("good", "unknown", "twice"))
     unknown = msgspec.structs.replace(unknown, to=(Recipient("Nobody/Here"),))
     late = msgspec.structs.replace(message("late"), expires_at_us=1)
-    answers = results(await send(served, encoded([good, unknown, twice, twice, late]), content_type))
+    large = message("large", data=bytes(MESSAGE_BYTES + 1))
+    answers = results(await send(served, encoded([good, unknown, twice, twice, late, large]), content_type))
     assert [answer.code if isinstance(answer, Refused) else "" for answer in answers] == [
-        *("", "recipient.unknown", "", "message.duplicate", "message.expired"),
+        *("", "recipient.unknown", "", "message.duplicate", "message.expired", "wire.too-large"),
     ]
     [first, second] = [answers[2], answers[3]]
     assert isinstance(first, PostResult)
@@ -149,6 +150,14 @@ async def test_too_much_in_one_call_is_refused_as_a_whole(served: Served) -> Non
     cut_off = await send(served, as_parts([message("cut")])[:-10], MIXED)
     assert (cut_off.status, json.loads(cut_off.body)["code"]) == (400, "wire.malformed")
     assert await delivered(served) == []
+
+
+async def test_the_limit_for_messages_is_not_one_for_documents_of_the_configuration(served: Served) -> None:
+    server, keys = served
+    document = json.dumps({"document": {"postroad": 1}, "padding": "x" * 2 * MESSAGE_BYTES}).encode()
+    async with Connection(server.port, keys[SENDER]) as asking:
+        answer = await asking.post("/v1/configuration/plan", document)
+    assert (answer.status, json.loads(answer.body)["errors"][0]["pointer"]) == (422, "/padding")
 
 
 @pytest.mark.req("D1")

@@ -65,6 +65,9 @@ def test_an_index_is_made_anew_from_the_journal(stopped: Served) -> None:
         file.unlink()
     [lost] = json_lines(succeeded("index", "status", "--json", "--data", stopped.data))
     assert lost["behind"] == lost["journal"] == before["journal"]
+    (stopped.data / "index.sqlite").write_bytes(b"not a database" * 1000)
+    damaged = postroad("index", "status", "--data", stopped.data)
+    assert (damaged.returncode, "index rebuild" in damaged.stderr) == (1, True)
     [rebuilt] = json_lines(succeeded("index", "rebuild", "--json", "--data", stopped.data))
     assert rebuilt["entries"] == before["journal"]
     stopped.start()

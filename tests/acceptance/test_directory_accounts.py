@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import AsyncIterator
 
@@ -140,7 +141,14 @@ async def test_a_member_is_invited_and_sets_a_password(asked: Asked) -> None:
     invited = await asked.ask("owner of A", "POST", MEMBERS, wish)
     assert invited.status_code == 201
     asked.keys["new"] = invited.json()["key"]
-    assert (await asked.ask("new", "PUT", "/v1/account/password", {"password": PASSWORD})).status_code == 204
+    for method, path in (("GET", MEMBERS), ("POST", "/v1/account/keys"), ("POST", "/v1/account/login-link")):
+        assert (await asked.ask("new", method, path, {"label": "x"})).status_code == 403, (
+            "whoever invites has the key too"
+        )
+    assert (await asked.ask("new", "GET", "/v1/account")).status_code == 200
+    both = [asked.ask("new", "PUT", "/v1/account/password", {"password": PASSWORD}) for _ in range(2)]
+    done, too_late = sorted([answer.status_code for answer in await asyncio.gather(*both)])
+    assert (done, too_late >= 400) == (204, True)
     assert await log_in(asked, "new", "new@aster.example", PASSWORD) == 200
     made = await asked.ask("new", "POST", "/v1/services", {"organization": "Aster", "name": "Made"})
     assert made.status_code == 201

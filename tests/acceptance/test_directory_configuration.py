@@ -13,10 +13,15 @@ import yaml
 
 from postroad.core.identity import api_key
 from postroad.core.model.journal import ConfigurationChanged, decode
+from postroad.errors import Refused
+from postroad.flow.administration import removing
+from postroad.flow.configure import Configuration, saving
+from postroad.flow.turns import AT_ONCE
 from tests.acceptance.asking import Asked, asked_network
 
 pytestmark = pytest.mark.req("N13")
 
+OWNER = {"owner@aster.example": {"role": "owner"}}
 PLAN, APPLY = "/v1/configuration/plan", "/v1/configuration/apply"
 
 
@@ -58,6 +63,8 @@ async def test_applying_an_export_changes_nothing(asked: Asked, who: str, prune:
 async def test_an_export_holds_no_secret_and_only_ones_own(asked: Asked) -> None:
     response = await asked.ask("owner of A", "GET", "/v1/configuration", Accept="application/yaml")
     assert response.headers["content-type"].startswith("application/yaml")
+    as_json = await asked.ask("owner of A", "GET", "/v1/configuration", Accept="application/json, application/yaml")
+    assert as_json.headers["content-type"] == "application/json"
     assert yaml.safe_load(response.text) == await export(asked, "owner of A")
     assert list(yaml.safe_load(response.text)["organizations"]) == ["Aster"]
     secrets = [item.secret for item in asked.running.network.directory.credentials.values()]
@@ -148,6 +155,47 @@ async def test_changes_of_others_elsewhere_do_not_disturb(asked: Asked) -> None:
     await asked.ask("owner of B", "POST", "/v1/services", {"organization": "Birch", "name": "Unrelated"})
     wish = {"document": document, "version": planned["version"]}
     assert (await asked.ask("owner of A", "POST", APPLY, wish)).status_code == 200
+
+
+@pytest.mark.req("N1", "O3")
+async def test_two_nodes_cannot_take_away_the_last_two_owners(asked: Asked) -> None:
+    network = asked.running.network
+    await asked.running.enroll("second@aster.example", organization="Aster")
+    elsewhere = Configuration(network.desk, network.index, network.clock)  # another node, as up to date as this one
+    await network.indexed()
+    await elsewhere.load()
+    document = await export(asked, "operator")
+    house(document)["people"]["owner@aster.example"]["role"] = "viewer"
+    assert (await apply(asked, "operator", document)).status_code == 200
+    leaving = elsewhere.directory().people["second@aster.example"]
+    with pytest.raises(Refused) as refused:
+        await elsewhere.change(
+            "node 2", [removing(leaving), saving(elsewhere.directory().organizations["aster"])], "member removed"
+        )
+    assert refused.value.code == "version.conflict"
+
+
+@pytest.mark.req("Z6")
+async def test_those_who_plan_with_many_passwords_do_not_hold_up_the_logins_of_others(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    under_way, most = 0, 0
+
+    async def slow(password: str) -> str:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.001)
+        under_way -= 1
+        return "hash"
+
+    monkeypatch.setattr(asked.running.passwords, "hash", slow)
+    credentials = [{"label": "main", "password": "fifteen letters"}]
+    services = {f"Fresh {number}": {"credentials": credentials} for number in range(5)}
+    document = {"postroad": 1, "organizations": {"Aster": {"people": OWNER, "services": services}}}
+    plans = [asked.ask("owner of A", "POST", PLAN, {"document": document}) for _ in range(10)]
+    assert {answer.status_code for answer in await asyncio.gather(*plans)} == {200}
+    assert most == AT_ONCE
 
 
 async def test_of_two_at_once_one_wins(asked: Asked) -> None:

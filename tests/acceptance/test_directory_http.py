@@ -6,10 +6,13 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
+from starlette.responses import PlainTextResponse
 
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Unavailable
 from tests.acceptance.asking import Asked, asked_network
+
+GZIPPED = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
 
 
 @pytest.fixture
@@ -27,6 +30,7 @@ async def asked() -> AsyncIterator[Asked]:
         ("GET", "/v1/account", {"Accept": "text/html"}, None, 406, "wire.not-acceptable"),
         ("GET", "/v1/account", {"Accept": "application/json;q=0"}, None, 406, "wire.not-acceptable"),
         ("PUT", "/v1/account", {"Content-Type": "text/plain"}, b"{}", 415, "wire.unsupported"),
+        ("PUT", "/v1/account", GZIPPED, b"{}", 415, "wire.unsupported"),
         ("PUT", "/v1/account", {"Content-Type": "application/json"}, b"{", 400, "request.malformed"),
         ("PUT", "/v1/account", {"Content-Type": "application/json"}, b'{"name": "\\ud800"}', 400, "request.malformed"),
         ("PUT", "/v1/account", {"Content-Type": "application/json"}, b"[" * 100_000, 400, "request.malformed"),
@@ -60,6 +64,21 @@ async def test_allow_names_every_method_of_the_path(asked: Asked) -> None:
     ):
         response = await asked.ask("owner of A", "OPTIONS", path)
         assert (response.status_code, response.headers["allow"]) == (405, allowed)
+
+
+async def test_whoever_asks_as_a_program_is_answered_as_one_where_there_are_pages_too() -> None:
+    async with asked_network(pages=lambda _: PlainTextResponse("a page", 404)) as asked:
+        for method, path, status, allowed in (
+            ("GET", "/as2", 405, "POST"),
+            ("POST", "/docs/errors", 405, "GET, HEAD"),
+            ("PUT", "/soap/messages.xsd", 405, "GET, HEAD"),
+            ("DELETE", "/v1/messages/next", 405, "GET"),  # which leases what it hands out
+            ("GET", "/v1", 404, None),
+        ):
+            response = await asked.ask("viewer of A", method, path)
+            assert (response.status_code, response.headers.get("allow")) == (status, allowed)
+            assert response.headers["content-type"] == "application/problem+json", path
+        assert (await asked.ask("viewer of A", "GET", "/v1x")).text == "a page"
 
 
 async def test_head_is_get_without_a_body(asked: Asked) -> None:

@@ -154,6 +154,16 @@ async def test_others_see_a_public_service_as_the_directory_shows_it(asked: Aske
     assert not {"push", "acceptsFrom", "limits", "version", "suspended", "authentication"} & set(seen.json())
     own = await asked.ask("owner of B", "GET", "/v1/services/Birch/Public")
     assert seen.headers["etag"] != own.headers["etag"]
+    here, wish = (
+        "/v1/services/Birch/Public",
+        {"name": "Public", "visibility": "public", "limits": {"queuedMessages": 7}},
+    )
+    changed = await asked.ask("owner of B", "PUT", here, wish, match="*")
+    assert changed.headers["etag"] != own.headers["etag"]
+    again = await asked.ask("owner of A", "GET", here, **{"If-None-Match": seen.headers["etag"]})
+    assert again.status_code == 304, "what others are not shown changes nothing for them"
+    await asked.ask("owner of B", "PUT", here, wish | {"category": "new"}, match="*")
+    assert (await asked.ask("owner of A", "GET", here, **{"If-None-Match": seen.headers["etag"]})).status_code == 200
     assert (
         await asked.ask("owner of A", "PUT", "/v1/services/Birch/Public", {"name": "X"}, match="*")
     ).status_code == 403
@@ -192,6 +202,19 @@ async def test_pages_follow_each_other_without_gaps_or_repetition(asked: Asked) 
     assert sorted(names) == ["Private", "Public", *(f"S{number}" for number in range(7))]
 
 
+async def test_support_requests_come_page_by_page_the_newest_first(asked: Asked) -> None:
+    for number in range(5):
+        await asked.ask("viewer of A", "POST", "/v1/support", {"subject": f"Lost {number}", "text": "Where is it?"})
+    whole = (await asked.ask("viewer of A", "GET", "/v1/support")).json()["items"]
+    assert [one["id"] for one in whole] == sorted((one["id"] for one in whole), reverse=True)
+    seen, path = [], "/v1/support?limit=2"
+    for _ in range(3):
+        page = (await asked.ask("viewer of A", "GET", path)).json()
+        seen += page["items"]
+        path = f"/v1/support?limit=2&cursor={page.get('next')}"
+    assert (seen, page.get("next")) == (whole, None)
+
+
 async def test_a_cursor_is_good_for_one_question_of_one_person(asked: Asked) -> None:
     cursor = (await asked.ask("operator", "GET", "/v1/directory?limit=1")).json()["next"]
     for who, path in (
@@ -216,6 +239,9 @@ async def test_a_service_proves_itself_by_key_password_or_certificate(asked: Ask
     assert (await asked.ask("owner of A", "POST", here, {"kind": "key", "label": "main"})).status_code == 409
     wish = {"kind": "password", "label": "old client", "password": "seven quiet herons wading"}
     assert (await asked.ask("developer of A", "POST", here, wish)).status_code == 201
+    next_one, third = (wish | {"label": label} for label in ("its successor", "one too many"))
+    assert (await asked.ask("developer of A", "POST", here, next_one)).status_code == 201
+    assert (await asked.ask("developer of A", "POST", here, third)).status_code == 422
     pem = certificate(10)
     made = await asked.ask("developer of A", "POST", here, {"kind": "certificate", "label": "tls", "certificate": pem})
     assert made.json()["warning"].startswith("It expires in")
@@ -227,6 +253,7 @@ async def test_a_service_proves_itself_by_key_password_or_certificate(asked: Ask
     assert {(item["kind"], item["label"]) for item in listed} == {
         ("key", "main"),
         ("password", "old client"),
+        ("password", "its successor"),
         ("certificate", "tls"),
     }
     for item in listed:
@@ -317,8 +344,10 @@ async def test_rates_are_limited_by_operators_alone(asked: Asked) -> None:
     assert (await asked.ask("owner of A", "PUT", path, wish, match="*")).status_code == 403
     assert (await asked.ask("operator", "PUT", path, wish, match="*")).json()["postsPerSecond"] == 1000
     assert (await asked.ask("owner of A", "PUT", path, wish, match="*")).status_code == 200
+    unsaid = await asked.ask("owner of A", "PUT", path, {"description": "Bulbs"}, match="*")
+    assert (unsaid.status_code, unsaid.json()["postsPerSecond"]) == (200, 1000), "what is not theirs need not be said"
     versions = (await asked.ask("owner of A", "GET", f"{path}/versions")).json()["items"]
-    assert [item["value"]["postsPerSecond"] for item in versions] == [1000, 1000, 0]
+    assert [item["value"]["postsPerSecond"] for item in versions] == [1000, 1000, 1000, 0]
 
 
 @pytest.mark.req("N2", "O3")

@@ -25,6 +25,8 @@ from postroad.core.model.directory import CredentialKind
 from postroad.core.model.exchange import Binding
 from postroad.core.model.journal import BatchesChanged
 from postroad.core.model.message import Message, Part, Recipient
+from postroad.core.model.polling import PollRequest
+from postroad.core.model.selector import Selector
 from postroad.core.model.support import SupportNote, SupportRequest
 from postroad.core.model.trust import Provisioning, RegisteredCookie
 from postroad.errors import Refused
@@ -48,6 +50,7 @@ HARMLESS = (  # they only say what would be
 OWN_MAILBOX = "/v1/services/{service}/release"  # what waits for a service, it may fetch anyway
 PASSWORD = "seven quiet herons wading"
 
+OWNER = {"owner@aster.example": {"role": "owner"}}
 STOPPING = [{"stopRuleEvaluation": True}]
 
 BODIES: dict[tuple[str, str], Any] = {
@@ -473,6 +476,53 @@ async def test_posting_to_what_is_hidden_is_as_posting_to_nobody(asked: Asked, n
                 (refused.value.code, refused.value.detail.replace(recipient, "<name>"), refused.value.pointer)
             )
     assert answers[:2] == answers[2:]
+
+
+@pytest.mark.req("D2")
+@pytest.mark.parametrize("named", ["service", "address"])
+async def test_waiting_for_what_is_hidden_is_as_waiting_for_nobody(asked: Asked, named: str) -> None:
+    foreign = await objects_of(asked, "Birch", "service of B")
+    network = asked.running.network
+    receiver = await asked.running.authenticator.authenticate(_proof(asked, "service of A"), "test")
+    for things in (foreign, ABSENT):
+        began = network.clock.monotonic()
+        select = Selector(sender=getattr(things, named))
+        assert await network.poll(receiver, PollRequest(select=select, wait_s=0.05)) == []
+        assert network.clock.monotonic() - began >= 0.05, things
+
+
+NAMING: dict[str, dict[str, Any]] = {  # wherever a service can be named in the profile of another one
+    "rule": {"rules": [{"name": "r", "when": "always", "then": [{"addServiceAfter": "{address}"}]}]},
+    "redirect": {"rules": [{"name": "r", "when": "always", "then": [{"redirect": "{service}"}]}]},
+    "acceptsFrom": {"accepts": "listed", "acceptsFrom": ["{address}", "{service}"]},
+    "documentAccess": {"documentAccess": [{"service": "{address}"}]},
+    "exceptFor": {"policy": {"exceptFor": ["{address}"]}},
+    "openTo": {"hosted": "exchange", "openTo": ["{service}", "{address}"]},
+    "binding": {"hosted": "exchange", "openTo": ["*"], "bindings": {"b": {"queue": "{address}"}}},
+    "binding by GCID": {"hosted": "exchange", "openTo": ["*"], "bindings": {"b": {"queue": "{service}"}}},
+    "cookie": {"cookies": [{"from": "{address}", "content": "x"}]},
+    "cookie by GCID": {"cookies": [{"from": "{service}", "content": "x"}]},
+    "batching": {"hosted": "batcher", "batching": {"sendsTo": "{address}", "standard": "x12", "count": 2}},
+    "splitting": {"hosted": "splitter", "splitting": {"sendsTo": "{service}", "answersTo": "{address}"}},
+    "gcid": {"gcid": "{service}"},
+}
+
+
+@pytest.mark.req("N13")
+@pytest.mark.parametrize("prune", [False, True])
+async def test_no_plan_tells_what_is_hidden_from_what_does_not_exist(asked: Asked, prune: bool) -> None:
+    foreign = await objects_of(asked, "Birch", "service of B")
+    for name, profile in NAMING.items():
+        answers = []
+        for things in (foreign, ABSENT):
+            services = {"Fresh": things.fill(profile)}
+            document = {"postroad": 1, "organizations": {"Aster": {"people": OWNER, "services": services}}}
+            wish = {"document": document, "prune": prune}
+            status, text, headers = answered(
+                await asked.ask("owner of A", "POST", "/v1/configuration/plan", wish), things
+            )
+            answers.append((status, re.sub(r'"version":"\w+"', "", text), headers))
+        assert answers[0] == answers[1], name
 
 
 async def test_secrets_are_in_no_answer_and_in_no_log(asked: Asked, caplog: pytest.LogCaptureFixture) -> None:

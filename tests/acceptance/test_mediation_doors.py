@@ -110,6 +110,7 @@ async def test_a_key_is_for_one_message_with_one_header(network: Mediated) -> No
         ([("Postroad-Colour", "red")], b"x", b"wire.malformed"),
         ([("Content-Type", "image/png")], b"x", b"recipient.missing"),
         ([("Postroad-To", "A/B"), ("Content-Encoding", "gzip")], b"x", b"wire.unsupported"),
+        ([("Content-Type", "application/json"), ("Content-Encoding", "gzip")], b"\x1f\x8b\x08", b"wire.unsupported"),
         ([("Postroad-To", "A/B"), ("Content-Transfer-Encoding", "base64")], b"eA==", b"wire.unsupported"),
         ([("Postroad-To", "A/B"), ("Content-Type", "multipart/related; boundary=x")], b"--y", b"wire.malformed"),
         ([("AS2-From", "a"), ("AS2-To", "b"), ("Content-Type", "application/pkcs7-mime")], b"x", b"wire.unsupported"),
@@ -123,13 +124,20 @@ async def test_what_cannot_be_taken_is_refused_clearly(
     assert code in answer.body, answer.body
 
 
+@pytest.mark.req("M5")
 async def test_a_refused_post_is_on_record_with_what_is_known_of_it(network: Mediated) -> None:
     await posted_as(network, b"123", ("Postroad-Colour", "red"))
     await posted_as(network, b"1234", ("Postroad-Handle", "h-1"))
+    await posted_as(network, b"12345", ("Content-Type", "text/xml"))
+    await network.ask(polling(Format.JSON), "POST", "/soap", b"123456", [("Content-Type", "text/csv")])
     records = (await network.running.network.journal.read(0, 1 << 20)).records
-    unread, unsent = [entry for one in records if isinstance(entry := decode(one.facts), MessageRefused)]
+    unread, unsent, untrue, no_soap = [
+        entry for one in records if isinstance(entry := decode(one.facts), MessageRefused)
+    ]
     assert (unread.code, unread.size, unread.form) == ("wire.malformed", 3, "")
     assert (unsent.code, unsent.size, unsent.form, unsent.handle) == ("recipient.missing", 4, "mime", "h-1")
+    assert (untrue.code, untrue.size, untrue.form) == ("wire.malformed", 5, "")
+    assert (no_soap.code, no_soap.size, no_soap.form) == ("wire.unsupported", 6, "")
 
 
 @pytest.mark.req("T1")
@@ -178,7 +186,7 @@ async def test_messages_may_be_asked_for_in_an_own_form(network: Mediated) -> No
 async def test_asking_for_the_head_takes_no_message(network: Mediated) -> None:
     await posted_as(network, b"a;b", ("Content-Type", "text/csv"), ("Postroad-To", polling(Format.DIME)))
     for _ in range(2):
-        assert (await network.ask(polling(Format.DIME), "HEAD", "/v1/messages/next")).status == 415
+        assert (await network.ask(polling(Format.DIME), "HEAD", "/v1/messages/next")).status == 405
     answer = await network.ask(polling(Format.DIME), "GET", "/v1/messages/next")
     assert (answer.status, dict(answer.headers)["cache-control"]) == (200, "no-store")
 
@@ -193,6 +201,8 @@ async def test_the_soap_address_takes_envelopes_of_others_with_attachments_or_wi
     kind = ("Content-Type", "multipart/related; type=text/xml; boundary=x")
     attached = await network.ask(polling(Format.JSON), "POST", "/soap", body, [to, kind])
     assert (attached.status, b"PostResponse" in attached.body) == (200, True), attached.body
+    empty = await network.ask(polling(Format.JSON), "POST", "/soap", b"", [("Content-Type", "text/xml")])
+    assert (empty.status, b"the body is empty" in empty.body) == (500, True), empty.body
     file = await network.ask(polling(Format.JSON), "POST", "/soap", b"a;b", [to, ("Content-Type", "text/csv")])
     assert (file.status, b"Send SOAP" in file.body) == (500, True), file.body
     first, second = await network.polled(polling(Format.MIME), Format.MIME)

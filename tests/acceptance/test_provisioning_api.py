@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
 import yaml
 
 from postroad.core.model.message import Cookie
+from postroad.core.model.snapshot import Directory
+from postroad.flow.configure import Change
 from tests.acceptance.market import COOKIE, HOME, Market, market, visited
 
 DISPATCH, LEDGER, SHIPPING = "Parcels/Dispatch", "Books/Ledger", "MyBiz/Shipping"
@@ -55,6 +57,8 @@ async def test_a_provider_sees_what_it_has_confirmed_and_nothing_before(place: M
     for who in ("owner@parcels", "owner@books", "owner@stranger", DISPATCH):
         assert (await place.ask(who, "GET", here)).status_code == 404
         assert (await place.ask(who, "GET", MINE)).status_code == 404
+        for name in (begun.gcid, SHIPPING, "MyBiz/Absent"):
+            assert (await place.ask(who, "DELETE", f"/v1/provisionings/{name}")).status_code == 404
     assert await place.confirm(DISPATCH, begun.gcid, begun.token, COOKIE) == ""
     [seen] = (await place.ask("owner@parcels", "GET", THEIRS)).json()["items"]
     assert (seen["service"], seen["state"]) == (SHIPPING, "active")
@@ -94,6 +98,24 @@ async def test_an_account_is_connected_once_at_a_time(place: Market) -> None:
     assert (await place.begin()).gcid == gcid
 
 
+@pytest.mark.req("N8")
+async def test_who_begins_again_does_not_undo_what_is_confirmed_in_that_moment(
+    place: Market, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, configuration = await place.begin(), place.network.configuration
+    change = configuration.change
+
+    async def after_confirmation(by: str, changes: Sequence[Change], reason: str = "") -> Directory:
+        monkeypatch.setattr(configuration, "change", change)
+        assert await place.confirm(DISPATCH, begun.gcid, begun.token, COOKIE) == ""
+        return await change(by, changes, reason)
+
+    monkeypatch.setattr(configuration, "change", after_confirmation)
+    again = await place.ask("developer@mybiz", "POST", MINE, {"provider": DISPATCH, "service": "Shipping"})
+    assert (again.status_code, again.json()["code"]) == (412, "version.conflict")
+    assert (await place.ask("owner@mybiz", "GET", f"/v1/provisionings/{begun.gcid}")).json()["state"] == "active"
+
+
 @pytest.mark.req("N8", "N11")
 async def test_a_suspended_provider_is_connected_with_nobody(place: Market) -> None:
     await place.change(DISPATCH, suspended="unpaid")
@@ -130,6 +152,11 @@ async def test_a_cookie_for_a_hidden_sender_tells_nothing_about_it(place: Market
     ]
     assert [answer.status_code for answer in named] == [404, 404]
     assert named[0].text == named[1].text.replace("Absent", "Office")
+    read = [
+        await place.ask("owner@parcels", "GET", f"{COOKIES}/{name}")
+        for name in (hidden, "MyBiz/Office", "MyBiz/Absent")
+    ]
+    assert [answer.status_code for answer in read] == [200, 404, 404]
 
 
 @pytest.mark.req("N9")

@@ -199,8 +199,7 @@ def test_a_consumer_in_a_thread_is_stopped_by_a_call(network: Served) -> None:
         results: list[int] = []
         thread = threading.Thread(target=lambda: results.append(client.handle(lambda item: None, wait_s=1)))
         thread.start()
-        client.stop()
-        eventually(lambda: not thread.is_alive() or client.stop())
+        client.stop()  # perhaps before the thread has begun
         thread.join(10)
         assert results == [0]
 

@@ -182,7 +182,9 @@ async def test_a_rate_holds_for_one_for_many_and_for_soap(running: Served) -> No
     async with Connection(port, key) as poster:
         first = await poster.post("/v1/messages", one)
         assert first.headers["ratelimit-policy"] == '"default";q=20;w=4'
-        many = await poster.post("/v1/messages/bulk", b"\n".join([one] * 15), "application/x-ndjson")
+        unknown = await poster.post("/v1/messages", json.dumps({"to": ["No/Body"]}).encode())
+        assert (unknown.status, "ratelimit" in unknown.headers) == (422, True), "what is refused counts, and is told"
+        many = await poster.post("/v1/messages/bulk", b"\n".join([one] * 14), "application/x-ndjson")
         assert (many.status, "ratelimit" in many.headers) == (200, True)
         for path, body, form in (
             ("/v1/messages/bulk", b"\n".join([one] * 15), "application/x-ndjson"),
@@ -193,6 +195,9 @@ async def test_a_rate_holds_for_one_for_many_and_for_soap(running: Served) -> No
             assert int(refused.headers["retry-after"]) >= 1
         answers = [await poster.post("/v1/messages", one) for _ in range(40)]  # in far less than four seconds
         assert (answers[-1].status, json.loads(answers[-1].body)["code"]) == (429, "rate.exceeded")
+        for body, form in ((b"", "application/x-ndjson"), (b"nonsense", "text/plain")):
+            calls = [await poster.post("/v1/messages/bulk", body, form) for _ in range(5)]
+            assert 429 in [call.status for call in calls], "a call counts, whatever is in it"
         over_soap = await poster.post("/soap", SOAP, "application/soap+xml")
         assert (over_soap.status, b"rate.exceeded" in over_soap.body) == (429, True)
     async with Connection(port, running.key("Acme/Supply").read_text().strip()) as other:

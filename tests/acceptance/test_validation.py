@@ -224,7 +224,7 @@ def test_the_schema_of_an_exchange_is_there_when_it_is_named_and_stays(network: 
 
     assert "services/strict/validates: it has no schema 'a'" in applied(validates="a")
     schemas = {"a": {"content": f"<xs:schema {XS}/>"}}
-    assert "a schema and a jsonschema" in applied(validates="a", schemas=schemas, jsonschemas={"A": {"content": "{}"}})
+    assert "a jsonschema and a schema" in applied(validates="a", schemas=schemas, jsonschemas={"A": {"content": "{}"}})
     assert applied(validates="a", schemas=schemas) == ""
     assert applied(validates="a") == ""
     removed = postroad("assets", "remove", "Shop/strict", "schema", "a", "--data", network.data)

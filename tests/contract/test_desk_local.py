@@ -15,11 +15,14 @@ from postroad.adapters.index.sqlite import SqliteIndex
 from postroad.adapters.journal.segments.journal import SegmentJournal
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
+from postroad.core.model.delivery import Queued, State
 from postroad.core.model.ids import delivery_number
+from postroad.core.model.journal import DeliveriesAcknowledged
 from postroad.core.model.selector import Selector
-from postroad.ports import Appended, Batch, BodyAt, Clock, Desk, Head, Index, Journal, NewRecord
+from postroad.errors import Unavailable
+from postroad.ports import Appended, Batch, BodyAt, Clock, Committed, Desk, Head, Index, Journal, NewRecord, Step
 from postroad.testing.desk_contract import DeskContract
-from postroad.testing.desk_network import LEASE_S, Network, catch_up, lag_behind, numbers
+from postroad.testing.desk_network import LEASE_S, SELLER, Network, catch_up, lag_behind, numbers
 
 
 class StallingJournal:
@@ -29,6 +32,8 @@ class StallingJournal:
         self.journal = journal
         self._go = asyncio.Event()
         self._go.set()
+        self.is_broken = False
+        self.is_full = False
 
     @asynccontextmanager
     async def stalled(self) -> AsyncIterator[None]:
@@ -40,6 +45,10 @@ class StallingJournal:
 
     async def append(self, records: Sequence[NewRecord], *, reserve: bool = False) -> Appended:
         await self._go.wait()
+        if self.is_broken:
+            raise Unavailable("storage.failed", "the disk takes nothing")
+        if self.is_full and not reserve:
+            raise Unavailable("storage.full", "the disk takes acknowledgements alone")
         return await self.journal.append(records, reserve=reserve)
 
     async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
@@ -102,6 +111,63 @@ class LocalDeskContract(DeskContract):
 
 class TestInMemory(LocalDeskContract):
     """Over the memory journal and index."""
+
+    async def test_what_could_not_be_settled_while_the_queue_was_read_comes_again(self, network: Network) -> None:
+        first, second = [await network.post(network.message()) << 16 for _ in range(2)]
+        network.desk = await self.restart(network.desk)
+        async with self.stalled(network.desk):
+            refused = asyncio.ensure_future(network.acknowledge(first))
+            await asyncio.sleep(0)
+            assert numbers(await network.poll(most=1)) == [second]  # read past what is being settled
+            self.journal.is_broken = True
+        assert isinstance(await refused, Unavailable)
+        self.journal.is_broken = False
+        assert numbers(await network.poll()) == [first]
+
+    async def test_what_could_not_be_ended_is_ended_by_the_next_claim(self, network: Network) -> None:
+        number = await network.post(network.message(expires_in_s=1)) << 16
+        given_up: list[int] = []
+
+        async def mistaken(*_: object) -> None:
+            raise ValueError("a mistake")
+
+        async def give_up(queued: Queued, state: str, reason: str) -> None:
+            given_up.append(queued.number)
+
+        network.desk.on_given_up(mistaken)
+        network.clock.advance(2)
+        with pytest.raises(ValueError, match="a mistake"):
+            await network.poll()
+        network.desk.on_given_up(give_up)
+        assert await network.poll() == []
+        assert given_up == [number]
+
+    async def test_a_queue_is_not_read_to_its_end_from_an_index_that_has_lost_some_of_it(
+        self, network: Network, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        posted = [await network.post(network.message()) << 16 for _ in range(3)]
+        network.desk = await self.restart(network.desk)
+        with monkeypatch.context() as unaware:  # whoever keeps the index has not noticed yet
+            unaware.setattr(network.desk, "_indexed", lambda seq: asyncio.sleep(0))
+            await self.index.clear()
+            with pytest.raises(Unavailable, match="crash of its database"):
+                await network.poll()
+        assert numbers(await network.poll()) == posted
+
+    async def test_an_answer_that_found_no_room_does_not_stand_against_an_acknowledgement(
+        self, network: Network
+    ) -> None:
+        number = await network.post(network.message()) << 16
+        await network.poll()
+        self.journal.is_full = True
+        answer = network.submit(Step(network.message(answers=number), b"", (7,)))
+        acknowledgement = DeliveriesAcknowledged(network.clock.now_us(), SELLER, (number,))
+        # By its key it stays behind the answer.
+        step = Step(acknowledgement, keys=(8,), reserve=True, waiting=(number,))
+        told = await asyncio.gather(answer, network.submit(step))
+        assert [isinstance(outcome, Unavailable) for outcome in told] == [True, True]
+        assert isinstance(await network.submit(step), Committed)
+        assert await network.state(number) is State.DELIVERED
 
 
 class TestLongQueues(LocalDeskContract):

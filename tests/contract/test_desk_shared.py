@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any
 
 import asyncpg
 import pytest
@@ -16,9 +17,10 @@ from postroad.adapters.desk.shared_rebuild import rebuild_desk
 from postroad.adapters.journal import postgres_schema
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.memory.index import MemoryIndex
+from postroad.core.model.delivery import Queued
 from postroad.core.projection.keys import unique_keys
 from postroad.errors import Unavailable
-from postroad.ports import Clock, Committed, Conflict, Desk, Step
+from postroad.ports import Batch, Clock, Committed, Conflict, Desk, Step
 from postroad.testing.desk_contract import DeskContract
 from postroad.testing.desk_network import CARRIER, LEASE_S, SELLER, Network, VirtualClock, catch_up, numbers
 from postroad.testing.journals import plain_posts
@@ -274,6 +276,53 @@ async def test_a_hand_out_that_cannot_be_recorded_is_given_up_at_once(nodes: Nod
             await network.poll(lease_s=1000)
         await connection.execute("ALTER FUNCTION journal_append_away RENAME TO journal_append")
     assert [queued.attempt for queued in await network.poll()] == [1]
+
+
+async def test_a_node_that_stood_still_longer_than_its_lease_hands_nothing_out(
+    two_nodes: tuple[Network, Network], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = two_nodes
+    await here.post(here.message())
+    claims = here.desk._claims  # type: ignore[attr-defined]
+    reserve, elsewhere = claims._reserve, []
+
+    async def stand_still(*arguments: Any) -> list[Queued]:
+        reserved = await reserve(*arguments)
+        here.clock.advance(LEASE_S + 1)
+        elsewhere.extend(await there.poll())
+        return reserved
+
+    monkeypatch.setattr(claims, "_reserve", stand_still)
+    assert await here.poll() == []
+    [queued] = elsewhere
+    assert queued.attempt == 1
+    assert await there.poll() == []  # it is still in the hands of who polled there
+
+
+async def test_what_cannot_be_said_of_one_step_leaves_the_others_as_they_are(
+    nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node, network = await nodes.start()
+    first = network.message(handle="once")
+    await network.post(first)
+
+    async def away(*_: object) -> Batch:
+        raise Unavailable("network.unavailable", "away")
+
+    monkeypatch.setattr(node.journal, "read", away)
+    again = network.message(handle="once")
+    steps = [Step(again, b"", tuple(unique_keys(again))), Step(network.message(), b"")]
+    told = await asyncio.gather(*[network.submit(step) for step in steps])
+    assert isinstance(told[0], Unavailable)
+    assert isinstance(told[1], Committed)
+
+
+@pytest.mark.parametrize("word", ["40P01", "58030", "28P01"])
+async def test_whatever_the_database_fails_to_do_is_told_as_unavailable(nodes: Nodes, word: str) -> None:
+    node, _ = await nodes.start()
+    failing = f"DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '{word}'; END $$"
+    with pytest.raises(Unavailable, match=r"network\.unavailable"):
+        await node.journal.connections.fetch(failing)
 
 
 async def test_what_is_settled_between_reservation_and_record_is_not_handed_out(

@@ -157,17 +157,17 @@ async def test_writers_on_many_nodes_leave_no_gap_that_a_reader_could_pass(postg
 
 
 async def test_bodies_are_dropped_and_the_chain_stays(journal: PostgresJournal) -> None:
-    first = await journal.append([NewRecord(b"a", b"body a"), NewRecord(b"b", b"body b")])
+    first = await journal.append([NewRecord(b"a", b"body a"), NewRecord(b"b", b"body b"), NewRecord(b"0", b"")])
     second = await journal.append([NewRecord(b"c", b"body c"), NewRecord(b"d", b"body d")])
     before = await journal.read(0)
-    assert await journal.drop_bodies(4) == 1  # the second group reaches to 4, so it is kept whole
-    assert [await journal.body(at) for at in first.bodies if at] == [None, None]
+    assert await journal.drop_bodies(5) == 1  # the second group reaches to 5, so it is kept whole
+    assert [await journal.body(at) for at in first.bodies if at] == [None, None, b""]
     assert [await journal.body(at) for at in second.bodies if at] == [b"body c", b"body d"]
     after = await journal.read(0)
     assert [record.facts for record in after.records] == [record.facts for record in before.records]
     assert after.head == before.head
     assert await chain_holds(journal)
-    assert await journal.drop_bodies(4) == 0
+    assert await journal.drop_bodies(5) == 0
 
 
 async def test_a_database_of_a_newer_program_is_left_alone(journal: PostgresJournal, postgres_database: str) -> None:

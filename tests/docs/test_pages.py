@@ -13,7 +13,7 @@ from postroad.testing.ports import free_port
 from tests.architecture.source_tree import ROOT
 from tests.docs.printed import Printed
 from tests.docs.shell import Shell
-from tests.docs.snippets import RunPython, Save, Step, Type, steps_of, unrun
+from tests.docs.snippets import BEFORE, RunPython, Save, Step, Type, steps_of, unrun
 from tests.warehouse.conftest import QUICK_START
 
 pytestmark = pytest.mark.docs
@@ -80,3 +80,10 @@ def test_a_reader_can_follow_the_page(page: Path, tmp_path: Path, request: pytes
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_a_page_shows_nothing_untried(page: Path) -> None:
     assert unrun(page.read_text()) == [], "use a console or python block, or say why it is not run"
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
+def test_where_a_page_begins_is_told_to_its_readers_too(page: Path) -> None:
+    text = page.read_text()
+    begins = BEFORE.search(text)
+    assert begins is None or f"({begins[1]}" in text, f"readers do not see where it begins: link to {begins[1]}"

@@ -20,7 +20,7 @@ from tests.faults.ledger import Ledger
 
 SENDER, RECEIVER = "MyBiz/Purchasing", "Acme/Supply"
 PAYLOAD_BYTES = 2_000
-BUSY = frozenset({"network.busy", "network.unavailable", "storage.full", "storage.failed", "index.busy"})
+BUSY = frozenset({"network.busy", "network.unavailable", "storage.full", "storage.failed"})
 PAUSE_S = 0.02
 
 

@@ -24,6 +24,7 @@ LIMITS = HttpLimits(
     bodies_in_flight_bytes=500,
 )  # fmt: skip
 MAX_BODY = 300
+CLOSES = b"connection: close\r\n"
 TURNS = 400  # of the loop; far more than any of these inputs needs
 
 
@@ -112,7 +113,7 @@ class Bench:
             app=echo_app,
             routes={(b"POST", path): FastRoute(handler, MAX_BODY) for path, handler in handlers.items()},
             limits=LIMITS,
-            problem=lambda status, code, detail: (b"text/plain", f"{status} {code}".encode()),
+            problem=lambda status, code, detail, head: (b"text/plain", f"{status} {code}".encode()),
             proxies=TrustedProxies(),
             loop=self.loop,
             capacity=Capacity(LIMITS),
@@ -122,8 +123,8 @@ class Bench:
         self.loop.call_soon(self.loop.stop)
         self.loop.run_forever()
 
-    def run(self, pieces: list[bytes]) -> tuple[bytes, bool]:
-        """What was answered, and whether the connection was closed."""
+    def run(self, pieces: list[bytes], *, half_closes: bool = False) -> tuple[bytes, bool]:
+        """What was answered, and whether the connection was closed; at the end the client may close its side."""
         front = self.front()
         front.date.line = b""
         pipe = Pipe(self.loop)
@@ -135,6 +136,8 @@ class Bench:
                 break
             connection.data_received(piece)
             assert len(connection._pending) <= 1000 + len(piece)
+        if half_closes and not pipe.closing and not connection.eof_received():
+            pipe.close()
         self._until(lambda: not connection.outbox.replies)
         for _ in range(20):  # an application may rightly go on waiting for the rest of a body
             self.turn()
@@ -243,4 +246,8 @@ def test_every_single_cut_of_a_good_stream(bench: Bench) -> None:
 
 def test_a_stream_truncated_anywhere_is_let_go_without_a_trace(bench: Bench) -> None:
     for end in range(len(GOOD)):
-        bench.run([GOOD[:end]] if end else [])
+        pieces = [GOOD[:end]] if end else []
+        whole, _ = bench.run(pieces)
+        half, closed = bench.run(pieces, half_closes=True)
+        assert closed
+        assert whole.replace(CLOSES, b"").startswith(half.replace(CLOSES, b"")), "the same answers, as far as they go"

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from postroad.api.http.request import Reply
+from postroad.api.http.head import Head
+from postroad.api.http.request import Headers, Reply
+from postroad.api.problem import CHALLENGE, problem_bytes
 from postroad.core.admission.rate import RateState, rate_fields
 from postroad.core.codecs.codec import Codec, refusal_bytes
-from postroad.core.codecs.soap import SOAP11, SoapCodec
+from postroad.core.codecs.media import media_type_of
+from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused, Unavailable
 
-CHALLENGE = ((b"www-authenticate", b'Bearer realm="postroad", Basic realm="postroad"'),)
+CHALLENGED = ((b"www-authenticate", CHALLENGE.encode()),)
 
 
-def answer_refused(reply: Reply, codec: Codec, refusal: Refused) -> None:
-    headers = CHALLENGE if refusal.code == "authentication.required" else ()
+def answer_refused(reply: Reply, codec: Codec, refusal: Refused, headers: Headers = ()) -> None:
+    """The refusal, with what belongs to its code beside the ``headers`` that are given."""
+    if refusal.code == "authentication.required":
+        headers = (*headers, *CHALLENGED)
     if refusal.retry_after_s:
-        headers = ((b"retry-after", str(refusal.retry_after_s).encode()),)
+        headers = (*headers, (b"retry-after", str(refusal.retry_after_s).encode()))
     reply(http_status(codec, refusal.code), refusal_bytes(codec, refusal), codec.refusal_media_type.encode(), headers)
 
 
@@ -38,6 +43,23 @@ def rate_headers(rate: RateState) -> tuple[tuple[bytes, bytes], ...]:
     if not rate.quota:
         return ()
     return tuple((name.lower().encode(), value.encode()) for name, value in rate_fields(rate).items())
+
+
+def answer_of_front(status: int, code: str, detail: str, head: Head | None) -> tuple[bytes, bytes]:
+    """Content type and body of what the HTTP front itself refuses: a fault, for a head that speaks SOAP."""
+    codec = _soap_of(head) if head is not None and code in REFUSALS else None
+    if codec is None:
+        return problem_bytes(status, code, detail)
+    return codec.refusal_media_type.encode(), refusal_bytes(codec, Refused(code, detail))
+
+
+def _soap_of(head: Head) -> SoapCodec | None:
+    """The SOAP of a request whose body nobody has seen; elsewhere than at ``/soap``, SOAPAction tells it from other XML."""
+    named = dict(reversed(head.headers))
+    kind = media_type_of(named.get(b"content-type", b"").decode("latin-1"))
+    if kind == "application/soap+xml":
+        return SOAP12
+    return SOAP11 if head.path == b"/soap" or (kind == "text/xml" and b"soapaction" in named) else None
 
 
 def http_status(codec: Codec, code: str) -> int:

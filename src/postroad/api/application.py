@@ -48,7 +48,7 @@ from postroad.api.resources.context import ApiContext, answer
 from postroad.api.resources.finishing import Finishing
 from postroad.api.resources.guarded import OpenRoute
 from postroad.api.resources.openapi import openapi_document
-from postroad.api.resources.openapi_messages import FAST_PATHS
+from postroad.api.resources.openapi_messages import FAST_PATHS, LEASING
 from postroad.bootstrap.own_address import OwnAddress
 from postroad.bootstrap.settings import Settings
 from postroad.core.admission.rate import RateLimiter
@@ -63,6 +63,7 @@ from postroad.ports import Passwords, Validator
 
 Pages = Callable[[Administration], ASGIApp]  # what people with a browser see, with the means to change things
 RESOURCES = ("/v1/", "/soap")
+FOR_PROGRAMS = frozenset({"/v1", *FAST_PATHS})
 REQUESTS_PER_S = 100  # for each organization; messages have a limit of their own
 ROUTERS = (
     accounts.opened, accounts.router, organizations.router, members.router, credentials.router, services.router,
@@ -102,7 +103,9 @@ def application(
     app.state.api = ApiContext(
         network=network,
         authenticator=authenticator,
-        administration=Administration(network, passwords, asset_faults, judges),
+        administration=Administration(
+            network, passwords, asset_faults, judges, open_support_requests=settings.open_support_requests
+        ),
         cursors=Cursors(_cursor_key(network, settings)),
         limiter=RateLimiter(requests_per_s),
         own_address=own_address or OwnAddress(settings),
@@ -126,7 +129,8 @@ def _lead_elsewhere(app: FastAPI, pages: ASGIApp) -> None:
     missing = app.router.default
 
     async def elsewhere(scope: Scope, receive: Receive, send: Send) -> None:
-        is_resource = scope["type"] != "http" or scope["path"].startswith(RESOURCES)
+        path = scope.get("path", "")
+        is_resource = scope["type"] != "http" or path in FOR_PROGRAMS or path.startswith(RESOURCES)
         await (missing if is_resource else pages)(
             dict(scope), receive, send
         )  # they put themselves in as the application
@@ -206,4 +210,5 @@ def allowed_methods(request: Request) -> list[str]:
         pattern = getattr(route, "path_regex", None)
         if pattern is not None and pattern.match(request.url.path):
             methods |= route.methods
-    return sorted(methods | {"HEAD"} if "GET" in methods else methods)
+    has_head = "GET" in methods and request.url.path != LEASING
+    return sorted(methods | {"HEAD"} if has_head else methods)

@@ -6,11 +6,11 @@ Kept rule: the signature says who it is; HTTP credentials count only for partner
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 
 from postroad.api.answers import answer_refused, answer_unavailable
 from postroad.api.asked import asked
+from postroad.api.http.mistakes import log_mistake
 from postroad.api.http.request import FastRoute, FastRoutes, Reply, Request
 from postroad.api.plain_messages import wire_of
 from postroad.bootstrap.as2 import PATH
@@ -24,8 +24,6 @@ from postroad.flow.as2_reception import Reception
 from postroad.flow.authenticate import Authenticator
 
 FRONT_WRITES = frozenset({"content-type", "date"})
-
-log = logging.getLogger(__name__)
 
 
 class As2Endpoint:
@@ -58,8 +56,8 @@ class As2Endpoint:
             answer_refused(reply, JSON_FORM, refusal)
         except Unavailable as unavailable:
             answer_unavailable(reply, JSON_FORM, unavailable)
-        except Exception:
-            log.exception("an AS2 request failed")
+        except Exception as error:
+            log_mistake(request.method, request.path, error)
             answer_refused(reply, JSON_FORM, Refused("internal", "The message was not taken; send it again"))
 
     def _incoming(self, request: Request) -> Incoming:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from postroad.api.http.request import Request
 from postroad.core.mediation.header_fields import PREFIX
+from postroad.errors import Refused
 from postroad.flow.authenticate import Proof
 
 _BESIDE = PREFIX.encode()
@@ -16,6 +17,7 @@ class Asked(NamedTuple):
     accept: str
     proof: Proof
     idempotency: str | None
+    encoding: str  # of the body; empty where it is sent as it is
     is_plain: bool  # the message's header stands in that of the request: its body is in a plain format
 
 
@@ -29,6 +31,17 @@ def asked(request: Request) -> Asked:
             (request.header(b"accept") or b"").decode("latin-1"),
             Proof(request.header(b"authorization") or b"", request.client_certificate_der, request.secure),
             key.decode("latin-1").strip('"') if key is not None else None,
+            _encoding(request),
             any(name.startswith(_BESIDE) or name == b"ce-specversion" for name, _ in request.headers),
         )
     return known
+
+
+def check_encoding(request: Request) -> None:
+    if asked(request).encoding:
+        raise Refused("wire.unsupported", "Send the message without Content-Encoding; its bytes go on as they are")
+
+
+def _encoding(request: Request) -> str:
+    named = (request.header(b"content-encoding") or b"").decode("latin-1").strip().lower()
+    return "" if named == "identity" else named

@@ -20,8 +20,20 @@ from postroad.flow.posting import Answer, Posting
 FORM = "bulk"  # in the place of an own form
 
 
-def read_bulk(content_type: str, body: bytes, limits: WireLimits) -> list[Posting | Refused]:
-    """Each post of a bulk, or why it was refused; the parts of a multipart may be in plain formats."""
+def read_bulk(content_type: str, body: bytes, limits: WireLimits, message_bytes: int) -> list[Posting | Refused]:
+    """Each post of a bulk, or why it was refused; a bulk may be larger than a message, and none in it may."""
+    posts = _posts(content_type, body, limits)
+    return posts if len(body) <= message_bytes else [_within(post, message_bytes) for post in posts]
+
+
+def _within(post: Posting | Refused, message_bytes: int) -> Posting | Refused:
+    if isinstance(post, Refused) or post.size <= message_bytes:
+        return post
+    return Refused("wire.too-large", f"the message has {post.size} bytes; at most {message_bytes} are allowed in each")
+
+
+def _posts(content_type: str, body: bytes, limits: WireLimits) -> list[Posting | Refused]:
+    """The parts of a multipart may be in plain formats."""
     if media_type_of(content_type) == MULTIPART:
         return [_read(part, limits) for part in bulk_parts(content_type, body, limits)]
     posts = decode_bulk(content_type, body, limits)
@@ -40,7 +52,7 @@ def _read(part: BulkPart | Refused, limits: WireLimits) -> Posting | Refused:
     (headers, content_type), content = part
     try:
         own = None if _has_fields(headers) else own_form(content_type, content)
-        message = message_in(own, content, limits)
+        message = message_in(own, content, limits, content_type)
         if own is None or message is None:
             return posting_of(Wire(headers, content), limits)
         return posting(message, own.note)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,12 +17,13 @@ import msgspec
 from msgspec.structs import replace
 
 from postroad.api.answers import answer_limited, answer_refused, answer_unavailable, rate_headers
-from postroad.api.asked import asked
+from postroad.api.asked import asked, check_encoding
 from postroad.api.bulk import BulkAnswer, read_bulk
 from postroad.api.error_page import serve_error_page
+from postroad.api.forms import form_in, spoken
+from postroad.api.http.mistakes import log_mistake
 from postroad.api.http.request import FastHandler, FastRoute, FastRoutes, Reply, Request
 from postroad.api.plain_messages import (
-    answer_form,
     answer_messages,
     answer_next,
     answer_polled,
@@ -34,7 +34,7 @@ from postroad.api.plain_messages import (
 )
 from postroad.core.admission.rate import UNLIMITED, RateLimiter, RateState
 from postroad.core.codecs.codec import Codec
-from postroad.core.codecs.detect import FORMS, Own, answer_codec, codec_for, form_of, message_in, operation_in, own_form
+from postroad.core.codecs.detect import FORMS, Own, answer_codec, codec_for, form_of, message_in, operation_in
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.schema import MESSAGES_XSD, wsdl
@@ -50,8 +50,6 @@ from postroad.flow.mediate import Handed, posting_of
 from postroad.flow.network import Network
 from postroad.flow.patience import Patience
 from postroad.flow.posting import Answer, Posting, Replayed, check_idempotency_key, fingerprint
-
-log = logging.getLogger(__name__)
 
 REQUEST_BYTES = 1 << 20  # of polls and settlements
 
@@ -121,25 +119,26 @@ class MessageEndpoints:
                 self._as_caller(request, reply, codec, served)
             except Refused as refusal:
                 answer_refused(reply, codec, refusal)
-            except Exception:
-                log.exception("%s %s failed", request.method.decode(), request.path.decode("latin-1"))
+            except Exception as error:
+                log_mistake(request.method, request.path, error)
                 if not reply.answered:
                     answer_refused(reply, codec, Refused("internal", "The request was not carried out; try again"))
 
         return handler
 
     def _find_post(self, request: Request) -> tuple[Codec, Served]:
-        """A post in any form or format."""
-        known = asked(request)
-        own = None if known.is_plain else own_form(known.content_type, request.body)
-        codec = own.codec if own else answer_form(known.accept, known.content_type, request.body)
-        return codec, partial(self._post, own)
+        """A post in any form or format; why it is in none is told to whom we know, and kept."""
+        own = form_in(request)
+        return spoken(request, own), partial(self._post, own)
 
     def _find_operation(self, request: Request) -> tuple[Codec, Served]:
         """At the one SOAP address the element in the Body says what is wanted; an envelope of others is a post."""
-        codec, post = self._find_post(request)
+        own = form_in(request)
+        codec = spoken(request, own)
         if codec not in (SOAP11, SOAP12):
-            raise Refused("wire.unsupported", "Send SOAP 1.1 or 1.2 here, JSON to /v1/messages")
+            no_soap = Refused("wire.unsupported", "Send SOAP 1.1 or 1.2 here, JSON to /v1/messages")
+            return SOAP11, partial(self._post, own if isinstance(own, Refused) else no_soap)
+        post = partial(self._post, own)
         return codec, {"Poll": self._poll, "Acknowledge": self._settle}.get(operation_in(request.body), post)
 
     def _authenticated(self, served: Served) -> FastHandler:
@@ -151,7 +150,7 @@ class MessageEndpoints:
         if caller is not None:
             served(caller, request, reply, codec)
         else:
-            self._later(self._authenticate(proof, request, reply, codec, served), reply, codec)
+            self._later(self._authenticate(proof, request, reply, codec, served), request, reply, codec)
 
     async def _authenticate(self, proof: Proof, request: Request, reply: Reply, codec: Codec, served: Served) -> None:
         try:
@@ -162,7 +161,7 @@ class MessageEndpoints:
 
     # --- posting -----------------------------------------------------------------------------------------------
 
-    def _post(self, own: Own | None, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+    def _post(self, own: Own | Refused | None, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
         rate = self.rate(caller, 1)
         if not rate.allowed:
             answer_limited(reply, codec, rate)
@@ -181,9 +180,12 @@ class MessageEndpoints:
         else:
             self._network.submit(caller, posting, answered)
 
-    def _decoded(self, own: Own | None, request: Request) -> Posting:
+    def _decoded(self, own: Own | Refused | None, request: Request) -> Posting:
         body, key = request.body, asked(request).idempotency
-        message = message_in(own, body, self._limits)
+        check_encoding(request)
+        if isinstance(own, Refused):
+            raise own
+        message = message_in(own, body, self._limits, asked(request).content_type)
         if key is not None:
             check_idempotency_key(key)
         if own is None or message is None:
@@ -193,21 +195,29 @@ class MessageEndpoints:
         return Posting(message, len(body), form_of(own.codec), key or "", mark, came)
 
     def _bulk(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
-        content_type, key = asked(request).content_type, asked(request).idempotency
-        try:
-            if key is not None:
-                check_idempotency_key(key)
-            posts = read_bulk(content_type, request.body, self._bulk_limits)
-        except Refused as refusal:
-            self._network.refuse(
-                caller, refusal, len(request.body), lambda answer: _answer_post(reply, JSON_FORM, answer, UNLIMITED)
-            )
-            return
-        rate = self.rate(caller, len(posts))
+        posts = self._decoded_bulk(request)
+        rate = self.rate(caller, 1 if isinstance(posts, Refused) else max(1, len(posts)))
         if not rate.allowed:
             answer_limited(reply, JSON_FORM, rate)
-            return
-        answer = BulkAnswer(reply, content_type, len(posts), rate_headers(rate))
+        elif isinstance(posts, Refused):
+            self._network.refuse(
+                caller, posts, len(request.body), lambda answer: _answer_post(reply, JSON_FORM, answer, rate)
+            )
+        else:
+            answer = BulkAnswer(reply, asked(request).content_type, len(posts), rate_headers(rate))
+            self._post_many(caller, posts, asked(request).idempotency, answer)
+
+    def _decoded_bulk(self, request: Request) -> list[Posting | Refused] | Refused:
+        content_type, key = asked(request).content_type, asked(request).idempotency
+        try:
+            check_encoding(request)
+            if key is not None:
+                check_idempotency_key(key)
+            return read_bulk(content_type, request.body, self._bulk_limits, self._message_bytes)
+        except Refused as refusal:
+            return refusal
+
+    def _post_many(self, caller: Caller, posts: list[Posting | Refused], key: str | None, answer: BulkAnswer) -> None:
         postings: list[Posting] = []
         places: list[int] = []
         for place, post in enumerate(posts):
@@ -240,7 +250,8 @@ class MessageEndpoints:
     def _next(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
         """The next message as itself."""
         if request.method == b"HEAD":
-            answer_refused(reply, codec, Refused("wire.unsupported", "Messages are taken with GET, which leases them"))
+            refusal = Refused("method.not-allowed", "Messages are taken with GET, which leases them")
+            answer_refused(reply, codec, refusal, ((b"allow", b"GET"),))
             return
         plain = wants_plain(caller, asked(request).accept)
         if caller.service is not None and not plain:
@@ -249,10 +260,12 @@ class MessageEndpoints:
         self._hand_out(caller, request, reply, codec, HandingOut(asks, plain, answer_next))
 
     def _hand_out(self, caller: Caller, request: Request, reply: Reply, codec: Codec, how: HandingOut) -> None:
+        if reply.closed:  # it left while we found out who it is; what is handed out counts as tried
+            return
         patience = Patience()
         patience.over = self._ending
         self._waiting.add(patience)
-        task = self._later(self._handed_out(caller, request, reply, codec, how, patience), reply, codec)
+        task = self._later(self._handed_out(caller, request, reply, codec, how, patience), request, reply, codec)
         task.add_done_callback(lambda _: self._waiting.discard(patience))
         reply.on_disconnect(patience.end)
 
@@ -286,7 +299,7 @@ class MessageEndpoints:
                 await self._network.settle(caller, settlement)
 
     def _settle(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
-        self._later(self._settled(caller, request, reply, codec), reply, codec)
+        self._later(self._settled(caller, request, reply, codec), request, reply, codec)
 
     async def _settled(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
         try:
@@ -307,14 +320,16 @@ class MessageEndpoints:
         base = self._public_url or f"{'https' if request.secure else 'http'}://{host}"
         reply(200, wsdl(f"{base}/soap"), b"text/xml; charset=utf-8")
 
-    def _later(self, work: Coroutine[Any, Any, None], reply: Reply, codec: Codec) -> asyncio.Task[None]:
+    def _later(
+        self, work: Coroutine[Any, Any, None], request: Request, reply: Reply, codec: Codec
+    ) -> asyncio.Task[None]:
         """Do the work beside others; a mistake in it is answered too, or its client would wait in vain."""
 
         def ended(task: asyncio.Task[None]) -> None:
             self._running.discard(task)
             error = None if task.cancelled() else task.exception()
             if error is not None:
-                log.error("a request could not be answered", exc_info=error)
+                log_mistake(request.method, request.path, error)
                 if not reply.answered:
                     answer_refused(reply, codec, Refused("internal", "The server logged what went wrong; try again"))
 
@@ -355,6 +370,6 @@ def _answer_post(reply: Reply, codec: Codec, answer: Answer, rate: RateState) ->
         status = 200 if isinstance(codec, SoapCodec) else 202  # stock SOAP clients take a 202 for "no answer"
         reply(status, codec.encode_result(answer), codec.media_type.encode(), headers)
     elif isinstance(answer, Refused):
-        answer_refused(reply, codec, answer)
+        answer_refused(reply, codec, answer, rate_headers(rate))
     else:
         answer_unavailable(reply, codec, answer)

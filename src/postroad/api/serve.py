@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Callable
 from pathlib import Path
 
+from postroad.api.answers import answer_of_front
 from postroad.api.application import Pages, application
 from postroad.api.as2 import As2Endpoint
 from postroad.api.http.limits import HttpLimits
@@ -16,7 +17,7 @@ from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.server import HttpServer
 from postroad.api.http.tls import TlsFront
 from postroad.api.messages import MessageEndpoints
-from postroad.api.problem import problem_bytes
+from postroad.api.resources.guarded import DOCUMENT_BYTES
 from postroad.api.strict_transport import StrictTransport
 from postroad.bootstrap import RunningNetwork
 from postroad.core.model.snapshot import Directory
@@ -57,8 +58,8 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pa
     server = HttpServer(
         StrictTransport(app, settings.strict_transport_days),
         endpoints.routes() | as2.routes(),
-        HttpLimits(body_bytes=settings.message_bytes),
-        problem_bytes,
+        HttpLimits(body_bytes=max(settings.message_bytes, DOCUMENT_BYTES)),
+        answer_of_front,
         ssl_context=front.context if front is not None else None,
         proxies=TrustedProxies(settings.trusted_proxies),
     )
@@ -101,10 +102,14 @@ def _tls(running: RunningNetwork) -> TlsFront | None:
 
     def follow(directory: Directory) -> None:
         registered = {item.certificate for item in directory.credentials.values() if item.certificate}
-        if registered != trusted:
-            trusted.clear()
-            trusted.update(registered)
+        new = registered - trusted
+        if trusted - registered or len(new) > len(trusted):
             front.trust([ssl.PEM_cert_to_DER_cert(pem) for pem in sorted(registered)])
+        else:
+            for pem in new:  # one more is let in at once; making the set anew takes longer the more there are
+                front.admit(ssl.PEM_cert_to_DER_cert(pem))
+        trusted.clear()
+        trusted.update(registered)
 
     running.network.configuration.on_change(follow)
     return front

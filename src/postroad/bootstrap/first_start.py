@@ -6,6 +6,7 @@ import logging
 import os
 from pathlib import Path
 
+from postroad.adapters.journal.segments import RealFiles
 from postroad.adapters.system import SystemRandomness
 from postroad.core.identity import api_key
 from postroad.core.model import ids
@@ -102,10 +103,11 @@ async def ensure_own_service(network: Network) -> None:
 
 def _write_private(path: Path, text: str) -> None:
     """Write a file that only its owner can read, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    RealFiles().make_directory(path.parent)
     fresh = path.with_suffix(".new")
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(text + "\n")
         file.flush()
         os.fsync(file.fileno())
     fresh.rename(path)
+    RealFiles().sync_directory(path.parent)  # tokens and pseudonyms that are given out from now on depend on it

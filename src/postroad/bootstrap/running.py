@@ -22,7 +22,7 @@ from postroad.adapters.index.process import IndexProcess
 from postroad.adapters.index.sqlite import SqliteReader
 from postroad.adapters.interchange_plug_ins import installed_catalogue
 from postroad.adapters.journal.postgres import PostgresJournal
-from postroad.adapters.journal.segments import SegmentJournal, SegmentSettings
+from postroad.adapters.journal.segments import RealFiles, SegmentJournal, SegmentSettings
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.adapters.passwords import Argon2Passwords
@@ -122,7 +122,9 @@ async def open_network(
         pusher = push_messages(settings, network, partners, stack)
         yield RunningNetwork(
             network=network,
-            authenticator=Authenticator(network.configuration.directory, passwords, clock),
+            authenticator=Authenticator(
+                network.configuration.directory, passwords, clock, settings.registrations_per_day
+            ),
             passwords=passwords,
             settings=settings,
             engines=engines,
@@ -165,7 +167,7 @@ async def _open_store(settings: Settings, clock: Clock, stack: AsyncExitStack) -
         return await _open_shared(settings, clock, stack)
     if settings.index == "memory":
         return await _open_local(settings, clock, stack, MemoryJournal(), MemoryIndex())
-    settings.data.mkdir(parents=True, exist_ok=True)
+    RealFiles().make_directory(settings.data)
     sizes = SegmentSettings(segment_bytes=settings.segment_bytes, least_free_bytes=settings.least_free_bytes)
     journal = SegmentJournal.open(settings.data / JOURNAL_FOLDER, sizes)
     stack.push_async_callback(journal.close)

@@ -61,6 +61,10 @@ class Settings:
     # what may wait of each organization's own messages, in bytes and in deliveries; 0 means no limit
     stored_bytes: int = 0
     queued_messages: int = 0
+    # organizations that may be registered from one address within a day; 0 means no limit
+    registrations_per_day: int = 50
+    # support requests of one organization that may be open at a time; 0 means no limit
+    open_support_requests: int = 50
     # size of a journal segment file in bytes
     segment_bytes: int = 64 << 20
     # posts are refused while less than this is free on the disk, in bytes
@@ -199,6 +203,8 @@ def _contradictions(settings: Settings) -> list[str]:
         (settings.posts_per_s >= 0, "posts_per_s: must not be negative"),
         (settings.stored_bytes >= 0, "stored_bytes: must not be negative"),
         (settings.queued_messages >= 0, "queued_messages: must not be negative"),
+        (settings.registrations_per_day >= 0, "registrations_per_day: must not be negative"),
+        (settings.open_support_requests >= 0, "open_support_requests: must not be negative"),
         (settings.keep_bodies_days >= 0, "keep_bodies_days: must not be negative"),
         (settings.attempts_most >= 1, "attempts_most: must be at least 1"),
         (1 <= settings.push_timeout_s <= 300, "push_timeout_s: must be between 1 and 300"),

@@ -12,6 +12,7 @@ from difflib import unified_diff
 
 from rich.text import Text
 
+from postroad.cli.output import plain
 from postroad.core.model.message import Part
 
 BETWEEN_TAGS = re.compile(r">\s*<")
@@ -45,7 +46,7 @@ def shown(part: Part) -> Text:
         lines = part.data.decode().rstrip().splitlines()
     except UnicodeDecodeError:
         lines = []
-    return joined([Text(line) for line in (lines if len(lines) > 1 else lines_of(part))])
+    return joined([Text(plain(line)) for line in (lines if len(lines) > 1 else lines_of(part))])
 
 
 def joined(lines: list[Text]) -> Text:
@@ -72,4 +73,4 @@ def changes(before: Sequence[Part], after: Sequence[Part]) -> Iterator[tuple[str
 
 def _difference(old: Part, new: Part) -> list[Text]:
     lines = list(unified_diff(lines_of(old), lines_of(new), lineterm="", n=0))[2:]
-    return [Text(f"{line[0]} {line[1:].strip()}", STYLES[line[0]]) for line in lines if line[0] in STYLES]
+    return [Text(f"{line[0]} {plain(line[1:].strip())}", STYLES[line[0]]) for line in lines if line[0] in STYLES]

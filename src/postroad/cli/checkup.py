@@ -9,10 +9,12 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from errno import EADDRINUSE
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from postroad.bootstrap.settings import Settings
+from postroad.cli.running import cannot_listen
 from postroad.errors import PostroadError
 
 CERTIFICATE_WARNING_DAYS = 30
@@ -98,11 +100,13 @@ def certificate(settings: Settings) -> Finding:
 
 
 def port(settings: Settings) -> Finding:
-    with socket.socket() as probe:
+    with socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((settings.host, settings.port))
         except OSError as error:
+            if error.errno != EADDRINUSE:
+                return Finding("port", "fault", str(cannot_listen(settings, error)))
             words = f"{settings.host}:{settings.port}: {error.strerror}; a server may be running there already"
             return Finding("port", "warning", words)
     return Finding("port", "ok", f"{settings.host}:{settings.port} is free")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from postroad.errors import Misconfigured
+from postroad.errors import Misconfigured, Refused
 
 if TYPE_CHECKING:
     from postroad.client import Access, Client
@@ -25,6 +25,10 @@ OPERATOR_KEY_FILE = "operator.key"
 DATA = Path("var/postroad")
 TRIES = 3  # somebody waits at the terminal, and scripts have the exit code
 DEFAULT_URL = "http://127.0.0.1:8470"
+ABOUT_KEYS = {
+    "authentication.required": "the network does not know",
+    "permission.denied": "this was asked with",
+}
 
 
 class Connection(NamedTuple):
@@ -49,6 +53,19 @@ class Connection(NamedTuple):
             return found
         return Access.with_key(url, (_text(data / OPERATOR_KEY_FILE) if url == here else "") or _no_key(data))
 
+    def key_source(self, environment: Mapping[str, str] | None = None) -> str:
+        """Where the key comes from, in words: what is refused for its key may have been asked with another than was meant."""
+        environment = os.environ if environment is None else environment
+        known = {} if self.data else dict(environment)
+        if self.key_file and not self.key:
+            return f"the key in {self.key_file}"
+        if self.key or known.get("POSTROAD_KEY"):
+            return "the key that --key gives" if self.key else "the key in POSTROAD_KEY"
+        if known.get("POSTROAD_KEY_FILE"):
+            return f"the key in {known['POSTROAD_KEY_FILE']}, as POSTROAD_KEY_FILE says"
+        data = Path(self.data) if self.data else local_data(environment)
+        return f"the operator's key in {data}; --key-file names another"
+
     def client(self, tries: int = TRIES) -> Client:
         from postroad.client import Client, Retrying
 
@@ -61,14 +78,14 @@ def local_data(environment: Mapping[str, str]) -> Path:
         return Path(named)
     try:
         return Path(tomllib.loads(Path("postroad.toml").read_text()).get("data", DATA))
-    except (OSError, tomllib.TOMLDecodeError):
+    except (OSError, TypeError, ValueError):  # `postroad doctor` says what is wrong with the settings
         return DATA
 
 
 def _text(path: Path) -> str:
     try:
         return path.read_text().strip()
-    except OSError:
+    except (OSError, UnicodeDecodeError):
         return ""
 
 
@@ -86,7 +103,14 @@ def connected(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def run(*arguments: Any, url: str, key: str, key_file: str, data: str, **options: Any) -> Any:
-        return function(*arguments, connection=Connection(url, key, key_file, data), **options)
+        connection = Connection(url, key, key_file, data)
+        try:
+            return function(*arguments, connection=connection, **options)
+        except Refused as refused:
+            if refused.code not in ABOUT_KEYS:
+                raise
+            detail = f"{refused.detail} ({ABOUT_KEYS[refused.code]} {connection.key_source()})"
+            raise Refused(refused.code, detail, pointer=refused.pointer, session=refused.session) from refused
 
     for option in (
         click.option("--data", default="", help="Data folder of a network on this machine.", metavar="FOLDER"),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
+from postroad.cli.output import plain
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.message import Delivered, Part
 
@@ -19,7 +20,7 @@ def delivered_lines(message: Delivered) -> Iterator[Text]:
     for name, value in _facts(message):
         yield Text(f"  {name:<9}", style="dim").append(value)
     for part in message.parts:
-        yield from _part_lines(part)
+        yield from _part_lines(part, message.session)
 
 
 def _facts(message: Delivered) -> Iterator[tuple[str, str]]:
@@ -43,18 +44,16 @@ def _facts(message: Delivered) -> Iterator[tuple[str, str]]:
         yield "attempt", str(message.attempt)
 
 
-def _part_lines(part: Part) -> Iterator[Text]:
+def _part_lines(part: Part, session: str) -> Iterator[Text]:
     kind = "attachment" if part.attachment else "document"
     yield Text(f"  {kind} {part.id} ({part.content_type}, {len(part.data)} bytes)", style="dim")
     try:
-        text = part.data[:TEXT_MOST].decode()
+        text = part.data.decode()
     except UnicodeDecodeError:
         yield Text("    not text; use --json to get it", style="dim")
         return
-    for line in text.splitlines():
+    for line in text[:TEXT_MOST].splitlines():
         yield Text("    " + plain(line))
-
-
-def plain(text: str) -> str:
-    """On one line, and without what could move a terminal's cursor."""
-    return "".join(character if character.isprintable() else " " for character in text)
+    if len(text) > TEXT_MOST:
+        more = f"    … and {len(text) - TEXT_MOST} characters more; --json prints all, now or "
+        yield Text(f"{more}with `postroad trace {session} --documents`", style="dim")

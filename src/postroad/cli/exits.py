@@ -17,6 +17,7 @@ class Exit(IntEnum):
     CHANGES = 2  # `apply --dry-run` found changes; also click's code for a wrong command line
     REFUSED = 3  # the network said no; trying again the same way will not help
     UNAVAILABLE = 4  # the network cannot be reached or is too busy; try again later
+    INTERRUPTED = 130  # Ctrl-C, as shells count it
 
 
 @contextlib.contextmanager
@@ -34,6 +35,17 @@ def reported(out: Output) -> Iterator[None]:
         for fault in error.faults:
             out.error("misconfigured", fault)
         sys.exit(Exit.ERROR)
+    except BrokenPipeError:
+        raise  # whoever read has enough, which is nobody's fault; click ends quietly
     except (PostroadError, OSError) as error:
-        out.error("error", str(error))
+        out.error("error", _words(error))
         sys.exit(Exit.ERROR)
+    except KeyboardInterrupt:
+        sys.exit(Exit.INTERRUPTED)
+
+
+def _words(error: PostroadError | OSError) -> str:
+    """Which file, and what is wrong with it; without the number that the system has for it."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
+    return str(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from math import ceil
 
 import msgspec
 from msgspec import Struct, field
@@ -42,7 +43,7 @@ class Page(Struct, frozen=True):
 
 
 class Following:
-    """``last`` limits what the first look tells of the past."""
+    """``last`` limits what the first look tells of the past; ``missed`` says whether the last look was too short for all news."""
 
     def __init__(self, client: Client, boxes: Iterable[str], *, service: str, topic: str, last: int) -> None:
         self._client = client
@@ -51,9 +52,11 @@ class Following:
         self._topic = topic
         self._last: int | None = last
         self._states: OrderedDict[tuple[str, ...], str] = OrderedDict()
+        self.missed = False
 
     def news(self) -> list[Seen]:
         """What was not there or not so at the last look, oldest first."""
+        self.missed = False
         found = sorted((seen for box in self._boxes for seen in self._changed(box)), key=lambda seen: seen.at)
         first, self._last = self._last, None
         if first is None:
@@ -61,10 +64,11 @@ class Following:
         return found[-first:] if first else []
 
     def _changed(self, box: str) -> list[Seen]:
-        """Reads on until a page brings nothing new; the first look is content with one page."""
+        """Reads on until a page brings nothing new; the first look is content with what it has to tell."""
         changed: list[Seen] = []
         cursor = ""
-        for _ in range(1 if self._last is not None else PAGES_MOST):
+        is_first = self._last is not None
+        for _ in range(max(1, ceil((self._last or 0) / PAGE)) if is_first else PAGES_MOST):
             page = self._page(box, cursor)
             fresh = [seen for seen in page.items if self._states.get(seen.key) != seen.state]
             changed += fresh
@@ -73,6 +77,8 @@ class Following:
             cursor = page.next or ""
             if not cursor or len(fresh) < len(page.items):
                 break
+        else:
+            self.missed = self.missed or not is_first
         return changed
 
     def _page(self, box: str, cursor: str) -> Page:

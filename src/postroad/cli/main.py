@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from postroad import __version__
@@ -70,12 +72,15 @@ class Postroad(LazyGroup):
 
 @click.group(cls=Postroad, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="postroad")
-def postroad() -> None:
+@click.pass_context
+def postroad(context: click.Context) -> None:
     """An open message interchange network.
 
     Start with `postroad demo`. Commands that talk to a network find it by --url and --key-file, by POSTROAD_URL and
     POSTROAD_KEY_FILE, or by the data folder of a network on this machine.
     """
+    if os.environ.get("NO_COLOR"):
+        context.color = False
 
 
 def main() -> None:

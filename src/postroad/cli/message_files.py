@@ -17,6 +17,7 @@ from postroad.core.codecs.json_shapes import JsonPost
 from postroad.core.codecs.soap.names import SOAP_11, SOAP_12
 from postroad.core.model.ids import SESSION
 from postroad.core.model.message import Message
+from postroad.errors import Misconfigured
 
 LOOK = 1_024
 ENVELOPES = (SOAP_11.encode(), SOAP_12.encode())
@@ -28,6 +29,17 @@ def is_session(text: str) -> bool:
 
 def content_of(file: str) -> bytes:
     return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+
+
+def text_in(file: str) -> str:
+    return text_of(content_of(file), file)
+
+
+def text_of(content: bytes, file: str) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise Misconfigured([f"{file}: this is not text in UTF-8"]) from None
 
 
 def message_in(content: bytes) -> Message | None:

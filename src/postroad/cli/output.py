@@ -1,11 +1,13 @@
 """What a command prints: words and colours for people, JSON for scripts, and never both.
 
 Results go to standard output and everything else (progress, errors) to standard error, so that output can be piped. In JSON mode
-each value is one line.
+each value is one line. Nothing that others wrote (a partner's answer, a document) reaches the terminal's cursor, title or
+clipboard: of all control characters, only those of colours, lines and tabs pass.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -19,6 +21,19 @@ if TYPE_CHECKING:
 
 PIPE_WIDTH = 240
 Advance = Callable[[float], None]  # told the new total of what is done
+
+
+HARMFUL = re.compile(r"(?!\x1b\[[\d;]*m)[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")  # x85 ends a line
+
+
+def plain(text: str) -> str:
+    """On one line, without any control character."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def harmless(text: str) -> str:
+    """Lines and colours stay, and nothing else that a terminal would obey."""
+    return HARMFUL.sub(" ", text)
 
 
 class Output:
@@ -43,12 +58,14 @@ class Output:
     def show(self, *drawn: Any) -> None:
         """Something drawn for people: a styled text, a tree. Never a plain string, which rich would read as markup."""
         if not self.as_json:
-            self.console.print(*drawn)
+            with self.console.capture() as captured:
+                self.console.print(*drawn)
+            click.echo(harmless(captured.get()), nl=False)
 
     def say(self, text: str) -> None:
-        """A plain line for people, printed exactly so."""
+        """Plain lines for people; YAML, which has no other control characters, comes out exactly so."""
         if not self.as_json:
-            click.echo(text)
+            click.echo(harmless(text))
 
     def error(self, code: str, detail: str, **more: Any) -> None:
         given = {name: value for name, value in more.items() if value}
@@ -58,7 +75,7 @@ class Output:
             click.echo(msgspec.json.encode({"code": code, "detail": detail} | given).decode(), err=True)
         else:
             session = f" (session {given['session']})" if "session" in given else ""
-            click.echo(f"{click.style('error', fg='red')}: {detail} [{code}]{session}", err=True)
+            click.echo(f"{click.style('error', fg='red')}: {harmless(detail)} [{code}]{session}", err=True)
 
     @contextmanager
     def progress(self, what: str, total: float | None = None) -> Iterator[Advance]:
@@ -83,5 +100,5 @@ class Output:
         for column in columns:
             drawn.add_column(column, overflow="fold")
         for row in rows:
-            drawn.add_row(*(Text(cell) for cell in row))
-        self.console.print(drawn)
+            drawn.add_row(*(Text(plain(cell)) for cell in row))
+        self.show(drawn)

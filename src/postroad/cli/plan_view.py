@@ -8,8 +8,10 @@ from typing import Any
 import msgspec
 from rich.text import Text
 
+from postroad.cli.output import plain
 from postroad.client.configuration import FieldChange, Plan, PlannedStep
 
+SHOWN_MOST = 200
 SIGNS = {"add": ("+", "green"), "change": ("~", "yellow"), "remove": ("-", "red")}
 
 
@@ -38,5 +40,7 @@ def _field_line(action: str, change: FieldChange) -> Text:
 
 
 def _short(value: Any) -> str:
+    """On one line, so that no description can look like a step of the plan."""
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return text if len(text) <= 200 else text[:199] + "…"
+    line = plain(text.rstrip("\n").replace("\n", "⏎"))
+    return line if len(line) <= SHOWN_MOST else line[: SHOWN_MOST - 1] + "…"

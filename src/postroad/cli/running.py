@@ -6,10 +6,14 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Callable, Coroutine, Iterator
+from errno import EACCES, EADDRINUSE, EADDRNOTAVAIL
 from pathlib import Path
+from socket import gaierror
 from typing import Any
 
+from postroad.bootstrap.settings import Settings
 from postroad.cli.connection import URL_FILE
+from postroad.errors import Misconfigured
 
 
 def until_signalled(work: Coroutine[Any, Any, None]) -> None:
@@ -42,3 +46,16 @@ def address_left_in(data: Path) -> Iterator[Callable[[str], None]]:
         yield leave
     finally:
         file.unlink(missing_ok=True)
+
+
+def cannot_listen(settings: Settings, error: OSError) -> OSError | Misconfigured:
+    """What is wrong with which setting; the error itself when it is about something else."""
+    where = f"{settings.host}:{settings.port}"
+    if isinstance(error, gaierror):
+        return Misconfigured([f"host: there is no host {settings.host}; give a name or an address of this machine"])
+    faults = {
+        EADDRINUSE: f"port: {where} is taken; stop who listens there, or choose another with --port",
+        EADDRNOTAVAIL: f"host: {settings.host} is no address of this machine; 127.0.0.1 always is, and 0.0.0.0 means all of them",
+        EACCES: f"port: {where} is for administrators alone; choose one from 1024 on with --port",
+    }
+    return Misconfigured([faults[error.errno]]) if error.errno in faults else error

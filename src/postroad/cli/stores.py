@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterator
 
 from postroad.adapters.index.postgres import PostgresIndex
 from postroad.adapters.index.sqlite import SqliteIndex, SqliteReader
+from postroad.adapters.index.sqlite_file import forget
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.segments import RealFiles, SegmentReader
 from postroad.adapters.journal.segments.catalog import LOCK_NAME
@@ -56,6 +57,7 @@ async def writing_index(settings: Settings) -> AsyncIterator[Index]:
         if settings.index == "postgres":
             index = await PostgresIndex.open(settings.postgres)
         else:
+            forget(settings.data / INDEX_FILE)  # it may be damaged, which is why it is made anew
             index = SqliteIndex(settings.data / INDEX_FILE)
         try:
             yield index

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from postroad.cli.message_files import content_of, is_session, message_in
+from postroad.cli.message_files import content_of, is_session, message_in, text_of
 from postroad.cli.rule_files import rules_in
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.errors import Misconfigured
@@ -24,11 +24,10 @@ def tool_of(file: str) -> dict[str, Any]:
     """A stylesheet, a schema, a rule, or a condition alone."""
     content = content_of(file)
     if XSLT in content[:LOOK]:
-        return {"stylesheet": content.decode()}
+        return {"stylesheet": text_of(content, file)}
     if kind := _kind_of_schema(file, content):
-        return {
-            "schema": {"kind": kind, "name": Path(file).name if file != "-" else "tried", "content": content.decode()}
-        }
+        name = Path(file).name if file != "-" else "tried"
+        return {"schema": {"kind": kind, "name": name, "content": text_of(content, file)}}
     rules = rules_in(content, file)
     if len(rules) != 1:
         raise Misconfigured([f"{file}: try one rule at a time; here are {len(rules)}"])
@@ -43,7 +42,7 @@ def _kind_of_schema(file: str, content: bytes) -> str:
         return "schema" if XML_SCHEMA.search(content[:LOOK]) else ""
     try:
         members = msgspec.json.decode(content)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return ""
     return "jsonschema" if SCHEMA_WORDS & members.keys() else ""
 
@@ -55,5 +54,5 @@ def subject_of(what: str) -> dict[str, Any]:
     content = content_of(what)
     message = message_in(content)
     if message is None:
-        return {"document": content.decode()}
+        return {"document": text_of(content, what)}
     return {"message": msgspec.json.decode(JSON_FORM.encode_post(message))}

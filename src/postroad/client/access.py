@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from postroad.errors import Misconfigured
 
@@ -24,8 +25,14 @@ class Access:
     url: str = DEFAULT_URL
     authorization: str = field(default="", repr=False)
 
+    def __post_init__(self) -> None:
+        faults = [*_address_faults(self.url), *_key_faults(self.authorization)]
+        if faults:
+            raise Misconfigured(faults)
+
     @classmethod
     def with_key(cls, url: str, key: str) -> Access:
+        key = key.strip()
         return cls(url=url, authorization=f"Bearer {key}" if key else "")
 
     @classmethod
@@ -49,6 +56,30 @@ def _key_in_file(path: str | PathLike[str]) -> str:
     if not path:
         return ""
     try:
-        return Path(path).expanduser().read_text().strip()
-    except OSError as error:
-        raise Misconfigured([f"the key file cannot be read: {error}"]) from error
+        key = Path(path).expanduser().read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Misconfigured([f"the key file {path} cannot be read: {_reason(error)}"]) from error
+    if not key:
+        raise Misconfigured([f"the key file {path} is empty; `postroad keys make --output FILE` makes a key"])
+    return key
+
+
+def _reason(error: OSError | UnicodeDecodeError) -> str:
+    return "it is no text" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
+
+
+def _address_faults(url: str) -> list[str]:
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_address = False
+    return [] if is_address else [f"{url!r} is not the address of a network; write it like {DEFAULT_URL}"]
+
+
+def _key_faults(authorization: str) -> list[str]:
+    """The key itself is not quoted, because it may be the right one with something beside it."""
+    is_one_word = authorization.isascii() and authorization.isprintable() and len(authorization.split()) in (0, 2)
+    return (
+        [] if is_one_word else ["the key is not one word of plain letters, digits and _; give it alone, as it was made"]
+    )

@@ -152,15 +152,15 @@ class Client:
     ) -> int:
         """Call ``function`` with every message until SIGINT, SIGTERM or ``stop``; returns how many were handled.
 
-        A message is acknowledged when the function returns; what it returns is the reply to a request. An exception gives
-        the message back, to come again later.
+        A message is acknowledged when the function returns; what it returns is the reply to a request. An exception gives the
+        message back, to come again later, and what could not be begun within ``lease_s`` comes again, too.
         """
         polling = PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select)
         with self._stopping.by_signals():
-            return self._run(consume(self._talks, polling, self._stopping), function)
+            return self._run(consume(self._talks, polling, self._stopping, time.monotonic), function)
 
     def stop(self) -> None:
-        """End a running ``handle`` after the message at hand; for other threads, and for the function itself."""
+        """End ``handle`` (the next one, when none runs) after its message or wait; for other threads and the function."""
         self._stopping.ask()
 
     # ---- looking and configuring
@@ -198,8 +198,11 @@ class Client:
         return self._run(routing.every(self._talks, path, **query))
 
     def change(self, method: str, path: str, value: Any = None, *, version: str = "") -> Any:
-        """Make, replace or remove a resource; ``version`` is the ETag that was read."""
-        request = requests.change(method, path, value, idempotency_key=secrets.token_hex(16), version=version)
+        """Make, replace or remove a resource; ``version`` is the ETag that was read.
+
+        A POST whose answer was lost is not tried again, because only messages are recognised when they come twice.
+        """
+        request = requests.change(method, path, value, version=version, doubles=method == "POST")
         return self._run(self._talks.value(request))
 
     def export(self) -> dict[str, Any]:

@@ -53,6 +53,8 @@ class Fields(TypedDict, total=False):
 
 def message(**fields: Unpack[Fields]) -> Message:
     """A message to post, with the defaults of the model for what is not given."""
+    if unknown := fields.keys() - Fields.__annotations__.keys():
+        raise TypeError(f"a message has no {', '.join(sorted(unknown))}; it has {', '.join(Fields.__annotations__)}")
     expires_at = fields.get("expires_at")
     properties = fields.get("properties", {})
     document = [fields["document"]] if "document" in fields else []

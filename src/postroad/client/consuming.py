@@ -1,8 +1,9 @@
 """A consumer's life: poll, call the user's function, then acknowledge, reply or give back; until told to stop.
 
 Kept rules: a message is acknowledged only after the function returned; one whose function raised is given back and comes
-again later, each time after a longer wait; what was handed out and not begun when the consumer stops is given back at once,
-so that another one gets it without waiting for the lease to end.
+again later, each time after a longer wait, and so is one for which it returned what cannot be sent; what was handed out and not
+begun when the consumer stops is given back at once, so that another one gets it without waiting for the lease to end; and what
+would outlast its lease is not begun (``pacing``).
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from traceback import extract_tb
 from typing import Any
 
 from postroad.client.compose import PropertyValue, response
 from postroad.client.conversations import Conversations
 from postroad.client.documents import changed_parts, parts
 from postroad.client.exchange import Call, Interrupted, Raised, Returned, Talk
+from postroad.client.pacing import Clock, Pace
 from postroad.client.received import Received
 from postroad.client.retrying import Retrying
 from postroad.core.model.message import Delivered, Message, MessageType, Status
@@ -27,6 +30,7 @@ _log = logging.getLogger("postroad.client")
 
 GIVING_BACK = Retrying(first_s=1.0, most_s=300.0)
 STOPPING = "the consumer is stopping"
+TOO_SLOW = "%d of %d messages could not be begun within their lease of %g s and come again; fewer are taken next time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,20 +48,27 @@ class Reply:
 Stopped = Callable[[], bool]
 
 
-def consume(conversations: Conversations, polling: PollRequest, stopped: Stopped) -> Talk[int]:
+def consume(conversations: Conversations, polling: PollRequest, stopped: Stopped, clock: Clock) -> Talk[int]:
     """Runs until ``stopped``; returns how many messages were handled."""
     handled = 0
+    pace = Pace(polling, clock)
     while not stopped():
         try:
-            messages = yield from conversations.poll(polling)
+            messages = yield from conversations.poll(pace.polling())
         except Interrupted:
             break
+        pace.handed_out()
         for number, message in enumerate(messages):
             if stopped():
                 yield from _give_back(conversations, messages[number:], 0.0, STOPPING)
                 break
+            if not pace.has_time():
+                _log.warning(TOO_SLOW, len(messages) - number, len(messages), polling.lease_s)
+                break
             yield from _handle(conversations, message)
+            pace.done()
             handled += 1
+        pace.settle_on(len(messages))
     return handled
 
 
@@ -65,26 +76,51 @@ def _handle(conversations: Conversations, message: Received) -> Talk[None]:
     outcome = yield Call(message)
     if not isinstance(outcome, Raised | Returned):
         raise TypeError(f"a call returns or raises, but this came back: {outcome!r}")
+    due = _due(message, outcome)
     try:
-        if isinstance(outcome, Raised):
-            _log.warning("message %s: the function raised %s", message.session, type(outcome.error).__name__)
-            yield from _try_again(conversations, message, outcome.error)
+        if isinstance(due, Exception):
+            yield from _try_again(conversations, message, due)
         else:
-            yield from _finish(conversations, message, outcome.value)
+            yield from _finish(conversations, message, due)
     except PostroadError as error:
         _log.warning("message %s: could not be settled: %s", message.session, error)
 
 
-def _finish(conversations: Conversations, message: Delivered, value: Any) -> Talk[None]:
-    """Reply where an answer is due and there is one; a reply acknowledges too."""
-    if message.in_transit or (message.type is MessageType.REQUEST and value is not None):
+def _due(message: Received, outcome: Returned | Raised) -> Message | Exception | None:
+    """The answer that is due and what the function returned makes, or why there is none; None where none is due."""
+    if isinstance(outcome, Raised):
+        _log.warning("message %s: the function raised %s", message.session, told(outcome.error))
+        _log.debug("message %s:", message.session, exc_info=outcome.error)
+        return outcome.error
+    if not message.in_transit and (message.type is not MessageType.REQUEST or outcome.value is None):
+        return None
+    try:
+        return answer_to(message, outcome.value)
+    except Exception as error:  # a value that cannot be written is the function's fault as much as an exception
+        kind = type(outcome.value).__name__
+        _log.warning("message %s: the function returned a %s that cannot be sent: %s", message.session, kind, error)
+        return error
+
+
+def told(error: Exception) -> str:
+    """The error's type and the line of the user's function; never its text, which may quote the message."""
+    frames = extract_tb(error.__traceback__)[1:2]  # the first is where the client calls the function
+    return type(error).__name__ + "".join(f" ({frame.filename}, line {frame.lineno})" for frame in frames)
+
+
+def _finish(conversations: Conversations, message: Delivered, answer: Message | None) -> Talk[None]:
+    """Reply where an answer is due; a reply acknowledges too."""
+    if answer is not None:
         try:
-            yield from conversations.reply(answer_to(message, value))
+            yield from conversations.reply(answer)
         except PostroadError as error:
             yield from _try_again(conversations, message, error)
             raise
     else:
-        yield from conversations.settle(Settlement(tokens=(message.token,)))
+        result = yield from conversations.settle(Settlement(tokens=(message.token,)))
+        for settled in result.settled:
+            if settled.code:
+                _log.warning("message %s: could not be acknowledged: %s", message.session, settled.detail)
 
 
 def answer_to(message: Delivered, value: Any) -> Message:

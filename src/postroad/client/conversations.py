@@ -25,6 +25,7 @@ from postroad.errors import Refused
 _Value = TypeVar("_Value")
 Progress = Callable[[int], None]  # told how many messages have been answered so far
 ANSWERED = "reference.answered"
+IN_DOUBT = frozenset({502, 504})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,7 @@ class Conversations:
         for tried in count(1):
             outcome = yield from _once(request)
             pause_s = self.retrying.pause_s(tried, outcome, self.jitter())
-            if pause_s is None:
+            if pause_s is None or (request.doubles and _in_doubt(outcome)):
                 return outcome, tried
             yield Pause(seconds=pause_s, interruptible=request.interruptible)
         raise AssertionError("counting never ends")
@@ -113,6 +114,11 @@ def _once(request: Request) -> Talk[Outcome]:
     if not isinstance(outcome, Response | Lost):
         raise TypeError(f"a request comes back with a response or is lost, not with {outcome!r}")
     return outcome
+
+
+def _in_doubt(outcome: Outcome) -> bool:
+    """Whether it may have been carried out all the same: the answer was lost here, or between a proxy and the network."""
+    return outcome.was_sent if isinstance(outcome, Lost) else outcome.status in IN_DOUBT
 
 
 def _succeeded(outcome: Outcome) -> bool:

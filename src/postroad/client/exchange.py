@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, TypeVar
 
 from postroad.client.received import Received
@@ -22,6 +23,7 @@ class Request:
     body: bytes = b""
     wait_s: float = 0.0  # how long the network may take its time on purpose (long polling)
     interruptible: bool = False  # giving it up halfway loses nothing
+    doubles: bool = False  # done twice when it is asked for twice, and nothing in it tells the network so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +35,10 @@ class Response:
     @property
     def retry_after_s(self) -> float:
         try:
-            return max(0.0, float(self.headers.get("retry-after", "0")))
+            asked_s = float(self.headers.get("retry-after", "0"))
         except ValueError:
             return 1.0  # a date: rare, and not worth a clock
+        return max(0.0, asked_s) if isfinite(asked_s) else 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,7 @@ class Lost:
     """No answer: refused, cut or timed out."""
 
     reason: str
+    was_sent: bool = True  # it may have been carried out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

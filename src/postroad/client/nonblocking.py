@@ -7,6 +7,7 @@ import os
 import random
 import secrets
 import ssl
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from inspect import isawaitable
 from types import TracebackType
@@ -141,9 +142,10 @@ class AsyncClient:
         """As the blocking one; ``function`` may be a coroutine function."""
         polling = PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select)
         with self._stopping.by_signals():
-            return await self._run(consume(self._talks, polling, self._stopping), function)
+            return await self._run(consume(self._talks, polling, self._stopping, time.monotonic), function)
 
     def stop(self) -> None:
+        """End ``handle`` after the message at hand, at once when it waits; from other threads by ``call_soon_threadsafe``."""
         self._stopping.ask()
 
     # ---- looking and configuring
@@ -171,7 +173,7 @@ class AsyncClient:
         return await self._run(routing.every(self._talks, path, **query))
 
     async def change(self, method: str, path: str, value: Any = None, *, version: str = "") -> Any:
-        request = requests.change(method, path, value, idempotency_key=secrets.token_hex(16), version=version)
+        request = requests.change(method, path, value, version=version, doubles=method == "POST")
         return await self._run(self._talks.value(request))
 
     async def export(self) -> dict[str, Any]:

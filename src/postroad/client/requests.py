@@ -49,14 +49,10 @@ def read(path: str, **query: str | int) -> Request:
     return Request(method="GET", path=path + (f"?{urlencode(given)}" if given else ""), headers=ACCEPT_JSON)
 
 
-def change(method: str, path: str, value: Any, *, idempotency_key: str = "", version: str = "") -> Request:
+def change(method: str, path: str, value: Any, *, version: str = "", doubles: bool = False) -> Request:
     """A resource that is made, replaced or removed."""
-    headers = JSON
-    if idempotency_key:
-        headers = (*headers, ("Idempotency-Key", idempotency_key))
-    if version:
-        headers = (*headers, ("If-Match", version))
-    return Request(method=method, path=path, headers=headers, body=msgspec.json.encode(value))
+    headers = (*JSON, ("If-Match", version)) if version else JSON
+    return Request(method=method, path=path, headers=headers, body=msgspec.json.encode(value), doubles=doubles)
 
 
 def with_authorization(request: Request, authorization: str) -> Mapping[str, str]:

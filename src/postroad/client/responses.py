@@ -6,6 +6,7 @@ postroad's own (a proxy's page, say) is reported with its status and never with 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -31,33 +32,41 @@ _Value = TypeVar("_Value")
 
 
 def posted(outcome: Outcome) -> PostResult:
-    return JSON_FORM.decode_result(answered(outcome).body, GENEROUS)
+    return _read(outcome, lambda body: JSON_FORM.decode_result(body, GENEROUS))
 
 
 def posted_many(outcome: Outcome) -> list[PostResult | Refused]:
-    return decode_bulk_answer(ENVELOPES, answered(outcome).body)
+    return _read(outcome, lambda body: decode_bulk_answer(ENVELOPES, body))
 
 
 def polled(outcome: Outcome) -> list[Received]:
-    return [received(message) for message in JSON_FORM.decode_delivered(answered(outcome).body, GENEROUS)]
+    return [received(message) for message in _read(outcome, lambda body: JSON_FORM.decode_delivered(body, GENEROUS))]
 
 
 def settled(outcome: Outcome) -> SettlementResult:
-    return JSON_FORM.decode_settlement_result(answered(outcome).body, GENEROUS)
+    return _read(outcome, lambda body: JSON_FORM.decode_settlement_result(body, GENEROUS))
 
 
 def value(outcome: Outcome) -> Any:
     """The JSON of a resource; None when the answer has no content."""
-    body = answered(outcome).body
-    return msgspec.json.decode(body) if body else None
+    return _read(outcome, lambda body: msgspec.json.decode(body) if body else None)
 
 
 def value_as(outcome: Outcome, kind: type[_Value]) -> _Value:
     """The JSON of a resource in the shape of one of the model's types."""
+    return _read(outcome, lambda body: msgspec.json.decode(body, type=kind, strict=False))
+
+
+def _read(outcome: Outcome, decode: Callable[[bytes], _Value]) -> _Value:
+    """What a good answer says. One that cannot be read says nothing at all: never that the network refused something."""
+    body = answered(outcome).body
     try:
-        return msgspec.json.decode(answered(outcome).body, type=kind, strict=False)
-    except msgspec.DecodeError as error:
-        raise Unavailable("answer.unreadable", f"The network's answer could not be read: {error}") from error
+        return decode(body)
+    except (Refused, msgspec.DecodeError, UnicodeDecodeError) as error:
+        detail = (
+            "The answer could not be read; is this the address of a postroad network, and of one as new as this client?"
+        )
+        raise Unavailable("answer.unreadable", detail) from error
 
 
 def history(outcome: Outcome) -> History:

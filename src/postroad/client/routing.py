@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
+from msgspec import Struct
 
 from postroad.client import requests, responses
 from postroad.client.conversations import Conversations
@@ -42,6 +43,15 @@ def service_path(service: str, *steps: str) -> str:
     return "/".join(["/v1/services", quote(service), *(quote(step, safe="") for step in steps)])
 
 
+class _Page(Struct):
+    items: list[Any]
+    next: str | None = None
+
+
+def _page(outcome: Outcome) -> _Page:
+    return responses.value_as(outcome, _Page)
+
+
 def every(talks: Conversations, path: str, **query: str) -> Talk[list[Value]]:
     """All items of a list, page after page."""
     return (yield from first(talks, path, 0, **query))
@@ -53,9 +63,9 @@ def first(talks: Conversations, path: str, most: int, /, **query: str) -> Talk[l
     cursor = ""
     while True:
         limit = min(most - len(items), PAGE) if most else PAGE
-        page = yield from talks.value(requests.read(path, limit=limit, cursor=cursor, **query))
-        items += page["items"]
-        cursor = page.get("next", "")
+        page = yield from talks.ask(requests.read(path, limit=limit, cursor=cursor, **query), _page)
+        items += page.items
+        cursor = page.next or ""
         if not cursor or (most and len(items) >= most):
             return items
 

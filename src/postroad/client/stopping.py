@@ -1,7 +1,8 @@
 """How a consumer is asked to stop: SIGINT, SIGTERM or a call from anywhere; blocking and with asyncio.
 
-Kept rule: the message at hand is always finished and settled. Only waiting (a long poll, a pause between tries) is broken off,
-because nothing is lost by that: what the network handed out in that very moment comes again after its lease.
+Kept rules: the message at hand is finished and settled, unless Ctrl-C is pressed twice. Only waiting (a long poll, a pause
+between tries) is broken off, because nothing is lost by that: what the network handed out in that very moment comes again after
+its lease. Who asks before a consumer has begun has asked, too: that is forgotten when the consumer ends, never when it begins.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Stopping:
     def __init__(self) -> None:
         self._asked = threading.Event()
         self._waiting = False
+        self._signals = 0
 
     def __call__(self) -> bool:
         return self._asked.is_set()
@@ -40,16 +42,15 @@ class Stopping:
     @contextlib.contextmanager
     def by_signals(self) -> Iterator[None]:
         """Stop on signals while inside; only the main thread of a program can listen to them."""
-        self._asked.clear()
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
+        is_main = threading.current_thread() is threading.main_thread()
+        before = {number: signal.signal(number, self._on_signal) for number in SIGNALS} if is_main else {}
         try:
             yield
         finally:
             for number, action in before.items():
                 signal.signal(number, action)
+            self._asked.clear()
+            self._signals = 0
 
     @contextlib.contextmanager
     def interruptible(self, waiting: bool) -> Iterator[None]:
@@ -64,9 +65,12 @@ class Stopping:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.ask()
+        self._signals += 1
         if self._waiting:
             self._waiting = False
             raise Interrupted
+        if self._signals > 1 and number == signal.SIGINT:
+            raise KeyboardInterrupt  # the function does not end; its message comes again after its lease
 
 
 class AsyncStopping:
@@ -74,6 +78,7 @@ class AsyncStopping:
 
     def __init__(self) -> None:
         self._asked = asyncio.Event()
+        self._consumers = 0
 
     def __call__(self) -> bool:
         return self._asked.is_set()
@@ -83,18 +88,15 @@ class AsyncStopping:
 
     @contextlib.contextmanager
     def by_signals(self) -> Iterator[None]:
-        self._asked.clear()
-        loop = asyncio.get_running_loop()
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        for number in SIGNALS:
-            loop.add_signal_handler(number, self.ask)
+        is_main = threading.current_thread() is threading.main_thread()
+        self._consumers += 1
         try:
-            yield
+            with _LISTENING.joined_by(self) if is_main else contextlib.nullcontext():
+                yield
         finally:
-            for number in SIGNALS:
-                loop.remove_signal_handler(number)
+            self._consumers -= 1
+            if not self._consumers:
+                self._asked.clear()
 
     async def unless_asked(self, work: Coroutine[Any, Any, _Value]) -> _Value:
         """The work's result, or ``Interrupted`` when somebody asks first."""
@@ -108,6 +110,50 @@ class AsyncStopping:
         finally:
             await _end(working)
             await _end(asked)
+
+
+class _Listening:
+    """Those whom a signal asks: a process has one handler for each signal, and perhaps many consumers on its loop.
+
+    The last one out leaves the signals as the first one found them.
+    """
+
+    def __init__(self) -> None:
+        self._consumers: list[AsyncStopping] = []
+        self._signals = 0
+        self._before: dict[int, Any] = {}
+
+    @contextlib.contextmanager
+    def joined_by(self, stopping: AsyncStopping) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        if not self._consumers:
+            self._before = {number: signal.getsignal(number) for number in SIGNALS}
+        self._consumers.append(stopping)
+        for number in SIGNALS:
+            loop.add_signal_handler(number, self._ask_all, number)
+        try:
+            yield
+        finally:
+            self._consumers.remove(stopping)
+            if not self._consumers:
+                self._leave(loop)
+
+    def _ask_all(self, number: int) -> None:
+        for stopping in self._consumers:
+            stopping.ask()
+        self._signals += 1
+        if self._signals > 1 and number == signal.SIGINT:
+            raise KeyboardInterrupt
+
+    def _leave(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._signals = 0
+        for number, action in self._before.items():
+            loop.remove_signal_handler(number)
+            if action is not None:  # None: it was not set from Python, and cannot be set back from there
+                signal.signal(number, action)
+
+
+_LISTENING = _Listening()
 
 
 async def _end(task: asyncio.Future[Any]) -> None:

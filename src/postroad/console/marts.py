@@ -15,6 +15,7 @@ from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -106,7 +107,7 @@ def _connected(tables: dict[str, DeltaTable]) -> DuckDBPyConnection:
 
     connection = duckdb.connect(config=OPTIONS)
     for name, table in tables.items():
-        files = table.file_uris()
+        files = [unquote(path) for path in table.file_uris()]  # which stand there as in an address
         if files:
             relation = connection.read_parquet(files, hive_partitioning=True, union_by_name=True)
         else:

@@ -34,6 +34,11 @@ LOCK, PROCESS, SAID = "lock", "process", "said.txt"
 STARTING = "starting"  # beside the folders of runs
 SAID_MOST = 4_000  # the end of what the program said, for whoever has to mend it
 SHARED = ("acceptance", "index", "postgres", "secret")
+# What a report says that tells of nothing: one that an older program has left lacks what was added since.
+UNSAID: Mapping[str, Any] = {
+    "begins": "", "ends": "", "baseline": "today", "traffic": {}, "days": [], "differences": {}, "services": [],
+    "reasons": [], "examples": [], "bills": [], "ports": [],
+}  # fmt: skip
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +92,7 @@ class WhatIfRun:
     @property
     def report(self) -> dict[str, Any] | None:
         found: dict[str, Any] | None = _read(self.folder / REPORT, dict[str, Any])
-        return found
+        return None if found is None else {**UNSAID, **found}
 
     def text(self, name: str) -> str:
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from types import MappingProxyType
 
 from postroad.core.configuration.document import Fault
@@ -20,8 +21,9 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Organization, Role, Service
 from postroad.core.model.snapshot import Directory, object_key
 from postroad.errors import Refused
-from postroad.flow.configure import Change
+from postroad.flow.configure import Change, to_its_end
 from postroad.flow.network import Network
+from postroad.flow.turns import Turns
 from postroad.ports import Passwords, QueryEngine
 
 AssetCheck = Callable[[AssetDraft], Awaitable[Sequence[Fault]]]  # everything that is wrong with an asset
@@ -47,12 +49,15 @@ class Administration:
         passwords: Passwords,
         asset_faults: AssetCheck = nothing_to_check,
         judges: Judges = NO_JUDGES,
+        open_support_requests: int = 0,
     ) -> None:
         self.network = network
         self.passwords = passwords
         self.asset_faults = asset_faults
         self.judges = judges
+        self.open_support_requests = open_support_requests  # of one organization; 0: as many as it likes
         self._one_at_a_time = asyncio.Lock()
+        self._turns = Turns()
 
     @property
     def directory(self) -> Directory:
@@ -60,6 +65,9 @@ class Administration:
 
     async def carry_out(self, by: str, decide: Decision, reason: str) -> Directory:
         """Decide on the newest directory and make the changes durable."""
+        return await to_its_end(self._carried_out(by, decide, reason))
+
+    async def _carried_out(self, by: str, decide: Decision, reason: str) -> Directory:
         async with self._one_at_a_time:
             changes = decide(self.directory)
             if not changes:
@@ -86,11 +94,17 @@ class Administration:
         )
         return key.text, credential
 
+    def turn(self, who: str) -> AbstractAsyncContextManager[None]:
+        """For whoever has slow hashes computed: a few at a time for each, so that logins of others do not wait for them."""
+        return self._turns.of(who.casefold())
+
     async def new_password(self, password: str, label: str, *, service: str = "", person: str = "") -> Credential:
+        async with self.turn(service or person):
+            secret = await self.passwords.hash(password)
         return Credential(
             id=self.new_id(),
             kind=CredentialKind.PASSWORD,
-            secret=await self.passwords.hash(password),
+            secret=secret,
             service=service,
             person=person,
             label=label,

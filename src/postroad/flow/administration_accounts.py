@@ -14,7 +14,7 @@ from postroad.core.identity import api_key
 from postroad.core.identity.expiry import INVITATION, LINK, LOGIN
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Organization, Person, Role
-from postroad.core.model.ids import check_name
+from postroad.core.model.party_name import check_party_name
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration import Administration, denied, not_found, removing
@@ -36,7 +36,7 @@ def person_of(caller: Caller) -> Person:
 
 async def register(administration: Administration, organization: str, email: str, name: str, password: str) -> Person:
     """A new organization with its first owner."""
-    check_name(organization, "The organization's")
+    check_party_name(organization, "The organization's")
     check_email(email)
     check_line(name, "/name")
     check_password(password, email, email.partition("@")[0], organization, name)

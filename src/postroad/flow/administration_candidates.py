@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from postroad.core.audit.known_keys import keys_told
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
 from postroad.core.model.ids import SESSION
 from postroad.core.model.journal import Entry, MessagePosted, decode
+from postroad.core.model.snapshot import Directory
 from postroad.core.projection.found_by import Nearness, found_key, is_known_by
 from postroad.core.projection.keys import handle_key
 from postroad.flow.administration_contents import Mine, is_mine
@@ -77,7 +81,7 @@ async def by_value(network: Network, caller: Caller, asked: str, before: int) ->
         for seq, session, header in rows:
             if header is None:
                 yield Candidate(session, ("handle",), seq, is_refused=True)
-            elif by := _known_as(decode(header), asked, mine):
+            elif by := _known_as(decode(header), asked, mine, network.directory):
                 yield Candidate(session, by, seq)
         if len(rows) < PORTION:
             return
@@ -88,12 +92,13 @@ def _everybody(_gcid: str) -> bool:
     return True
 
 
-def _known_as(entry: Entry, asked: str, mine: Mine) -> tuple[str, ...]:
+def _known_as(entry: Entry, asked: str, mine: Mine, directory: Directory) -> tuple[str, ...]:
     """In which words the caller may know the message by this; none where it may not, or only the hash is the same."""
     if not isinstance(entry, MessagePosted):
         return ()
     nearness = _nearness(entry, mine)
-    return is_known_by(entry, asked, nearness) if nearness is not None else ()
+    told = replace(entry, found_by=keys_told(entry, mine, directory)) if entry.found_by else entry
+    return is_known_by(told, asked, nearness) if nearness is not None else ()
 
 
 def _nearness(entry: MessagePosted, mine: Mine) -> Nearness | None:

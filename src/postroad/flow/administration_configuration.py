@@ -23,7 +23,7 @@ from postroad.core.exchange.bound import decider_of
 from postroad.core.identity import api_key
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import CredentialKind, Organization, Role
+from postroad.core.model.directory import CredentialKind, Organization, Person, Role
 from postroad.core.model.exchange import Binding
 from postroad.core.model.snapshot import Directory, object_key
 from postroad.errors import Refused
@@ -32,7 +32,7 @@ from postroad.flow.administration_assets import located
 from postroad.flow.administration_bindings import compiled
 from postroad.flow.administration_drafts import asset_drafts
 from postroad.flow.binding_book import BindingBook
-from postroad.flow.configure import Change
+from postroad.flow.configure import Change, saving
 
 PASSWORDS_MOST = 200  # each costs a slow hash
 
@@ -61,7 +61,7 @@ def exported(caller: Caller, directory: Directory) -> dict[str, Any]:
 async def planned(administration: Administration, caller: Caller, content: dict[str, Any], *, prune: bool) -> Plan:
     """What the document would change; raises Contradictory with every fault."""
     document = _readable(caller, administration.directory, content)
-    known = await _worked_out(administration, document)
+    known = await _worked_out(administration, caller, document)
     return _plan(administration, caller, document, administration.directory, known, prune=prune)
 
 
@@ -70,7 +70,7 @@ async def apply(
 ) -> Plan:
     """Carry the plan out, in one entry, if it is still the one that ``version`` names."""
     document = _readable(caller, administration.directory, content)
-    known = await _worked_out(administration, document)
+    known = await _worked_out(administration, caller, document)
     carried_out = Plan()
 
     def decide(directory: Directory) -> list[Change]:
@@ -90,7 +90,22 @@ def _changes(carried_out: Plan, administration: Administration, directory: Direc
         changes.append(Change(kind=step.kind, key=step.key, value=step.value, seen_version=step.seen_version))
         if step.kind == "service":
             changes += address_claims(directory.services.get(step.key), step.value)
+    changes += _owners_leave(carried_out, directory)
     return changes + _forgotten(carried_out, administration.network.bindings, directory)
+
+
+def _owners_leave(carried_out: Plan, directory: Directory) -> list[Change]:
+    """Save each organization that loses an owner, as everything does that takes one away: two that do it at once collide."""
+    planned = {step.key for step in carried_out.steps if step.kind == "organization"}
+    leaving = [
+        step for step in carried_out.steps if step.kind == "person" and _is_owner(directory.people.get(step.key))
+    ]
+    left = {directory.people[step.key].organization.casefold() for step in leaving if not _is_owner(step.value)}
+    return [saving(directory.organizations[house]) for house in sorted(left - planned)]
+
+
+def _is_owner(person: Person | None) -> bool:
+    return person is not None and person.role is Role.OWNER
 
 
 def _forgotten(carried_out: Plan, bindings: BindingBook, directory: Directory) -> list[Change]:
@@ -164,9 +179,11 @@ def _fresh_ids(administration: Administration) -> Iterator[str]:
         yield administration.new_id()
 
 
-async def _worked_out(administration: Administration, document: NetworkDocument) -> WorkedOut:
+async def _worked_out(administration: Administration, caller: Caller, document: NetworkDocument) -> WorkedOut:
+    async with administration.turn(caller.organization or caller.name):
+        secrets = await _stored_secrets(administration, document)
     return WorkedOut(
-        await _stored_secrets(administration, document),
+        secrets,
         await _asset_faults(administration, document),
         await _binding_faults(administration, document),
     )

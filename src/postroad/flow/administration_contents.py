@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from postroad.core.delivery.documents import access_at, access_for, may_read
+from postroad.core.delivery.documents import access_at, access_of_invoker, may_read
 from postroad.core.identity.veil import is_pseudonym
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
 from postroad.core.model.ids import SESSION
-from postroad.core.model.journal import AccessRecorded, Copy, MessagePosted, PartFacts, decode
+from postroad.core.model.journal import AccessRecorded, Copy, Hop, MessagePosted, PartFacts, decode
 from postroad.core.model.message import MessageType, Part
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
@@ -76,12 +76,17 @@ async def whole(network: Network, caller: Caller, session: str) -> tuple[Message
 
 
 def _as_received(header: MessagePosted, stop: Queued | None) -> MessagePosted:
-    """The header without recipients that are others' business; for one that is isolated, a message of whoever isolates it."""
+    """The header without recipients that are others' business; for one that is isolated, a message of whoever isolates it.
+
+    What a recipient is told in arguments is not for those on the way.
+    """
     if stop is None:
         return header
     hop = stop.hops[stop.hop]
     if hop.context is None or not hop.context.shown_sender:
-        return replace(header, sender=header.shown_sender or header.sender, copies=(header.copies[stop.copy],))
+        own = () if stop.in_transit else (Hop(hop.service, hop.arguments, hop.invoker),)
+        copy = Copy(header.copies[stop.copy].named, own)
+        return replace(header, sender=header.shown_sender or header.sender, copies=(copy,))
     kind, copies = (MessageType.REQUEST, ()) if stop.in_transit else (header.type, (Copy(hop.service, (hop,)),))
     at_us = in_seconds(header.at_us)
     return replace(header, sender=hop.context.shown_sender, type=kind, handle="", copies=copies, at_us=at_us)
@@ -172,15 +177,13 @@ def _is_known_as(session: str, queued: Queued, mine: Mine) -> bool:
 def _sight(queued: Queued, mine: Mine, directory: Directory) -> Callable[[str], bool] | None:
     """Which documents of a delivery those with these services may see; None when they may not know of it."""
     hop = queued.hops[queued.hop]
-    sender = directory.services.get(queued.message.sender)
-    given = access_at(hop, sender, directory) if queued.in_transit else None
+    given = access_at(queued, directory)
     isolating = hop.context.shown_sender if hop.context is not None else ""
     if mine(hop.service) or (mine(queued.message.sender) and (not isolating or mine(isolating))):
         return lambda part_id: may_read(part_id, given)
     if not mine(hop.invoker):
         return None
-    is_recipient = hop.invoker == queued.hops[-1].service
-    own = None if is_recipient else access_for(sender, directory.services.get(hop.invoker))
+    own = access_of_invoker(queued, directory)
     return lambda part_id: may_read(part_id, given) and may_read(part_id, own)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from postroad.core.configuration import certificates
+from postroad.core.configuration.account_texts import check_label
+from postroad.core.configuration.passwords import PASSWORDS_MOST
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Role, Service
 from postroad.core.model.snapshot import Directory
@@ -66,11 +68,14 @@ async def add_certificate(
 
 
 async def _save(administration: Administration, caller: Caller, named: str, credential: Credential) -> None:
+    check_label(credential.label)
+
     def decide(directory: Directory) -> list[Change]:
         service = service_for(caller, directory, named, Role.DEVELOPER)
         owned = directory.credentials_of(service=service.gcid)
         if len(owned) >= CREDENTIALS_MOST:
             raise Refused("value.invalid", f"A service has at most {CREDENTIALS_MOST} credentials; remove one first")
+        _check_passwords(credential, owned)
         if any(item.label == credential.label and item.kind is credential.kind for item in owned):
             raise Refused("name.taken", "The service has such a credential with this label; choose another label",
                           pointer="/label")  # fmt: skip
@@ -80,6 +85,14 @@ async def _save(administration: Administration, caller: Caller, named: str, cred
         return [saving(credential)]
 
     await administration.carry_out(caller.name, decide, "credential added")
+
+
+def _check_passwords(credential: Credential, owned: list[Credential]) -> None:
+    passwords = [item for item in owned if item.kind is CredentialKind.PASSWORD]
+    if credential.kind is CredentialKind.PASSWORD and len(passwords) >= PASSWORDS_MOST:
+        raise Refused(
+            "value.invalid", f"A service has at most {PASSWORDS_MOST} passwords; remove one first, or use keys"
+        )
 
 
 async def remove(administration: Administration, caller: Caller, named: str, credential_id: str) -> None:

@@ -10,9 +10,10 @@ from postroad.core.configuration.as2_names import same_station, taken_by
 from postroad.core.configuration.assets import lacks_schema
 from postroad.core.configuration.port_faults import port_faults
 from postroad.core.configuration.profile import ServiceProfile
+from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, OrganizationLimits, Role, Service, Visibility
-from postroad.core.model.ids import check_name
+from postroad.core.model.party_name import check_party_name
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration import (
@@ -33,7 +34,7 @@ async def create(
     administration: Administration, caller: Caller, organization: str, name: str, profile: ServiceProfile
 ) -> Service:
     """A new service, with a GCID drawn by the network."""
-    check_name(name, "The service's")
+    check_party_name(name, "The service's")
     gcid = administration.new_id()
 
     def decide(directory: Directory) -> list[Change]:
@@ -58,10 +59,10 @@ async def replace_service(
     profile: ServiceProfile,
     seen_version: int | None,
 ) -> Service:
-    check_name(name, "The service's")
+    check_party_name(name, "The service's")
 
     def decide(directory: Directory) -> list[Change]:
-        service = service_for(caller, directory, named, Role.DEVELOPER)
+        service = _changeable(caller, directory, named)
         other = directory.service(f"{service.organization}/{name}")
         if other is not None and other.gcid != service.gcid:
             raise _taken(service.organization)
@@ -82,7 +83,7 @@ async def remove(administration: Administration, caller: Caller, named: str, see
     """The service goes, and its credentials, rules, assets, bindings, provisionings and cookies with it."""
 
     def decide(directory: Directory) -> list[Change]:
-        service = service_for(caller, directory, named, Role.DEVELOPER)
+        service = _changeable(caller, directory, named)
         if service.suspended and not caller.operator:  # or it would come back in good standing
             raise denied("The service is suspended; the network's operators end that, or remove it")
         owned = (
@@ -103,18 +104,18 @@ async def change_organization(
     caller: Caller,
     name: str,
     description: str,
-    posts_per_s: int,
+    posts_per_s: int | None,
     limits: OrganizationLimits | None,
     seen_version: int | None,
 ) -> None:
-    """Replace what an organization says of itself; without ``limits`` those stay as they are."""
+    """Replace what an organization says of itself; without ``posts_per_s`` and ``limits`` those stay as they are."""
 
     def decide(directory: Directory) -> list[Change]:
         house = organization_for(caller, directory, name, Role.OWNER)
-        allowed = (posts_per_s, limits or house.limits)
-        if allowed != (house.posts_per_s, house.limits) and not caller.operator:
+        rate, most = house.posts_per_s if posts_per_s is None else posts_per_s, limits or house.limits
+        if (rate, most) != (house.posts_per_s, house.limits) and not caller.operator:
             raise denied("How much an organization may post is set by the network's operators")
-        changed = replace(house, description=description, posts_per_s=posts_per_s, limits=limits or house.limits)
+        changed = replace(house, description=description, posts_per_s=rate, limits=most)
         return [saving(changed, seen_version)]
 
     await administration.carry_out(caller.name, decide, "organization changed")
@@ -177,6 +178,13 @@ def listed(
 def _searched(service: Service) -> str:
     texts = (service.address, service.description, service.category, *service.operations)
     return " ".join(texts).casefold()
+
+
+def _changeable(caller: Caller, directory: Directory, named: str) -> Service:
+    service = service_for(caller, directory, named, Role.DEVELOPER)
+    if service.hosted is Hosting.PROVISIONING:
+        raise denied(f"{service.address} is the network's own service, by which providers confirm; it stays as it is")
+    return service
 
 
 def _taken(organization: str) -> Refused:

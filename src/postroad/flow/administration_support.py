@@ -40,8 +40,21 @@ async def open_request(
         session=session,
         notes=(note,),
     )
-    await administration.carry_out(person.email, lambda directory: [saving(request)], "support request opened")
+
+    def decide(directory: Directory) -> list[Change]:
+        _check_number(requests_for(caller, directory), administration.open_support_requests)
+        return [saving(request)]
+
+    await administration.carry_out(person.email, decide, "support request opened")
     return request
+
+
+def _check_number(requests: list[SupportRequest], most: int) -> None:
+    if most and sum(one.state is not SupportState.CLOSED for one in requests) >= most:
+        raise Refused(
+            "support.too-many",
+            f"Your organization has {most} requests that are not closed; close one that is done, or write to it",
+        )
 
 
 async def write(

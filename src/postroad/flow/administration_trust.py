@@ -16,9 +16,9 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Accepts, Role, Service
-from postroad.core.model.ids import check_name
 from postroad.core.model.message import Cookie
-from postroad.core.model.snapshot import Directory
+from postroad.core.model.party_name import check_party_name
+from postroad.core.model.snapshot import Directory, object_key
 from postroad.core.model.trust import CONFIRM_WITHIN_S, Provisioning, RegisteredCookie, token_hash
 from postroad.errors import Refused
 from postroad.flow.administration import (
@@ -60,7 +60,7 @@ async def begin(administration: Administration, caller: Caller, wish: Wish, publ
     network = administration.network
     token, gcid = network.randomness.bytes(8).hex(), administration.new_id()
     now_us = network.clock.now_us()
-    check_name(wish.service, "The service's")
+    check_party_name(wish.service, "The service's")
     check_return_path(wish.return_path)
 
     def decide(directory: Directory) -> list[Change]:
@@ -80,7 +80,10 @@ async def begin(administration: Administration, caller: Caller, wish: Wish, publ
             token_hash=token_hash(token),
             return_path=wish.return_path,
         )
-        return [*changes, saving(provisioning)]
+        seen_version = directory.object_version(
+            *object_key(provisioning)
+        )  # its provider may confirm in this very moment
+        return [*changes, saving(provisioning, seen_version)]
 
     directory = await administration.carry_out(caller.name, decide, "provisioning begun")
     service = directory.service(f"{wish.organization}/{wish.service}")
@@ -158,9 +161,7 @@ async def revoke(administration: Administration, caller: Caller, named: str) -> 
     if service is not None and service.organization.casefold() == caller.organization.casefold():
         service_for(caller, directory, named, Role.DEVELOPER)
     found = directory.provisionings.get(service.gcid) if service is not None else None
-    parties = [
-        gcid for gcid in ((found.service, found.provider) if found else ()) if _acts_for(caller, gcid, directory)
-    ]
+    parties = [gcid for gcid in _parties(found) if _acts_for(caller, gcid, directory)]
     if found is None or not parties:
         raise not_found()
     network = administration.network
@@ -187,6 +188,16 @@ def cookies_of(caller: Caller, directory: Directory, named: str) -> list[Registe
     if caller.organization.casefold() != service.organization.casefold():
         raise not_found()
     return directory.cookies_of(service.gcid)
+
+
+def cookie_of(caller: Caller, directory: Directory, named: str, sender: str) -> RegisteredCookie:
+    """The cookie for one sender; by its address only where the service's people may know that."""
+    found = directory.service(sender)
+    known = found.gcid if found is not None and directory.visible(found, caller.organization) else sender
+    cookies = [item for item in cookies_of(caller, directory, named) if item.sender == known]
+    if not cookies:
+        raise not_found()
+    return cookies[0]
 
 
 def provisionings_of(caller: Caller, directory: Directory, organization: str) -> list[Provisioning]:
@@ -225,7 +236,13 @@ def visiting(administration: Administration, caller: Caller, gcid: str, token: s
     return found
 
 
+def _parties(found: Provisioning | None) -> tuple[str, ...]:
+    """Whose it is. A provider does not know of it before it has confirmed."""
+    if found is None:
+        return ()
+    return (found.service, found.provider) if found.confirmed_at_us else (found.service,)
+
+
 def _concerns(found: Provisioning, organization: str, directory: Directory) -> bool:
-    parties = (found.service, found.provider) if found.confirmed_at_us else (found.service,)
-    services = [directory.services[gcid] for gcid in parties if gcid in directory.services]
+    services = [directory.services[gcid] for gcid in _parties(found) if gcid in directory.services]
     return organization.casefold() in [service.organization.casefold() for service in services]

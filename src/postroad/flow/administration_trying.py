@@ -16,12 +16,13 @@ from postroad.core.admission.admit import ADDRESSED
 from postroad.core.audit.party_view import with_own_rules
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Service
-from postroad.core.model.journal import ObjectChange
+from postroad.core.model.journal import Copy, ObjectChange
 from postroad.core.model.message import Argument, Message, Recipient
 from postroad.core.model.rule import Action, ActionKind, Condition, Rule, RuleRole, rule_key
 from postroad.core.model.snapshot import Directory, object_key
 from postroad.core.routing.attribute_defaults import default_attributes_of
 from postroad.core.routing.conditions import compiled
+from postroad.core.routing.contexts import Ancestry
 from postroad.core.routing.explanation import Explanation
 from postroad.core.routing.message_subject import party_of
 from postroad.core.routing.subject import Addressed, Header, Party, Subject
@@ -103,7 +104,7 @@ async def stored_message(network: Network, caller: Caller, session: str) -> Mess
     header, parts = await whole(network, caller, session)
     return Message(
         sender=header.sender,
-        to=tuple([Recipient(copy.named, copy.hops[-1].arguments if copy.hops else ()) for copy in header.copies]),
+        to=tuple([Recipient(copy.named, _posted_arguments(copy)) for copy in header.copies]),
         type=header.type,
         topic=header.topic,
         handle=header.handle,
@@ -111,6 +112,16 @@ async def stored_message(network: Network, caller: Caller, session: str) -> Mess
         status=header.status,
         parts=parts,
     )
+
+
+def _posted_arguments(copy: Copy) -> tuple[Argument, ...]:
+    """What the recipient that was named was to be told; whoever took its place may be told otherwise."""
+    if not copy.hops:
+        return ()
+    ancestry = Ancestry(copy.hops, copy.logical)
+    *_, named = ancestry.upwards(len(copy.hops) - 1)
+    hop = ancestry.hop(named.id)
+    return hop.arguments if hop is not None else ()
 
 
 def _tried(network: Network, caller: Caller, owner: Service, rule: Rule, message: Message) -> Trial:

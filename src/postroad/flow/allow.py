@@ -93,10 +93,7 @@ class AllowStage:
                 self._waiting[charge.organization] -= 1
         excess = self._account.excess(charge, allowance)
         if excess:
-            raise Refused(
-                "limit.storage",
-                f"{excess}; post again when your messages have been fetched, or ask the network's operator for more",
-            )
+            raise Refused("limit.storage", excess)
         self._account.begin(charge)
 
     def settling(self, charge: Charge, answered: Answered) -> Answered:

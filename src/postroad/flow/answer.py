@@ -73,7 +73,9 @@ class AnswerStage:
         if queued.expires_at_us and queued.expires_at_us <= admitted.at_us:
             raise Refused("message.expired", "The message expired before this answer; nobody waits for it any more")
         try:
-            if queued.in_transit:
+            if (earlier := await self._earlier(found)) is not None:
+                result = await self._again(earlier, posting)
+            elif queued.in_transit:
                 result = await self._going_on.go_on(admitted, posting, queued, directory)
             else:
                 result = await self._respond(admitted, posting, queued, directory)
@@ -110,6 +112,22 @@ class AnswerStage:
         session, hidden = queued.message.session, bool(queued.shown_sender)
         return self._tokens.holds(token, queued.number, session, queued.recipient, hidden=hidden)
 
+    async def _earlier(self, found: Found) -> Conflict | None:
+        """The answer that came before this one: an old one is known to the index alone, and not when the desk commits.
+
+        What still waits has none, because an answer would have settled it.
+        """
+        key = answer_key(found.queued.number)
+        first = await self._desk.seen(key) if found.state is State.DELIVERED else None
+        return Conflict(key, *first) if first is not None else None
+
+    async def _again(self, earlier: Conflict, posting: Posting) -> PostResult:
+        """The result of the earlier answer if it was this very post; anything else comes too late."""
+        first = await posted_at(self._journal, earlier.seq)
+        if first is None or not is_same_post(first, posting):
+            raise _answered(earlier)
+        return replayed(first)
+
     async def _acknowledge(self, admitted: Admitted, found: Found) -> PostResult:
         taken = [found.queued] if found.state is State.QUEUED else []
         over = found.state not in (State.QUEUED, State.DELIVERED)
@@ -133,12 +151,7 @@ class AnswerStage:
         entry = self._response(admitted, posting, queued, directory, way, len(explanation))
         body = body_of(posting.message.parts, explanation, posting.setting)
         outcome = await committed(self._desk, Step(entry, body, (answer_key(queued.number),)))
-        if isinstance(outcome, Conflict):
-            first = await posted_at(self._journal, outcome.seq)
-            if first is None or not is_same_post(first, entry):
-                raise _answered(outcome)
-            return replayed(first)
-        return result_of(entry)
+        return await self._again(outcome, posting) if isinstance(outcome, Conflict) else result_of(entry)
 
     async def _way_back(
         self, admitted: Admitted, queued: Queued, requester: Service, directory: Directory

@@ -12,16 +12,17 @@ import base64
 import binascii
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
 from typing import NamedTuple
 
+from postroad.core.configuration.passwords import PASSWORDS_MOST
 from postroad.core.identity import api_key
-from postroad.core.identity.expiry import LINK
+from postroad.core.identity.expiry import INVITATION, LINK
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Credential, CredentialKind
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
+from postroad.flow.registering import Registering
 from postroad.flow.throttle import Throttle, neighbourhood
 from postroad.flow.turns import Turns
 from postroad.ports import Clock, Passwords
@@ -58,13 +59,16 @@ Checked = tuple[Caller, Credential]
 
 
 class Authenticator:
-    def __init__(self, directory: Callable[[], Directory], passwords: Passwords, clock: Clock) -> None:
+    def __init__(
+        self, directory: Callable[[], Directory], passwords: Passwords, clock: Clock, registrations_per_day: int = 0
+    ) -> None:
         self._directory = directory
         self._passwords = passwords
         self._clock = clock
         self._remembered: OrderedDict[MemoryKey, Remembered] = OrderedDict()
         self._throttle = Throttle(clock)
         self._turns = Turns()
+        self.registering = Registering(clock, self._throttle, self._turns, registrations_per_day)
 
     def remembered(self, proof: Proof, peer: str) -> Caller | None:
         """The caller, when the same proof was checked a moment ago and its credential is still what it was.
@@ -106,10 +110,6 @@ class Authenticator:
                 self._throttle.wait_s(peer, account)  # its own other guesses may have failed meanwhile
                 caller = await self._authenticate(proof, peer, account)
             return caller
-
-    def turn(self, peer: str) -> AbstractAsyncContextManager[None]:
-        """For whoever makes us compute a slow hash: a few at a time for each address, so that others are not kept waiting."""
-        return self._turns.of(neighbourhood(peer))
 
     async def by_password(self, email: str, password: str, peer: str, *, secure: bool) -> Caller:
         """The person who has this password; raises Refused. A service's password is none of a person's, nor is a key."""
@@ -194,7 +194,10 @@ class Authenticator:
         service, person = directory.service(name), directory.person(name)
         owned = directory.credentials_of(service=service.gcid if service else "", person=person.email if person else "")
         candidates: list[Credential | None] = [item for item in owned if item.kind is CredentialKind.PASSWORD]
-        for credential in candidates or [None]:
+        candidates += [None] * (
+            PASSWORDS_MOST - len(candidates)
+        )  # or the time would tell who is there, by how many it has
+        for credential in candidates:
             matches = await self._passwords.verify(password, credential.secret if credential else None)
             if matches and credential is not None:
                 return self._checked(credential, AuthenticationLevel.PASSWORD, proof)
@@ -218,7 +221,9 @@ class Authenticator:
                 return None
             return Caller(service=service, level=level, secure=proof.secure)
         person = directory.person(credential.person)
-        return Caller(person=person, level=level, secure=proof.secure) if person is not None else None
+        if person is None:
+            return None
+        return Caller(person=person, level=level, secure=proof.secure, invited=credential.label == INVITATION)
 
 
 def _of_login(refusal: Refused) -> Refused:

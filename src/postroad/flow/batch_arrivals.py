@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import suppress
 from typing import Any
 
 from postroad.core.batching import arrival_of
@@ -25,6 +24,7 @@ from postroad.core.routing.message_subject import travelling_subject
 from postroad.errors import Refused, Unavailable
 from postroad.flow.batch_gathering import Come
 from postroad.flow.batch_posting import caller_for
+from postroad.flow.carried import NO_LONGER_KEPT, carried
 from postroad.flow.network import Network
 from postroad.flow.place_of import place_of
 from postroad.flow.posting import parts_of
@@ -54,7 +54,7 @@ class Arrivals:
         come: list[Come] = []
         for portion in _portions(claimed):
             aside = []
-            for queued, body in await self._read(service, portion):
+            for queued, body in await carried(self._network.desk, service.address, portion):
                 found = self._gathered(service, batching, queued, body)
                 if isinstance(found, Come):
                     come.append(found)
@@ -63,27 +63,12 @@ class Arrivals:
             await asyncio.gather(*aside)
         return come, len(claimed) == PAGE
 
-    async def _read(self, service: Service, portion: Sequence[Queued]) -> list[tuple[Queued, bytes | None]]:
-        """What the deliveries carry; one that cannot be read back is left to its lease, and holds up no other."""
-        desk = self._network.desk
-        try:
-            return list(zip(portion, await desk.bodies(portion), strict=True))
-        except Unavailable as trouble:
-            found: list[tuple[Queued, bytes | None]] = []
-            for queued in portion:
-                with suppress(Unavailable):
-                    found.append((queued, await desk.body(queued)))
-            if not found:
-                raise
-            log.warning("%s leaves %d messages to their lease: %s", service.address, len(portion) - len(found), trouble)
-            return found
-
     def _gathered(
         self, service: Service, batching: Batching, queued: Queued, body: bytes | None
     ) -> Come | Coroutine[Any, Any, None]:
         """The message as it comes to a batch, or what is to be done with it instead."""
         if body is None:
-            return self._network.ending.fail(queued.number, "body.dropped: its documents are no longer kept")
+            return self._network.ending.fail(queued.number, NO_LONGER_KEPT)
         if queued.in_transit or queued.message.type is not MessageType.NOTIFICATION:
             return self._refuse(service, queued, body)
         try:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from postroad.core.admission.admit import Admitted
+from postroad.core.delivery.waiting import COLUMN
 from postroad.core.model.delivery import Found, State
 from postroad.core.model.journal import DeliveriesEnded, MessagePosted, decode
 from postroad.core.model.message import PostResult, RecipientResult
@@ -20,7 +21,7 @@ from postroad.errors import Refused, Unavailable
 from postroad.flow.batch_book import BatchBook
 from postroad.flow.commit import committed
 from postroad.flow.rounds import newest_round
-from postroad.ports import Conflict, Desk, IndexReader, Step
+from postroad.ports import Clock, Conflict, Desk, IndexReader, Step
 
 TRIES = 5
 TOO_LATE = "cancel.too-late"
@@ -40,23 +41,27 @@ class Whereabouts(NamedTuple):
 
 class CancelStage:
     def __init__(
-        self, desk: Desk, index: IndexReader, indexed: Callable[[], Awaitable[None]], batches: BatchBook
+        self, desk: Desk, index: IndexReader, clock: Clock, indexed: Callable[[], Awaitable[None]], batches: BatchBook
     ) -> None:
         self._desk = desk
         self._index = index
+        self._clock = clock
         self._indexed = indexed
         self._batches = batches
 
     async def cancel(self, admitted: Admitted) -> PostResult:
         """Withdraw what can be withdrawn of the message that the cancel refers to."""
+        withdrawn: set[int] = set()  # ordinals of copies that have left their batches by now
         for _ in range(TRIES):
             await self._indexed()
             seq, message = await self._message(admitted)
             copies = [
-                await self._whereabouts(seq, message, at) for at, copy in enumerate(message.copies) if not copy.code
+                await self._whereabouts(seq, message, at)
+                for at, copy in enumerate(message.copies)
+                if not copy.code and at not in withdrawn
             ]
-            if await self._withdraw(admitted, [copy for copy in copies if not copy.too_late]):
-                return _result(message, copies)
+            if await self._withdraw(admitted, [copy for copy in copies if not copy.too_late], withdrawn):
+                return _result(message, {copy.ordinal: copy.too_late for copy in copies})
         raise Unavailable("network.busy", "The message is moving on just now; try to cancel it again in a moment")
 
     async def _message(self, admitted: Admitted) -> tuple[int, MessagePosted]:
@@ -87,15 +92,27 @@ class CancelStage:
         batch = await self._batches.of_delivery(number) if waits else None
         if batch is not None and not await self._batches.lets_go(batch):
             return Whereabouts(ordinal, number, journey, f"it is being sent in batch {batch.id}", waits)
-        return Whereabouts(ordinal, number, journey, _too_late(found), waits, batch is not None)
+        too_late = _too_late(found) or ("its receiver has it in hand" if await self._is_in_hand(found) else "")
+        return Whereabouts(ordinal, number, journey, too_late, waits, batch is not None)
 
-    async def _withdraw(self, admitted: Admitted, copies: list[Whereabouts]) -> bool:
-        """Withdraw all of these; False when one of them has moved on meanwhile."""
-        for copy in copies:
-            if copy.is_gathered and not await self._batches.leave(
-                copy.delivery, admitted.sender.gcid, "cancelled", WITHDRAWN
-            ):
+    async def _is_in_hand(self, found: Found | None) -> bool:
+        """Whether the receiver has it leased; what it gave back, to be offered again later, is nobody's meanwhile."""
+        if found is None or found.queued.in_transit or not found.queued.leased:
+            return False
+        if found.queued.available_at <= self._clock.monotonic():
+            return False
+        rows = await self._index.query("delivery", found.queued.number)
+        was_given_back = [
+            row[COLUMN["available_at_us"]] > 0 and row[COLUMN["attempts"]] >= found.queued.attempt for row in rows
+        ]
+        return not any(was_given_back)
+
+    async def _withdraw(self, admitted: Admitted, copies: list[Whereabouts], withdrawn: set[int]) -> bool:
+        """Withdraw all of these; False when one of them has moved on meanwhile, and those before it are withdrawn."""
+        for copy in [copy for copy in copies if copy.is_gathered]:
+            if not await self._batches.leave(copy.delivery, admitted.sender.gcid, "cancelled", WITHDRAWN):
                 return False
+            withdrawn.add(copy.ordinal)
         copies = [copy for copy in copies if not copy.is_gathered]
         if not copies:
             return True
@@ -119,20 +136,17 @@ def _too_late(found: Found | None) -> str:
         return "it has been answered"
     if found.queued.in_transit and found.state in (State.QUEUED, State.DELIVERED):
         return ""
-    if found.state is not State.QUEUED:
-        return f"it is {found.state.name.lower()}"
-    return "its receiver has it in hand" if found.queued.leased else ""
+    return f"it is {found.state.name.lower()}" if found.state is not State.QUEUED else ""
 
 
-def _result(message: MessagePosted, copies: list[Whereabouts]) -> PostResult:
-    told = tuple(
-        [
-            RecipientResult(
-                service=message.copies[copy.ordinal].named,
-                code=TOO_LATE if copy.too_late else "",
-                detail=f"Not withdrawn: {copy.too_late}" if copy.too_late else "",
-            )
-            for copy in copies
-        ]
-    )
-    return PostResult(session=message.session, transaction=message.transaction, recipients=told)
+def _result(message: MessagePosted, too_late: dict[int, str]) -> PostResult:
+    told = [
+        RecipientResult(
+            service=copy.named,
+            code=TOO_LATE if too_late.get(ordinal) else "",
+            detail=f"Not withdrawn: {too_late[ordinal]}" if too_late.get(ordinal) else "",
+        )
+        for ordinal, copy in enumerate(message.copies)
+        if not copy.code
+    ]
+    return PostResult(session=message.session, transaction=message.transaction, recipients=tuple(told))

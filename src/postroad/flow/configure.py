@@ -1,15 +1,16 @@
 """Change the directory: check, write down, and only then let the change take effect.
 
 Kept rules: a change is one entry, however many objects it touches, so it happens whole or not at all; each object's version
-grows by one, and whoever changes an object says which version they have seen, so nobody overwrites what they have not read.
+grows by one, and whoever changes an object says which version they have seen, so nobody overwrites what they have not read; a
+change that has begun is carried out, also when whoever asked for it is gone, or what is durable would not be what holds here.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -22,6 +23,7 @@ from postroad.flow.commit import committed
 from postroad.ports import Clock, Conflict, Desk, IndexReader, Step
 
 SEQ = QUERIES["objects"][1].index("seq")
+_Done = TypeVar("_Done")
 Follower = Callable[[Directory, Sequence[ObjectChange]], None]  # told the directory after the changes, and these
 
 
@@ -38,6 +40,11 @@ class Change:
 def saving(value: Any, seen_version: int | None = None) -> Change:
     kind, key = object_key(value)
     return Change(kind=kind, key=key, value=value, seen_version=seen_version)
+
+
+async def to_its_end(work: Coroutine[Any, Any, _Done]) -> _Done:
+    """Wait for work that goes on when we are cancelled."""
+    return await asyncio.shield(asyncio.get_running_loop().create_task(work))
 
 
 class Configuration:
@@ -81,6 +88,9 @@ class Configuration:
 
     async def change(self, by: str, changes: Sequence[Change], reason: str = "") -> Directory:
         """Carry out all changes at once; raises Refused when one of the objects was changed by somebody else."""
+        return await to_its_end(self._change(by, changes, reason))
+
+    async def _change(self, by: str, changes: Sequence[Change], reason: str) -> Directory:
         async with self._lock:
             numbered = tuple(self._numbered(change) for change in changes)
             keys = tuple(version_key(change.kind, change.key, change.version) for change in numbered)

@@ -33,8 +33,7 @@ def in_context(delivered: Delivered, queued: Queued, directory: Directory, veil:
         properties=augmented(delivered.properties, ancestry.seen_at(queued.hop, queued.content.returned)),
     )
     if queued.in_transit:
-        access = access_at(hops[queued.hop], directory.services.get(queued.message.sender), directory)
-        delivered = replace(delivered, parts=readable(delivered.parts, access))
+        delivered = replace(delivered, parts=readable(delivered.parts, access_at(queued, directory)))
     if context.shown_sender:
         return isolated(delivered, context.shown_sender, directory, veil)
     return _to_unknown(delivered, veil) if _is_asker_hidden(queued) else delivered

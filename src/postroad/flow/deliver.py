@@ -34,8 +34,10 @@ from postroad.core.model.selector import EVERYTHING, PseudonymSelector, Selector
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.answer import AnswerStage
+from postroad.flow.carried import NO_LONGER_KEPT, carried
 from postroad.flow.commit import committed
 from postroad.flow.context import has_context, in_context, with_cookie
+from postroad.flow.end import EndStage
 from postroad.flow.patience import Patience
 from postroad.flow.posting import parts_of, setting_in
 from postroad.flow.rounds import as_resent
@@ -56,6 +58,7 @@ class DeliverStage:
         answers: AnswerStage,
         trail: TrailStage,
         tokens: Tokens,
+        ending: EndStage,
     ) -> None:
         self._desk = desk
         self._directory = directory
@@ -63,6 +66,7 @@ class DeliverStage:
         self._answers = answers
         self._trail = trail
         self._tokens = tokens
+        self._ending = ending
 
     async def poll(
         self, caller: Caller, request: PollRequest, patience: Patience | None = None, up_to: int = EVERY_NUMBER
@@ -79,13 +83,24 @@ class DeliverStage:
         while True:
             _check_standing(service, self._directory())
             claimed = await self._desk.claim(service.gcid, selector, most, lease_s, _tries(service), up_to)
+            kept = await self._kept(service, claimed) if claimed else []
+            if claimed and not kept:
+                continue  # all of it has failed just now, and more may wait
             left_s = deadline - self._clock.monotonic()
-            if claimed or left_s <= 0 or patience.over:
-                bodies = await self._desk.bodies(claimed)
+            if kept or left_s <= 0 or patience.over:
                 directory = self._directory()
-                delivered = [self._delivered(*pair, directory) for pair in zip(claimed, bodies, strict=True)]
-                return await self._trail.traced(claimed, delivered, directory) if request.trace else delivered
+                delivered = [self._delivered(queued, body, directory) for queued, body in kept]
+                handed_out = [queued for queued, _ in kept]
+                return await self._trail.traced(handed_out, delivered, directory) if request.trace else delivered
             await patience.wait(self._desk.arrival(service.gcid, left_s))
+
+    async def _kept(self, service: Service, claimed: list[Queued]) -> list[tuple[Queued, bytes | None]]:
+        """What was claimed and can be handed out, with its bytes; what retention has left nothing of has failed."""
+        found = await carried(self._desk, service.address, claimed)
+        dropped = [queued for queued, body in found if body is None]
+        for queued in dropped:
+            await self._ending.fail(queued.number, NO_LONGER_KEPT)
+        return [pair for pair in found if pair[1] is not None] if dropped else found
 
     async def waiting(self, token: str, receiver: str) -> Delivered | None:
         """A delivery as it was handed out to its receiver; None once it has come to its end.
@@ -132,17 +147,18 @@ class DeliverStage:
         return self._delivered(queued, body, self._directory())
 
     def _selector(self, request: PollRequest) -> Selector | None:
-        """What the poll asks for, senders named by GCID; None when nobody of that name could ever have sent anything."""
+        """What the poll asks for, senders named by GCID; None when no message could ever be known by all of it.
+
+        A sender that does not exist is waited for like one that does: the time would tell who is there.
+        """
         wanted = request.select
         if wanted.selects_all:
             return EVERYTHING
         sender = self._directory().service(wanted.sender) if wanted.sender else None
-        if wanted.sender and sender is None:
-            return None
         named = [text for text in (wanted.session, wanted.transaction) if text]
         if len({is_pseudonym(text) for text in named}) > 1:
             return None  # no message is known by both kinds of names
-        gcid = sender.gcid if sender else ""
+        gcid = sender.gcid if sender else wanted.sender
         if not named or not is_pseudonym(named[0]):
             return replace(wanted, sender=gcid)
         return PseudonymSelector(

@@ -51,6 +51,9 @@ class ExchangeBook:
                 directory = self._configuration.directory()
                 if directory.binding(gcid, binding.name) is binding:  # of others ``_follow`` was told meanwhile
                     exchange.save(binding, directory)
+        except BaseException:
+            self._open.pop(gcid, None)  # with some of its bindings it would lose messages
+            raise
         finally:
             del self._opening[gcid]
         return exchange

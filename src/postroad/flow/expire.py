@@ -65,7 +65,10 @@ class ExpireStage:
                 next_us = await self.expire_due() if await leads() else None
             except Unavailable as trouble:
                 log.warning("nothing can be expired now: %s", trouble)
-                next_us = self._clock.now_us() + int(LOOK_AGAIN_S * 1_000_000)
+                next_us = self._soon_us()
+            except Exception:
+                log.exception("what is due could not be ended; trying again")
+                next_us = self._soon_us()
             await asyncio.sleep(min(self._look_s * REST, REST_MOST_S))
             await self._sleep(next_us, most_s)
 
@@ -86,10 +89,13 @@ class ExpireStage:
         kept_us = await self._keeping.end_overdue()
         [upcoming] = await self._index.query("next_due")
         self._look_s = self._clock.monotonic() - began
-        soonest_us = self._clock.now_us() + int(LOOK_AGAIN_S * 1_000_000)  # for what could not be ended now
+        soonest_us = self._soon_us()  # for what could not be ended now
         return min(
             (max(at_us, soonest_us if at_us <= now_us else 0) for at_us in (*upcoming, kept_us) if at_us), default=None
         )
+
+    def _soon_us(self) -> int:
+        return self._clock.now_us() + int(LOOK_AGAIN_S * 1_000_000)
 
     async def _expire(self, deliveries: list[tuple[Any, ...]]) -> bool:
         """End deliveries, also those that wait in batches; False when nothing could be ended now."""

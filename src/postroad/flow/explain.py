@@ -19,6 +19,7 @@ from postroad.core.model.message import Message
 from postroad.core.model.rule import Rule, rule_key
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import CONTENT, MESSAGE
+from postroad.core.routing.contexts import is_asker_hidden
 from postroad.core.routing.explanation import (
     ExplainedCopy,
     ExplainedRule,
@@ -190,9 +191,16 @@ def _as_told(message: MessagePosted, copy: Copy, directory: Directory, reader: R
     shown = _unknown_requester(message, reader)
     if shown:
         return explained_copy(Copy(shown, (Hop(shown, (), message.sender),)), directory, reader)
-    if message.answers is not None and message.answers.shown_requester and copy.hops:  # named as its sender knows it
+    is_named_for_sender = message.answers is not None and message.answers.shown_requester and copy.hops
+    if is_named_for_sender and not _is_beside_sender(message, copy, reader):
         copy = Copy(copy.hops[-1].service, copy.hops, logical=copy.logical)
     return explained_copy(copy, directory, reader)
+
+
+def _is_beside_sender(message: MessagePosted, copy: Copy, reader: Reader) -> bool:
+    """Whether the reader is on the side of a responder that does not know who asked, and on no other."""
+    own = [place for place, hop in enumerate(copy.hops) if reader.owns(hop.service)]
+    return bool(own) and all(is_asker_hidden(message, place, copy.hops, copy.logical) for place in own)
 
 
 def _told_of(message: MessagePosted, tried: tuple[ServiceTried, ...], reader: Reader) -> tuple[ServiceTried, ...]:

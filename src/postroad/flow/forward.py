@@ -82,7 +82,7 @@ class ForwardStage:
         sent = Sent(caller, delivered, queued, through, await self._setting(delivered, queued))
         groups, tally = parted(wanted, directory), _Tally(faults)
         for some in _some_at_a_time(list(groups.items())):
-            steps = [self._submitted(sent, name, group, directory) for name, group in some]
+            steps = [await self._submitted(sent, name, group, directory) for name, group in some]
             tally.under_way += len(some)
             if tally.under_way == len(groups):
                 on_its_way()
@@ -101,7 +101,7 @@ class ForwardStage:
         directory = self._directory()
         sent = Sent(caller, delivered, queued, (*passed_by(queued.message), queued.recipient), b"")
         step = self._step(sent, f"={interchange.chosen_by}", [interchange], directory)
-        outcome = await stored(submitted(self._desk, step))
+        outcome = await stored(await self._earlier(sent, step) or submitted(self._desk, step))
         if isinstance(outcome, Conflict):
             return outcome if outcome.key != step.keys[0] else None
         self._note_expiry(step)
@@ -113,11 +113,22 @@ class ForwardStage:
             return False
         return await self._desk.seen(forward_key(queued.origin or queued.number, f"={forward.chosen_by}")) is None
 
-    def _submitted(
+    async def _submitted(
         self, sent: Sent, name: str, group: Sequence[Forward], directory: Directory
     ) -> tuple[Step, Sequence[Forward], asyncio.Future[Outcome]]:
         step = self._step(sent, name, group, directory)
-        return step, group, submitted(self._desk, step)
+        return step, group, await self._earlier(sent, step) or submitted(self._desk, step)
+
+    async def _earlier(self, sent: Sent, step: Step) -> asyncio.Future[Outcome] | None:
+        """The outcome for what went on an earlier time: how long ago that was, and how much has gone on since, nobody knows,
+        so that the desk may not have it in memory any more when it commits. Only what comes again can have been forwarded."""
+        comes_again = sent.queued.attempt > 1 or sent.queued.origin
+        first = await self._desk.seen(step.keys[0]) if comes_again else None
+        if first is None:
+            return None
+        outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        outcome.set_result(Conflict(step.keys[0], *first))
+        return outcome
 
     async def _setting(self, delivered: Delivered, queued: Queued) -> bytes:
         """How the message was wrapped when it came, where all of it goes on."""

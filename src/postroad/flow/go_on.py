@@ -84,8 +84,8 @@ class GoOnStage:
     async def _parts(self, admitted: Admitted, queued: Queued, directory: Directory) -> tuple[Part, ...]:
         """The message's parts after this answer; one without documents, or an error, leaves them as they were."""
         message = admitted.message
-        access = access_at(queued.hops[queued.hop], directory.services.get(queued.message.sender), directory)
-        if message.parts and message.status is None and access is None:
+        access = access_at(queued, directory)
+        if message.parts and message.status is None and not access:
             return message.parts
         body = await self._desk.body(queued)
         if body is None:

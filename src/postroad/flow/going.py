@@ -11,7 +11,7 @@ from postroad.core.model.journal import MessagePosted
 from postroad.core.model.message import Delivered, Message, MessageType, Part
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.keys import assembled_keys, forward_key, relay_key
-from postroad.core.routing.forwards import Forward, is_relayed, told_apart
+from postroad.core.routing.forwards import Forward, is_relayed, told_apart, with_content
 
 FORM = "hosted"  # of what a binding has made, which never was on a wire
 
@@ -39,8 +39,8 @@ class Going:
         exchange, delivered, made = sent.caller.service, sent.delivered, forward.part
         if exchange is None:
             raise TypeError("messages are forwarded by a service")
-        rest = () if forward.alone else delivered.parts[1:]
-        self.parts: tuple[Part, ...] = delivered.parts if made is None else (made, *rest)
+        came = () if forward.alone else delivered.parts
+        self.parts: tuple[Part, ...] = delivered.parts if made is None else with_content(came, made)
         self.setting = sent.setting if made is None else b""
         self.form = sent.queued.message.form if made is None else FORM
         self.written_by = "" if forward.assembled is not None else delivered.sender_gcid

@@ -51,7 +51,8 @@ class HistoryStage:
         entries: dict[int, Entry] = {row[0]: decode(row[header]) for row in posted}
         journeys = await self._index.query("transaction_journeys", transaction)
         ended = [row[SETTLED_BY] for row in journeys if row[SETTLED_BY]]
-        for seq in [*[row[0] for row in (*returned, *trail)], *ended][:ENTRIES_MOST]:
+        # Where there are more than anybody reads, old tries go first: what became of each copy is told in any case.
+        for seq in [*[row[0] for row in returned], *ended, *[row[0] for row in reversed(trail)]][:ENTRIES_MOST]:
             if seq not in entries:
                 entries[seq] = await self._entry(seq)
         return list(entries.items())

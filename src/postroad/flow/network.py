@@ -84,7 +84,7 @@ class Network:
         self.batches = BatchBook(desk, index, clock, indexed)
         self.ending = ending = EndStage(desk, journal, directory, clock, randomness, due, self.batches)
         desk.on_given_up(ending.give_up)
-        cancelling = CancelStage(desk, index, indexed, self.batches)
+        cancelling = CancelStage(desk, index, clock, indexed, self.batches)
         self.tokens = tokens = Tokens(token_key)
         answers = AnswerStage(desk, journal, randomness, tokens, ending, cancelling)
         self.dead_letters = DeadLetterStage(desk, directory, clock, due)
@@ -94,7 +94,7 @@ class Network:
         self.releases = ReleaseStage(desk, index, clock, indexed)
         self.allowances = AllowStage(index, directory, clock, indexed, limits or OrganizationLimits())
         self._accept = AcceptStage(desk, journal, directory, clock, randomness, answers, self.allowances, due.note)
-        self._deliver = DeliverStage(desk, directory, clock, answers, TrailStage(index, indexed), tokens)
+        self._deliver = DeliverStage(desk, directory, clock, answers, TrailStage(index, indexed), tokens, ending)
         self.mediation = MediateStage(desk, clock, tokens, ending)
         self._explain = ExplainStage(journal, index, directory, clock, indexed, tokens.veil)
         self._answers = answers

@@ -97,7 +97,7 @@ def _part(fact: PartFacts, data: bytes) -> Part:
     )
 
 
-def is_same_post(first: MessagePosted, again: MessagePosted) -> bool:
+def is_same_post(first: MessagePosted, again: MessagePosted | Posting) -> bool:
     """Whether both came with one Idempotency-Key and the same wire."""
     return bool(again.idempotency) and (first.idempotency, first.fingerprint) == (again.idempotency, again.fingerprint)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from postroad.core.codecs.as2 import Built, Outcome, Sent, Verdict, build, judge_mdn, read_mdn
+from postroad.core.codecs.as2 import Built, Outcome, Sent, Verdict, build, is_mdn, judge_mdn, read_mdn
 from postroad.core.codecs.as2.headers import Headers
 from postroad.core.codecs.mime import write_head
 from postroad.core.delivery.places import Target
@@ -126,7 +126,8 @@ def _judged(service: Service, partnership: Partnership, sent: Sent, answer: Push
     taken = PushAnswer(status=answer.status)
     if partnership.agreement.mdn == "none":
         return taken
-    if partnership.agreement.mdn == "async":
+    comes_later = partnership.agreement.mdn == "async" and not is_mdn(answer.headers, answer.body)
+    if comes_later:  # some partners answer at once all the same
         waits_s = float(service.as2.mdn_timeout_s) if service.as2 is not None else 0.0
         return replace(taken, fault=WAITING, waits_s=waits_s)
     try:

@@ -1,10 +1,13 @@
 """Since when a receiver has failed, as it is written down: a restart does not begin the count anew.
 
 Kept rule: whatever is uncertain counts in the receiver's favour. The count begins with the first try that failed after the last
-delivery that the service took, by whichever way, and after the last change of its profile, which may have mended it.
+delivery that the service took, by whichever way, and after the last change of its profile, which may have mended it; and anew
+where nothing was tried for days, of which nobody knows how the receiver was.
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 from postroad.core.mediation.losses import LOSSY
 from postroad.core.model.directory import Service
@@ -17,6 +20,7 @@ TAKEN_LOOKED_AT = 100  # the newest that were delivered: an older one may have b
 TRIES_LOOKED_AT = 200
 CHANGED_SEQ = QUERIES["object_versions"][1].index("seq")
 FAILED = "failed"
+QUIET_S = 4 * 86_400.0  # longer than pauses between tries and closed windows mostly are, a long weekend included
 
 
 class Failing:
@@ -26,14 +30,18 @@ class Failing:
         self._network = network
         self._service = service
         self._since: float | None = None  # monotonic
+        self._last: float | None = None  # likewise, when the latest try failed
         self._is_known = False  # whether all that came before us is in it
 
     def ended(self) -> None:
         """A push has succeeded."""
-        self._since, self._is_known = None, True
+        self._since, self._last, self._is_known = None, None, True
 
     async def for_s(self, now: float) -> float:
         """How long it has been failing, with the failure that has come now."""
+        if self._last is not None and now - self._last > QUIET_S:
+            self._since = now
+        self._last = now
         if self._since is None:
             self._since = now
             if not self._is_known:
@@ -61,12 +69,20 @@ async def failing_since_us(network: Network, service: Service) -> int:
     taken = await network.index.query("taken_by", service.gcid, TAKEN_LOOKED_AT)
     after_seq = max([changes[0][CHANGED_SEQ] if changes else 0, *(settle_seq for _, settle_seq in taken)])
     after_number = taken[-1][0] if len(taken) == TAKEN_LOOKED_AT else 0
-    for (seq,) in await network.index.query("tried_at", service.gcid, after_number, after_seq, TRIES_LOOKED_AT):
-        batch = await network.journal.read(seq - 1, 1)
-        entry = decode(batch.records[0].facts)
-        if _is_failure(entry):
-            return entry.at_us
-    return 0
+    tried = await network.index.query("tried_at", service.gcid, after_number, after_seq, TRIES_LOOKED_AT)
+    failed_us = [at_us for (seq,) in tried if (at_us := await _failed_at_us(network, seq))]
+    if len(tried) < TRIES_LOOKED_AT:
+        failed_us.append(network.clock.now_us())
+    quiet_us = int(QUIET_S * 1_000_000)
+    begins = [one for before, one in pairwise(failed_us) if one - before > quiet_us]
+    return begins[-1] if begins else failed_us[0] if failed_us else 0
+
+
+async def _failed_at_us(network: Network, seq: int) -> int:
+    """When the try failed that this entry tells of; 0 when it tells of something else."""
+    batch = await network.journal.read(seq - 1, 1)
+    entry = decode(batch.records[0].facts)
+    return entry.at_us if _is_failure(entry) else 0
 
 
 def _is_failure(entry: Entry) -> bool:

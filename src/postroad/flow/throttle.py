@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
-from ipaddress import IPv6Network
+from ipaddress import IPv6Address, IPv6Network
 from math import ceil
 from typing import Generic, NamedTuple, TypeVar
 
@@ -142,10 +142,15 @@ def throttled(left_s: float) -> Refused:
 
 
 def neighbourhood(peer: str) -> str:
-    """Whom an address counts for: itself, or with IPv6 the network of its subscriber, who has countless addresses there."""
+    """Whom an address counts for: itself, or with IPv6 the network of its subscriber, who has countless addresses there.
+
+    An IPv4 address that is written as IPv6 is what it is, or all of the old Internet would be one neighbour.
+    """
     if ":" not in peer:
         return peer
     try:
-        return str(IPv6Network((peer.partition("%")[0], 64), strict=False))
+        address = IPv6Address(peer.partition("%")[0])
+        mapped = address.ipv4_mapped
+        return str(mapped) if mapped is not None else str(IPv6Network((address, 64), strict=False))
     except ValueError:
         return peer

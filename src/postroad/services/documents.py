@@ -2,11 +2,13 @@
 
 A path that begins with ``/`` is one into XML documents, one that begins with ``$`` into JSON documents. The argument
 ``document`` chooses a single document or attachment by its id; without it every document of the fitting kind is meant. Kept
-rule: a part that is not changed is the very same part, and a changed one keeps its id and content type.
+rule: a part that is not changed is the very same part, and a changed one keeps its id and content type; but what was written anew
+is UTF-8, and says so.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -21,6 +23,8 @@ from postroad.services.arguments import Arguments, bad_argument
 from postroad.services.json_values import JsonValues
 from postroad.services.off_loop import off_loop
 from postroad.services.xml_values import XmlValues, xml_path
+
+_CHARSET = re.compile(r"""(;\s*charset\s*=\s*)(?!"?utf-8"?(?:[\s;]|\Z))(?:"[^"]*"|[^\s;"]+)""", re.IGNORECASE)
 
 
 class Values(Protocol):
@@ -85,8 +89,13 @@ async def with_values(
     for one in looked:
         if not replacements.keys().isdisjoint(one.found.values):
             data = await off_loop(len(one.part.data), one.found.replaced, replacements)
-            changed[one.part.id] = replace(one.part, data=data)
+            changed[one.part.id] = replace(one.part, data=data, content_type=in_utf8(one.part.content_type))
     return tuple(changed.get(part.id, part) for part in message.parts) if changed else None
+
+
+def in_utf8(content_type: str) -> str:
+    """The content type of what was written anew: a charset that it came in is the charset no longer."""
+    return _CHARSET.sub(r"\1utf-8", content_type)
 
 
 def _values(part: Part, path: str, namespaces: Mapping[str, str]) -> Values:

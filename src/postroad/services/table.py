@@ -16,10 +16,11 @@ from postroad.services.arguments import bad_argument
 COLUMNS_MOST = 100
 ROWS_MOST = 500_000
 FAULTS_MOST = 20
+MAPPINGS_KEPT = 8  # of one table; senders choose the columns, and there are thousands of pairs of them
 
 
 class Table:
-    """The rows of a CSV text; a column is indexed when it is first looked up by."""
+    """The rows of a CSV text; a column is indexed when it is looked up by, and a few indexes are kept."""
 
     __slots__ = ("_mappings", "columns", "rows")
 
@@ -35,7 +36,10 @@ class Table:
         if known is None:
             at = self._place("column", column) if column else 0
             to = self._place("value", value) if value else 1
-            known = self._mappings[column, value] = {row[at].strip(): row[to].strip() for row in reversed(self.rows)}
+            known = {row[at].strip(): row[to].strip() for row in reversed(self.rows)}
+            while len(self._mappings) >= MAPPINGS_KEPT:
+                self._mappings.pop(next(iter(self._mappings)), None)
+            self._mappings[column, value] = known
         return known
 
     def known_mapping(self, column: str, value: str) -> Mapping[str, str] | None:

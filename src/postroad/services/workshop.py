@@ -21,6 +21,7 @@ from postroad.flow.going import FORM
 from postroad.flow.network import Network
 from postroad.flow.place_of import place_of
 from postroad.flow.provisioning import Trust
+from postroad.flow.turns import Turns
 from postroad.services.catalogue import CATALOGUE
 from postroad.services.engine import Engines
 from postroad.services.line import Line, Place
@@ -28,6 +29,9 @@ from postroad.services.references import References
 from postroad.services.service import ForwardingService, Returned, Tools
 
 AT_A_TIME = 32  # deliveries of one kind of service, so that slow transforms do not keep lookups waiting
+OF_ONE = (
+    8  # of these for one organization, so that its slow stylesheets do not keep others' waiting, however many it has
+)
 WORK_S = 90.0
 LEASE_S = 120.0  # longer than the work may take
 AGAIN_S = 2.0
@@ -53,6 +57,7 @@ class Workshop:
         self._trust = Trust(network.configuration, network.clock, network.indexed)
         self._lines: defaultdict[str, Line] = defaultdict(Line)
         self._seats = {kind: asyncio.Semaphore(AT_A_TIME) for kind in CATALOGUE}
+        self._turns = {kind: Turns(OF_ONE) for kind in CATALOGUE}
 
     async def serve(self, service: Service, delivered: Delivered) -> None:
         """See one delivery through to its answer."""
@@ -86,8 +91,9 @@ class Workshop:
             log.warning("%s leaves session %s to its lease: %s", service.address, delivered.session, error)
 
     async def _worked(self, service: Service, delivered: Delivered) -> Returned:
+        turn = self._turns[service.hosted].of(service.organization.casefold())
         try:
-            async with asyncio.timeout(WORK_S), self._seats[service.hosted]:
+            async with asyncio.timeout(WORK_S), turn, self._seats[service.hosted]:
                 return await CATALOGUE[service.hosted].work(delivered, self._tools(service))
         except Refused as refusal:
             return Returned(status=Status(refusal.code, refusal.detail))

@@ -1,7 +1,7 @@
 """Transformation by a named XSLT 3.0 stylesheet.
 
 Arguments: ``stylesheet`` (its name), ``document`` (the id of the one document that is meant; else every XML document),
-``contentType`` (what the result is; else as before). All others become parameters of the stylesheet.
+``contentType`` (what the result is; else as before, in UTF-8). All others become parameters of the stylesheet.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from postroad.core.model.asset import AssetKind
 from postroad.core.model.message import Delivered, Part
 from postroad.services.arguments import Arguments
-from postroad.services.documents import chosen
+from postroad.services.documents import chosen, in_utf8
 from postroad.services.service import Returned, Tools
 
 KNOWN = ("stylesheet", "document", "contentType")
@@ -26,5 +26,5 @@ class XsltService:
         changed: dict[str, Part] = {}
         for part in chosen(message, arguments.get("document")):
             data = await tools.transformer.transform(stylesheet, part.data, parameters)
-            changed[part.id] = replace(part, data=data, content_type=content_type or part.content_type)
+            changed[part.id] = replace(part, data=data, content_type=content_type or in_utf8(part.content_type))
         return Returned(parts=tuple(changed.get(part.id, part) for part in message.parts) if changed else None)

@@ -74,11 +74,14 @@ class DeskContract(HandingOut, Journeys, Rounds, Batches):
 
     async def test_too_much_at_once_is_refused_while_acknowledgements_pass(self, network: Network) -> None:
         await network.post(network.message())
-        [queued] = await network.poll()
+        await network.post(network.message())
+        queued, unanswered = await network.poll()
         outcomes: list[Outcome] = []
         async with self.stalled(network.desk):
             with pytest.raises(Unavailable, match=r"network\.busy"):
                 self._flood(network, outcomes)
+            with pytest.raises(Unavailable, match=r"network\.busy"):
+                network.desk.submit(Step(network.message(answers=unanswered.number), b""), outcomes.append)
             acknowledgement = DeliveriesAcknowledged(1, SELLER, (queued.number,))
             network.desk.submit(Step(acknowledgement, reserve=True), outcomes.append)
             assert outcomes == []
@@ -87,6 +90,8 @@ class DeskContract(HandingOut, Journeys, Rounds, Batches):
         assert len(outcomes) > 50
         assert all(isinstance(outcome, Committed) for outcome in outcomes)
         assert await network.state(queued.number) == State.DELIVERED
+        network.clock.advance(LEASE_S + 1)
+        assert numbers(await network.poll()) == [unanswered.number]  # an answer that was not taken settles nothing
 
     def _flood(self, network: Network, outcomes: list[Outcome]) -> None:
         body = bytes(1 << 20)

@@ -28,6 +28,9 @@ class HandingOut(DeskUnderTest):
         assert (queued.copy, queued.hop, queued.recipient, queued.attempt) == (0, 0, SELLER, 1)
         assert queued.content.parts == message.parts
         assert await network.desk.body(queued) == b"\x00bytes\xff"
+        found = await network.desk.find(queued.number)
+        assert found is not None
+        assert (found.queued.leased, found.queued.available_at) == (True, network.clock.monotonic() + LEASE_S)
 
     async def test_a_body_may_be_large_empty_or_absent(self, network: Network) -> None:
         bodies = [bytes(range(256)) * 1000, b"", None]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 from enum import Enum
 
 from pyspark.sql import DataFrame
@@ -57,7 +57,7 @@ class Span(Enum):
     """Which days of an input are needed for some days of a table."""
 
     SAME = "the same"
-    FOLLOWING = "from the first of them on"
+    FOLLOWING = "from the first of them on, or the day before by another clock"
     ALL = "all"
 
 
@@ -93,6 +93,11 @@ class Refreshed:
 
     table: str
     days: tuple[date, ...]
+
+
+def since(days: Collection[date]) -> date:
+    """From which day on all is found that followed: by another node's clock an answer may come before its question."""
+    return min(days) - timedelta(days=1)
 
 
 Begun = Callable[[Table, int, int], None]  # told of each table, its place and how many there are
@@ -186,7 +191,7 @@ class Refresher:
         if span is Span.SAME:
             return self.store.read(name, days)
         whole = self.store.read(name)
-        return whole.where(fn.col(DAY) >= min(days)) if span is Span.FOLLOWING and days else whole
+        return whole.where(fn.col(DAY) >= since(days)) if span is Span.FOLLOWING and days else whole
 
     def _first_seq(self, table: Table) -> int:
         return self.touched.first_batch_seq if table.days is Days.BATCH else self.touched.first_seq

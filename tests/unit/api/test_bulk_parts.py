@@ -14,7 +14,7 @@ ENVELOPE = b'<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:
 
 def read(head: bytes, content: bytes) -> Posting | Refused:
     body = b"--x\r\nPostroad-To: A/B\r\n%b\r\n\r\n%b\r\n--x--\r\n" % (head, content)
-    [post] = read_bulk("multipart/mixed; boundary=x", body, DEFAULT_LIMITS)
+    [post] = read_bulk("multipart/mixed; boundary=x", body, DEFAULT_LIMITS, len(body))
     return post
 
 

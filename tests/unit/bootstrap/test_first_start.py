@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+
+import pytest
 
 from postroad.adapters.desk.local import LocalDesk
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.adapters.system import SystemClock, SystemRandomness
-from postroad.bootstrap.first_start import OPERATOR, OPERATOR_KEY_FILE, ensure_operator, ensure_own_service
+from postroad.bootstrap.first_start import (
+    OPERATOR,
+    OPERATOR_KEY_FILE,
+    SECRET_FILE,
+    ensure_operator,
+    ensure_own_service,
+    token_key,
+)
 from postroad.flow.indexing import catch_up
 from postroad.flow.network import Network
 
@@ -67,3 +77,13 @@ async def test_a_node_that_is_late_with_the_networks_own_service_knows_the_one_t
         await ensure_own_service(second)
         assert first.directory.services
         assert first.directory.services == second.directory.services
+
+
+def test_the_key_of_tokens_outlasts_a_power_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, synced = tmp_path / "data", list[int]()
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
+    key = token_key(data, "")
+    written = data / SECRET_FILE
+    assert synced[-2:] == [written.stat().st_ino, data.stat().st_ino], "first the file, then its name"
+    assert (written.stat().st_mode & 0o777, data.stat().st_mode & 0o777) == (0o600, 0o750)
+    assert token_key(data, "") == key

@@ -48,3 +48,10 @@ def test_a_whole_document_keeps_its_lines_and_a_long_one_is_cut() -> None:
 
 def test_what_is_not_text_is_told_by_its_size() -> None:
     assert lines_of(part(b"\xff\xfe", "application/octet-stream")) == ["(2 bytes)"]
+
+
+def test_what_others_wrote_does_not_move_the_cursor() -> None:
+    evil = b"one\x1b]0;title\x07\ntwo\x1b[31m"
+    assert "\x1b" not in shown(part(evil, "text/plain")).plain
+    [(_, lines)] = changes([part(b"", "text/plain")], [part(evil, "text/plain")])
+    assert lines.plain == "+ one ]0;title \n+ two [31m"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroad.cli.following import PAGE, Following
+from postroad.cli.following import PAGE, PAGES_MOST, Following
 
 
 class Lists:
@@ -73,3 +73,23 @@ def test_more_news_than_one_page_holds_is_told_whole() -> None:
     for number in range(1, 2 * PAGE + 5):
         lists.post(number)
     assert sessions(follower) == [f"s{number}" for number in range(1, 2 * PAGE + 5)]
+
+
+def test_the_past_is_told_as_far_as_it_was_asked_for() -> None:
+    lists = Lists()
+    for number in range(5 * PAGE):
+        lists.post(number)
+    follower = following(lists, last=3 * PAGE)
+    assert sessions(follower) == [f"s{number}" for number in range(2 * PAGE, 5 * PAGE)]
+    assert not follower.missed
+
+
+def test_who_cannot_keep_up_says_so() -> None:
+    lists = Lists()
+    lists.post(0)
+    follower = following(lists)
+    follower.news()
+    for number in range(1, PAGES_MOST * PAGE + 2):
+        lists.post(number)
+    assert (len(follower.news()), follower.missed) == (PAGES_MOST * PAGE, True)
+    assert (follower.news(), follower.missed) == ([], False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import resource
 import subprocess
@@ -12,6 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from postroad.cli.commands.apply import agreed
 from postroad.cli.exits import Exit, reported
 from postroad.cli.lazy import LazyGroup
 from postroad.cli.main import ENTRIES, postroad
@@ -154,6 +156,39 @@ def test_errors_become_words_and_exit_codes(
     assert len(lines) == (2 if isinstance(error, Misconfigured) else 1)
     if as_json:
         assert all(json.loads(line)["detail"] for line in lines)
+
+
+def test_a_file_that_is_not_there_is_named_without_the_systems_number(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit), reported(Output()):
+        Path("absent.xml").read_bytes()
+    assert capsys.readouterr().err == "error: absent.xml: no such file or directory [error]\n"
+
+
+@pytest.mark.req("K2")
+def test_who_interrupts_is_not_told_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end, reported(Output()):
+        raise KeyboardInterrupt
+    assert end.value.code == Exit.INTERRUPTED
+    assert capsys.readouterr().err == ""
+    with pytest.raises(BrokenPipeError), reported(Output()):  # click ends quietly on it
+        raise BrokenPipeError
+
+
+@pytest.mark.parametrize(("no_color", "is_coloured"), [("1", False), ("", True)])
+def test_who_wants_no_colours_gets_none(no_color: str, is_coloured: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", no_color)
+    done = CliRunner().invoke(postroad, ["poll", "--key-file", "absent.key"], color=True)
+    assert "the key file absent.key cannot be read" in done.output
+    assert ("\x1b[" in done.output) is is_coloured
+
+
+def test_who_is_not_there_to_agree_is_told_how_to_agree_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    with pytest.raises(Misconfigured, match="nothing was applied, because nobody answered; --yes"):
+        agreed()
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    with pytest.raises(click.Abort):
+        agreed()
 
 
 def test_programming_mistakes_are_seen() -> None:

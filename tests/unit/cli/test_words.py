@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import UTC, datetime, timedelta
+from errno import EACCES, EADDRINUSE, EADDRNOTAVAIL, EIO
 from pathlib import Path
+from socket import gaierror
 from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
+from rich.text import Text
 
 from postroad.cli.assignments import assignments, moment
+from postroad.cli.checkup import port
 from postroad.cli.commands.post import composed
-from postroad.cli.connection import Connection
+from postroad.cli.commands.support import show_request
+from postroad.cli.commands.trace import written
+from postroad.cli.configuring import settings_from
+from postroad.cli.connection import Connection, connected, local_data
 from postroad.cli.delivered_view import delivered_lines
 from postroad.cli.load import percentile_ms
+from postroad.cli.main import postroad
+from postroad.cli.output import Output, harmless
 from postroad.cli.plan_view import plan_lines
 from postroad.cli.posting import document, properties_of, status_of
 from postroad.cli.references import read_documents
+from postroad.cli.running import cannot_listen
 from postroad.cli.trace_view import trace_tree
-from postroad.client import Part, Status
+from postroad.client import Client, Part, Status
 from postroad.client.configuration import FieldChange, Plan, PlannedStep
 from postroad.core.audit.story import Arrival, CopyHistory, Event, History, MessageHistory, Stop
 from postroad.core.model.message import Property, PropertyType
-from postroad.errors import Misconfigured
+from postroad.errors import Misconfigured, Refused
 from tests.unit.client.scripted import delivered
 
 
@@ -139,6 +151,39 @@ def test_a_connection_prefers_what_was_said(tmp_path: Path) -> None:
     assert (found.url, found.authorization) == ("http://127.0.0.1:1234", "Bearer operator")
 
 
+@pytest.mark.parametrize(
+    ("connection", "environment", "source"),
+    [
+        (Connection(key_file="a.key"), {"POSTROAD_KEY": "x"}, "the key in a.key"),
+        (Connection(key="x", key_file="a.key"), {}, "the key that --key gives"),
+        (Connection(), {"POSTROAD_KEY": "x", "POSTROAD_KEY_FILE": "b.key"}, "the key in POSTROAD_KEY"),
+        (Connection(), {"POSTROAD_KEY_FILE": "b.key"}, "the key in b.key, as POSTROAD_KEY_FILE says"),
+        (Connection(data="d"), {"POSTROAD_KEY": "x"}, "the operator's key in d; --key-file names another"),
+    ],
+)
+def test_who_is_refused_for_a_key_learns_which_one_it_was(
+    connection: Connection, environment: dict[str, str], source: str
+) -> None:
+    assert connection.key_source(environment) == source
+
+    @connected
+    def asked(connection: Connection) -> None:
+        raise Refused("permission.denied", "Mailboxes are read with a service's own credentials", session="s")
+
+    with pytest.raises(Refused, match=r"own credentials \(this was asked with the key in a\.key\)") as caught:
+        asked(url="", key="", key_file="a.key", data="")
+    assert caught.value.session == "s"
+
+
+@pytest.mark.parametrize("settings", ["data = 5", "data = ", "\udcff"])
+def test_settings_that_are_wrong_do_not_keep_anybody_from_asking(
+    settings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "postroad.toml").write_text(settings, errors="surrogateescape")
+    monkeypatch.chdir(tmp_path)
+    assert local_data({}) == Path("var/postroad")
+
+
 def test_the_operators_key_is_not_sent_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "url").write_text("http://127.0.0.1:1234\n")
     (tmp_path / "operator.key").write_text("operator\n")
@@ -240,6 +285,78 @@ def test_a_delivered_message_is_shown_without_control_characters() -> None:
     assert "attempt  3" in text
 
 
+def test_a_long_document_is_cut_between_characters_and_says_so() -> None:
+    parts = (Part(id="1", content_type="text/plain", data=("a" + "ä" * 4_005).encode()),)
+    shown = [line.plain for line in delivered_lines(delivered(1, parts=parts))]
+    assert shown[-2] == "    a" + "ä" * 3_999
+    assert (
+        shown[-1]
+        == "    … and 6 characters more; --json prints all, now or with `postroad trace session-1 --documents`"
+    )
+
+
 def test_percentiles() -> None:
     seconds = [number / 1000 for number in range(1, 101)]
     assert (percentile_ms(seconds, 0.5), percentile_ms(seconds, 0.99), percentile_ms([0.002], 0.99)) == (51, 100, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("rules", "No rules."), ("assets", "No assets."), ("services", "No services.")]
+)
+def test_where_nothing_is_no_table_is_drawn(name: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Client, "every", lambda client, path, **query: [])
+    monkeypatch.setattr(Client, "rules", lambda client, service: [])
+    monkeypatch.setattr(Client, "assets", lambda client, service, kind="": [])
+    arguments = [name, "list", "--key", "k", *([] if name == "services" else ["A/B"])]
+    assert CliRunner().invoke(postroad, arguments).output == words + "\n"
+
+
+def test_what_is_no_text_is_printed_for_scripts_all_the_same() -> None:
+    assert written(Part(id="1", content_type="image/png", data=b"\xff"))["base64"] == "/w=="
+    assert written(Part(id="1", content_type="text/plain", data=b"hello"))["text"] == "hello"
+
+
+def test_a_note_keeps_its_lines_and_tables_take_no_escapes(capsys: pytest.CaptureFixture[str]) -> None:
+    note = {"by": "ann", "operator": False, "at": "now", "text": "one\n\x1b[31mtwo"}
+    show_request(Output(), {"id": "7", "subject": "Help", "state": "open", "session": "", "notes": [note]})
+    assert capsys.readouterr().out.endswith("\nann, now\n  one\n   [31mtwo\n")
+    Output().table(["NAME"], [["a\x1b[31m"]])
+    assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "evil", ["\x1b]0;title\x07", "\x1b[2J", "\x9b2J", "\x1b]52;c;aGk=\x07", "over\rwritten", "\x08\x08"]
+)
+def test_nothing_that_others_wrote_moves_the_cursor(evil: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out = Output()
+    out.say(f"saw {evil}\nnext\tline")
+    out.show(Text(f"saw {evil}"))
+    out.error("route.failed", evil)
+    printed = capsys.readouterr()
+    assert not set(printed.out + printed.err) & set("\x1b\x9b\x07\x08\r")
+    assert "\nnext\tline\n" in printed.out
+    assert harmless("\x1b[1;31mred\x1b[0m") == "\x1b[1;31mred\x1b[0m"
+
+
+def test_a_description_cannot_look_like_a_step_of_the_plan() -> None:
+    change = FieldChange(field="description", before="old\n", after="new\n- organization Acme\x1b[1A\n")
+    step = PlannedStep(action="change", kind="service", name="A/B", fields=(change,))
+    lines = [line.plain for line in plan_lines(Plan(version="1", steps=(step,)))]
+    assert lines[:2] == ["~ service A/B", "    description: old → new⏎- organization Acme [1A"]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (gaierror(-2, "Name or service not known"), "host: there is no host nosuch"),
+        (OSError(EADDRNOTAVAIL, "no"), "host: nosuch is no address of this machine"),
+        (OSError(EADDRINUSE, "no"), "port: nosuch:8470 is taken"),
+        (OSError(EACCES, "no"), "port: nosuch:8470 is for administrators alone"),
+    ],
+)
+def test_who_cannot_listen_learns_which_setting_is_wrong(error: OSError, words: str) -> None:
+    settings = settings_from(None, "", ("host=nosuch",))
+    assert str(cannot_listen(settings, error)).startswith(words)
+    assert port(dataclasses.replace(settings, host="203.0.113.1")).state == "fault"
+    other = OSError(EIO, "the disk")
+    assert cannot_listen(settings, other) is other

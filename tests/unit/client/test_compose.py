@@ -123,3 +123,8 @@ def test_a_received_document_is_a_python_value(content_type: str, data: bytes, v
     assert message.document == value
     assert message.documents == [value]
     assert received(delivered(1, parts=())).document is None
+
+
+def test_a_field_that_a_message_does_not_have_is_no_silent_loss() -> None:
+    with pytest.raises(TypeError, match="a message has no docment; it has to, document, "):
+        message(to="A/B", docment={"order": "PO-1"})  # type: ignore[call-arg]

@@ -7,9 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from postroad.client import Delivered, MessageType, Part, Reply, Status
-from postroad.client.consuming import answer_to, consume
-from postroad.client.exchange import Interrupted, Outcome, Request, Response
+from postroad.client import Delivered, MessageType, Part, Received, Reply, Status
+from postroad.client.blocking import called
+from postroad.client.consuming import answer_to, consume, told
+from postroad.client.exchange import Interrupted, Outcome, Raised, Request, Response
+from postroad.client.pacing import Pace
+from postroad.client.received import received
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.message import Property, PropertyType
 from postroad.core.model.polling import PollRequest
@@ -26,8 +29,10 @@ def handed_out(*messages: Delivered) -> Response:
 class Day:
     """A consumer that stops after as many questions whether to stop as it takes to handle one batch."""
 
-    def __init__(self, *outcomes: Outcome, batches: int = 1) -> None:
+    def __init__(self, *outcomes: Outcome, batches: int = 1, lease_s: float = 0.0) -> None:
         self._outcomes = outcomes
+        self._lease_s = lease_s
+        self.now_s = 0.0
         self._batches = batches
         self.script: Script
 
@@ -46,7 +51,9 @@ class Day:
                 return True
             return polled >= self._batches and len(handled) >= self._all
 
-        return self.script.play(consume(conversations(), PollRequest(), stopped))
+        return self.script.play(
+            consume(conversations(), PollRequest(lease_s=self._lease_s), stopped, lambda: self.now_s)
+        )
 
     @property
     def _all(self) -> int:
@@ -159,8 +166,78 @@ def test_what_was_not_begun_when_stopping_is_given_back_at_once() -> None:
 
 
 def test_a_wait_that_is_broken_off_ends_the_loop_with_its_count() -> None:
-    talk = consume(conversations(), PollRequest(wait_s=20), lambda: False)
+    talk = consume(conversations(), PollRequest(wait_s=20), lambda: False, lambda: 0.0)
     assert isinstance(next(talk), Request)
     with pytest.raises(StopIteration) as end:
         talk.throw(Interrupted())
     assert end.value.value == 0
+
+
+@pytest.mark.req("K1")
+def test_a_value_that_cannot_be_sent_gives_the_message_back_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    request = delivered(1, type=MessageType.REQUEST)
+    day = Day(handed_out(request, delivered(2)), SETTLED, SETTLED)
+    assert day.work(lambda message: object()) == 2
+    assert [what.get("outcome", "ack") for what in day.sent("/v1/ack")] == ["nack", "ack"]
+    assert "session-1: the function returned a object that cannot be sent" in caplog.text
+
+
+@pytest.mark.req("K1")
+def test_what_would_outlast_its_lease_is_left_to_the_next_one(caplog: pytest.LogCaptureFixture) -> None:
+    """Somebody else may have it by then, and it would be handled twice."""
+    again = handed_out(delivered(3, attempt=2))
+    day = Day(handed_out(delivered(1), delivered(2), delivered(3)), SETTLED, SETTLED, again, SETTLED, lease_s=31.0)
+
+    def slow(message: Delivered) -> None:
+        day.now_s += 15.0
+
+    assert day.work(slow, stop_after=3) == 3
+    paths = [request.path for request in day.script.requests]
+    assert paths == ["/v1/poll", "/v1/ack", "/v1/ack", "/v1/poll", "/v1/ack"]
+    assert [poll.get("max", 10) for poll in day.sent("/v1/poll")] == [10, 2], "it takes what it comes to"
+    assert "1 of 3 messages could not be begun within their lease of 31 s" in caplog.text
+
+
+def test_who_is_quick_again_takes_more_again() -> None:
+    now = [0.0]
+    pace = Pace(PollRequest(max=5, lease_s=10.0), lambda: now[0])
+    asked = []
+    for each_s in (12.0, 1.0, 1.0, 1.0, 3.0):
+        asked.append(pace.polling().max)
+        pace.handed_out()
+        for _ in range(asked[-1]):
+            if pace.has_time():
+                now[0] += each_s
+                pace.done()
+        pace.settle_on(asked[-1])
+    assert (asked, pace.polling().max) == ([5, 1, 2, 4, 5], 3)
+    pace.handed_out()
+    pace.settle_on(0)
+    assert pace.polling().max == 3, "nothing to do says nothing of how quick one is"
+
+
+def test_without_a_lease_of_its_own_a_consumer_always_goes_on() -> None:
+    times = iter(range(0, 10_000, 1000))
+    pace = Pace(PollRequest(max=5), lambda: float(next(times)))
+    pace.handed_out()
+    assert pace.has_time()
+    pace.done()
+    assert pace.has_time()
+    pace.settle_on(1)
+    assert pace.polling().max == 5
+
+
+def test_the_line_that_failed_is_told_and_what_it_said_is_not() -> None:
+    def fail(message: Received) -> None:
+        raise ValueError("secret of the receiver")
+
+    raised = called(fail, received(delivered(1)))
+    assert isinstance(raised, Raised)
+    line = fail.__code__.co_firstlineno + 1
+    assert told(raised.error) == f"ValueError ({__file__}, line {line})"
+
+
+def test_an_acknowledgement_that_came_too_late_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    late = {"token": "token-1", "code": "token.unknown", "detail": "somebody else has it"}
+    Day(handed_out(delivered(1)), ok({"settled": [late]})).work(lambda message: None)
+    assert "session-1: could not be acknowledged: somebody else has it" in caplog.text

@@ -15,7 +15,7 @@ from postroad.core.model.message import Message, Part, Property, Recipient
 from postroad.flow import administration_support as support
 from postroad.flow.configure import saving
 from tests.console.workshop import HOUSE
-from tests.unit.console.inhabited import Inhabited, Visitor, enter_all, inhabited
+from tests.unit.console.inhabited import PASSWORD, Inhabited, Visitor, enter_all, inhabited
 from tests.unit.console.test_privileges import ROWS
 
 OUT_OF_WHEREVER = "'\"--></pre></textarea></title></style></script>"
@@ -111,7 +111,8 @@ async def _write_everywhere(found: Inhabited, owner: Visitor) -> None:
     asked = await support.open_request(found.administration, asker, SHORT, ALL)
     found.places["request owner"] = asked.id
     await owner.send("/account/name", {"name": SHORT})
-    await owner.send("/account/keys", {"label": SHORT})
+    made = await owner.send("/account/keys", {"label": SHORT, "current": PASSWORD})
+    assert made.status_code == 200
     await owner.send(f"/services/{found.places['buyer']}/keys", {"label": SHORT})
     for form in ("/services/new", "/bench/rule", f"/rules/{found.places['buyer']}/new", "/register", "/login"):
         fields = dict.fromkeys(("organization", "name", "service", "text", "document", "more", "email"), ALL)

@@ -17,7 +17,7 @@ from postroad.flow.administration_accounts import set_password
 from tests.unit.console.inhabited import HOME, PASSWORD, Inhabited, Visitor, enter_all, inhabited
 
 OWNER = "owner@workshop.example"
-NEW = {"label": "made by a form"}
+NEW = {"label": "made by a form", "current": PASSWORD}
 NO_FORMS = (
     "text/plain", "application/json", "multipart/form-data; boundary=x", "", "application/x-www-form-urlencoded, text/plain",
     "text/plain; application/x-www-form-urlencoded", "application/csp-report",
@@ -85,7 +85,7 @@ async def test_what_is_no_form_is_not_taken_for_one(found: Inhabited) -> None:
 async def test_what_a_form_says_twice_or_wrongly_is_no_incident(found: Inhabited) -> None:
     visitor, kind = await entered(found), {"Content-Type": "application/x-www-form-urlencoded"}
     for body, status in (
-        (f"csrf=x&csrf={visitor.csrf}&label=twice", 200),  # the last counts
+        (f"csrf=x&csrf={visitor.csrf}&label=twice&current={PASSWORD}", 200),  # the last counts
         (f"csrf={visitor.csrf}&csrf=x&label=twice", 403),
         (f"csrf={visitor.csrf}&label=%ff%fe", 400),
         (f"csrf={visitor.csrf}&label=%00", 422),
@@ -269,6 +269,15 @@ async def test_one_address_asks_so_often_and_no_more(found: Inhabited, monkeypat
     codes = [(await greedy.get("/login")).status_code for _ in range(REQUESTS_PER_S * BURST_S + 1)]
     assert codes == [200] * (REQUESTS_PER_S * BURST_S) + [429]
     assert (await other.get("/login")).status_code == 200
+
+
+@pytest.mark.req("N1")
+async def test_a_browser_that_was_left_open_makes_no_key(found: Inhabited) -> None:
+    visitor = await entered(found)
+    for current in ({}, {"current": "a guess at the password"}):
+        answer = await visitor.send("/account/keys", {"label": "a year of somebody else's"} | current)
+        assert (answer.status_code, "password is wrong" in answer.text) == (422, True)
+    assert "somebody else's" not in (await visitor.get("/account")).text
 
 
 async def test_a_key_for_programs_is_no_visit(found: Inhabited) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from postroad.bootstrap.settings import Settings
+from postroad.console.rendering import Rendering
 from postroad.console.whatif_runs import RunState, WhatIfRun, WhatIfRuns, Wish
 from postroad.errors import Refused
 
@@ -50,6 +51,22 @@ def test_a_run_is_asked_as_it_was_wished_and_its_report_is_kept(tmp_path: Path) 
     assert (found.wish, found.report["secret"]) == (WISH, "")
     found.remove()
     assert runs(tmp_path, TELLS).all() == []
+
+
+def test_a_report_that_an_older_program_has_left_is_still_a_report(tmp_path: Path) -> None:
+    run = runs(tmp_path, "print('{}')").start("0123456789ab", WISH, "postroad: 1")
+    assert ended(run) is RunState.DONE
+    values = {
+        "run": run,
+        "report": run.report,
+        "plot": {"curves": []},
+        "most": 20,
+        "change": "",
+        "person": None,
+        "csrf": "",
+        "told": "",
+    }
+    assert "Nothing would be different" in Rendering().text("whatif_report.html", values)
 
 
 def test_a_shared_network_is_told_where_nobody_else_reads_it(tmp_path: Path) -> None:

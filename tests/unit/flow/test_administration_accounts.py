@@ -9,13 +9,16 @@ from dataclasses import dataclass
 
 import pytest
 
+from postroad.core.configuration.profile import ServiceProfile
 from postroad.core.identity import api_key
 from postroad.core.identity.expiry import INVITATION, LINK, LOGIN
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Person, Role
 from postroad.errors import Refused
 from postroad.flow import administration_accounts as accounts
+from postroad.flow import administration_credentials as credentials
 from postroad.flow import administration_members as members
+from postroad.flow import administration_services as services
 from postroad.flow.administration import Administration
 from postroad.flow.authenticate import Proof
 from postroad.testing.network import MemoryNetwork, memory_network
@@ -145,10 +148,12 @@ async def test_an_account_is_named_by_one_address(house: House, email: str) -> N
 
 @pytest.mark.parametrize("text", ["two\nlines", "x" * 201, "bell\x07", "line\n"])
 async def test_names_and_labels_are_lines(house: House, text: str) -> None:
+    await services.create(house.administration, house.owner, "Oak", "In", ServiceProfile())
     for one in (
         accounts.rename(house.administration, house.person, text, None),
         accounts.register(house.administration, "Ash", "x@ash.example", text, PASSWORD),
         accounts.make_key(house.administration, house.person, text, 0),
+        credentials.add_key(house.administration, house.owner, "Oak/In", text, 0),
     ):
         with pytest.raises(Refused, match="one line"):
             await one

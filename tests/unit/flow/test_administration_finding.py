@@ -129,6 +129,43 @@ async def test_who_is_kept_from_a_document_cannot_guess_at_it(running: MemoryNet
     assert [one.found_by for one in told] == [(("order", "PO 9"),), ()]
 
 
+def declaring(name: str) -> dict[str, Any]:
+    """The profile of a public service that goes by order numbers, under a name of its own."""
+    declared = ServiceProfile.model_validate({"indexes": {name: {"body": "/order/number"}}})
+    return {**PUBLIC, "indexes": declared.service(gcid="0" * 16, organization="x", name="y").indexes}
+
+
+@pytest.mark.req("Z5")
+async def test_nobody_is_told_of_another_recipient_by_what_that_one_declares(running: MemoryNetwork) -> None:
+    sender = await running.register("MyBiz/Out", **declaring("order"))
+    acme, beta = [await running.register(f"{name}/In", **declaring(f"{name}-no")) for name in ("Acme", "Beta")]
+    to = (Recipient("Acme/In"), Recipient("Beta/In"))
+    session = (await running.network.post(sender, Message(to=to, parts=(order("PO 7"),)))).session
+    for caller, names in ((sender, ("order", "Acme-no", "Beta-no")), (acme, ("order", "Acme-no"))):
+        told = await message(running.network, caller, session)
+        assert [name for name, _ in told.found_by] == list(names)
+        assert await found(running, caller, "PO 7") == [(session, ", ".join(names))]
+    assert [name for name, _ in (await message(running.network, beta, session)).found_by] == ["order", "Beta-no"]
+
+
+@pytest.mark.req("R12", "Z5")
+async def test_a_sender_is_not_told_what_a_hidden_recipient_declares(running: MemoryNetwork) -> None:
+    sender = await running.register("MyBiz/Out")
+    acme = await running.register("Acme/In", **PUBLIC)
+    await running.register("Guard/In", **declaring("Guard-no"))
+    assert acme.service is not None
+    rule = {"name": "r", "when": "always", "role": "recipient", "then": [{"redirect": "Guard/In", "isolate": True}]}
+    await running.network.configuration.change(
+        "test", [saving(rule_of(RuleEntry.model_validate(rule), acme.service.gcid, 0))]
+    )
+    session = await post(running, sender, order("PO 6"))
+    assert (await message(running.network, sender, session)).found_by == ()
+    assert await found(running, sender, "PO 6") == []
+    operator = await running.network.trace(session, None)
+    assert operator is not None
+    assert operator.messages[0].found_by == (("Guard-no", "PO 6"),)
+
+
 @pytest.mark.parametrize("name", ["reference", "handle", "batch", "Message-ID"])
 async def test_a_key_may_have_any_name_and_is_still_for_sender_and_receivers(running: MemoryNetwork, name: str) -> None:
     withheld = (DocumentAccess(service="Postcard", read=(), change=()),)

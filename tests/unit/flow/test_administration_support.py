@@ -100,9 +100,20 @@ async def test_it_is_about_a_message_that_one_may_see(desk: Desk) -> None:
     session = (await desk.made.network.post(sender, message)).session
     assert (await desk.opened(session=session)).session == session
     desk.member = desk.stranger
-    for unseen in (session, "nothing", "f" * 32):
+    for unseen in (session, "nothing", "f" * 32, "f" + "z" * 31):
         fault = await refused(desk.opened(session=unseen))
         assert (fault.code, fault.pointer) == ("not-found", "/session")
+
+
+@pytest.mark.req("Z6")
+async def test_of_requests_only_so_many_are_open_at_a_time(desk: Desk) -> None:
+    desk.administration.open_support_requests = 2
+    first, _ = await desk.opened(), await desk.opened()
+    await desk.written(desk.operator, first.id, "Look again.")
+    assert (await refused(desk.opened())).code == "support.too-many"
+    await asking.open_request(desk.administration, desk.stranger, "Mine", "Those of others do not count.")
+    await desk.written(desk.member, first.id, "Found it.", close=True)
+    await desk.opened()
 
 
 async def test_words_are_there_and_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,6 +99,7 @@ def answering(**how: object) -> Answering:
         {"encrypt": "aes128-gcm", "compress": "before"},
         {"sign": "sha1", "compress": "after"},
         {"sign": "", "compress": "before"},
+        {"mdn": "async"},  # some partners answer at once all the same
     ],
 )
 async def test_a_message_is_delivered_when_its_receipt_proves_it(at: As2Bench, agreed: dict[str, object]) -> None:

@@ -311,6 +311,7 @@ async def test_receipts_are_not_posted_to_just_anywhere(at: As2Bench) -> None:
     [
         ((), "https://acme.example/anything", True),
         ((), "https://acme.example.evil.example/as2", False),
+        ((), "https://acme.example:443/as2", True),
         ((), "https://acme.example:444/as2", False),
         ((), "http://acme.example/as2", False),
         ((), "https://user@acme.example/as2", False),

@@ -106,6 +106,30 @@ async def test_every_failure_has_the_same_answer(running: MemoryNetwork) -> None
     assert len(answers) == 1
 
 
+@pytest.mark.req("N3")
+async def test_how_long_a_wrong_password_takes_does_not_tell_who_is_there(
+    running: MemoryNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[str | None] = []
+
+    async def verify(password: str, stored: str | None) -> bool:
+        checked.append(stored)
+        return False
+
+    monkeypatch.setattr(running.passwords, "verify", verify)
+    service = running.network.directory.service("MyBiz/Purchasing")
+    assert service is not None
+    second = Credential(id="r", kind=CredentialKind.PASSWORD, secret="another", service=service.gcid)
+    counts = []
+    for name in ("Nobody/Nowhere", "ann@mybiz.example", service.gcid, service.address):
+        if name == service.address:
+            await running.network.configuration.change("test", [saving(second)])
+        await fails(running, basic(name, "wrong"))
+        counts.append(len(checked))
+        checked.clear()
+    assert len(set(counts)) == 1
+
+
 async def test_a_kind_that_the_profile_does_not_allow_is_refused(running: MemoryNetwork) -> None:
     service = running.network.directory.service("MyBiz/Purchasing")
     assert service is not None

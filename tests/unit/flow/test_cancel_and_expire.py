@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
+from postroad.core.model.batch_policy import Policy
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
 from postroad.core.model.journal import DeliveriesEnded, MessagePosted, decode
-from postroad.core.model.message import Message, MessageType, PostResult, Recipient
+from postroad.core.model.message import Message, MessageType, Part, PostResult, Recipient
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.errors import Refused
+from postroad.flow.batch_book import BatchBook
 from postroad.testing.network import MemoryNetwork, memory_network
+from tests.unit.flow.batching_bench import bench, order
 
 SECOND_US = 1_000_000
 
@@ -65,12 +68,51 @@ async def houses() -> AsyncIterator[Houses]:
 
 
 @pytest.mark.req("M9")
+async def test_what_its_receiver_has_given_back_or_let_lapse_is_withdrawn(houses: Houses) -> None:
+    posted = [await houses.post(MessageType.NOTIFICATION, "Acme/One") for _ in range(3)]
+    returned, again, _ = await houses.poll(houses.one)
+    later = Settlement(tokens=(returned, again), outcome=Outcome.NACK, delay_s=90)
+    await houses.network.settle(houses.one, later)
+    assert await houses.cancel(posted[0].session) == [""], "it waits until it is tried again"
+    assert await houses.cancel(posted[2].session) == ["cancel.too-late"]
+    houses.clock.seconds += 91
+    assert len(await houses.poll(houses.one)) == 2
+    assert await houses.cancel(posted[1].session) == ["cancel.too-late"], "it is in hand once more"
+    houses.clock.seconds += 61
+    assert await houses.cancel(posted[2].session) == [""], "the lease is over"
+
+
+@pytest.mark.req("M9")
 async def test_what_was_not_fetched_is_withdrawn_and_what_was_is_not(houses: Houses) -> None:
     posted = await houses.post(MessageType.NOTIFICATION, "Acme/One", "Acme/Other")
     await houses.poll(houses.other)
     assert await houses.cancel(posted.session) == ["", "cancel.too-late"]
     assert await houses.poll(houses.one) == []
     assert await houses.cancel(posted.session) == ["cancel.too-late", "cancel.too-late"], "once is enough"
+
+
+@pytest.mark.req("M9", "B2")
+async def test_what_has_left_its_batch_is_told_as_withdrawn_though_another_copy_went_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with bench(Policy(count=4)) as port:
+        document = Part(id="1", content_type="application/edi-x12", data=order(1))
+        message = Message(to=(Recipient("Acme/orders"), Recipient("Acme/edi")), parts=(document,))
+        posted = await port.network.post(port.caller("MyBiz/Sales"), message)
+        await port.work()
+        leave = BatchBook.leave
+
+        async def left_while_the_other_is_taken(book: BatchBook, *told: Any) -> bool | None:
+            has_left = await leave(book, *told)
+            [taken] = await port.poll()
+            await port.network.settle(port.caller("Acme/edi"), Settlement(tokens=(taken.token,)))
+            return has_left
+
+        monkeypatch.setattr(BatchBook, "leave", left_while_the_other_is_taken)
+        cancel = Message(type=MessageType.CANCEL, reference=posted.session)
+        result = await port.network.post(port.caller("MyBiz/Sales"), cancel)
+        assert [one.code for one in result.recipients] == ["", "cancel.too-late"]
+        assert result.recipients[1].detail == "Not withdrawn: it is delivered"
 
 
 @pytest.mark.req("M9", "M5")
@@ -154,6 +196,26 @@ async def test_a_look_that_takes_long_is_not_taken_again_at_once(monkeypatch: py
             await asyncio.sleep(0.005)
         loop.cancel()
         assert 1 <= looks <= 3
+
+
+@pytest.mark.req("M10")
+async def test_the_loop_outlives_whatever_goes_wrong_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postroad.flow.expire.LOOK_AGAIN_S", 0.01)
+    async with memory_network() as running:
+        network, mistakes = running.network, [ValueError("a mistake")]
+        query, looked_again = network.index.query, asyncio.Event()
+
+        async def sometimes(name: str, *parameters: Any) -> list[tuple[Any, ...]]:
+            if name == "next_due" and mistakes:
+                raise mistakes.pop()
+            if name == "next_due":
+                looked_again.set()
+            return await query(name, *parameters)
+
+        monkeypatch.setattr(network.index, "query", sometimes)
+        loop = asyncio.create_task(network.expiry.run())
+        await asyncio.wait_for(looked_again.wait(), 30)
+        loop.cancel()
 
 
 @pytest.mark.req("M10")

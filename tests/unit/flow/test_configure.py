@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
 from postroad.core.model.directory import Organization, Service
 from postroad.errors import Refused
+from postroad.flow.administration import Administration
 from postroad.flow.configure import Change, Configuration, saving
 from postroad.testing.network import memory_network
 
@@ -56,3 +58,24 @@ async def test_listeners_hear_of_every_directory() -> None:
         running.network.configuration.on_change(lambda directory: heard.append(len(directory.services)))
         await running.network.configuration.change("ann", [saving(ACME), saving(SUPPLY)])
         assert heard == [0, 1]
+
+
+async def test_a_change_that_has_begun_holds_also_when_nobody_waits_for_it() -> None:
+    async with memory_network() as running:
+        network = running.network
+        administration = Administration(network, running.passwords)
+        asking = [
+            asyncio.create_task(network.configuration.change("ann", [saving(ACME)])),
+            asyncio.create_task(administration.carry_out("ann", lambda directory: [saving(SUPPLY)], "made")),
+        ]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # both have begun
+        for one in asking:
+            one.cancel()
+        told = await asyncio.gather(*asking, return_exceptions=True)
+        assert [type(one) for one in told] == [asyncio.CancelledError] * 2
+        seen = await administration.carry_out(
+            "bob", lambda directory: [saving(replace(SUPPLY, description="bob's"))], ""
+        )
+        assert seen.organization("Acme") == ACME
+        assert seen.object_version("service", SUPPLY.gcid) == 2

@@ -12,7 +12,7 @@ from postroad.api.resources.message_views import summary
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import DocumentAccess, Policy, Service, Transport, Visibility
-from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient, Status
+from postroad.core.model.message import Argument, Delivered, Message, MessageType, Part, Recipient, Status
 from postroad.errors import Refused
 from postroad.flow import administration_dead_letters as letters
 from postroad.flow.administration import removing
@@ -338,3 +338,50 @@ async def test_what_is_withheld_from_an_account_on_the_way_is_withheld_from_its_
     await house.network.post(house.second, Message(type=MessageType.RESPONSE, reference=passing.token, parts=changed))
     [arrived] = await house.received(end)
     assert {part.id: part.data for part in arrived.parts} == {"open": b"changed", "secret": b"x"}
+
+
+@pytest.mark.req("N7", "R12", "Z5")
+async def test_whom_a_message_passes_before_an_account_is_not_told_of_its_provider(house: House) -> None:
+    await house.confirmed()
+    third = await house.running.register("Third/Stamp", visibility=Visibility.PUBLIC)
+    to = Recipient("Enterprise/Account", (Argument("pin", "1234"),))
+    message = Message(type=MessageType.REQUEST, to=(to,), route=(Recipient("Third/Stamp"),))
+    session = (await house.network.post(house.first, message)).session
+    [passing] = await house.received(third)
+    told = await history(house.network, third, session)
+    assert [copy.recipient for copy in told.messages[0].copies] == ["Enterprise/Account"]
+    tried = await stored_message(house.network, third, session)
+    assert tried.to == (Recipient("Enterprise/Account"),), "nor what only the recipient is told"
+    names_no_provider(house, passing, told, tried, await stored(house.network, third, session))
+    await house.answer(third, passing)
+    names_no_provider(house, await history(house.network, third, session))
+    known = await house.network.trace(session, "Enterprise")
+    assert known is not None
+    assert known.messages[0].copies[0].recipient == "Second/In", "the enterprise may know"
+
+
+@pytest.mark.req("N7", "R13", "Z5")
+async def test_whom_a_response_passes_on_the_provider_s_side_is_not_told_afterwards_who_asked(house: House) -> None:
+    third = await house.running.register("Third/Stamp", visibility=Visibility.PUBLIC)
+    await house.rule(house.second, {"addServiceAfter": "Third/Stamp"}, role="sender")
+    delivered = await asked(house)
+    response = await house.answer(house.second, delivered)
+    [passing] = await house.received(third)
+    told = await history(house.network, third, response.session)
+    tells_nothing(house, passing, told, await stored(house.network, third, response.session))
+    assert (told.transaction, told.messages[0].answers) == (passing.transaction, delivered.session)
+    assert [copy.recipient for copy in told.messages[0].copies] == ["Enterprise/Account"]
+    assert [stop.service for copy in told.messages[0].copies for stop in copy.stops] == ["Third/Stamp"]
+
+
+@pytest.mark.req("R12", "Z5")
+async def test_what_is_tried_again_tells_nobody_what_another_was_told(house: House) -> None:
+    third = await house.running.register("Third/End", visibility=Visibility.PUBLIC)
+    action = {"redirect": "Second/Other", "isolate": True, "arguments": {"pin": "theirs"}}
+    await house.rule(third, action, role="recipient")
+    to = (Recipient("Third/End", (Argument("pin", "ours"),)),)
+    session = (await house.network.post(house.first, Message(to=to))).session
+    assert (await stored_message(house.network, house.first, session)).to == to
+    [delivered] = await house.received(house.other)
+    [given] = (await stored_message(house.network, house.other, delivered.session)).to
+    assert given.arguments == (Argument("pin", "theirs"),)

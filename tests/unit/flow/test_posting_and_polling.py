@@ -7,12 +7,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from postroad.adapters.desk.keys import SeenKeys
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
 from postroad.core.model.journal import Entry, MessagePosted, MessageRefused, decode
 from postroad.core.model.message import Argument, Delivered, Message, MessageType, Part, Property, Recipient, Status
 from postroad.core.model.polling import Outcome, PollRequest, Selector, Settlement
-from postroad.errors import Refused
+from postroad.errors import Refused, Unavailable
+from postroad.ports import BodyAt
 from postroad.testing.network import MemoryNetwork, memory_network
 
 PUBLIC = {"visibility": Visibility.PUBLIC}
@@ -327,6 +329,53 @@ async def test_a_mistake_of_ours_is_answered(house: House, monkeypatch: pytest.M
     monkeypatch.setattr("postroad.flow.answer.AnswerStage.answer", broken)
     refusal = await house.refusal(house.supply, type=MessageType.RESPONSE, reference=request.token)
     assert refusal.code == "internal"
+
+
+@pytest.mark.req("M5")
+async def test_one_answer_is_all_it_takes_also_when_memory_has_forgotten_it(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(house.network.desk._hot, "keys", SeenKeys(generation_most=2))  # type: ignore[attr-defined]
+    await house.order()
+    [request] = await house.poll(house.supply)
+    await house.network.settle(house.supply, Settlement(tokens=(request.token,)))
+    answer = Message(type=MessageType.RESPONSE, reference=request.token)
+    first = await house.network.post(house.supply, answer, idempotency="once")
+    for number in range(6):
+        await house.order(handle=f"PO-{number}")
+    await house.network.indexed()
+    again = await house.network.post(house.supply, answer, idempotency="once")
+    assert again.session == first.session
+    refusal = await house.refusal(house.supply, type=MessageType.RESPONSE, reference=request.token)
+    assert (refusal.code, refusal.session) == ("reference.answered", first.session)
+    assert len(await house.poll(house.buyer)) == 1
+
+
+@pytest.mark.req("D1")
+async def test_what_cannot_be_read_back_holds_up_no_other_and_is_not_handed_out_empty(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postroad.adapters.desk.hot_state.WARM_BYTES", 0)
+    whole, _, _ = [
+        await house.order(parts=(Part(id="1", content_type="text/plain", data=data),))
+        for data in (b"whole", b"damaged", b"dropped")
+    ]
+    body = house.network.journal.body
+
+    async def partly(at: BodyAt) -> bytes | None:
+        found = await body(at)
+        if found == b"damaged":
+            raise Unavailable("storage.damaged", "not the one that was written")
+        return None if found == b"dropped" else found
+
+    monkeypatch.setattr(house.network.journal, "body", partly)
+    assert [(one.session, one.parts[0].data) for one in await house.poll(house.supply)] == [(whole, b"whole")]
+    [told] = await house.poll(house.buyer)
+    assert told.status is not None
+    assert told.status.text.startswith("body.dropped")
+    await house.order(parts=(Part(id="1", content_type="text/plain", data=b"damaged"),))
+    with pytest.raises(Unavailable, match="storage"):
+        await house.poll(house.supply)
 
 
 async def test_an_answer_that_leaves_documents_as_they_were_needs_them(

@@ -465,12 +465,12 @@ def test_a_receiver_that_fails_for_days_is_pushed_to_no_more() -> None:
     in_virtual_time(work)
 
 
-async def failing_for(at: Bench, days: float) -> None:
+async def failing_for(at: Bench, days: float, every_h: int = 1) -> None:
     """A message an hour, and none of them taken."""
     at.receivers.answer(URL, BUSY)
-    for _ in range(round(24 * days)):
+    for _ in range(round(24 * days / every_h)):
         await at.post(ACME)
-        await asyncio.sleep(HOUR_S)
+        await asyncio.sleep(every_h * HOUR_S)
 
 
 def mode_of(at: Bench) -> DeliveryMode:
@@ -499,6 +499,26 @@ def test_days_of_failing_count_over_a_restart(tries: int, type_: MessageType) ->
         assert mode_of(at) is DeliveryMode.POLL
 
     in_virtual_time(four_days, another_day)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_failures_with_days_of_silence_between_them_are_no_days_of_failing(restarts: bool) -> None:
+    async def once(at: Bench) -> None:
+        await at.pushed_to(ACME, push={"tries": 1})
+        await failing_for(at, 1 / 24)
+        await asyncio.sleep(100 * HOUR_S)
+
+    async def again(at: Bench) -> None:
+        await failing_for(at, 2, every_h=12)
+        assert mode_of(at) is DeliveryMode.PUSH
+        await failing_for(at, 4, every_h=12)
+        assert mode_of(at) is DeliveryMode.POLL
+
+    async def both(at: Bench) -> None:
+        await once(at)
+        await again(at)
+
+    in_virtual_time(once, again) if restarts else in_virtual_time(both)
 
 
 @pytest.mark.parametrize("between", ["a success", "a change of the profile"])

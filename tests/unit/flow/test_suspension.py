@@ -74,6 +74,23 @@ async def test_a_way_back_through_it_is_closed_and_both_ends_are_told(name: str)
         assert status.code == "route.failed"
 
 
+@pytest.mark.req("N11", "R13")
+@pytest.mark.parametrize("isolates", [False, True])
+async def test_so_is_one_through_a_service_that_asked_to_see_what_comes_back(isolates: bool) -> None:
+    async with town() as at:
+        await at.change(WORK, returns=True)
+        await at.rule(SUPPLY, RuleRole.RECIPIENT, ActionKind.ADD_SERVICE_BEFORE, isolates=isolates)
+        assert await at.post() is None
+        assert await at.answer(WORK) is None
+        await suspend(at, WORK)
+        refusal = await at.answer(SUPPLY)
+        assert refusal is not None
+        assert refusal.code == "recipient.suspended"
+        status = await at.told()
+        assert status is not None
+        assert (status.code, WORK in status.text) == ("route.failed", not isolates)
+
+
 @pytest.mark.req("N11")
 async def test_an_isolated_service_that_is_suspended_is_not_named() -> None:
     async with town() as at:

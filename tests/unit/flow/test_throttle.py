@@ -127,6 +127,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
         ("2001:db8:1:2:ffff::1", "2001:db8:1:2::/64"),
         ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
         ("not:an:address", "not:an:address"),
         ("", ""),
     ],

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from postroad.adapters.desk.keys import SeenKeys
 from postroad.core.audit.story import History
 from postroad.core.exchange.bound import Language
 from postroad.core.model.asset import Asset, AssetKind, Hosting
@@ -15,7 +16,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Service, Visibility
 from postroad.core.model.exchange import ANYONE, Binding
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Property, PropertyType, Recipient
-from postroad.core.model.polling import PollRequest, Settlement
+from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.core.model.rule import Action, ActionKind, Rule, RuleRole
 from postroad.core.routing.forwards import Forward
 from postroad.flow.configure import Change, saving
@@ -180,6 +181,17 @@ async def test_what_a_query_constructs_is_the_new_content_under_the_original_hea
     one = await market.got("north")
     assert one.parts == (replace_data(ORDER, b"<wrap>" + ORDER.data + b"</wrap>"),)
     assert (one.sender, one.handle) == ("MyBiz/Purchasing", "h1")
+
+
+@pytest.mark.req("X2")
+async def test_it_takes_the_place_of_what_it_was_made_of_wherever_that_stood(market: Market) -> None:
+    """The content is the first document, which need not be the first part."""
+    await market.bind("north", query="<wrap>{$msg}</wrap>")
+    scan = Part(id="scan", content_type="image/png", data=b"PNG", attachment=True)
+    message = Message(to=(Recipient("Acme/Orders"),), parts=(scan, ORDER))
+    await market.network.post(market.callers["publisher"], message)
+    made = replace_data(ORDER, b"<wrap>" + ORDER.data + b"</wrap>")
+    assert (await market.got("north")).parts == (scan, made)
 
 
 @pytest.mark.req("X1")
@@ -367,6 +379,24 @@ async def test_what_comes_again_after_an_interruption_is_forwarded_to_nobody_twi
     got = await market.network.poll(market.callers["north"], PollRequest(max=10))
     assert sorted(one.parts[0].data for one in got) == sorted([ORDER.data, b"made"])
     assert len(await market.network.poll(market.callers["large"], PollRequest(max=10))) == 1
+
+
+async def test_nor_when_memory_has_forgotten_what_it_was_forwarded_by(
+    market: Market, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interchange may have a million documents, and what was resent may be of last week."""
+    monkeypatch.setattr(market.network.desk._hot, "keys", SeenKeys(generation_most=2))  # type: ignore[attr-defined]
+    await market.network.configuration.change("test", [saving(replace(market.exchange, hosted=Hosting.NONE))])
+    await market.publish()
+    caller, north = Caller(service=market.exchange), market.gcid("north")
+    forwards = [Forward(north, str(n), Part(id="1", content_type="text/plain", data=b"%d" % n)) for n in range(8)]
+    for _ in range(2):
+        [handed] = await market.network.poll(caller, PollRequest(wait_s=SOON_S))
+        assert (await market.network.forward(caller, handed, forwards)).copies == 8
+        await market.network.settle(caller, Settlement(tokens=(handed.token,), outcome=Outcome.NACK))
+        await market.network.indexed()
+    got = await market.network.poll(market.callers["north"], PollRequest(max=100))
+    assert sorted(int(one.parts[0].data) for one in got) == list(range(8))
 
 
 def replace_data(part: Part, data: bytes) -> Part:

@@ -22,6 +22,7 @@ from postroad.services.attendant import AT_ONCE
 from postroad.services.catalogue import CATALOGUE
 from postroad.services.hosting import HostedServices, hosting
 from postroad.services.service import Returned, Tools
+from postroad.services.workshop import AT_A_TIME
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.services.workbench import UpperCase, document, engines
 
@@ -109,6 +110,34 @@ async def test_a_notification_passes_too_and_one_that_ends_there_is_acknowledged
     else:
         pytest.fail("it was not acknowledged")
     assert await parties.nothing_arrives(xslt)
+
+
+class Hanging(UpperCase):
+    """One that takes its time over some documents."""
+
+    async def transform(self, stylesheet: str, document: bytes, parameters: Mapping[str, str]) -> bytes:
+        if b"hang" in document:
+            await asyncio.sleep(SOON_S)
+        return await super().transform(stylesheet, document, parameters)
+
+
+@pytest.mark.req("Z3", "D8")
+async def test_however_much_of_one_organization_hangs_the_services_of_others_work_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(attendant, "GRACE_S", 0.0)
+    async with memory_network() as running, hosting(running.network, engines(Hanging())):
+        mybiz = await running.register("MyBiz/Purchasing")
+        parties = Parties(running, mybiz, await running.register("TheAcmeCompany/Supply", visibility=Visibility.PUBLIC))
+        sheet = (AssetKind.STYLESHEET, "a", "<a/>")
+        for number in range(AT_A_TIME // AT_ONCE):
+            await parties.host(f"Slow/xslt {number}", Hosting.XSLT, sheet)
+            for _ in range(AT_ONCE):
+                await parties.post(to=f"Slow/xslt {number}", part=document("<hang/>"))
+        await parties.host("Quick/xslt", Hosting.XSLT, sheet)
+        await parties.post(to="Quick/xslt")
+        [answered] = await parties.network.poll(mybiz, PollRequest(wait_s=5.0))
+        assert answered.sender == "Quick/xslt"
 
 
 async def test_a_hosted_service_can_be_asked_directly(parties: Parties) -> None:

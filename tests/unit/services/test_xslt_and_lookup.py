@@ -8,6 +8,7 @@ from postroad.core.model.asset import AssetKind, Hosting
 from postroad.errors import Refused
 from postroad.services.lookup import LookupService
 from postroad.services.service import Returned, Tools
+from postroad.services.table import MAPPINGS_KEPT, Table
 from postroad.services.xslt import XsltService
 from tests.unit.services.workbench import UpperCase, asset, delivered, document, tools
 
@@ -39,6 +40,37 @@ async def test_one_part_can_be_chosen_and_get_another_type() -> None:
     assert returned.parts is not None
     assert returned.parts[0] is ORDER
     assert returned.parts[1] == document(SIGNATURE.data.upper(), "signature", "text/html", attachment=True)
+
+
+@pytest.mark.req("S1", "S2")
+@pytest.mark.parametrize(("said", "says"), [
+    ("text/xml; charset=ISO-8859-1", "text/xml; charset=utf-8"),
+    ('text/xml;Charset="latin1"; x=1', "text/xml;Charset=utf-8; x=1"),
+    ("text/xml; charset=UTF-8", "text/xml; charset=UTF-8"),
+    ('text/xml; charset="utf-8"', 'text/xml; charset="utf-8"'),
+    ("text/xml; charset=utf-8859", "text/xml; charset=utf-8"),
+    ("application/xml", "application/xml"),
+])  # fmt: skip
+async def test_what_is_written_anew_is_utf_8_and_says_so(said: str, says: str) -> None:
+    latin = '<?xml version="1.0" encoding="ISO-8859-1"?><Order><Zip>62701</Zip><City>Köln</City></Order>'
+    came = document(latin.encode("latin-1"), content_type=said)
+    transformed = await XsltService().work(delivered(came, stylesheet="split"), tools(SHEET))
+    changed = await LookupService().work(delivered(came, element="/Order/Zip"), tools(ZIPS, hosted=Hosting.LOOKUP))
+    for returned in (transformed, changed):
+        assert returned.parts is not None
+        assert returned.parts[0].content_type == says
+    assert changed.parts is not None
+    assert "Köln" in changed.parts[0].data.decode()
+
+
+def test_however_many_pairs_of_columns_are_asked_for_few_indexes_of_a_table_are_kept() -> None:
+    names = [f"c{number}" for number in range(MAPPINGS_KEPT + 1)]
+    table = Table(",".join(names) + "\n" + ",".join(name.upper() for name in names) + "\n")
+    for name in names:
+        assert table.mapping("c0", name) == {"C0": name.upper()}
+    assert table.known_mapping("c0", names[-1]) == {"C0": names[-1].upper()}
+    assert table.known_mapping("c0", "c0") is None
+    assert table.mapping("c0", "c0") == {"C0": "C0"}
 
 
 async def test_a_message_without_xml_passes_unchanged() -> None:

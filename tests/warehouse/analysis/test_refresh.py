@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from postroad.core.model.journal import decode
+from postroad.core.model import ids
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.journal import Answers, Copy, Hop, MessagePosted, decode, encode
+from postroad.core.model.message import MessageType
 from postroad.ports import NewRecord
 from postroad.testing.traffic.generate import Traffic
 from postroad.testing.traffic.plan import TrafficPlan
@@ -137,6 +140,26 @@ def test_configuration_alone_touches_no_day(
     land(store, spark, records[traffic_from - 1 : traffic_from], len(records) + 1, "the same configuration again")
     assert [one.days for one in refresh(store, SOME)] == [()] * len(SOME)
     assert {name: contents(store, name) for name in NAMES} == {name: at_once[name] for name in NAMES}
+
+
+@pytest.mark.req("P2")
+def test_an_answer_that_came_the_day_before_by_another_clock_is_counted(spark: SparkSession, tmp_path: Path) -> None:
+    midnight_us = 1_793_491_200_000_000  # 2026-11-01
+    asked, answered = (ids.session(midnight_us + ahead, bytes(10)) for ahead in (1_000, -1_000))
+    there, back = (Copy("to", (Hop(gcid * 16),)) for gcid in "ba")
+    posted = (MessageType.REQUEST, "", 1, "json", 0, 1, (), (there,))
+    request = MessagePosted(midnight_us + 1_000, asked, asked, "a" * 16, *posted)
+    response = MessagePosted(
+        midnight_us - 1_000, answered, asked, "b" * 16, MessageType.RESPONSE, *posted[1:-1], (back,),
+        answers=Answers(delivery_number(1, 0), asked),
+    )  # fmt: skip
+    store = DeltaStore(spark, tmp_path)
+    tables = [table for table in SOME if table.name in ("message_histories", "transactions")]
+    for place, entry in enumerate((request, response), 1):
+        land(store, spark, [NewRecord(encode(entry), None)], place)
+        refresh(store, tables)
+    [found] = contents(store, "transactions")
+    assert (found["day"], found["responses"], found["response_us"]) == (date(2026, 11, 1), 1, 0)
 
 
 def test_nothing_landed_is_nothing_to_do(spark: SparkSession, tmp_path: Path) -> None:

@@ -22,7 +22,11 @@ FIRST, SECOND = date(2026, 10, 1), date(2026, 10, 2)
 PNG, SVG = b"\x89PNG", b"<?xml"
 
 TABLES: dict[str, list[dict[str, Any]]] = {
-    "services": [{"service": "aa", "address": "Acme/Supply"}, {"service": "bb", "address": "MyBiz/Orders"}],
+    "services": [
+        {"service": "aa", "address": "Acme/Supply"},
+        {"service": "a0", "address": "Acme/Supply"},  # until it was registered anew
+        {"service": "bb", "address": "MyBiz/Orders"},
+    ],
     "traffic": [
         {
             "day": day,
@@ -42,7 +46,7 @@ TABLES: dict[str, list[dict[str, Any]]] = {
         {"day": SECOND, "what": "refused post", "code": "wire.malformed", "organization": "MyBiz", "count": 9},
     ],
     "latency": [
-        {"day": FIRST, "measure": "working", "service": "aa", "bucket": bucket, "count": 10}
+        {"day": FIRST, "measure": "working", "service": "aa" if bucket % 3 else "a0", "bucket": bucket, "count": 10}
         for bucket in range(100, 110)
     ]
     + [

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
 import pytest
+from pyspark.sql import functions as fn
 
 from postroad.core.audit.percentiles import RATIO, percentile_ms
 from postroad.core.model.directory import Service
+from postroad.warehouse.reports.anomalies import anomalies
 from postroad.warehouse.reports.errors import errors
 from postroad.warehouse.reports.latency import latency
 from postroad.warehouse.reports.partner_days import partner_days
@@ -21,7 +24,7 @@ from postroad.warehouse.staging.services import services
 from tests.warehouse.analysis.conftest import Week
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @pytest.fixture(scope="module")
@@ -164,3 +167,16 @@ def test_services_have_the_names_of_their_latest_version(known: DataFrame, week:
 
     expected = sorted(shown(service) for service in week.directory.services.values())
     assert rows(known, "service", "organization", "name", "address") == sorted(expected, key=repr)
+
+
+@pytest.mark.req("P7")
+def test_who_falls_silent_while_others_go_on_is_in_the_table_of_anomalies(spark: SparkSession) -> None:
+    monday = date(2026, 10, 5)
+    days = [monday + timedelta(days=number) for number in range(9) if number % 7 < 5]
+    posted = [
+        (day, house, 100, 0, 0) for day in days for house in ("Acme", "MyBiz") if (day, house) != (days[-2], "Acme")
+    ]
+    frame = spark.createDataFrame(posted, "day date, organization string, messages long, answers long, errors long")
+    empty = {name: fn.lit(None).cast("double") for name in ("took", "spread")}
+    [found] = anomalies(frame.withColumns(empty)).collect()
+    assert (found["day"], found["organization"], found["measure"], found["value"]) == (days[-2], "Acme", "volume", 0)

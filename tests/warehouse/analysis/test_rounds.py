@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,12 +11,14 @@ import pytest
 from postroad.core.audit.story import History
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
+from postroad.core.model.journal import DeliveryResent, decode
 from postroad.core.model.message import Delivered, Message, MessageType, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.ports import NewRecord
 from postroad.testing.network import MemoryNetwork, memory_network
 from postroad.warehouse.marts.message_histories import message_histories
 from postroad.warehouse.marts.transactions import transactions
+from postroad.warehouse.staging.touched import touched_days
 from tests.warehouse.analysis.conftest import landed
 
 if TYPE_CHECKING:
@@ -88,3 +91,15 @@ def test_a_copy_that_was_resent_ends_as_its_last_round_does(spark: SparkSession)
         assert (row["ended_at_us"] is None) == (row["state"] == "under way")
     statuses = {row["transaction"]: row["status"] for row in transactions(found).collect()}
     assert [statuses[session] for session in told] == ["answered", "under way"]
+
+
+@pytest.mark.req("P1", "D7")
+def test_a_round_that_is_landed_later_touches_the_day_of_its_message(spark: SparkSession) -> None:
+    """What happens in it bears numbers of its own, which the histories from before do not know."""
+    records, _ = asyncio.run(_played())
+    entries = enumerate(decode(one.facts) for one in records)
+    place, session = next((place, entry.session) for place, entry in entries if isinstance(entry, DeliveryResent))
+    before = landed(spark, records[:place])
+    touched = touched_days(landed(spark, records[place : place + 1], place + 1), before, message_histories(before))
+    day = datetime.fromtimestamp(int(session[:12], 16) / 1_000, UTC).date()
+    assert (touched.messages, touched.transactions) == ({day}, {day})

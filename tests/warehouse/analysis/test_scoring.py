@@ -15,6 +15,7 @@ from postroad.testing.traffic.plan import TrafficPlan
 from postroad.warehouse.reports.scoring import FLAGGED, PartnerDay, Scored, scored
 
 MONDAY = date(2026, 10, 5)
+LATER = MONDAY + timedelta(days=12)  # a Saturday
 
 
 def quiet_days(messages: int = 100) -> list[PartnerDay]:
@@ -30,12 +31,12 @@ def quiet_days(messages: int = 100) -> list[PartnerDay]:
 
 
 def of(days: list[PartnerDay], measure: str) -> list[Scored]:
-    return [one for one in scored(days) if one.measure == measure]
+    return [one for one in scored(days, LATER) if one.measure == measure]
 
 
 def test_days_like_others_are_not_flagged() -> None:
-    assert [one for one in scored(quiet_days()) if one.is_flagged] == []
-    assert len(list(scored(quiet_days()))) == 3 * 5  # the first five days have too little to be compared with
+    assert [one for one in scored(quiet_days(), LATER) if one.is_flagged] == []
+    assert len(list(scored(quiet_days(), LATER))) == 3 * 5  # the first five days have too little to be compared with
 
 
 @pytest.mark.req("P7")
@@ -51,14 +52,32 @@ def test_days_like_others_are_not_flagged() -> None:
 def test_sudden_changes_are_flagged(measure: str, changed: dict[str, float]) -> None:
     *past, last = quiet_days()
     odd = PartnerDay(**({name: getattr(last, name) for name in PartnerDay.__dataclass_fields__} | changed))  # type: ignore[arg-type]
-    [flagged] = [one for one in scored([*past, odd]) if one.is_flagged]
+    [flagged] = [one for one in scored([*past, odd], LATER) if one.is_flagged]
     assert (flagged.measure, flagged.day) == (measure, odd.day)
+
+
+@pytest.mark.req("P7")
+def test_whoever_falls_silent_is_flagged_once_the_day_is_over() -> None:
+    *past, last = quiet_days()
+    [silent] = [one for one in scored(past, LATER) if one.is_flagged]
+    assert (silent.measure, silent.day, silent.value, silent.expected) == ("volume", last.day, 0, 101)
+    assert [one for one in scored(past, last.day) if one.is_flagged] == []  # of a day that has only begun
+    begun = PartnerDay(day=last.day, messages=3)
+    assert [one for one in scored([*past, begun]) if one.is_flagged] == []
+    [burst] = [one for one in scored([*past, PartnerDay(day=last.day, messages=900)]) if one.is_flagged]
+    assert burst.score > 0  # but too much is too much before a day is over
+
+
+def test_whoever_never_sends_on_fridays_may_be_silent_then() -> None:
+    working = [day for day in (MONDAY + timedelta(days=number) for number in range(28)) if day.weekday() < 4]
+    days = [PartnerDay(day=day, messages=200) for day in working]
+    assert [one for one in scored(days, MONDAY + timedelta(days=28)) if one.is_flagged] == []
 
 
 def test_fewer_errors_and_quicker_answers_are_no_trouble() -> None:
     *past, last = quiet_days()
     better = PartnerDay(day=last.day, messages=last.messages, answers=50, errors=0, took=3.0, spread=1.0)
-    assert [one for one in scored([*past, better]) if one.is_flagged] == []
+    assert [one for one in scored([*past, better], LATER) if one.is_flagged] == []
 
 
 def test_weekends_are_compared_with_weekends() -> None:
@@ -120,7 +139,8 @@ def _figures_of(day: date, posts: list[MessagePosted]) -> PartnerDay:
 @pytest.mark.req("P7")
 def test_quiet_traffic_raises_hardly_any_false_alarm() -> None:
     _, houses = figures(TrafficPlan(organizations=60, days=30, messages=25_000, seed=21))
-    every = [one for days in houses.values() for one in scored(days)]
+    last = max(day.day for days in houses.values() for day in days)
+    every = [one for days in houses.values() for one in scored(days, last)]
     false = [one for one in every if one.is_flagged]
     assert len(every) > 1_500
     assert len(false) <= 0.002 * len(every), false

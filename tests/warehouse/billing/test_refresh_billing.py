@@ -75,7 +75,7 @@ class Network:
 @pytest.fixture
 def network(spark: SparkSession, tmp_path: Path) -> Network:
     services = [Service(gcid=gcid, organization=house, name="s") for gcid, house in OWNERS.items()]
-    made = Network(spark, tmp_path)
+    made = Network(spark, tmp_path / "the books")
     made.entries.append(configured(1, *services, PLAN, BOOKS))
     made.store.append(log_frame(spark, made.entries), "log", "landing", 1)
     return made
@@ -132,16 +132,24 @@ def test_what_is_late_or_put_right_touches_its_months_and_becomes_a_correction(n
     assert {one.what for one in found.differences} == {"invoices"}, "the first invoices go by the tariff they name"
 
 
-def test_a_line_opens_to_its_messages(network: Network) -> None:
-    network.land(*[posted((hop(SELLER),), at=f"2026-10-1{day}T12:00:00") for day in range(3)])
+def test_a_line_opens_to_its_messages_and_goes_with_them_into_another_month(network: Network) -> None:
+    network.land(*[posted((hop(SELLER),), at=f"2026-10-31T1{hour}:00:00") for hour in range(3)])
     ledger = network.ledger()
     for account, draft in ledger.drafts("2026-10").items():
         for key, total in draft.sums.items():
             uses = list(ledger.uses_of(account, key))
             assert (len(uses), sum(use.micros for use in uses)) == (total.quantity, total.micros)
             assert [use.seq for use in uses] == [2, 3, 4]
-            assert f"{uses[0].at:%Y-%m-%d}" == "2026-10-10"
+            assert f"{uses[0].at:%Y-%m-%d}" == "2026-10-31"
     assert ledger.addresses()[SELLER] == "Acme/s"
+    october = [draft.sums for draft in ledger.drafts("2026-10").values()]
+
+    network.land(configured(2, replace(BOOKS, time_zone="Pacific/Kiritimati")))  # where it was November already
+    ledger = network.ledger()
+    assert [draft.sums for draft in ledger.drafts("2026-11").values()] == october
+    assert ledger.drafts("2026-10") == {}, "nothing is charged twice"
+    assert reconcile("2026-10", ledger, network.journal, []).differences == ()
+    assert {row["day"] for row in network.store.read("usage").collect()} == {date(2026, 11, 1)}
 
 
 def test_tables_that_are_behind_the_log_are_not_shown(network: Network) -> None:

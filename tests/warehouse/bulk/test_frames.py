@@ -35,10 +35,11 @@ def expected() -> list[dict[str, Any]]:
 def test_a_table_of_wires_is_handled_as_an_archive_is(spark: SparkSession) -> None:
     rows = [("t", number, "", NOW_US, form, wire) for number, (form, wire) in enumerate(wires())]
     rows.append(("t", len(rows), "", NOW_US, "fax", b"?"))
-    found = over_wires(spark.createDataFrame(rows, WIRES).repartition(3), LANE, DIRECTORY)
+    unsaid = [(None, len(rows), None, None, "json", None), (None, len(rows) + 1, None, None, None, b"?")]
+    found = over_wires(spark.createDataFrame([*rows, *unsaid], WIRES).repartition(3), LANE, DIRECTORY)
     by_place = [row.asDict(recursive=True) for row in found.orderBy("position", "copy").collect()]
-    assert by_place[:-1] == expected()
-    assert by_place[-1]["code"] == "wire.unsupported"
+    assert by_place[:-3] == expected()
+    assert [row["code"] for row in by_place[-3:]] == ["wire.unsupported", "wire.malformed", "wire.unsupported"]
 
 
 @pytest.mark.req("P5")

@@ -196,12 +196,26 @@ async def test_damage_in_the_journal_is_told_in_its_own_words(spark: SparkSessio
 def test_a_folder_without_an_archive_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured, match="no archive"):
         Archive.found_in(tmp_path)
+    for form in FORMS:
+        (tmp_path / f"1-1.{form}").touch()
+    with pytest.raises(Misconfigured, match="keep one form in a folder"):
+        Archive.found_in(tmp_path)
 
 
-def test_a_line_that_is_none_of_ours_fails_and_lands_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "1-1.jsonl").write_text('{"seq": "not a number"}\n')
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ('{"seq": "not a number"}', "Cannot parse the field name 'seq'"),
+        ('{"to": ["Acme/Supply"], "type": "request", "topic": "order"}', "holds what is no event of a journal"),
+    ],
+)
+def test_a_line_that_is_none_of_ours_fails_and_lands_nothing(
+    spark: SparkSession, tmp_path: Path, line: str, fault: str
+) -> None:
+    """An archive of messages, which is for the bulk lane, has columns that sound alike."""
+    (tmp_path / "1-1.jsonl").write_text(f"{line}\n")
     store = DeltaStore(spark, tmp_path / "tables")
-    with pytest.raises(Unavailable, match="Cannot parse the field name 'seq'"):
+    with pytest.raises(Unavailable, match=fault):
         land_archive(spark, store, Archive.found_in(tmp_path))
     assert not store.exists("log")
 

@@ -24,7 +24,10 @@ SCHEMA = "day date, n long, word string"
 
 @pytest.fixture
 def store(spark: SparkSession, tmp_path: Path) -> DeltaStore:
-    return DeltaStore(spark, tmp_path)
+    """In a folder whose name stands otherwise in an address than on the disk, and is only a link to another."""
+    (tmp_path / "large disk").mkdir()
+    (tmp_path / "Büro #2").symlink_to(tmp_path / "large disk")
+    return DeltaStore(spark, tmp_path / "Büro #2")
 
 
 def frame(spark: SparkSession, *rows: tuple[date, int]) -> DataFrame:

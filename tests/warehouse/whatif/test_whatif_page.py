@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
 from html.parser import HTMLParser
 
 from postroad.core.codecs import xml
 from postroad.warehouse.whatif.page import page
 from postroad.warehouse.whatif.report import Traffic
+from postroad.warehouse.whatif.tables import day_by_day
 from tests.warehouse.whatif.sample_report import HOSTILE, report
 
 
@@ -83,3 +85,15 @@ def test_a_report_without_changes_is_a_short_page() -> None:
     seen = Seen(page(quiet))
     assert "what really happened" in seen.words
     assert "svg" not in [tag for tag, _ in seen.tags]
+
+
+def test_days_without_messages_are_days_too() -> None:
+    first, third = date(2026, 10, 30), date(2026, 11, 1)
+    days = day_by_day({third: {"same": 2}, first: {"same": 1, "changed": 3}})
+    assert [(one.day, one.same, one.changed) for one in days] == [
+        ("2026-10-30", 1, 3),
+        ("2026-10-31", 0, 0),
+        ("2026-11-01", 2, 0),
+    ]
+    assert day_by_day({}) == ()
+    assert [one.day for one in day_by_day({date(1970, 1, 1): {}, first: {}})] == ["1970-01-01", "2026-10-30"]

@@ -24,6 +24,8 @@ WAITING_BYTES = 64 << 20
 OVERHEAD_BYTES = 512  # what a step weighs beside its body
 RECEIVERS_DO = frozenset((DeliveriesAcknowledged, DeliveriesLeased))
 
+UNCERTAIN = "It is not certain whether this was stored; try again, a post with the handle or Idempotency-Key it had"
+
 Done = Callable[[Outcome], None]
 DoneAll = Callable[[list[Outcome]], None]
 Submitted = tuple[
@@ -131,7 +133,7 @@ class GroupCommit:
             outcomes = [error] * len(steps)
         except Exception:
             log.exception("a group of %d steps could not be committed", len(steps))
-            outcomes = [Unavailable("internal", "The message was not stored; try again")] * len(steps)
+            outcomes = [Unavailable("internal", UNCERTAIN)] * len(steps)
         start = 0
         for submitted, _, done, done_all in group:
             end = start + len(submitted)

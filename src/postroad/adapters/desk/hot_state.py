@@ -121,10 +121,15 @@ class HotState:
                 self._closed_while_loading.clear()
 
     def load(self, box: Mailbox, queued: Queued) -> None:
-        """A waiting delivery was found in the index."""
-        if not self.known(queued.number):
-            box.load(queued)
-            self._open[queued.number] = box
+        """A waiting delivery was found in the index; one that is being settled is held until that is certain."""
+        number = queued.number
+        if number in self._open or number in self._recent or number in self._closed_while_loading:
+            return
+        box.load(queued)
+        self._open[number] = box
+        if number in self._settling:
+            box.close(number)
+            self._held[number] = queued
 
     def adopt(self, box: Mailbox, queued: Queued) -> None:
         """A waiting delivery behind the head was found in the index; it comes again from memory from now on."""

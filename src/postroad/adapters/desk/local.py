@@ -15,6 +15,7 @@ from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
 from postroad.adapters.desk.hot_state import HotState, ended_by, gathered_by, is_plain_post
 from postroad.adapters.desk.known_messages import KnownMessages
 from postroad.adapters.desk.pages import PageSize
+from postroad.adapters.index.gaps import require_no_gap
 from postroad.core.delivery.mailbox import EVERY_NUMBER, HEAD_MOST, Mailbox, Taken, is_wanted
 from postroad.core.delivery.waiting import found_from_row
 from postroad.core.model.delivery import Found, Queued
@@ -36,6 +37,7 @@ from postroad.ports import (
 )
 
 ATTEMPTS_MOST = 20
+NOT_STORED_EITHER = "What this collided with at the same moment could not be stored; try again"
 
 
 class Terms(NamedTuple):
@@ -105,7 +107,11 @@ class LocalDesk:
                 self._hot.release(held)
             done(outcome)
 
-        self._group.submit(step, settled)
+        try:
+            self._group.submit(step, settled)
+        except Unavailable:  # nobody will be told of an outcome
+            self._hot.release(held)
+            raise
 
     def submit_many(self, steps: Sequence[Step], done: DoneAll) -> None:
         self._group.submit_many(steps, done)
@@ -122,8 +128,8 @@ class LocalDesk:
             return await self._write(steps)
         written = iter(await self._write([step for place, step in enumerate(steps) if place not in conflicts]))
         return [
-            await self._resolved(conflicts[place]) if place in conflicts else next(written)
-            for place in range(len(steps))
+            await self._resolved(step, conflicts[place]) if place in conflicts else next(written)
+            for place, step in enumerate(steps)
         ]
 
     def _conflicts(self, steps: Sequence[Step]) -> dict[int, Conflict]:
@@ -155,16 +161,16 @@ class LocalDesk:
                 return Conflict(0, 0, "")
         return None
 
-    async def _resolved(self, conflict: Conflict) -> Outcome:
+    async def _resolved(self, step: Step, conflict: Conflict) -> Outcome:
         """A conflict is answered with the entry it collided with, which is durable by now."""
         if not conflict.key:
-            return conflict
+            return self._conflict(step, set(), set(), set()) or Unavailable("network.unavailable", NOT_STORED_EITHER)
         try:
             first = await self.seen(conflict.key)
         except Unavailable as unavailable:  # says nothing about the others of the group, which are stored
             return unavailable
-        if first is None:  # the twin in the same group could not be stored either
-            return Unavailable("network.unavailable", "The first post of this message failed; try again")
+        if first is None:
+            return Unavailable("network.unavailable", NOT_STORED_EITHER)
         return Conflict(conflict.key, *first)
 
     async def _write(self, steps: Sequence[Step]) -> list[Outcome]:
@@ -252,9 +258,10 @@ class LocalDesk:
                 del left[queued.number]
             if left:
                 await self._end_plain(tuple(left), state, reason)
-        except Unavailable:
+        except BaseException:  # also when whoever polls is stopped: it is looked at again by the next one
             for queued in left.values():
-                box.reopen(queued)
+                if self._hot.is_open(queued.number):
+                    box.reopen(queued)
             raise
 
     async def _end_plain(self, numbers: tuple[int, ...], state: str, reason: str) -> None:
@@ -290,6 +297,8 @@ class LocalDesk:
     async def _page(self, mailbox: str, after: int, most: int, reach: int) -> list[tuple[Any, ...]]:
         """What waits behind a number, by an index that knows at least the entries up to ``reach``."""
         await self._indexed(reach)
+        # A database that has crashed may have lost what it had said it had, and what it lost would never be read.
+        require_no_gap((await self._index.position()).seq, reach)
         return await self._index.query("mailbox", mailbox, after, most)
 
     async def _take_from_index(self, mailbox: str, box: Mailbox, terms: Terms, most: int) -> list[Queued]:

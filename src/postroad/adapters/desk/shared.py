@@ -90,9 +90,7 @@ class SharedDesk:
         seen: dict[int, int] = {}
         gone: set[int] = set()
         in_batch: set[int] = set()
-        while (
-            True
-        ):  # each round learns of keys and deliveries that stay used, gone and in a batch, so there is a last one
+        while True:  # each round learns of keys and deliveries that stay used, gone and in a batch: there is a last one
             plan = GroupPlan(steps, seen, gone, in_batch)
             self._claims.dropped(plan.dropped)
             if plan.is_empty:
@@ -108,16 +106,21 @@ class SharedDesk:
     async def _outcomes(self, verdicts: list[Verdict], first_seq: int) -> list[Outcome]:
         outcomes: list[Outcome] = []
         for verdict in verdicts:
-            if isinstance(verdict, Written):
-                outcomes.append(Committed(first_seq + verdict.record))
-            elif isinstance(verdict, Used):
-                seq = verdict.seq or first_seq + verdict.record
-                outcomes.append(Conflict(verdict.key, seq, await self._session(seq)))
-            elif isinstance(verdict, Over):
-                outcomes.append(Conflict(0, 0, ""))
-            else:  # it has happened before, so it is true as of any entry from now on
-                outcomes.append(Committed((await self._journal.head()).seq))
+            try:
+                outcomes.append(await self._outcome(verdict, first_seq))
+            except Unavailable as unavailable:  # says nothing about the others of the group, which are stored
+                outcomes.append(unavailable)
         return outcomes
+
+    async def _outcome(self, verdict: Verdict, first_seq: int) -> Outcome:
+        if isinstance(verdict, Written):
+            return Committed(first_seq + verdict.record)
+        if isinstance(verdict, Used):
+            seq = verdict.seq or first_seq + verdict.record
+            return Conflict(verdict.key, seq, await self._session(seq))
+        if isinstance(verdict, Over):
+            return Conflict(0, 0, "")
+        return Committed((await self._journal.head()).seq)  # it has happened before: true as of any entry from now on
 
     async def _session(self, seq: int) -> str:
         records = (await self._journal.read(seq - 1, 1)).records
@@ -159,8 +162,8 @@ class SharedDesk:
         now, now_us = self._clock.monotonic(), self._clock.now_us()
         found: dict[int, Found] = {}
         for row in await self._connections.fetch(SQL["waiting"], list(numbers)):
-            available_at = now + max(0, row[17] - now_us) / 1_000_000
-            found[row[0]] = Found(queued_from_row(row, available_at), State.QUEUED)
+            found[row[0]] = Found(queued_from_row(row, now + max(0, row[17] - now_us) / 1_000_000), State.QUEUED)
+            found[row[0]].queued.leased = row[17] > now_us
         if len(ended := set(numbers).difference(found)):
             await self._indexed((await self._journal.head()).seq)
         for number in ended:

@@ -11,6 +11,8 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable
 
+import asyncpg  # type: ignore[import-untyped]
+
 from postroad.adapters.desk.shared_group import EVERYBODY
 from postroad.adapters.journal.postgres_connections import (
     AWAY,
@@ -78,16 +80,19 @@ class Arrivals:
         while True:
             try:
                 connection = await self._connections.dedicated()
-            except AWAY as error:
+            except (*AWAY, asyncpg.PostgresError) as error:
                 log.warning("cannot listen for arrivals: %s", error)
                 await asyncio.sleep(pause_s)
                 pause_s = min(LONGEST_PAUSE_S, pause_s * 2)
                 continue
-            pause_s = FIRST_PAUSE_S
-            await self._hear(connection, listening)
+            if await self._hear(connection, listening):
+                pause_s = FIRST_PAUSE_S
+            else:
+                await asyncio.sleep(pause_s)
+                pause_s = min(LONGEST_PAUSE_S, pause_s * 2)
 
-    async def _hear(self, connection: Connection, listening: asyncio.Event) -> None:
-        """Pass notifications on until the connection ends."""
+    async def _hear(self, connection: Connection, listening: asyncio.Event) -> bool:
+        """Pass notifications on until the connection ends; False when none could be heard."""
         ended = asyncio.Event()
         connection.add_termination_listener(lambda _: ended.set())
         try:
@@ -95,8 +100,10 @@ class Arrivals:
             self.wake_all()
             listening.set()
             await ended.wait()
-        except AWAY as error:
+            return True
+        except (*AWAY, asyncpg.PostgresError) as error:
             log.warning("stopped listening for arrivals: %s", error)
+            return False
         finally:
             connection.terminate()
 

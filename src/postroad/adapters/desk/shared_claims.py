@@ -65,6 +65,8 @@ class Claims:
         leased: list[Queued] = []
         while (wanted := most - len(leased)) > 0:
             reserved = await self._reserve(lease, selector, wanted)
+            if self._clock.now_us() >= lease.until_us:  # this node stood still: others may have them by now
+                break
             if reserved:
                 leased += await self._record(lease, reserved)
             if not reserved or (len(reserved) < wanted and selector == EVERYTHING):  # that was all there is

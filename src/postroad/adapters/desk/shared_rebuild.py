@@ -10,6 +10,7 @@ from typing import Any
 
 from postroad.adapters.desk.shared_effects import ABOUT_DELIVERIES, SETTLING, answered, queued_copies, touch
 from postroad.adapters.journal.postgres import PostgresJournal
+from postroad.adapters.journal.postgres_connections import LONG_WORK_S
 from postroad.adapters.journal.postgres_group import group_records
 from postroad.adapters.journal.segments.frame import Group
 from postroad.core.delivery.mailbox import IN_A_BATCH_US
@@ -92,6 +93,7 @@ async def rebuild_desk(journal: PostgresJournal) -> None:
         async for group in journal.facts():
             replay.add(group)
         await connection.execute("TRUNCATE desk_seen, desk_queue")
-        await connection.copy_records_to_table("desk_seen", records=replay.seen.items())
-        await connection.copy_records_to_table("desk_queue", records=replay.queue.values(), columns=QUEUE)
-        await connection.execute("SELECT desk_locate_resent()")
+        await connection.copy_records_to_table("desk_seen", records=replay.seen.items(), timeout=LONG_WORK_S)
+        waiting = replay.queue.values()
+        await connection.copy_records_to_table("desk_queue", records=waiting, columns=QUEUE, timeout=LONG_WORK_S)
+        await connection.execute("SELECT desk_locate_resent()", timeout=LONG_WORK_S)

@@ -1,7 +1,8 @@
 """Which node keeps a shared index: the one that holds the lock, until its connection ends; then another takes over.
 
 Kept rule: whoever asks is told the same, however many ask at the same moment. They take turns, because a connection that is asked
-twice at a time refuses, and a node that took this for the loss of its lock would stop working for a while.
+twice at a time refuses, and a node that took this for the loss of its lock would stop working for a while. A node that stands
+still or cannot be reached does not lead on: the database ends a connection by which nobody asks.
 """
 
 from __future__ import annotations
@@ -11,6 +12,16 @@ import asyncio
 import asyncpg  # type: ignore[import-untyped]
 
 LOCK = 0x706F73746C656164  # "postlead"; not the lock under which tables are migrated, which a node starting later needs
+
+
+ANSWER_S = 10.0
+SILENCE_MOST = "60s"  # those of a node that lead ask every second
+SETTINGS = {  # seconds: a machine that is gone is noticed as soon as one that is silent
+    "application_name": "postroad leadership",
+    "tcp_keepalives_idle": "20",
+    "tcp_keepalives_interval": "10",
+    "tcp_keepalives_count": "4",
+}
 
 
 class PostgresLeadership:
@@ -27,16 +38,31 @@ class PostgresLeadership:
     async def _held(self) -> bool:
         try:
             if self._connection is None or self._connection.is_closed():
-                self._connection = await asyncpg.connect(self._dsn)
+                self._connection = await asyncpg.connect(
+                    self._dsn, timeout=ANSWER_S, command_timeout=ANSWER_S, server_settings=SETTINGS
+                )
+                await self._connection.execute(SILENCE_SQL, SILENCE_MOST)
             return bool(await self._connection.fetchval(SQL, LOCK, self._connection.get_server_pid()))
+        except TimeoutError:  # whether the lock is ours cannot be known: it must not be while another may have it
+            self._give_up()
+            return False
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
             return False
+
+    def _give_up(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None
 
     async def close(self) -> None:
         if self._connection is not None and not self._connection.is_closed():
             await self._connection.close()
 
 
+# Where the database knows of it: PostgreSQL 14 and later.
+SILENCE_SQL = """
+SELECT set_config(name, $1, false) FROM pg_settings WHERE name = 'idle_session_timeout'
+"""
 # A session may take the same lock many times; taking it only when it is not yet ours keeps one release enough.
 SQL = """
 SELECT EXISTS (

@@ -29,7 +29,7 @@ from postroad.adapters.index.layout import (
 from postroad.adapters.index.migrations import VERSION_TABLE, Migration, pending
 from postroad.adapters.index.named_sql import named, whole_table
 from postroad.adapters.index.postgres_bulk import Bulk, rounds, without_nul
-from postroad.adapters.journal.postgres_connections import Connections
+from postroad.adapters.journal.postgres_connections import LONG_WORK_S, Connections
 from postroad.core.model.ids import delivery_origin
 from postroad.core.projection.tables import FIRST_JOURNEY, ONWARD_DELIVERY, RESENT_DELIVERY, TABLES, Changes
 from postroad.ports import Head
@@ -151,7 +151,7 @@ def _entry(name: str, row: Row) -> int:
 async def migrate(connection: Any) -> None:
     """Bring the schema up to date; nodes that start together take turns."""
     async with connection.transaction():
-        await connection.execute("SELECT pg_advisory_xact_lock($1)", MIGRATION_LOCK)
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", MIGRATION_LOCK, timeout=LONG_WORK_S)
         await connection.execute(VERSION_TABLE)
         current = await connection.fetchval("SELECT coalesce(max(version), 0) FROM schema_version")
         for migration in pending(current, "in PostgreSQL"):
@@ -159,6 +159,6 @@ async def migrate(connection: Any) -> None:
 
 
 async def apply_migration(connection: Any, migration: Migration) -> None:
-    await connection.execute(migration.script("postgres"))
+    await connection.execute(migration.script("postgres"), timeout=LONG_WORK_S)
     insert = "INSERT INTO schema_version (version, name) VALUES ($1, $2)"
     await connection.execute(insert, migration.version, migration.name)

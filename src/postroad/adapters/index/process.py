@@ -20,8 +20,10 @@ from postroad.errors import Misconfigured, Unavailable
 
 WAIT_TIMEOUT_S = 10.0
 STOP_TIMEOUT_S = 30.0
+SILENCE_MOST_S = 120.0  # after a question; a batch takes a second, on a bad day some more
 FIRST_BACK_OFF_S = 0.1
 LONGEST_BACK_OFF_S = 10.0
+EXIT_NOT_STARTED = 71  # EX_OSERR
 
 log = logging.getLogger(__name__)
 read_announcement = msgspec.json.Decoder(Announcement).decode
@@ -40,6 +42,8 @@ class IndexProcess:
         self._position = 0  # the last entry that the index is known to have
         self._wanted = 0  # the last entry that the journal is known to have
         self._asked = b""  # the byte under way, if any
+        self._is_at_work = False  # it has spoken; before that it may migrate an index, for however long that takes
+        self._silence: asyncio.TimerHandle | None = None
         self._waiting = 0  # how many wait for the index
         self._moved = asyncio.Event()  # a new one after each word; whoever waits holds the one that will be set
 
@@ -85,6 +89,7 @@ class IndexProcess:
         if self._supervision is not None:
             self._supervision.cancel()
             await asyncio.gather(self._supervision, return_exceptions=True)
+        self._broken_silence()
         process, self._process = self._process, None
         if process is None or process.returncode is not None or process.stdin is None or process.stdout is None:
             return
@@ -109,8 +114,24 @@ class IndexProcess:
         self._asked = what
         if self._process is not None and self._process.stdin is not None and self._process.returncode is None:
             self._process.stdin.write(what)
+            if self._is_at_work and self._silence is None:
+                self._silence = asyncio.get_running_loop().call_later(SILENCE_MOST_S, self._end_silence)
+
+    def _end_silence(self) -> None:
+        """It hangs: another one goes on where its last batch ended."""
+        self._silence = None
+        if self._process is not None and self._process.returncode is None:
+            log.error("the index process has said nothing for %d seconds; it is killed", SILENCE_MOST_S)
+            self._process.kill()
+
+    def _broken_silence(self) -> None:
+        if self._silence is not None:
+            self._silence.cancel()
+            self._silence = None
 
     def _hear(self, announcement: Announcement) -> None:
+        self._broken_silence()
+        self._is_at_work = True
         progressed = announcement.seq > self._position
         self._heard, self._asked, self._faults = True, b"", announcement.faults
         self._position = max(self._position, announcement.seq)
@@ -136,7 +157,7 @@ class IndexProcess:
             code = await self._run()
             if code == EXIT_MISCONFIGURED or not self._heard:
                 self._faults = self._faults or (
-                    f"the index process ended with {code} at once; see what it wrote before",
+                    f"the index process ended with {code} at once; the lines before say why",
                 )
                 self._wake()
                 return
@@ -147,12 +168,18 @@ class IndexProcess:
     async def _run(self) -> int:
         """One life of the process, from its start to its end. It speaks first, so nothing need be asked at its start."""
         pipe = asyncio.subprocess.PIPE
-        self._process = await asyncio.create_subprocess_exec(*self._command, stdin=pipe, stdout=pipe)
+        self._is_at_work, self._asked = False, b""
+        try:
+            self._process = await asyncio.create_subprocess_exec(*self._command, stdin=pipe, stdout=pipe)
+        except OSError as error:  # no memory or no file descriptor left, for now perhaps
+            log.error("the index process cannot be started: %s", error)
+            return EXIT_NOT_STARTED
         self._asked = b""
         if self._process.stdout is not None:
             async for line in self._process.stdout:
                 with contextlib.suppress(msgspec.DecodeError):  # a line cut off by the process's end
                     self._hear(read_announcement(line))
+        self._broken_silence()
         return await self._process.wait()
 
 

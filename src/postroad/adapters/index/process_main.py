@@ -21,6 +21,7 @@ import signal
 import sys
 from pathlib import Path
 
+import apsw
 import msgspec
 
 from postroad.adapters.index.sqlite import SqliteIndex
@@ -33,6 +34,8 @@ PATIENCE_S = 0.2  # entries that arrive meanwhile share a transaction, and its c
 WHEN_IT_SUITS = b"."
 AT_ONCE = b"!"
 EXIT_MISCONFIGURED = 78
+EXIT_TROUBLE = 75  # EX_TEMPFAIL
+TROUBLE = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.ReadOnlyError)
 
 
 class Announcement(msgspec.Struct, omit_defaults=True):
@@ -108,6 +111,9 @@ def main() -> int:
     except Misconfigured as misconfigured:
         announce(Announcement(faults=misconfigured.faults))
         return EXIT_MISCONFIGURED
+    except TROUBLE as trouble:  # it may pass: the server starts another one in a moment
+        sys.stderr.write(f"index {chosen.index}: {trouble}; check its disk, and how much of it is free\n")
+        return EXIT_TROUBLE
     except BrokenPipeError:  # the server died while it was being told; the next one starts a process of its own
         return 0
     return 0

@@ -28,7 +28,7 @@ from postroad.adapters.index.layout import (
     stored,
 )
 from postroad.adapters.index.named_sql import named, whole_table
-from postroad.adapters.index.sqlite_file import open_reader, open_writer, writing
+from postroad.adapters.index.sqlite_file import DAMAGE, damaged, open_reader, open_writer, writing
 from postroad.core.projection.tables import Changes
 from postroad.errors import Unavailable
 from postroad.ports import Head
@@ -121,9 +121,18 @@ class SqliteReader:
         try:
             return connection.execute(sql, parameters).fetchall()
         except apsw.BusyError:
-            raise Unavailable("index.busy", "the index is busy; try again in a second") from None
+            raise Unavailable("network.busy", "The index is busy; try again in a second") from None
+        except (*DAMAGE, apsw.IOError) as error:
+            raise _unreadable(error) from error
         finally:
             self._idle.put(connection)
+
+
+def _unreadable(error: apsw.Error) -> Unavailable:
+    detail = (
+        f"The index cannot be read ({error}); stop the server and run `postroad index rebuild`; nothing is lost by it"
+    )
+    return Unavailable("storage.damaged", detail, retry_after_s=60)
 
 
 class SqliteIndex(SqliteReader):
@@ -136,7 +145,10 @@ class SqliteIndex(SqliteReader):
     async def apply(self, changes: Changes, head: Head, after: int = 0) -> None:
         if after:
             require_no_gap((await self.position()).seq, after)
-        self._writer.apply(changes, head)
+        try:
+            self._writer.apply(changes, head)
+        except DAMAGE as error:
+            raise damaged(self._path, error) from error
 
     async def clear(self) -> None:
         self._writer.clear()

@@ -6,8 +6,9 @@ Kept rule: the file can always be rebuilt from the journal, so a commit need not
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -17,11 +18,15 @@ from postroad.errors import Misconfigured
 
 OLDEST_SQLITE = (3, 51, 3)  # before it, resetting the write-ahead log could corrupt the database
 BUSY_TIMEOUT_MS = 10_000
+MODE = 0o640  # like the journal's files: headers of messages are in it; its log takes after it
+DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 
 
 def open_writer(path: Path) -> apsw.Connection:
     """The one connection that changes the index; brings its schema up to date."""
     refuse_old_sqlite(apsw.sqlite_lib_version())
+    with suppress(OSError):  # SQLite will say it
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, MODE))
     connection = _opened(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     try:
         connection.pragma(
@@ -33,6 +38,9 @@ def open_writer(path: Path) -> apsw.Connection:
         connection.pragma("wal_autocheckpoint", 4_000)  # pages: fewer copies of the pages that every batch changes
         connection.pragma("journal_size_limit", 128 << 20)
         migrate(connection, path)
+    except DAMAGE as error:
+        connection.close()
+        raise damaged(path, error) from error
     except BaseException:
         connection.close()
         raise
@@ -51,10 +59,28 @@ def open_reader(path: Path) -> apsw.Connection:
                     f"index {path}: its schema lacks migration {behind[0].version}; start the process that writes it first"
                 ]
             )
+    except DAMAGE as error:
+        connection.close()
+        raise damaged(path, error) from error
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def damaged(path: Path, error: apsw.Error) -> Misconfigured:
+    return Misconfigured(
+        [
+            f"index {path}: the file is damaged ({error}); nothing is lost: stop the server and run `postroad index rebuild`, "
+            "which makes it anew from the journal"
+        ]
+    )
+
+
+def forget(path: Path) -> None:
+    """Remove an index that is to be made anew, whatever state it is in; nobody may have it open."""
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def migrate(connection: apsw.Connection, path: Path) -> None:

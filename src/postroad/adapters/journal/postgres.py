@@ -108,8 +108,10 @@ class PostgresJournal:
 
 
 def _checked(data: bytes | None, at: BodyAt) -> bytes | None:
-    """The body, if it is the one that was written; None stays None, since retention has dropped it."""
-    if data is not None and hashlib.sha256(data).digest() != at.digest:
+    """The body, if it is the one that was written; None when retention has dropped it, of which an empty one has nothing."""
+    if data is None:
+        return None if at.length else b""
+    if hashlib.sha256(data).digest() != at.digest:
         what = f"A body in group {at.segment} is not the one that was written"
         raise Unavailable("storage.damaged", f"{what}; run `postroad verify`, then restore a copy", retry_after_s=60)
     return data

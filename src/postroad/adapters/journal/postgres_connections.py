@@ -25,6 +25,7 @@ FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 2.0
 CONNECT_TIMEOUT_S = 10.0
 COMMAND_TIMEOUT_S = 60.0
+LONG_WORK_S = 86_400.0  # for what takes as long as the tables are large: migrations, and tables made anew
 
 # Our statements look up keys in tables that grow quickly; the planner learns of it late and would read them whole.
 SETTINGS = {
@@ -46,9 +47,13 @@ AWAY = (
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.PostgresSystemError,  # its own disk fails it
+    asyncpg.InvalidAuthorizationSpecificationError,  # its password was changed
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.TransactionRollbackError,
+    asyncpg.LockNotAvailableError,
 )
-
-WRONG_ADDRESS = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
+GAVE_UP = (asyncpg.TransactionRollbackError, asyncpg.LockNotAvailableError)  # it is well, and would do it another time
 
 
 class Pause:
@@ -73,7 +78,10 @@ class Pause:
 
 
 class Connections:
-    """A few connections to one database."""
+    """A few connections to one database.
+
+    A statement whose connection is lost may have been carried out all the same: nobody can know.
+    """
 
     def __init__(self, dsn: str, pool: Any) -> None:
         self.dsn = dsn
@@ -96,7 +104,7 @@ class Connections:
         )
         try:
             await pool.execute("SELECT 1")
-        except (*AWAY, *WRONG_ADDRESS) as error:
+        except AWAY as error:
             pool.terminate()
             raise Misconfigured(
                 [f"database: cannot connect ({error}); check that PostgreSQL runs and that the address is right"]
@@ -135,7 +143,8 @@ class Connections:
             return error
         if isinstance(error, asyncpg.DiskFullError):
             return Unavailable("storage.full", "The database has no space left; free some, then try again")
-        self._pause.failed()
+        if not isinstance(error, GAVE_UP):
+            self._pause.failed()
         log.warning("database away: %s: %s", type(error).__name__, error)
         return _unavailable(type(error).__name__)
 

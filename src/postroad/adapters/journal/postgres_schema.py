@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-from postroad.adapters.journal.postgres_connections import Connection
+from postroad.adapters.journal.postgres_connections import LONG_WORK_S, Connection
 from postroad.errors import Misconfigured
 
 MIGRATION = re.compile(r"(\d{4})_\w+\.sql\Z")
@@ -36,7 +36,7 @@ async def migrate(connection: Connection, part: str, package: str) -> None:
     steps = migrations(package)
     newest = steps[-1][0]
     async with connection.transaction():
-        await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK, timeout=LONG_WORK_S)
         await connection.execute(VERSIONS)
         version = await connection.fetchval("SELECT version FROM postroad_schema WHERE part = $1", part) or 0
         if version > newest:
@@ -48,5 +48,5 @@ async def migrate(connection: Connection, part: str, package: str) -> None:
             )
         for number, sql in steps:
             if number > version:
-                await connection.execute(sql)
+                await connection.execute(sql, timeout=LONG_WORK_S)
         await connection.execute(SAVE_VERSION, part, newest)

@@ -49,7 +49,10 @@ def _finite(value: int | float | Decimal) -> float | None:
 
 
 def _moment(value: datetime) -> str:
-    utc = value.astimezone(UTC) if value.tzinfo else value
+    try:
+        utc = value.astimezone(UTC) if value.tzinfo else value
+    except OverflowError:  # in the first or last hours of all years, which are in another year there
+        return value.isoformat()
     return utc.isoformat().removesuffix("+00:00") + "Z"
 
 

@@ -21,7 +21,7 @@ FRAMING = frozenset({
 })  # fmt: skip
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
-_SECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
+_SECONDS = re.compile(r"[0-9]+", re.ASCII)
 
 
 def request_head(destination: Destination, headers: Mapping[str, str], length: int) -> bytes:

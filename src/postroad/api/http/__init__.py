@@ -6,6 +6,7 @@ The words, in the order in which a request meets them:
     Framing     where the body ends: counted or chunked (``framing``)
     Fast route  an endpoint served without any framework between it and the socket (``request``)
     Exchange    a request handed to the ASGI application instead (``asgi``)
+    Incoming    a request whose body is still arriving, for either of them (``incoming``)
     Outbox      the answers of one connection, in the order of its requests (``outbox``)
     Capacity    what all connections share: places, and bytes of bodies (``capacity``)
     Connection  the protocol that drives all of them (``protocol``)

@@ -128,7 +128,8 @@ class Exchange:
         if self._answer.sent and not self._answer.finished:
             self._connection.abort()
         elif not self._answer.finished:
-            content_type, body = self._front.problem(500, "internal", "the request was not carried out; try again")
+            detail = "the request was not carried out; try again"
+            content_type, body = self._front.problem(500, "internal", detail, self._head)
             self._answer = Answer(self._head, self._front.date)
             self._answer.start(500, [(b"content-type", content_type)], closes=True)
             self._connection.write(self._answer.body(body, more=False))

@@ -23,7 +23,7 @@ def serve(front: Front, outbox: Outbox, route: FastRoute, head: Head, origin: Or
     except Exception as error:
         log_mistake(head.method, head.path, error)
         if not reply.answered:
-            content_type, problem = front.problem(500, "internal", "the request was not carried out; try again")
+            content_type, problem = front.problem(500, "internal", "the request was not carried out; try again", head)
             reply(500, problem, content_type)
     if not reply.answered:
         reply.body_bytes_held = len(body)

@@ -116,10 +116,10 @@ def read_head(raw: bytes, limits: HttpLimits) -> Head:
 
 def _request_line(raw: bytes) -> tuple[bytes, bytes, bytes]:
     words = raw.split(b" ", 2)
-    if len(words) == 3 and words[0] in METHODS and words[2].startswith(VERSIONS) and words[1]:
-        return words[0], words[1], words[2][5:8]
+    if len(words) == 3 and words[0] in METHODS and words[2].startswith(VERSIONS) and words[1] and b"\n" not in words[1]:
+        return words[0], words[1], words[2][5:8]  # a line end in the target: to llhttp that is HTTP/0.9, and a header
     words = raw[: raw.find(b"\r\n")].split(b" ")
-    if len(words) != 3 or not words[0].isalpha() or not words[1]:
+    if len(words) != 3 or not words[0].isalpha() or not words[1] or b"\n" in words[1]:
         raise Refused("request.malformed", "the request line is not 'METHOD TARGET HTTP/1.1' with single spaces")
     if words[0] in METHODS:
         raise Refused("request.not-implemented", "speak HTTP/1.1")

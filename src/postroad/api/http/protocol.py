@@ -20,10 +20,11 @@ from postroad.api.http.again import Again
 from postroad.api.http.asgi import Exchange
 from postroad.api.http.deadlines import Ending, Phase, verdict
 from postroad.api.http.fast import FastCall, serve
-from postroad.api.http.framing import Chunked, Counted, Framing
+from postroad.api.http.framing import Chunked, Counted
 from postroad.api.http.front import Front
 from postroad.api.http.gates import ReadGate, WriteGate
 from postroad.api.http.head import Head, HeadMemory, head_end
+from postroad.api.http.incoming import Incoming
 from postroad.api.http.outbox import Outbox
 from postroad.api.http.proxy import Origin
 from postroad.api.http.request import FastRoute
@@ -31,19 +32,8 @@ from postroad.api.http.wire import CONTINUE
 from postroad.core.model.refusals import status_of
 from postroad.errors import Refused
 
+RETRY_SOON = ((b"retry-after", b"1"),)
 BLANK_LINES = re.compile(rb"(?:\r\n)*")
-
-
-class Incoming:
-    """A request whose body is still arriving, and where its body goes."""
-
-    __slots__ = ("framing", "received", "sink", "started_at_s")
-
-    def __init__(self, framing: Framing, sink: FastCall | Exchange, started_at_s: float) -> None:
-        self.framing = framing
-        self.sink = sink
-        self.received = 0
-        self.started_at_s = started_at_s
 
 
 class HttpConnection(asyncio.Protocol):
@@ -60,6 +50,7 @@ class HttpConnection(asyncio.Protocol):
         self._parked = False  # a whole head waits until the answers before it have left
         self._has_place = False
         self._heads = HeadMemory(front.limits)
+        self._head: Head | None = None  # the last one that could be read: refusals come in its form
         self._again: Again | None = None
         self.owes_continue = False
 
@@ -69,7 +60,8 @@ class HttpConnection(asyncio.Protocol):
         front, self._transport = self._front, cast(asyncio.Transport, transport)
         name, tls = transport.get_extra_info("peername"), transport.get_extra_info("ssl_object")
         peer = str(name[0]) if isinstance(name, tuple) else ""
-        self._direct = Origin(peer, tls is not None, tls.getpeercert(binary_form=True) if tls is not None else None)
+        direct = Origin(peer, tls is not None, tls.getpeercert(binary_form=True) if tls is not None else None)
+        self._direct = front.proxies.origin((), direct)  # a proxy's own certificate is not that of whom it speaks for
         self._reads = ReadGate(self._transport, front.loop)
         self._writes = WriteGate(self._transport)
         self.outbox = Outbox(self._transport, front.capacity, front.date, self._sent)
@@ -94,8 +86,16 @@ class HttpConnection(asyncio.Protocol):
         self._pending = self._pending + data if self._pending else data
         self._advance()
 
-    def eof_received(self) -> None:
-        """A client that has closed its side has left: the transport closes ours."""
+    def eof_received(self) -> bool:
+        """A client that has closed its side may still read: it gets the answers that are owed, if they come by themselves."""
+        owed = self.outbox.replies
+        if not owed or self._exchange is not None or not self._transport.can_write_eof():
+            return False
+        if any(reply.waits_for_news for reply in owed):
+            return False  # it has left, as far as anybody can tell, and what is handed to it would be lost
+        self._become_deaf()
+        owed[-1].closes = True
+        return True
 
     def pause_writing(self) -> None:
         self._writes.shut(self._front.loop.time())
@@ -166,7 +166,7 @@ class HttpConnection(asyncio.Protocol):
         end = head_end(pending, front.limits)
         if end < 0:
             return False
-        head = self._heads.read(pending[:end])
+        head = self._head = self._heads.read(pending[:end])
         route = front.route(head.method, head.path)
         if not self._may_begin(head, route):
             return False
@@ -187,7 +187,7 @@ class HttpConnection(asyncio.Protocol):
             return False
         limit = self._front.limits.body_bytes if route is None else route.max_body_bytes
         if head.content_length > limit:
-            raise Refused("wire.too-large", f"send at most {limit} bytes here")
+            raise Refused("wire.too-large", f"send at most {limit} bytes here" if limit else "send no body here")
         if route is None or self._front.capacity.may_begin or not (head.content_length or head.chunked):
             return True
         self._waits = True
@@ -230,6 +230,8 @@ class HttpConnection(asyncio.Protocol):
         if self.owes_continue and not self._deaf:
             self.owes_continue = False
             self._transport.write(CONTINUE)
+            if self._incoming is not None:
+                self._incoming.started_at_s = self._front.loop.time()
 
     def _take_body(self, incoming: Incoming) -> bool:
         if incoming.sink.is_full:
@@ -328,7 +330,7 @@ class HttpConnection(asyncio.Protocol):
             return Phase.LINGERING, self._since_s
         if self._waits:
             return Phase.WAITING, self._waits_since_s
-        if incoming is not None:
+        if incoming is not None and not self.owes_continue:  # before that it is the client that waits for us
             return (Phase.BODY if self._reads.is_open else Phase.WORKING), incoming.started_at_s
         if self._exchange is not None:
             return Phase.WORKING, self._since_s
@@ -374,8 +376,9 @@ class HttpConnection(asyncio.Protocol):
                 self._transport.abort()
                 return
         status = status_of(refused.code)
-        content_type, body = self._front.problem(status, refused.code, refused.detail)
-        self.outbox.open(b"1.1", True, False, self._since_s)(status, body, content_type)
+        content_type, body = self._front.problem(status, refused.code, refused.detail, self._head)
+        reply = self.outbox.open(b"1.1", True, False, self._since_s)
+        reply(status, body, content_type, RETRY_SOON if status == 503 else ())
 
     def _turn_away(self) -> None:
         if self._front.capacity.may_explain(len(self._front.connections)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Sequence
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
 
 from postroad.errors import Misconfigured, Refused
@@ -55,7 +55,8 @@ class TrustedProxies:
         known = self._known.get(peer)
         if known is None:
             address = ip_address(peer.partition("%")[0])
-            known = any(address in network for network in self._networks)
+            mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+            known = any((mapped or address) in network for network in self._networks)
             if len(self._known) < 10_000:
                 self._known[peer] = known
         return known

@@ -99,6 +99,11 @@ class Reply:
         else:
             self._listeners.append(listener)
 
+    @property
+    def waits_for_news(self) -> bool:
+        """Whether somebody wants to know if the client leaves: the answer may take long, or is worth something."""
+        return self._listeners is not None
+
     def disconnect(self) -> None:
         """The connection says that the client is gone."""
         self.closed = True
@@ -117,4 +122,5 @@ class FastRoute(NamedTuple):
 
 
 FastRoutes = dict[tuple[bytes, bytes], FastRoute]
-Problem = Callable[[int, str, str], tuple[bytes, bytes]]  # status, code, detail -> content type, body
+# status, code, detail, and the head of the request if it could be read -> content type, body
+Problem = Callable[[int, str, str, "Head | None"], tuple[bytes, bytes]]

@@ -104,7 +104,7 @@ def key_view(credential: Credential, now_us: int) -> dict[str, Any]:
 @opened.post("/v1/register", status_code=201, response_model=Account)
 async def register(request: Request, api: Api, wish: Registration) -> Response:
     """Register an organization and yourself as its first owner."""
-    async with api.authenticator.turn(peer_of(request)):
+    async with api.authenticator.registering.turn(peer_of(request)):
         owner = await accounts.register(api.administration, wish.organization, wish.email, wish.name, wish.password)
     return answer(account_view(owner, 1), 201, headers={"Location": "/v1/account"})
 
@@ -151,7 +151,8 @@ async def change_password(request: Request, api: Api, caller: Asking, wish: Pass
     person = accounts.person_of(caller)
     if accounts.has_password(api.network.directory, person):
         await _by_password(request, api, person.email, wish.current or "")
-    await accounts.set_password(api.administration, person, wish.password, _key_in_use(request))
+    key = _key_in_use(request)
+    await accounts.set_password(api.administration, person, wish.password, key, key if caller.invited else "")
     return nothing()
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from hashlib import blake2b
+from typing import Annotated, Any
 
+import msgspec
 from fastapi import Header, Request, Response
 
 from postroad.errors import Refused
@@ -13,9 +15,14 @@ IfMatch = Annotated[
 ]
 
 
-def tag_of(version: int, view: str = "") -> str:
-    """The ETag of an object's version; ``view`` tells apart what different readers are shown of it."""
-    return f'"{version}{view}"'
+def tag_of(version: int) -> str:
+    """The ETag of an object's version."""
+    return f'"{version}"'
+
+
+def tag_of_view(view: Any) -> str:
+    """The ETag of what others are shown of an object: how often its owners have changed the rest, it does not tell."""
+    return f'"{blake2b(msgspec.json.encode(view, order="sorted"), digest_size=12).hexdigest()}"'
 
 
 def seen_version(if_match: str | None, current: int) -> int:
@@ -23,6 +30,8 @@ def seen_version(if_match: str | None, current: int) -> int:
     if not if_match:
         raise Refused("version.required", "Send If-Match with the ETag that you got when you read it")
     tags = {tag.strip() for tag in if_match.split(",")}
+    if str(current) in tags:
+        raise Refused("version.conflict", f"Send the ETag as you got it, with its quotation marks: {tag_of(current)}")
     if not tags & {"*", tag_of(current)}:
         raise Refused("version.conflict", "It was changed since you read it; read it again and repeat your change")
     return current

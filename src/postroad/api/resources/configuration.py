@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field, StrictBool, StrictStr
 
 from postroad.api.resources.context import Api, Asking, answer
-from postroad.api.resources.guarded import DocumentRoute, OpenRoute, accepted
+from postroad.api.resources.guarded import YAML, DocumentRoute, OpenRoute, prefers
 from postroad.core.configuration.document import document_schema
 from postroad.core.configuration.shapes import Shape
 from postroad.core.configuration.steps import Action, Plan
@@ -75,8 +75,8 @@ def plan_view(plan: Plan, *, applied: bool) -> dict[str, Any]:
 async def export_configuration(request: Request, api: Api, caller: Asking) -> Response:
     """Your organization's configuration (for operators, everybody's), as JSON or YAML; applying it changes nothing."""
     document = configuring.exported(caller, api.network.directory)
-    if any(kind == "application/yaml" and wanted for kind, wanted in accepted(request.headers.get("accept", ""))):
-        return Response(as_yaml(document), media_type="application/yaml")
+    if prefers(request, YAML):
+        return Response(as_yaml(document), media_type=YAML)
     return answer(document)
 
 

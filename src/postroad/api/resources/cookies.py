@@ -15,7 +15,6 @@ from postroad.core.configuration.shapes import Shape
 from postroad.core.model.message import Cookie
 from postroad.core.model.trust import COOKIE_CHARS_MOST, RegisteredCookie
 from postroad.flow import administration_trust as trusting
-from postroad.flow.administration import not_found
 
 router = APIRouter(route_class=GuardedRoute, tags=["cookies"])
 
@@ -52,7 +51,7 @@ async def list_cookies(request: Request, api: Api, caller: Asking, service: str,
 @router.get(COOKIE, response_model=CookieView)
 async def read_cookie(api: Api, caller: Asking, service: str, sender: str) -> Response:
     """The cookie for one sender."""
-    return answer(cookie_view(_cookie(api, caller, service, sender)))
+    return answer(cookie_view(trusting.cookie_of(caller, api.network.directory, service, sender)))
 
 
 @router.put(COOKIE, response_model=CookieView)
@@ -68,12 +67,3 @@ async def remove_cookie(api: Api, caller: Asking, service: str, sender: str) -> 
     """Remove a cookie; messages from this sender come without it from now on."""
     await trusting.register_cookie(api.administration, caller, service, sender, None)
     return nothing()
-
-
-def _cookie(api: Api, caller: Asking, service: str, sender: str) -> RegisteredCookie:
-    named = api.network.directory.service(sender)
-    wanted = named.gcid if named is not None else sender
-    for found in trusting.cookies_of(caller, api.network.directory, service):
-        if found.sender == wanted:
-            return found
-    raise not_found()

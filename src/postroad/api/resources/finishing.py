@@ -1,7 +1,8 @@
 """The last touch on every answer, and the first on every request: HEAD, rate-limit and safety headers, and mistakes.
 
 Kept rule: whatever goes wrong inside is answered as a problem with an id; the log has the id and the place, the client has
-nothing else. Exceptions' own texts stay out of both, since they may quote a payload or a password.
+nothing else. Exceptions' own texts stay out of both, since they may quote a payload or a password. A client that leaves is no
+mistake, and nobody is told of it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import traceback
 from typing import Any
 
 from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from postroad.api.problem import CONTENT_TYPE, problem
@@ -35,8 +37,11 @@ class Finishing:
             scope = {**scope, "method": "GET"}
         try:
             await self._app(scope, receive, answering.send)
+        except ClientDisconnect:
+            return
         except Exception as error:
-            await _answer_mistake(scope, error, answering)
+            if not answering.client_left:
+                await _answer_mistake(scope, error, answering)
 
 
 class Answering:
@@ -47,6 +52,7 @@ class Answering:
         self._state = state
         self.head_only = head_only
         self.started = False
+        self.client_left = False
 
     async def send(self, event: Message) -> None:
         if event["type"] == "http.response.start":
@@ -54,7 +60,11 @@ class Answering:
             self._complete(MutableHeaders(scope=event))
         elif event["type"] == "http.response.body" and self.head_only:
             event = {**event, "body": b""}
-        await self._send(event)
+        try:
+            await self._send(event)
+        except ConnectionError:
+            self.client_left = True
+            raise
 
     def _complete(self, headers: MutableHeaders) -> None:
         headers.setdefault("X-Content-Type-Options", "nosniff")

@@ -17,6 +17,7 @@ from fastapi.routing import APIRoute
 from postroad.api.resources.rule_forms import rule_entry_of_xml
 from postroad.core.admission.rate import RateState
 from postroad.core.codecs.detect import CODECS
+from postroad.core.model.caller import Caller
 from postroad.errors import Refused
 from postroad.flow.authenticate import REQUIRED, Proof
 from postroad.flow.throttle import neighbourhood
@@ -24,11 +25,13 @@ from postroad.flow.throttle import neighbourhood
 BODY_BYTES = 1 << 20
 DOCUMENT_BYTES = 8 << 20  # configuration documents
 JSON, XML, TEXT, SVG = "application/json", "application/xml", "text/plain", "image/svg+xml"
+YAML = "application/yaml"
 ASSET_TYPES = (
     "application/xslt+xml", XML, "text/xml", "text/csv", JSON, "text/plain", "application/xml-dtd", "application/schema+json"
 )  # fmt: skip
-NEVER = re.compile(r"q=0(\.0*)?")
+WEIGHT = re.compile(r"q=([01](?:\.[0-9]*)?)")
 READING = frozenset({"GET", "HEAD"})
+INVITED = frozenset({"/v1/account", "/v1/account/password"})  # where an invitation is good for something
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 Served = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -80,6 +83,7 @@ class GuardedRoute(OpenRoute):
             raise Refused("authentication.required", REQUIRED)  # nothing was guessed, so nobody is slowed down for it
         caller = await api.authenticator.authenticate(proof, peer_of(request))
         check_site(request)
+        check_invited(request, caller)
         request.state.caller = caller
         limit(request, caller.organization.casefold() or caller.name)
 
@@ -87,7 +91,7 @@ class GuardedRoute(OpenRoute):
 class DocumentRoute(GuardedRoute):
     """Takes and gives whole configuration documents."""
 
-    offered = (JSON, "application/yaml")
+    offered = (JSON, YAML)
     body_bytes = DOCUMENT_BYTES
 
 
@@ -154,6 +158,14 @@ def check_site(request: Request) -> None:
         raise Refused("permission.denied", "Another site has made your browser send this; nothing was changed")
 
 
+def check_invited(request: Request, caller: Caller) -> None:
+    """Refuse whoever has only been invited: the one who invites has seen the key, and is not to act in their name."""
+    if caller.invited and request.url.path not in INVITED:
+        raise Refused(
+            "permission.denied", "An invitation sets a password and nothing else; PUT /v1/account/password first"
+        )
+
+
 def limit(request: Request, who: str) -> None:
     """Count the request; the answer says how many are left."""
     api = request.app.state.api
@@ -165,18 +177,19 @@ def limit(request: Request, who: str) -> None:
 
 def check_accept(request: Request, offered: tuple[str, ...]) -> None:
     """Refuse when none of the forms we offer is one that the client takes."""
-    ranges = {kind for kind, wanted in accepted(request.headers.get("accept", "*/*")) if wanted}
+    ranges = {kind for kind, weight in accepted(request.headers.get("accept", "*/*")) if weight}
     mains = {f"{kind.partition('/')[0]}/*" for kind in offered}
     if not ranges & {"*/*", *mains, *offered}:
         raise Refused("wire.not-acceptable", f"This is answered as {' or '.join(offered)}; correct the Accept header")
 
 
-def accepted(header: str) -> list[tuple[str, bool]]:
-    """The media ranges of an Accept header, and whether each is wanted (``q=0`` means it is not)."""
+def accepted(header: str) -> list[tuple[str, float]]:
+    """The media ranges of an Accept header, and how much each is wanted (``q=0``: not at all)."""
     found = []
     for item in header.lower().split(",") if header.strip() else ["*/*"]:
         kind, *parameters = [part.strip() for part in item.split(";")]
-        found.append((kind, not any(NEVER.fullmatch(parameter.replace(" ", "")) for parameter in parameters)))
+        weights = [WEIGHT.fullmatch(parameter.replace(" ", "")) for parameter in parameters]
+        found.append((kind, next((float(weight[1]) for weight in weights if weight), 1.0)))
     return found
 
 
@@ -193,11 +206,14 @@ def with_json(request: Request, content: Any) -> Request:
 
 
 def prefers(request: Request, kind: str) -> bool:
-    """Whether the client names this form before JSON, or JSON not at all."""
-    named = [name for name, wanted in accepted(request.headers.get("accept", "*/*")) if wanted]
-    if kind not in named:
-        return False
-    return JSON not in named or named.index(kind) < named.index(JSON)
+    """Whether the client wants this form more than JSON, or as much and names it first."""
+    named = accepted(request.headers.get("accept", "*/*"))
+    weights = dict(reversed(named))
+    own = weights.get(kind, 0.0)
+    json = next((weights[name] for name in (JSON, "application/*", "*/*") if name in weights), 0.0)
+    if own != json or JSON not in weights:
+        return own > 0 and own >= json
+    return own > 0 and list(weights).index(kind) > list(weights).index(JSON)  # which are in reverse
 
 
 async def check_body(request: Request, most_bytes: int, taken: tuple[str, ...]) -> None:
@@ -212,6 +228,8 @@ async def check_body(request: Request, most_bytes: int, taken: tuple[str, ...]) 
     request._body = body  # where Starlette keeps it once read; FastAPI reads it from there
     if not body:
         return
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise Refused("wire.unsupported", "Send the body without Content-Encoding")
     kind = content_type(request)
     if kind not in taken:
         raise Refused("wire.unsupported", f"Send {' or '.join(taken)} here")

@@ -30,7 +30,9 @@ FAST_PATHS: dict[str, tuple[str, ...]] = {
     "/soap": ("GET", "POST"),
     "/soap/messages.xsd": ("GET",),
     "/as2": ("POST",),
+    "/docs/errors": ("GET",),
 }
+LEASING = "/v1/messages/next"  # asking for it takes it, so there is no HEAD
 SHAPES = (JsonPost, JsonResult, JsonPoll, JsonDeliveries, JsonSettlement, JsonSettlementResult)
 # What the codecs check beyond the shapes.
 BOUNDS: dict[str, dict[str, dict[str, Any]]] = {
@@ -95,6 +97,9 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
         "description": "The same key with the same body gives the first answer again",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255},
     }
+    for_each = key | {
+        "description": "The same key with the same body gives the first answers again, message by message"
+    }
     post = _operation("post_message",
                       "Post a message as JSON, SOAP or an envelope, or in a plain format; answered once it is durable.",
                       json_post | ANY, 202, result | PACKED, [key, *_fields()])  # fmt: skip
@@ -108,7 +113,7 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
         "/v1/messages/next": {"get": _next()},
         "/v1/messages/bulk": {
             "post": _operation("post_messages", "Post many messages in one call; each gets its own answer.",
-                               PACKED | lines, 200, PACKED | lines | each)
+                               PACKED | lines, 200, PACKED | lines | each, [for_each])
         },
         "/v1/poll": {"post": poll},
         "/v1/ack": {

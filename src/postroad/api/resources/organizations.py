@@ -25,7 +25,9 @@ router = APIRouter(route_class=GuardedRoute, tags=["organizations"])
 
 class OrganizationChange(Shape):
     description: Prose = ""
-    posts_per_s: Annotated[Rate, Field(alias="postsPerSecond")] = 0
+    posts_per_s: Annotated[
+        Rate | None, Field(alias="postsPerSecond", description="Left out: as it is. For operators")
+    ] = None
     limits: Annotated[OrganizationLimitsProfile | None, Field(description="Left out: as they are. For operators")] = (
         None
     )

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from postroad.api.pagination import PageQuery
-from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of
+from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of, tag_of_view
 from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged
 from postroad.api.resources.guarded import GuardedRoute
 from postroad.api.resources.organizations import Suspension
@@ -184,9 +184,13 @@ async def end_service_suspension(api: Api, caller: Asking, service: str) -> Resp
 async def read_service(request: Request, api: Api, caller: Asking, service: str) -> Response:
     """One service by GCID or address: whole for its own organization, as in the directory for others."""
     found = visible_service(caller, api.network.directory, service)
-    own = is_own(caller, found)
-    tag = tag_of(api.network.directory.object_version("service", found.gcid), "" if own else "p")
-    return not_modified(request, tag) or answer(service_view(api, found) if own else public_view(found), tag=tag)
+    if is_own(caller, found):
+        view = service_view(api, found)
+        tag = tag_of(view["version"])
+    else:
+        view = public_view(found)
+        tag = tag_of_view(view)
+    return not_modified(request, tag) or answer(view, tag=tag)
 
 
 @router.put(SERVICE, response_model=ServiceView)

@@ -14,6 +14,8 @@ from postroad.core.configuration.shapes import Shape
 from postroad.core.model.support import SupportRequest
 from postroad.flow import administration_support as asking
 
+LAST_ID = (1 << 80) - 1  # ids are 10 bytes in hexadecimal
+
 router = APIRouter(route_class=GuardedRoute, tags=["support"])
 
 Subject = Annotated[str, Field(min_length=1, max_length=asking.SUBJECT_CHARS)]
@@ -71,11 +73,16 @@ def request_view(request: SupportRequest) -> dict[str, Any]:
     }
 
 
+def _newest_first(request: SupportRequest) -> str:
+    """Ids sort by time; pages follow a key that grows."""
+    return f"{LAST_ID - int(request.id, 16):020x}"
+
+
 @router.get("/v1/support", response_model=RequestPage)
 async def list_requests(request: Request, api: Api, caller: Asking, query: Paging) -> Response:
     """What your organization has asked the operators; for operators, what all have."""
-    found = sorted(asking.requests_for(caller, api.network.directory), key=lambda one: one.id, reverse=True)
-    page = paged(request, api, caller, query, found, lambda one: one.id)
+    found = sorted(asking.requests_for(caller, api.network.directory), key=_newest_first)
+    page = paged(request, api, caller, query, found, _newest_first)
     return page_answer(request, page._replace(items=[request_view(one) for one in page.items]))
 
 

@@ -15,6 +15,7 @@ from postroad.cli.output import Output
 from postroad.cli.plan_view import plan_lines
 from postroad.cli.references import read_documents
 from postroad.client.configuration import Plan
+from postroad.errors import Misconfigured
 
 
 @command
@@ -41,9 +42,20 @@ def apply(
             _report(out, plan, applied=False)
             sys.exit(Exit.CHANGES if dry_run and plan.steps else Exit.OK)
         if not yes:
-            click.confirm("Apply these changes?", abort=True, err=True)
+            agreed()
         _report(out, client.apply(document, prune=prune, version=plan.version), applied=True)
         out.say("Applied.")
+
+
+def agreed() -> None:
+    """Asks whether to; returns if so."""
+    try:
+        does = click.confirm("Apply these changes?", err=True)
+    except click.Abort:  # nobody is there to answer
+        click.echo(err=True)
+        raise Misconfigured(["nothing was applied, because nobody answered; --yes applies without asking"]) from None
+    if not does:
+        raise click.Abort
 
 
 def _show(out: Output, plan: Plan) -> None:

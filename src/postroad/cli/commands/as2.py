@@ -46,6 +46,10 @@ def key(out: Output, name: str, file: Path, days: int, bits: str) -> None:
     FILE holds both and is for the network alone: as2.secretFrom of a service names it. The certificate that is printed is for the
     partner.
     """
+    if not name.strip():
+        raise click.UsageError(
+            "NAME is what the certificate is for, such as the station's AS2 name; it cannot be empty"
+        )
     made = station_key(name, days, int(bits))
     write_private(file, made.key_pem + made.certificate_pem.strip())
     out.value({"name": name, "file": str(file), "fingerprint": made.fingerprint, "certificate": made.certificate_pem})

@@ -31,6 +31,7 @@ def list_(out: Output, service: str, kind: str | None, connection: Connection) -
         out.value(asset)
     if not found:
         out.say("No assets.")
+        return
     rows = [
         [one["kind"], one["name"], str(one["bytes"]), str(one["version"]), one["digest"], one["description"]]
         for one in found
@@ -66,11 +67,11 @@ def add(
 
     It is compiled first, and every fault is named. A FILE named - is standard input.
     """
-    from postroad.cli.message_files import content_of
+    from postroad.cli.message_files import text_in
 
     if file == "-" and not name:
         raise click.UsageError("what comes from standard input needs a --name")
-    content = content_of(file).decode()
+    content = text_in(file)
     with connection.client() as client:
         saved = client.save_asset(service, kind, name or Path(file).stem, content, description=description)
     out.value(saved)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -215,7 +214,9 @@ def _wanted(given: dict[str, str]) -> Wanted:
 
 
 def _text_of(value: str) -> str:
-    return Path(value[1:]).read_text() if value.startswith(FILE_SIGN) else value
+    from postroad.cli.message_files import text_in
+
+    return text_in(value[1:]) if value.startswith(FILE_SIGN) else value
 
 
 for below in (list_, show, enable, disable, explain, try_):

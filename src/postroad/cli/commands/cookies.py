@@ -6,8 +6,7 @@ import click
 
 from postroad.cli.command import command
 from postroad.cli.connection import Connection, connected
-from postroad.cli.delivered_view import plain
-from postroad.cli.output import Output
+from postroad.cli.output import Output, plain
 from postroad.errors import Refused
 
 SHOWN_MOST = 80

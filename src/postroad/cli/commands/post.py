@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from postroad.cli.assignments import assignments, moment
 from postroad.cli.bulk_file import post_lines
@@ -46,11 +47,20 @@ def post(out: Output, connection: Connection, bulk: bool, files: tuple[str, ...]
 
     Each FILE is a document; - is standard input. Prints the session, by which `postroad trace` finds the message.
     """
+    if bulk and (said := _said(options)):
+        raise click.UsageError(f"with --bulk each line says all of its message; leave out {', '.join(said)}")
     with connection.client() as client:
         if bulk:
             post_lines(out, client, files)
         else:
             _report(out, client.post_message(composed(files, **options)))
+
+
+def _said(options: dict[str, Any]) -> list[str]:
+    """Those of the options that were really written."""
+    context = click.get_current_context()
+    written = [name for name in options if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    return [parameter.opts[0] for parameter in context.command.params if parameter.name in written]
 
 
 def composed(

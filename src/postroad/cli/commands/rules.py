@@ -27,6 +27,7 @@ def list_(out: Output, service: str, connection: Connection) -> None:
         out.value(rule)
     if not found:
         out.say("No rules.")
+        return
     rows = [[str(rule["place"]), rule["name"], rule["role"], _switch(rule), rule["description"]] for rule in found]
     out.table(["PLACE", "NAME", "ROLE", "", "DESCRIPTION"], rows)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from errno import EADDRINUSE
 from functools import partial
 
 import click
@@ -14,8 +13,7 @@ from postroad.cli.configuring import configured
 from postroad.cli.connection import OPERATOR_KEY_FILE
 from postroad.cli.log_lines import log_to_stderr
 from postroad.cli.output import Output
-from postroad.cli.running import address_left_in, until_signalled
-from postroad.errors import Misconfigured
+from postroad.cli.running import address_left_in, cannot_listen, until_signalled
 
 
 @command
@@ -49,14 +47,7 @@ async def _run(out: Output, settings: Settings) -> None:
             try:
                 await serve_http(running, listening, partial(console, running))
             except OSError as error:
-                raise _cannot_listen(settings, error) from error
-
-
-def _cannot_listen(settings: Settings, error: OSError) -> OSError | Misconfigured:
-    if error.errno != EADDRINUSE:
-        return error
-    where = f"{settings.host}:{settings.port}"
-    return Misconfigured([f"port: {where} is taken; stop who listens there, or choose another with --port"])
+                raise cannot_listen(settings, error) from error
 
 
 def _announce(out: Output, settings: Settings, url: str, *, new: bool) -> None:

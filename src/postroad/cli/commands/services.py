@@ -25,6 +25,7 @@ def list_(out: Output, everyone: bool, connection: Connection) -> None:
         out.value(service)
     if not found:
         out.say("No services.")
+        return
     rows = [[one["address"], one["gcid"], one["visibility"], one["category"], one["description"]] for one in found]
     out.table(["ADDRESS", "GCID", "VISIBILITY", "CATEGORY", "DESCRIPTION"], rows)
 

@@ -9,8 +9,7 @@ import click
 
 from postroad.cli.command import command
 from postroad.cli.connection import Connection, connected
-from postroad.cli.delivered_view import plain
-from postroad.cli.output import Output
+from postroad.cli.output import Output, plain
 
 
 @click.group()
@@ -41,7 +40,7 @@ def list_(out: Output, connection: Connection) -> None:
 def open_(out: Output, subject: str, text: str, session: str, connection: Connection) -> None:
     """Ask something, about a message perhaps, whose trace the operators then see."""
     with connection.client() as client:
-        _show(out, client.change("POST", "/v1/support", {"subject": subject, "text": text, "session": session}))
+        show_request(out, client.change("POST", "/v1/support", {"subject": subject, "text": text, "session": session}))
 
 
 @command
@@ -50,7 +49,7 @@ def open_(out: Output, subject: str, text: str, session: str, connection: Connec
 def show(out: Output, request: str, connection: Connection) -> None:
     """Show a request with all that was written."""
     with connection.client() as client:
-        _show(out, client.get(_path(request)))
+        show_request(out, client.get(_path(request)))
 
 
 @command
@@ -60,7 +59,7 @@ def show(out: Output, request: str, connection: Connection) -> None:
 def write(out: Output, request: str, text: str, connection: Connection) -> None:
     """Write, and give the other side the word."""
     with connection.client() as client:
-        _show(out, client.change("POST", f"{_path(request)}/notes", {"text": text}))
+        show_request(out, client.change("POST", f"{_path(request)}/notes", {"text": text}))
 
 
 @command
@@ -70,20 +69,20 @@ def write(out: Output, request: str, text: str, connection: Connection) -> None:
 def close(out: Output, request: str, text: str, connection: Connection) -> None:
     """Close a request, with a last word perhaps."""
     with connection.client() as client:
-        _show(out, client.change("POST", f"{_path(request)}/notes", {"text": text, "close": True}))
+        show_request(out, client.change("POST", f"{_path(request)}/notes", {"text": text, "close": True}))
 
 
 def _path(request: str) -> str:
     return f"/v1/support/{quote(request, safe='')}"
 
 
-def _show(out: Output, request: Any) -> None:
+def show_request(out: Output, request: Any) -> None:
     out.value(request)
     about = f", about message {request['session']}" if request["session"] else ""
     out.say(f"{request['id']} {click.style(plain(request['subject']), bold=True)} ({request['state']}{about})")
     for note in request["notes"]:
         who = f"{note['by']} (operator)" if note["operator"] else note["by"]
-        out.say(f"\n{who}, {note['at']}\n  " + plain(note["text"]).replace("\n", "\n  "))
+        out.say("\n  ".join([f"\n{who}, {note['at']}", *map(plain, note["text"].splitlines())]))
 
 
 for name, one in {"list": list_, "open": open_, "show": show, "write": write, "close": close}.items():

@@ -40,6 +40,8 @@ def tail(
         while True:
             for seen in following.news():
                 _print(out, seen)
+            if following.missed:
+                click.echo("… more came at once than can be followed; not all is shown", err=True)
             if once:
                 return
             time.sleep(pause_s)

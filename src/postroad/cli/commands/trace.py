@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from binascii import b2a_base64
 from typing import Any
 
 import click
@@ -28,15 +29,15 @@ def trace(out: Output, session: str, documents: bool, connection: Connection) ->
         contents = client.contents(history) if documents else {}
     out.value(history)
     if documents:
-        out.value({"documents": {str(delivery): list(map(_written, parts)) for delivery, parts in contents.items()}})
+        out.value({"documents": {str(delivery): list(map(written, parts)) for delivery, parts in contents.items()}})
     out.show(trace_tree(history, contents))
     if documents and not contents:
         out.say("No documents: they are shown to the services concerned. Name the key of one with --key-file.")
 
 
-def _written(part: Part) -> dict[str, Any]:
+def written(part: Part) -> dict[str, Any]:
     known = {"id": part.id, "contentType": part.content_type, "attachment": part.attachment, "size": len(part.data)}
     try:
         return known | {"text": part.data.decode()}
     except UnicodeDecodeError:
-        return known
+        return known | {"base64": b2a_base64(part.data, newline=False).decode()}

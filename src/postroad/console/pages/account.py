@@ -51,12 +51,15 @@ async def set_password(request: Request) -> Response:
 async def make_key(request: Request) -> Response:
     """The key is on this very page and never again, so the browser is not sent elsewhere."""
     console, person = console_of(request), accounts.person_of(caller_of(request))
-    label = (await form_of(request)).get("label", "").strip()
+    form = await form_of(request)
+    label = form.get("label", "").strip()
     until_us = console.now_us + KEY_DAYS * DAY_US
     try:
+        if accounts.has_password(console.directory, person):  # a browser left open is worth a visit, not a year
+            await by_password(request, person.email, form.get("current", ""))
         key, _ = await accounts.make_key(console.administration, person, label, until_us)
     except Refused as refusal:
-        if refusal.code not in ("name.taken", "value.invalid"):
+        if refusal.code not in ("authentication.required", "name.taken", "value.invalid"):
             raise
         return await _shown(request, key_fault=refusal.detail)
     return await _shown(request, new_key=key)

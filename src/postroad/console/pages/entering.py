@@ -90,10 +90,10 @@ async def register(request: Request) -> Response:
     form, console = await form_of(request), console_of(request)
     wish = {name: form.get(name, "").strip() for name in ("organization", "email", "name")}
     try:
-        async with console.running.authenticator.turn(peer_of(request)):
+        async with console.running.authenticator.registering.turn(peer_of(request)):
             owner = await accounts.register(console.administration, **wish, password=form.get("password", ""))
     except Refused as refusal:
-        if refusal.code in ("rate.exceeded",):
+        if refusal.code in ("rate.exceeded", "authentication.throttled"):
             raise
         return show(request, "register.html", {"wish": wish, "fault": refusal.detail, "at": refusal.pointer}, 422)
     return await _enter(request, owner, "/")

@@ -91,16 +91,15 @@ class Account:
         return Amount(self._sum("queued", organization), self._sum("stored", organization))
 
     def excess(self, charge: Charge, allowance: Allowance) -> str:
-        """Why the charge does not fit, in words; empty when it does."""
+        """Why the charge does not fit and what to do, in words; empty when it does."""
         held, more = self.amount(charge.organization), charge.amount
-        if allowance.stored_bytes and held.stored_bytes + more.stored_bytes > allowance.stored_bytes:
-            return f"{held.stored_bytes} of {allowance.stored_bytes} bytes that may wait are taken"
-        if allowance.queued_messages and held.queued_messages + more.queued_messages > allowance.queued_messages:
-            return f"{held.queued_messages} of {allowance.queued_messages} deliveries that may wait are taken"
-        own = allowance.own_queued_messages
-        if own and (waiting := self._sum("own", charge.service)) + more.queued_messages > own:
-            return f"{waiting} of {own} deliveries that may wait of this service are taken"
-        return ""
+        own = self._sum("own", charge.service)
+        limits = (
+            (held.stored_bytes, more.stored_bytes, allowance.stored_bytes, "bytes that may wait"),
+            (held.queued_messages, more.queued_messages, allowance.queued_messages, "deliveries that may wait"),
+            (own, more.queued_messages, allowance.own_queued_messages, "deliveries that may wait of this service"),
+        )
+        return next((_excess(*limit) for limit in limits if limit[2] and sum(limit[:2]) > limit[2]), "")
 
     def begin(self, charge: Charge) -> None:
         self._under_way.update(_entries(charge))
@@ -131,6 +130,15 @@ class Account:
 
     def _sum(self, what: str, who: str) -> int:
         return self._looked[what, who] + self._since[what, who] + self._under_way[what, who]
+
+
+def _excess(held: int, more: int, most: int, what: str) -> str:
+    if more > most:  # waiting does not help
+        return (
+            f"The message takes up {more} of {most} {what}; send less at a time, or ask the network's operator for more"
+        )
+    remedy = "post again when your messages have been fetched, or ask the network's operator for more"
+    return f"{held} of {most} {what} are taken; {remedy}"
 
 
 def _entries(charge: Charge) -> dict[tuple[str, str], int]:

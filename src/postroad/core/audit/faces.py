@@ -52,6 +52,15 @@ class Faces:
         copies = [replace(copy, recipient=requester, route=[requester], stops=[]) for copy in story.copies]
         return replace(story, answers=self._veil.session(story.answers), copies=copies)
 
+    def passing_to_unknown(self, story: MessageHistory, requester: str) -> MessageHistory:
+        """The same for a service that it passes on the side of the one who answers."""
+        return replace(
+            story,
+            answers=self._veil.session(story.answers),
+            expires_at_us=story.expires_at_us - story.expires_at_us % 1_000_000,
+            copies=[replace(copy, recipient=requester) for copy in story.copies],
+        )
+
     def _known_by_stops(self, copy: CopyHistory, sender: str) -> CopyHistory:
         stops = [self._stop(stop, sender) for stop in copy.stops]
         return replace(copy, recipient=stops[-1].service, state=stops[-1].state, stops=stops)

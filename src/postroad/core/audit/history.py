@@ -13,6 +13,8 @@ from types import MappingProxyType
 
 from postroad.core.audit.batches import KnownBatch, contained, gathered
 from postroad.core.audit.faces import NETWORK, Faces
+from postroad.core.audit.known_keys import keys_told
+from postroad.core.audit.moves import move, taken, until_us
 from postroad.core.audit.passing import isolating
 from postroad.core.audit.story import Arrival, Contained, CopyHistory, Event, History, MessageHistory, Stop
 from postroad.core.identity.veil import Veil
@@ -35,7 +37,9 @@ from postroad.core.model.journal import (
     MessagePosted,
 )
 from postroad.core.model.snapshot import Directory
+from postroad.core.routing.contexts import is_asker_hidden
 from postroad.core.routing.explanation import OF_ANOTHER
+from postroad.core.routing.layout import Route
 
 UNDER_WAY = "under way"
 A_PARTY = "another party"
@@ -77,7 +81,8 @@ class _Teller:
         self._messages: dict[int, tuple[MessagePosted, MessageHistory]] = {}
         self._stops: dict[int, Stop] = {}
         self._invokers: dict[int, str] = {}  # of each stop
-        self._routes: dict[tuple[int, int], tuple[Hop, ...]] = {}  # of each copy, as it is now
+        self._routes: dict[tuple[int, int], Route] = {}  # of each copy, as it is now
+        self._asked_by_unknown: set[int] = set()  # deliveries of responses, on the side that does not know who asked
         self._journeys: dict[int, CopyHistory] = {}
         self._transaction = ""
 
@@ -88,15 +93,15 @@ class _Teller:
             case InvocationReturned():
                 self._returned(seq, entry)
             case DeliveriesLeased() | DeliveriesReturned() | DeliveryAttempted() | BatchesChanged():
-                what, told = _move(entry)
+                what, told = move(entry)
                 for number in entry.deliveries:
-                    self._note(number, seq, entry.at_us, what, entry.by, told, until_us=_until_us(entry))
+                    self._note(number, seq, entry.at_us, what, entry.by, told, until_us=until_us(entry))
                 if isinstance(entry, BatchesChanged):
                     self._joined |= dict.fromkeys(entry.deliveries, entry.batch)
             case DeliveryTranslated():
                 self._note(entry.delivery, seq, entry.at_us, TRANSLATED, NETWORK, self._left_out(entry))
             case DeliveriesAcknowledged():
-                self._settled(seq, entry, *_taken(entry), State.DELIVERED)
+                self._settled(seq, entry, *taken(entry), State.DELIVERED)
             case DeliveriesEnded():
                 self._settled(seq, entry, entry.state, entry.reason, FINAL[entry.state])
             case DeliveryResent():
@@ -134,7 +139,7 @@ class _Teller:
             forwards=entry.forwarded.session if entry.forwarded is not None else "",
             contained=self._contained(entry),
             expires_at_us=entry.expires_at_us,
-            found_by=entry.found_by,
+            found_by=keys_told(entry, self._owns, self._directory),
         )
         self._messages[seq] = entry, story
         for ordinal, copy in enumerate(entry.copies):
@@ -144,7 +149,7 @@ class _Teller:
                     recipient=route[-1] if route else copy.named, code=copy.code, detail=copy.detail, route=route
                 )
             )
-            self._routes[seq, ordinal] = copy.hops
+            self._routes[seq, ordinal] = Route(copy.hops, copy.logical)
             if is_followed(entry, ordinal):
                 self._journeys[delivery_number(seq, ordinal)] = story.copies[ordinal]
                 story.copies[ordinal].state = UNDER_WAY if not copy.code else ""
@@ -184,7 +189,7 @@ class _Teller:
             told = f"{entry.status.code} {entry.status.text}: absorbed, the message goes on without it"
         self._note(entry.delivery, seq, entry.at_us, "answered", entry.by, told, State.DELIVERED)
         if entry.hops:
-            self._routes[entry.message, entry.copy] = entry.hops
+            self._routes[entry.message, entry.copy] = Route(entry.hops, entry.logical)
             if entry.message in self._messages:
                 story = self._messages[entry.message][1].copies[entry.copy]
                 story.route = [self._address(hop.service) for hop in entry.hops]
@@ -249,8 +254,10 @@ class _Teller:
     def _stop(self, message_seq: int, copy: int, hop: int, number: int, size: int) -> None:
         if message_seq not in self._messages:
             return
-        _, story = self._messages[message_seq]
-        hops = self._routes[message_seq, copy]
+        entry, story = self._messages[message_seq]
+        hops, logical = self._routes[message_seq, copy]
+        if is_asker_hidden(entry, hop, hops, logical):
+            self._asked_by_unknown.add(number)
         stop = Stop(
             delivery=number,
             service=self._address(hops[hop].service),
@@ -289,32 +296,47 @@ class _Teller:
         """Put what the viewer may know of a message to the face under which it knows it."""
         if self._viewer is None:
             faces.open.append(story)
-        elif self._owner(entry.sender) == self._viewer:
+            return
+        self._name_recipients(entry, story)
+        if self._owner(entry.sender) == self._viewer:
             self._show_own(entry, story, faces)
-        else:
-            stops = [stop for copy in story.copies for stop in copy.stops if self._concerns_viewer(stop)]
-            hidden = [stop for stop in stops if self._is_isolated(stop)]
-            if len(hidden) < len(stops):
-                cut = _cut(story, [stop for stop in stops if stop not in hidden])
-                faces.open.append(self._from_shown_sender(entry, cut))
-            if hidden:
-                shown = self._address(hidden[0].isolated_by)
-                faces.hidden.append(faces.disguised(_cut(story, hidden), shown))
+            return
+        stops = [stop for copy in story.copies for stop in copy.stops if self._concerns_viewer(stop)]
+        hidden = [stop for stop in stops if self._is_isolated(stop)]
+        shown = self._shown_requester(entry)
+        beside = [stop for stop in stops if shown and stop.delivery in self._asked_by_unknown and stop not in hidden]
+        if known := [stop for stop in stops if stop not in hidden and stop not in beside]:
+            faces.open.append(self._from_shown_sender(entry, _cut(story, known)))
+        if beside:
+            cut = self._from_shown_sender(entry, _cut(story, beside))
+            faces.hidden.append(faces.passing_to_unknown(cut, self._address(shown)))
+        if hidden:
+            isolates = self._address(hidden[0].isolated_by)
+            faces.hidden.append(faces.disguised(_cut(story, hidden), isolates))
+
+    def _shown_requester(self, entry: MessagePosted) -> str:
+        """Who stands between the two of a response, where the viewer is neither that one nor of its house; or empty."""
+        shown = entry.answers.shown_requester if entry.answers is not None else ""
+        return shown if shown and self._owner(shown) != self._viewer else ""
+
+    def _name_recipients(self, entry: MessagePosted, story: MessageHistory) -> None:
+        """Call recipients that somebody keeps from the viewer by the names that the sender wrote."""
+        for ordinal, copy in enumerate(story.copies):
+            hops = self._routes[story.seq, ordinal].hops
+            if hops and self._is_kept_back(hops[-1].service, isolating(hops[-1])):
+                named = self._directory.service(entry.copies[ordinal].named)
+                copy.recipient = named.address if named is not None else entry.copies[ordinal].named
 
     def _show_own(self, entry: MessagePosted, story: MessageHistory, faces: Faces) -> None:
-        shown = entry.answers.shown_requester if entry.answers is not None else ""
-        if shown and self._owner(shown) != self._viewer:
+        if shown := self._shown_requester(entry):
             faces.hidden.append(faces.answer_to_unknown(story, self._address(shown)))
             return
         for ordinal, copy in enumerate(story.copies):
             copy.stops = [stop for stop in copy.stops if not self._is_kept_back(stop.gcid, stop.isolated_by)]
-            ways = self._routes[story.seq, ordinal]
+            ways = self._routes[story.seq, ordinal].hops
             copy.route = [
                 self._address(hop.service) for hop in ways if not self._is_kept_back(hop.service, isolating(hop))
             ]
-            if ways and self._is_kept_back(ways[-1].service, isolating(ways[-1])):
-                named = self._directory.service(entry.copies[ordinal].named)
-                copy.recipient = named.address if named is not None else entry.copies[ordinal].named
         faces.open.append(story)
 
     def _from_shown_sender(self, entry: MessagePosted, story: MessageHistory) -> MessageHistory:
@@ -347,36 +369,13 @@ class _Teller:
         service = self._directory.services.get(gcid)
         return service.address if service is not None else gcid
 
+    def _owns(self, gcid: str) -> bool:
+        """Whether it is a service of the viewer's."""
+        return self._viewer is None or self._owner(gcid) == self._viewer
+
     def _owner(self, gcid: str) -> str:
         service = self._directory.services.get(gcid)
         return service.organization.casefold() if service is not None else ""
-
-
-def _taken(entry: DeliveriesAcknowledged) -> tuple[str, str]:
-    """How deliveries came to their end, and the details: a batcher has those sent that it has gathered."""
-    if entry.batch is None:
-        return "acknowledged", ""
-    return "sent", f"in interchange {entry.batch.interchange} of batch {entry.batch.id}"
-
-
-def _move(entry: DeliveriesLeased | DeliveriesReturned | DeliveryAttempted | BatchesChanged) -> tuple[str, str]:
-    """What happened to deliveries that go on waiting, and the details."""
-    if isinstance(entry, BatchesChanged):
-        return "gathered", f"in batch {entry.batch}"
-    if isinstance(entry, DeliveriesLeased):
-        return "handed out", f"leased for {entry.lease_s:g} s"
-    later = f"again in {entry.delay_s:g} s" if entry.delay_s else "again at once"
-    if isinstance(entry, DeliveryAttempted):
-        what = "pushed" if 200 <= entry.status < 300 else "push failed"  # taken, and its receipt is still to come
-        return what, f"{entry.fault}, after {entry.duration_ms} ms; {later}"
-    return "given back", f"{entry.reason or 'no reason given'}; {later}"
-
-
-def _until_us(entry: DeliveriesLeased | DeliveriesReturned | DeliveryAttempted | BatchesChanged) -> int:
-    if isinstance(entry, BatchesChanged):
-        return 0
-    waits_s = entry.lease_s if isinstance(entry, DeliveriesLeased) else entry.delay_s
-    return entry.at_us + int(waits_s * 1_000_000)
 
 
 def _cut(story: MessageHistory, stops: list[Stop]) -> MessageHistory:

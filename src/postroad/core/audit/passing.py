@@ -63,11 +63,13 @@ def unnamed(queued: Queued, directory: Directory) -> str:
     if message.answers is None:
         is_kept = _is_kept_from(message.sender, hop, directory)
         return f"A service on the way to {message.copies[queued.copy].named}" if is_kept else ""
-    house = _house(_requester(queued), directory)
-    if not _is_foreign(message.shown_sender, house, directory) or _is_own(hop, house, directory):
+    requester, responder = _requester(queued), message.shown_sender or message.sender
+    house = _house(requester, directory)
+    is_beyond = _is_foreign(message.shown_sender, house, directory) and not _is_own(hop, house, directory)
+    if not is_beyond and not _is_kept_from(requester, hop, directory):
         return ""
-    shown = directory.services.get(message.shown_sender)
-    return f"A service on the way back from {shown.address if shown is not None else message.shown_sender}"
+    shown = directory.services.get(responder)
+    return f"A service on the way back from {shown.address if shown is not None else responder}"
 
 
 def _requester(queued: Queued) -> str:

@@ -76,7 +76,7 @@ def sums(charges: Iterable[Charge]) -> dict[Account, Sums]:
 def rounded(amount_micros: int, currency: str) -> Decimal:
     """Micro-units as an amount that can be paid, half away from zero."""
     exact = Decimal(amount_micros) / MICROS
-    return exact.quantize(Decimal(1).scaleb(-decimals(currency)), ROUND_HALF_UP)
+    return exact.quantize(Decimal(1).scaleb(-decimals(currency)), ROUND_HALF_UP) + 0  # nothing is not less than nothing
 
 
 def lines(wanted: Sums, currency: str) -> tuple[InvoiceLine, ...]:
@@ -127,12 +127,12 @@ def difference(wanted: Sums, documents: Iterable[Invoice]) -> Sums:
 
 
 def correction(wanted: Sums, documents: Sequence[Invoice], issue: Issue, reason: str) -> Invoice | None:
-    """The document that sets right what the first of these and its corrections charged; None when nothing is wrong.
+    """The document that sets right what an invoice and its corrections, in any order, charged; None when nothing is wrong.
 
     Each line's amount is what the line comes to now, rounded, less what was invoiced for it: so that all documents together
     charge what one invoice would.
     """
-    first = documents[0]
+    first = next(document for document in documents if not document.corrects)
     changes = difference(wanted, documents)
     if not changes:
         return None

@@ -71,7 +71,7 @@ def _party(role: str, name: str) -> str:
 
 
 def _amount(name: str, amount: Decimal, currency: str) -> str:
-    return f'<cbc:{name} currencyID="{currency}">{amount:f}</cbc:{name}>'
+    return f'<cbc:{name} currencyID="{currency}">{amount + 0:f}</cbc:{name}>'  # of -0.00, what it is
 
 
 def _basic(name: str, text: str) -> str:

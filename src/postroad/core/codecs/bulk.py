@@ -105,8 +105,8 @@ def _too_many(limits: WireLimits) -> Refused:
 
 def _multipart(boundary: bytes, body: bytes, limits: WireLimits) -> list[bytes]:
     """The parts between delimiter lines, each with its own MIME header."""
-    delimiter = b"\r\n--" + boundary
-    pieces = (b"\r\n" + body).split(delimiter, limits.bulk_messages + 2)
+    line_end = _line_end(boundary, body)
+    pieces = (line_end + body).split(b"%b--%b" % (line_end, boundary), limits.bulk_messages + 2)
     if len(pieces) < 2:
         raise malformed("the boundary that Content-Type names does not come in the body")
     if len(pieces) > limits.bulk_messages + 2:
@@ -115,6 +115,12 @@ def _multipart(boundary: bytes, body: bytes, limits: WireLimits) -> list[bytes]:
     if closed is None:
         raise malformed("the multipart body has no closing boundary; it may have been cut off")
     return pieces[1:closed]
+
+
+def _line_end(boundary: bytes, body: bytes) -> bytes:
+    """How lines end where boundaries stand; some write LF alone, as the closing one shows."""
+    closing = b"\n--%b--" % boundary
+    return b"\r\n" if body.rfind(b"\r" + closing) >= 0 or body.rfind(closing) < 0 else b"\n"
 
 
 def _header(part: bytes, limits: WireLimits) -> tuple[bytes, PartHead]:

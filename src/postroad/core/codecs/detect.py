@@ -19,10 +19,12 @@ from postroad.core.codecs.dime import looks_like_dime
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.json_form import JSON_FORM
+from postroad.core.codecs.json_syntax import UTF_8_MARK
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import MULTIPART, NDJSON, accepted_types, media_type_of
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.codecs.soap.names import NAMESPACE, SOAP_11, SOAP_12
+from postroad.core.codecs.soap.recognition import self_describing, version_of
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Message
 from postroad.errors import Refused
@@ -48,7 +50,7 @@ _XML_TYPES = ("application/xml", "text/xml", "application/soap+xml")
 _SOAP_11, _SOAP_12, _OURS = SOAP_11.encode(), SOAP_12.encode(), NAMESPACE.encode()
 _OPERATION = re.compile(rb"<(?:([\w.-]+):)?(Post|Poll|Acknowledge)[\s/>]")
 _BINDING = re.compile(rb"""xmlns(?::([\w.-]+))?\s*=\s*["']%b["']""" % re.escape(_OURS))
-_LOOK = 1024  # bytes within which an envelope names its namespace
+_LOOK = 1024  # bytes within which most envelopes name their namespace
 
 
 class Own(NamedTuple):
@@ -96,8 +98,13 @@ def form_of(codec: Codec) -> str:
     return str(_NAMES[codec.media_type])
 
 
-def message_in(own: Own | None, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Message | None:
-    """The message of a post in an own form; None where its bytes turn out to be in a plain format."""
+def message_in(
+    own: Own | None, body: bytes, limits: WireLimits = DEFAULT_LIMITS, content_type: str = ""
+) -> Message | None:
+    """The message of a post in an own form; None where its bytes turn out to be in a plain format.
+
+    Only the content type may say in which encoding an envelope is; it is asked where the bytes cannot be read without it.
+    """
     if own is None:
         return None
     try:
@@ -105,7 +112,10 @@ def message_in(own: Own | None, body: bytes, limits: WireLimits = DEFAULT_LIMITS
     except Refused:
         if is_plain_after_all(own.codec, body):
             return None
-        raise
+        described = self_describing(body, content_type) if own.codec in (SOAP11, SOAP12) else body
+        if described is body:
+            raise
+        return own.codec.decode_post(described, limits)
 
 
 def is_plain_after_all(codec: Codec, body: bytes) -> bool:
@@ -179,7 +189,7 @@ def _note(kind: str, codec: Codec, found: str) -> str:
 def _has_fields(body: bytes, *names: str) -> bool:
     """Whether this JSON object has one of these fields; False also for what cannot be read."""
     try:
-        fields = _FIELDS.decode(body)
+        fields = _FIELDS.decode(body.removeprefix(UTF_8_MARK))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return any(getattr(fields, name) is not UNSET for name in names)
@@ -188,10 +198,11 @@ def _has_fields(body: bytes, *names: str) -> bool:
 def _found(body: bytes) -> str:
     """What the first bytes look like."""
     first = body[:1]
+    if _is_utf16(body):
+        return _found_xml(body)
     if first not in (b"<", b"{", b"["):
-        body = body[:_LOOK].lstrip(b"\xef\xbb\xbf \t\r\n") if not _is_utf16(body) else body[:_LOOK]
-        first = body[:1]
-    if first == b"<" or _is_utf16(body):
+        first = body[:_LOOK].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if first == b"<":
         return _found_xml(body)
     if first in (b"{", b"["):
         return "JSON"
@@ -201,11 +212,15 @@ def _found(body: bytes) -> str:
 
 
 def _found_xml(body: bytes) -> str:
+    """One of the namespaces at the beginning is nearly always the envelope's; both or none of them prove nothing."""
+    start = body[:_LOOK]
     if _is_utf16(body):
-        body = body[:_LOOK].replace(b"\x00", b"")  # seen as ASCII it is good enough to find a namespace
-    if body.find(_SOAP_12, 0, _LOOK) >= 0:
-        return "SOAP 1.2"
-    return "SOAP 1.1" if body.find(_SOAP_11, 0, _LOOK) >= 0 else "XML"
+        start = start.replace(b"\x00", b"")  # seen as ASCII it is good enough to find a namespace
+    is_11, is_12 = _SOAP_11 in start, _SOAP_12 in start
+    if is_11 is is_12:
+        version = version_of(body)
+        is_11, is_12 = version is SOAP11, version is SOAP12
+    return "SOAP 1.2" if is_12 else "SOAP 1.1" if is_11 else "XML"
 
 
 def _is_utf16(body: bytes) -> bool:

@@ -8,7 +8,9 @@ import msgspec
 from msgspec import Raw
 
 _ANY = msgspec.json.Decoder(Raw)
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_STRING = re.compile(
+    rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?+', re.DOTALL
+)  # one that nobody closes goes to the end, and is read once
 _TO_ROUND = bytes.maketrans(b"[{]}", b"(())")
 _NO_BRACKETS = bytes(set(range(256)).difference(b"[{]}"))
 _RUNS = re.compile(rb"\(+|\)+")

@@ -20,10 +20,13 @@ from postroad.core.codecs.limits import WireLimits
 
 _Shape = TypeVar("_Shape")
 
+UTF_8_MARK = b"\xef\xbb\xbf"  # what some clients write before JSON; readers may pass over it (RFC 8259, 8.1)
+
 # A name follows a brace or comma. Nothing behind that is consumed, so that no name can hide behind another. Two patterns,
 # since a search for one plain character is several times as fast as a search for one of two.
 _FIRST_NAME, _NEXT_NAME = (re.compile(before + rb'(?=\s*+"([^"\\]*+)(?:"\s*+:|(\\)))') for before in (rb"\{", rb","))
 _PLACE = re.compile(r"(.*) - at `(?:key in )?\$(.*)`\Z", re.DOTALL)
+_ESCAPE = re.compile(rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\(?!u[dD][89a-fA-F]).|(\\u[dD][89a-fA-F]..)", re.DOTALL)
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 
 
@@ -39,6 +42,7 @@ def decode(
 ) -> _Shape:
     """The body in the decoder's shape; anything else is a refusal. ``count`` refuses too much of it before its names are read."""
     check_size(body, limits)
+    body = body.removeprefix(UTF_8_MARK)
     if nests_deeper(body, limits.json_depth):
         raise too_complex(f"the JSON is nested more than {limits.json_depth} levels deep")
     try:
@@ -48,13 +52,21 @@ def decode(
     except msgspec.ValidationError as fault:
         raise malformed(*_place(str(fault))) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as fault:
-        raise malformed(f"this is not JSON in UTF-8: {fault}") from None
+        raise malformed(f"this is not JSON in UTF-8: {fault_in(body, fault)}") from None
     except RecursionError:
         raise too_complex(f"the JSON is nested more than {limits.json_depth} levels deep") from None
     if count is not None:
         count(shape, limits)
     _check_names(body)
     return shape
+
+
+def fault_in(body: bytes, fault: Exception) -> str:
+    """What is wrong with JSON; the decoder calls a lone half of a pair of escapes cut off, which it is not."""
+    half = next((found[1] for found in _ESCAPE.finditer(body) if found[1]), None)
+    if half is None:
+        return str(fault)
+    return f"{half.decode('ascii', 'replace')} is half of a character; write both of its halves, or leave it out"
 
 
 def _place(text: str) -> tuple[str, str]:

@@ -29,7 +29,7 @@ from postroad.errors import Refused
 SEPARATOR = "}"  # expat reports a name as "namespace}local"
 
 _ENCODING = re.compile(rb"""<\?xml\s[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']""", re.ASCII)
-_DECLARATION = re.compile(r"\s*<\?xml\s[^>]*\?>")
+_DECLARATION = re.compile(r"<\?xml\s[^>]*\?>")
 _USUAL = (b'<?xml version="1.0" encoding="UTF-8"?>', b"<soap", b'<?xml version="1.0" encoding="utf-8"?>')
 _UTF_8 = frozenset({"utf-8", "utf8"})
 _UTF_16 = frozenset({"utf-16", "utf-16le", "utf-16be", "ucs-2"})
@@ -89,7 +89,8 @@ def _transcoded(body: bytes, codec: str) -> bytes:
     declared = _ENCODING.match(text[:200].encode("ascii", "replace")) if codec.startswith("utf-16") else None
     if declared and declared.group(1).decode().lower() not in _UTF_16:
         raise malformed("the XML is in UTF-16 but declares another encoding", "line 1")
-    text = _DECLARATION.sub("", text, count=1) if text.startswith("<?xml") else text
+    declaration = _DECLARATION.match(text)  # never looked for further on, where that could take time without end
+    text = text[declaration.end() :] if declaration else text
     return text.encode("utf-8", "surrogatepass")  # what is no character at all is refused by the parser
 
 

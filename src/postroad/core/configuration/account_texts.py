@@ -31,5 +31,5 @@ def check_line(text: str, pointer: str) -> str:
 def check_label(text: str) -> str:
     """The label itself, when one can know a key by it."""
     if not check_line(text, "/label").strip():
-        raise Refused("value.invalid", "Give the key a label by which you will know it", pointer="/label")
+        raise Refused("value.invalid", "Give it a label by which you will know it", pointer="/label")
     return text

@@ -7,12 +7,14 @@ applied with pruning; records are only ever added.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from postroad.core.billing.tariffs import contradictions
 from postroad.core.configuration.billing_records import BillingEntry, record_faults
 from postroad.core.configuration.document import pointer
 from postroad.core.configuration.planning import Planning, Wanted
+from postroad.core.configuration.steps import PlannedStep
 from postroad.core.configuration.tariffs import TariffEntry, tariff_entry
 from postroad.core.model.billing import Books, Invoice, Payment, Rate, Tariff
 from postroad.core.model.snapshot import Directory
@@ -38,7 +40,7 @@ def _tariffs(entry: BillingEntry, after: Directory, planning: Planning) -> Itera
             planning.fault(pointer("billing", "tariffs", name), "two versions hold from the same month")
         for number, version in enumerate(versions):
             place = pointer("billing", "tariffs", name, number)
-            rates = _rates(version, place, after, planning)
+            rates = _rates(name, version, place, after, planning)
             tariff = version.tariff(name, _organizations(version, place, after, planning), rates)
             yield Wanted(place, tariff, billing_name(tariff))
 
@@ -55,15 +57,36 @@ def _organizations(version: TariffEntry, place: str, after: Directory, planning:
     return tuple(known)
 
 
-def _rates(version: TariffEntry, place: str, after: Directory, planning: Planning) -> dict[str, Rate]:
+def _rates(tariff: str, version: TariffEntry, place: str, after: Directory, planning: Planning) -> dict[str, Rate]:
+    """By GCID. A price of a service that has gone stays until it is taken out: what was used still costs that."""
+    said = [one for one in planning.directory.tariffs if (one.name, one.valid_from) == (tariff, version.valid_from)]
+    known = {gcid for one in said for gcid in one.services}
     rates = {}
     for name, entry in version.services.items():
         service = after.service(name)
-        if service is None:
-            planning.fault(place + pointer("services", name), "there is no such service")
+        if service is not None or name in known:
+            rates[service.gcid if service is not None else name] = entry.rate()
         else:
-            rates[service.gcid] = entry.rate()
+            planning.fault(place + pointer("services", name), "there is no such service")
     return rates
+
+
+def with_addresses(step: PlannedStep, after: Directory) -> PlannedStep:
+    """The step with services by address, which is the same in every plan, also of one that is new."""
+
+    def named(rates: dict[str, Any] | None) -> dict[str, Any] | None:
+        return rates and {_address(gcid, after): rate for gcid, rate in rates.items()}
+
+    fields = [
+        replace(one, before=named(one.before), after=named(one.after)) if one.field == "services" else one
+        for one in step.fields
+    ]
+    return replace(step, fields=tuple(fields))
+
+
+def _address(gcid: str, directory: Directory) -> str:
+    service = directory.services.get(gcid)
+    return service.address if service is not None else gcid
 
 
 def _check_tariffs(wanted: list[Wanted], others: tuple[Tariff, ...], planning: Planning) -> None:

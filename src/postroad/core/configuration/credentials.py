@@ -1,6 +1,7 @@
 """The credentials that a document gives a service: kept as they are, unchanged, or new.
 
-Kept rule: a secret is compared and stored by what is kept of it (a hash, a fingerprint), which the caller worked out.
+Kept rules: a secret is compared and stored by what is kept of it (a hash, a fingerprint), which the caller worked out; a
+credential is known by its service, kind and label, so a new secret replaces the old one, wherever that was made.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from hashlib import blake2b
 
 from postroad.core.configuration import certificates
 from postroad.core.configuration.document import CredentialEntry, ServiceEntry, pointer
+from postroad.core.configuration.passwords import LEAST
 from postroad.core.configuration.planning import Planning, Wanted
 from postroad.core.model.directory import Credential, Service
 
@@ -49,7 +51,11 @@ def _credential(
     if certificate is not None and certificate.expires_at_us <= planning.now_us:
         planning.fault(place + "/certificate", "has expired; register its successor")
         return None
-    key_id = entry.key.split("_")[1] if entry.key else _derived_id(service.gcid, entry)
+    if entry.password is not None and len(entry.password) < LEAST:
+        planning.fault(place + "/password", f"needs at least {LEAST} characters; or use a key, which nobody can guess")
+        return None
+    key_id = entry.key.split("_")[1] if entry.key else same[0].id if same else _derived_id(service.gcid, entry)
+    planning.replaced += [item for item in same if item.id != key_id]
     other = planning.directory.credentials.get(key_id)
     if other is not None and other.service != service.gcid:
         planning.fault(place, "this key cannot be used; make a new one")
@@ -70,5 +76,5 @@ def _credential(
 
 
 def _derived_id(gcid: str, entry: CredentialEntry) -> str:
-    """Passwords and certificates are known by service, kind and label, so a new secret replaces the old one."""
+    """The id of a password or certificate: the same in every plan, until it is there."""
     return blake2b(f"{gcid}/{entry.proof.value}/{entry.label}".encode(), digest_size=8).hexdigest()

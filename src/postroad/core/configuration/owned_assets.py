@@ -10,7 +10,6 @@ from postroad.core.configuration.assets import (
     AssetEntry,
     AssetSections,
     exported_asset,
-    lacks_schema,
     misplaced,
 )
 from postroad.core.configuration.document import ServiceEntry, pointer
@@ -34,28 +33,22 @@ def wanted_assets(service: Service, wish: ServiceEntry, here: str, planning: Pla
         if entry.content is None:
             planning.fault(place, "read the file before sending the document; `postroad apply` does")
             continue
-        if why := misplaced(kind, service):
-            planning.fault(place, why)
         existing = planning.directory.asset(service.gcid, kind, name)
         known = existing.name if existing else name
         asset = Asset(service=service.gcid, kind=kind, name=known, content=entry.content, description=entry.description)
+        if (why := misplaced(kind, service)) and not (
+            asset == existing and _does_the_same(service, planning.directory)
+        ):
+            planning.fault(place, why)
         planning.faults += planning.asset_faults.get(place, ())
         found.append(Wanted(place, asset, f"{service.address}: {kind.value} {known}"))
-    _check_schema(service, wish, here, planning)
     return found
 
 
-def _check_schema(service: Service, wish: ServiceEntry, here: str, planning: Planning) -> None:
-    """What a service validates by must be there when the document is applied."""
-    named = {(kind, name.casefold()): _unread(service, kind, name) for kind, name, _ in asset_entries(wish)}
-    saved = planning.directory.assets_of(service.gcid)
-    there = {(asset.kind, asset.name.casefold()): asset for asset in saved} | named
-    if why := lacks_schema(service, there.values()):
-        planning.fault(here + pointer("validates"), why)
-
-
-def _unread(service: Service, kind: AssetKind, name: str) -> Asset:
-    return Asset(service=service.gcid, kind=kind, name=name, content="")
+def _does_the_same(service: Service, directory: Directory) -> bool:
+    """Whether the service does what it did before; then what it has besides is no doing of the document."""
+    before = directory.services.get(service.gcid)
+    return before is not None and before.hosted is service.hosted
 
 
 def prunable_assets(service: Service, wish: AssetSections | None, directory: Directory) -> list[Asset]:

@@ -11,6 +11,7 @@ from postroad.errors import Refused
 
 LEAST = 15
 MOST = 256
+PASSWORDS_MOST = 2  # of one service: the one in use, and its successor; each costs whoever is asked a slow hash
 # Long enough to pass, and among the first that are tried.
 SILLY = frozenset(
     {

@@ -13,8 +13,17 @@ from typing import Any
 import msgspec
 
 from postroad.core.configuration.as2_names import station_faults
-from postroad.core.configuration.billing import prunable_billing, wanted_billing
-from postroad.core.configuration.contradictions import named_twice, ownerless, suspended_services
+from postroad.core.configuration.billing import prunable_billing, wanted_billing, with_addresses
+from postroad.core.configuration.contradictions import (
+    named_twice,
+    ownerless,
+    schemaless,
+    shared_certificates,
+    suspended_services,
+    too_many_passwords,
+    unfit_names,
+    wanted_otherwise,
+)
 from postroad.core.configuration.document import Fault, NetworkDocument, OrganizationEntry, pointer
 from postroad.core.configuration.owned_bindings import (
     binding_places,
@@ -77,9 +86,11 @@ def plan(
             removals = _removals(found[0].name, entry, directory, {object_key(item.value) for item in found})
             planning.faults += [] if may_choose_ids else suspended_services(removals, place, directory)
             steps += removals
+    steps += _removed(planning.replaced, directory, {(step.kind, step.key) for step in steps})
     steps += _binding_steps(document, steps, planning, prune=prune)
     steps += _billing_steps(document, steps, planning, prune=prune)
     planning.faults += named_twice(document) + ownerless(document, directory, steps)
+    planning.faults += [*unfit_names(wanted, directory), *wanted_otherwise(wanted)]
     if steps:
         planning.faults += _faults_after(
             wanted, directory, directory_after(directory, steps), standards, may_choose_ids
@@ -113,6 +124,9 @@ def _faults_after(
         *(fault for item in wanted if isinstance(item.value, Rule) for fault in new_faults(item, before, after)),
         *new_port_faults(services, before, after, standards),
         *station_faults(partners, after, sees_all=sees_all),
+        *shared_certificates(wanted, before),
+        *too_many_passwords(services, before, after),
+        *schemaless(services, after),
     ]
 
 
@@ -184,8 +198,9 @@ def _billing_steps(
     if document.billing is None:
         return []
     directory = planning.directory
-    wanted = wanted_billing(document.billing, directory_after(directory, before), planning, prune=prune)
-    steps = [step for item in wanted if (step := _step(item, directory)) is not None]
+    after = directory_after(directory, before)
+    wanted = wanted_billing(document.billing, after, planning, prune=prune)
+    steps = [with_addresses(step, after) for item in wanted if (step := _step(item, directory)) is not None]
     kept = {object_key(item.value) for item in wanted}
     gone = prunable_billing(document.billing, directory) if prune else ()
     return steps + _removed(gone, directory, kept)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from postroad.core.configuration.document import Fault
+from postroad.core.model.directory import Credential
 from postroad.core.model.snapshot import Directory
 
 
@@ -31,6 +32,7 @@ class Planning:
     binding_faults: Mapping[str, Sequence[Fault]] = field(default_factory=dict)  # by the place of the binding
     callables: frozenset[str] = frozenset()  # routings that the operator has registered
     faults: list[Fault] = field(default_factory=list)
+    replaced: list[Credential] = field(default_factory=list)  # that go, because others come under their labels
 
     def fault(self, place: str, detail: str) -> None:
         self.faults.append(Fault(place, detail))

@@ -20,9 +20,12 @@ from postroad.core.configuration.owned_cookies import exported_cookies, prunable
 from postroad.core.configuration.owned_rules import exported_rules, prunable_rules, wanted_rules
 from postroad.core.configuration.planning import Planning, Wanted
 from postroad.core.configuration.profile import ServiceProfile, profile_of
+from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import OrganizationLimits, Person, Role, Service
 from postroad.core.model.snapshot import Directory
 
+DRAWN = "the network draws GCIDs itself; leave it out, or give the one it has"
+OTHER_OF_THE_NAME = "another service has this name; give that one's GCID or none, or rename or remove it first"
 USUAL = profile_of(ServiceProfile().service(gcid="", organization="", name=""))
 
 
@@ -96,9 +99,12 @@ class Services:
             other = directory.services.get(wish.gcid)
             moved = other is not None and other.organization.casefold() == organization.casefold() and existing is None
             if not moved and (other is not None or existing is not None or not planning.may_choose_ids):
-                planning.fault(here + "/gcid", "the network draws GCIDs itself; leave it out, or give the one it has")
+                planning.fault(here + "/gcid", OTHER_OF_THE_NAME if existing is not None else DRAWN)
                 return None
             existing = other
+        if existing is not None and existing.hosted is Hosting.PROVISIONING:
+            planning.fault(here, "is the network's own service, which it makes itself; leave it out")
+            return None
         return wish.service(
             gcid=existing.gcid if existing else wish.gcid or next(planning.fresh_ids),
             organization=existing.organization if existing else organization,
@@ -111,6 +117,8 @@ class Services:
         wishes = {name.casefold(): wish for name, wish in entry.services.items()}
         moved = {wish.gcid: wish for wish in entry.services.values() if wish.gcid}
         for service in directory.services_of(organization):
+            if service.hosted is Hosting.PROVISIONING:
+                continue  # the network's own
             found.append(service)
             wish = moved.get(service.gcid) or wishes.get(service.name.casefold())
             if wish is None or wish.credentials is not None:

@@ -59,6 +59,7 @@ _CODE = re.compile(r"route\.failed: ")
 _CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
     (re.compile(pattern), cause)
     for pattern, cause in (
+        (r"[^/:]+/[^/:]+ answered ", Cause.IN_TRANSIT),  # first: what follows are the service's own words
         (r"handed out \d+ times", Cause.NOT_ACKNOWLEDGED),
         (r"the receiver refused it with \d", Cause.REFUSED),
         (r"the receiver answered (3\d\d|410)\b", Cause.REDIRECTED),
@@ -78,7 +79,6 @@ _CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
         (r"there was no answer", Cause.NO_ANSWER),
         (r"(\S+ (leads to an address|may not be pushed to)|The push URL)", Cause.ADDRESS_NOT_ALLOWED),
         (r"(The secret|The format|The service's profile|.*push\.|.*secretFrom|the header )", Cause.PUSH_SETTINGS),
-        (r".+/.+ answered ", Cause.IN_TRANSIT),
     )
 )
 

@@ -1,55 +1,107 @@
 """Which documents of a message an in-transit service may read and change, as the message's sender has decided.
 
-Kept rule: a withheld document never leaves the network and is there again afterwards, in its old place and byte for byte.
+Kept rules: a withheld document never leaves the network and is there again afterwards, in its old place and byte for byte. Who
+stands in another one's place, or is kept to itself by another one, is given no more than that one, which the sender can name.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
+from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import DocumentAccess, Service
-from postroad.core.model.journal import Hop
+from postroad.core.model.journal import Context, Hop
 from postroad.core.model.message import Part
 from postroad.core.model.snapshot import Directory
+from postroad.core.routing.contexts import Ancestry
 from postroad.errors import Refused
 
+Access = tuple[DocumentAccess, ...]  # what all of these allow; everything, where there is none
 
-def access_at(hop: Hop, sender: Service | None, directory: Directory) -> DocumentAccess | None:
-    """What the sender lets the service at this place do.
-
-    One that is kept from the sender in another one's place is given no more than that one, which the sender can name.
-    """
-    service, context = directory.services.get(hop.service), hop.context
-    if context is None or not context.isolated or not context.through:
-        return access_for(sender, service)
-    return access_for(sender, directory.services.get(context.through[-1])) or access_for(sender, service)
+_NOTHING = DocumentAccess(service="", read=(), change=())  # for who stands behind somebody that nobody knows any more
 
 
-def access_for(sender: Service | None, service: Service | None) -> DocumentAccess | None:
-    """What the sender lets this service do; None when it has said nothing, which means everything."""
-    if sender is None or service is None or not sender.document_access:
-        return None
+def access_at(queued: Queued, directory: Directory) -> Access:
+    """What the sender lets the service do that this delivery is for."""
+    sender = _withholding(queued, directory)
+    if sender is None:
+        return ()
+    ancestry = Ancestry(queued.hops, queued.logical)
+    return access_of(sender, _behind(queued, list(ancestry.upwards(queued.hop)), ancestry), directory)
+
+
+def access_of_invoker(queued: Queued, directory: Directory) -> Access:
+    """What the sender lets the one do that has brought the service in which this delivery is for."""
+    sender = _withholding(queued, directory)
+    if sender is None:
+        return ()
+    ancestry = Ancestry(queued.hops, queued.logical)
+    above = list(ancestry.upwards(queued.hop))[1:]
+    if above:
+        return access_of(sender, _behind(queued, above, ancestry), directory)
+    invoker = queued.hops[queued.hop].invoker
+    return () if invoker in _receiving(queued, ancestry) else access_of(sender, (invoker,), directory)
+
+
+def _withholding(queued: Queued, directory: Directory) -> Service | None:
+    """The sender, where it withholds anything from anybody and this is somebody in transit."""
+    sender = directory.services.get(queued.message.sender) if queued.in_transit else None
+    return sender if sender is not None and sender.document_access else None
+
+
+def _behind(queued: Queued, contexts: list[Context], ancestry: Ancestry) -> Iterator[str]:
+    """GCIDs of the first of these, and of those in whose place it stands or who keep it to themselves, as far as they are
+    in transit too: the recipient is given everything."""
+    receiving = _receiving(queued, ancestry)
+    for context in contexts:
+        hop = ancestry.hop(context.id)
+        if hop is None or (context is not contexts[0] and hop.service in receiving):
+            return
+        yield hop.service
+        yield from (gcid for gcid in (*context.through, context.shown_sender) if gcid and gcid not in receiving)
+        if not context.through and not context.shown_sender:
+            return
+
+
+def _receiving(queued: Queued, ancestry: Ancestry) -> set[str]:
+    """GCIDs of the recipient and of who has redirected to it."""
+    hops: list[Hop | None] = [ancestry.hop(context.id) for context in ancestry.upwards(len(queued.hops) - 1)]
+    return {hop.service for hop in hops if hop is not None}
+
+
+def access_of(sender: Service | None, gcids: Iterable[str], directory: Directory) -> Access:
+    """What the sender lets somebody do behind whom these stand."""
+    if sender is None or not sender.document_access:
+        return ()
+    known = [directory.services.get(gcid) for gcid in dict.fromkeys(gcids) if gcid != sender.gcid]
+    found = [access_for(sender, service) if service is not None else _NOTHING for service in known]
+    return tuple([access for access in found if access is not None])
+
+
+def access_for(sender: Service, service: Service) -> DocumentAccess | None:
+    """What the sender has said of this service itself; None when nothing, which means everything."""
     names = (service.gcid, service.address.casefold(), service.organization.casefold())
     return next((one for one in sender.document_access if one.service.casefold() in names), None)
 
 
-def readable(parts: tuple[Part, ...], access: DocumentAccess | None) -> tuple[Part, ...]:
+def readable(parts: tuple[Part, ...], access: Access) -> tuple[Part, ...]:
     """The parts that the service is given."""
-    if access is None:
+    if not access:
         return parts
     return tuple([part for part in parts if may_read(part.id, access)])
 
 
-def may_read(part_id: str, access: DocumentAccess | None) -> bool:
-    return access is None or _listed(part_id, access.read)
+def may_read(part_id: str, access: Access) -> bool:
+    return all(_listed(part_id, one.read) for one in access)
 
 
-def merged(parts: tuple[Part, ...], returned: tuple[Part, ...], access: DocumentAccess | None) -> tuple[Part, ...]:
+def merged(parts: tuple[Part, ...], returned: tuple[Part, ...], access: Access) -> tuple[Part, ...]:
     """The message's parts after the service has returned some; refuses a change that it may not make.
 
     Parts that it may change and did not return are gone; those that it may only read stay whether it returns them or not.
     """
-    if access is None:
+    if not access:
         return returned
     answered = {part.id: part for part in returned}
     for part in parts:
@@ -58,14 +110,18 @@ def merged(parts: tuple[Part, ...], returned: tuple[Part, ...], access: Document
     known = {part.id for part in parts}
     new = [part for part in returned if part.id not in known]
     for part in new:
-        if not _listed(part.id, access.change):
+        if not _may_add(part.id, access):
             raise _read_only(part.id)
     kept = [answered.get(part.id, part) for part in parts if part.id in answered or not _may_change(part.id, access)]
     return (*kept, *new)
 
 
-def _may_change(part_id: str, access: DocumentAccess) -> bool:
-    return _listed(part_id, access.read) and _listed(part_id, access.change)
+def _may_change(part_id: str, access: Access) -> bool:
+    return may_read(part_id, access) and _may_add(part_id, access)
+
+
+def _may_add(part_id: str, access: Access) -> bool:
+    return all(_listed(part_id, one.change) for one in access)
 
 
 def _listed(part_id: str, patterns: tuple[str, ...]) -> bool:

@@ -39,9 +39,9 @@ def document_kind(data: Buffer) -> DocumentKind:
     beginning = _beginning(data)
     first = beginning[:1]
     if first == b"<" or data[:2] in (b"<\0", b"\0<"):
-        return xml_kind(bytes(data[:_LOOK_XML]).removeprefix(_UTF_8_MARK).lstrip(_BLANKS))
+        return xml_kind(_beginning_of_xml(data).removeprefix(_UTF_8_MARK).lstrip(_BLANKS))
     if first in (b"{", b"["):
-        found = json_kind(data)
+        found = json_kind(data[len(_UTF_8_MARK) :] if data[: len(_UTF_8_MARK)] == _UTF_8_MARK else data)
         if found:
             return found
     return next((kind for kind, fits in _SIGNS if fits(beginning)), DocumentKind.UNKNOWN)
@@ -53,6 +53,13 @@ def _beginning(data: Buffer) -> bytes:
     if beginning.startswith(_UTF_16_MARKS):
         beginning = beginning.decode("utf-16", "ignore").encode("utf-8", "ignore")
     return beginning.removeprefix(_UTF_8_MARK).lstrip(_BLANKS)
+
+
+def _beginning_of_xml(data: Buffer) -> bytes:
+    """Cut before a character of UTF-16 that has two halves, if the cut would fall between them."""
+    beginning = bytes(data[:_LOOK_XML])
+    is_halved = b"\0" in beginning[:4] and any(0xD8 <= octet <= 0xDB for octet in beginning[-2:])
+    return beginning[:-2] if is_halved else beginning
 
 
 def _is_x12(beginning: bytes) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
+from postroad.core.model.ids import SESSION
+
 ROUNDS = 4
 SESSION_HALF_BITS = 62  # a session's first hex digit is 0 for some centuries; that of its pseudonym is f
 NUMBER_HALF_BITS = 31
@@ -57,5 +59,5 @@ class Veil:
 
 
 def is_pseudonym(session: str) -> bool:
-    """Whether a text that is shaped like a session is the pseudonym of one."""
-    return len(session) == 32 and session[0] == "f"
+    """Whether a text is the pseudonym of a session; anything may come where somebody names one."""
+    return session[:1] == "f" and SESSION.match(session) is not None

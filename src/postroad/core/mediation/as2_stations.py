@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from typing import Literal, NamedTuple, cast
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from cryptography import x509
 
@@ -16,6 +16,8 @@ from postroad.core.codecs.as2 import Agreement, Station
 from postroad.core.codecs.cms import Identity, identities_from_pem
 from postroad.core.model.directory import As2, Service
 from postroad.core.model.snapshot import Directory
+
+USUAL_PORTS = {"http": 80, "https": 443}
 
 
 class Partnership(NamedTuple):
@@ -47,10 +49,14 @@ def may_be_sent(service: Service, url: str) -> bool:
 def _is_below(url: str, known: str, path: str) -> bool:
     try:
         asked, agreed = urlsplit(url), urlsplit(known)
-        same_server = (asked.scheme, asked.hostname, asked.port) == (agreed.scheme, agreed.hostname, agreed.port)
+        same_server = _server_of(asked) == _server_of(agreed)
     except ValueError:
         return False
     return same_server and not asked.username and ".." not in asked.path and asked.path.startswith(path)
+
+
+def _server_of(url: SplitResult) -> tuple[str, str | None, int | None]:
+    return url.scheme, url.hostname, url.port or USUAL_PORTS.get(url.scheme)
 
 
 def partnership(as2: As2, key_pem: str, receipt_url: str = "") -> Partnership:

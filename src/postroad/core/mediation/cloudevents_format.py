@@ -6,6 +6,7 @@ An event has one document. A message of several is an event whose data lists the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
@@ -39,6 +40,7 @@ PREFIX = "ce."
 UNTYPED = "postroad.message"  # the type of an event whose message has no topic
 PLACE = "CloudEvents"
 TEXTS = ("source", "subject", "time", "dataschema")
+_IN_A_PATH = "/!$&'()*+,;=:@"  # what a path may hold as it is, besides letters and digits
 _INTEGERS = range(-(1 << 31), 1 << 31)
 
 
@@ -53,8 +55,8 @@ _PARTS = msgspec.json.Decoder(Parts)
 
 
 def is_binary(wire: Wire) -> bool:
-    """Whether the attributes of the event stand in the headers."""
-    return bool(wire.header("ce-specversion"))
+    """Whether the attributes of the event stand in the headers, and there alone: a whole event may have them there too."""
+    return bool(wire.header("ce-specversion")) and media_type_of(wire.content_type) != STRUCTURED
 
 
 def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
@@ -111,7 +113,7 @@ def event_of(message: Outgoing) -> CloudEvent:
     kind, data = _data(message.parts)
     return CloudEvent(
         id=_first_text(message.handle, message.session) or "1",
-        source=_first_text(texts["source"], f"/{message.sender}") or "/",
+        source=_first_text(texts["source"]) or f"/{quote(message.sender, safe=_IN_A_PATH)}",
         type=_first_text(message.topic) or UNTYPED,
         subject=texts["subject"],
         time=texts["time"] or (write_time(message.posted_at_us) if message.posted_at_us else ""),

@@ -5,7 +5,7 @@ Types and ids stay as they are, transfer encodings are undone, large parts go in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import chain
 
 from msgspec.structs import replace
@@ -18,7 +18,15 @@ from postroad.core.codecs.soap.recognition import VERSIONS, version_of
 from postroad.core.mediation.entities import further
 from postroad.core.mediation.losses import expiry_lost, headers_lost, located, places_lost, spelling_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
-from postroad.core.mediation.part_names import LOCATION, has_own_id, id_and_location, one_line, read_line, uri_of
+from postroad.core.mediation.part_names import (
+    LOCATION,
+    has_own_id,
+    id_and_location,
+    name_of_place,
+    one_line,
+    read_line,
+    uri_of,
+)
 from postroad.core.mediation.rooted import Envelope, Root, is_envelope, own_envelope, root_lost, take_root
 from postroad.core.mediation.setting import Setting, Slot, cut, mark_of
 from postroad.core.mediation.soap_format import action_of
@@ -34,10 +42,12 @@ def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
     message = read_dime(wire.body, limits)
     records = [record for record in message.records if record.type_format is not TypeFormat.NONE or record.id]
     is_rooted = bool(records) and _is_root(records[0])
-    root = _root(records[0], limits) if is_rooted else Root(())
+    ids = {id_and_location(record.id)[0] for record in records}
+    root = _root(records[0], ids, limits) if is_rooted else Root(())
     others = records[1:] if is_rooted else records
     first = len(root.documents)
-    parts = (*root.documents, *[_part(record, number, limits) for number, record in enumerate(others, first + 1)])
+    ids.update([part.id for part in root.documents])
+    parts = (*root.documents, *[_part(record, n, ids, limits) for n, record in enumerate(others, first + 1)])
     setting = Setting(
         Format.DIME,
         MEDIA_TYPE,
@@ -61,8 +71,9 @@ def _is_root(record: Record) -> bool:
     return version_of(data) is not None if record.type in VERSIONS else is_envelope(data, but=())
 
 
-def _root(record: Record, limits: WireLimits) -> Root:
-    return take_root(bytes(record.data), limits, replace(_part(record, 1, limits), headers=_location(record, limits)))
+def _root(record: Record, ids: Container[str], limits: WireLimits) -> Root:
+    said = replace(_part(record, 1, ids, limits), headers=_location(record, limits))
+    return take_root(bytes(record.data), limits, said)
 
 
 def _location(record: Record, limits: WireLimits) -> tuple[tuple[str, str], ...]:
@@ -70,12 +81,12 @@ def _location(record: Record, limits: WireLimits) -> tuple[tuple[str, str], ...]
     return further([(LOCATION, location)], limits) if location else ()
 
 
-def _part(record: Record, number: int, limits: WireLimits) -> Part:
+def _part(record: Record, number: int, ids: Container[str], limits: WireLimits) -> Part:
     id, _ = id_and_location(record.id)
     uri = record.type if record.type_format is TypeFormat.URI else ""
     named = record.type if record.type_format is TypeFormat.MEDIA_TYPE else ""
     return Part(
-        id=read_line(id or str(number), "id", limits),
+        id=read_line(id or name_of_place(number, ids), "id", limits),
         content_type=read_line(OF_A_URI if uri else named or OCTETS, "type", limits),
         data=bytes(record.data),
         attachment=number > 1,

@@ -17,6 +17,7 @@ from postroad.core.mediation.part_names import (
     has_own_id,
     is_located,
     location_of,
+    name_of_place,
     one_line,
     read_line,
     written_id,
@@ -30,13 +31,30 @@ ATTACHMENT = "attachment"
 Fields = list[tuple[str, str]]
 
 
-def parts_of(entities: Iterable[Entity], first: int, limits: WireLimits, *, attached: bool = False) -> tuple[Part, ...]:
-    """The parts that stand in these entities; where they are not all attached, each says so by its disposition."""
+def parts_of(
+    entities: Sequence[Entity], first: int, limits: WireLimits, *, attached: bool = False, said: Iterable[str] = ()
+) -> tuple[Part, ...]:
+    """The parts that stand in these entities; where they are not all attached, each says so by its disposition.
+
+    ``said`` are ids of parts that stand elsewhere.
+    """
     ordered = entities if attached else in_order(entities)
+    ids = {*said, *ids_said(entities)}
     return tuple([
-        part_of(entity.headers(), entity.data(limits), number, limits, attachment=attached or is_attached(entity))
+        part_of(
+            entity.headers(),
+            entity.data(limits),
+            name_of_place(number, ids),
+            limits,
+            attachment=attached or is_attached(entity),
+        )
         for number, entity in enumerate(ordered, first)
     ])  # fmt: skip
+
+
+def ids_said(entities: Iterable[Entity]) -> set[str]:
+    """The ids that senders gave their parts."""
+    return {written_in(entity.content_id) or written_in(entity.header(LOCATION)) for entity in entities}
 
 
 def in_order(entities: Iterable[Entity]) -> list[Entity]:
@@ -49,9 +67,9 @@ def is_attached(entity: Entity) -> bool:
 
 
 def part_of(
-    headers: Headers, data: Buffer, number: int, limits: WireLimits, *, attachment: bool = False, usual: str = TEXT
+    headers: Headers, data: Buffer, place: str, limits: WireLimits, *, attachment: bool = False, usual: str = TEXT
 ) -> Part:
-    """The part with these headers and this content; ``usual`` is the type of a part that names none."""
+    """The part with these headers and this content; ``place`` is the id, and ``usual`` the type, of one that names none."""
     said = _gathered(headers)
     content_id, location, content_type, expires, disposition = (
         said.get(name.lower(), ("", ""))[1] for name in ("Content-ID", LOCATION, "Content-Type", EXPIRES, DISPOSITION)
@@ -59,7 +77,7 @@ def part_of(
     if attachment and disposition.lower() == ATTACHMENT:
         del said[DISPOSITION.lower()]  # says no more than that it is one
     return Part(
-        id=read_line(bare_id(content_id) or location or str(number), "id", limits),
+        id=read_line(bare_id(content_id) or location or place, "id", limits),
         content_type=read_line(content_type or usual, "type", limits),
         data=bytes(data),
         expires_at_us=read_time(expires, EXPIRES) if expires else 0,

@@ -15,6 +15,7 @@ from msgspec import Struct
 from postroad.core.codecs.cloudevents import STRUCTURED
 from postroad.core.codecs.dime import MEDIA_TYPE as DIME
 from postroad.core.codecs.dime import looks_like_dime
+from postroad.core.codecs.json_syntax import UTF_8_MARK
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.mime import read_multipart, read_related
@@ -135,7 +136,7 @@ def _is_event(body: bytes) -> bool:
     if b'"specversion"' not in body:
         return False
     try:
-        _CLAIMS.decode(body)
+        _CLAIMS.decode(body.removeprefix(UTF_8_MARK))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return True

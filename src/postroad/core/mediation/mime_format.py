@@ -6,6 +6,7 @@ speak of content are read from the transport or given to it, since all others me
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.mime import Entity, fresh_boundary, read_entity, read_multipart, write_multipart
-from postroad.core.codecs.parts import OCTETS
+from postroad.core.codecs.parts import OCTETS, TEXT
 from postroad.core.codecs.soap.recognition import version_of
 from postroad.core.mediation.entities import (
     EXPIRES,
@@ -34,6 +35,7 @@ from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
 MESSAGE = "message/rfc822"
+_BARE_LF = re.compile(rb"(?<!\r)\n")
 OF_CONTENT = frozenset(
     (
         "content-disposition",
@@ -56,7 +58,7 @@ def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, format: Format = Forma
     if not wire.body and not kind:
         return Taken(format=format, parts=())
     said = [(name.title(), value) for name, value in wire.headers if name in OF_CONTENT or name == "content-type"]
-    return Taken(format=format, parts=(part_of(said, wire.body, 1, limits, usual=OCTETS),))
+    return Taken(format=format, parts=(part_of(said, wire.body, "1", limits, usual=OCTETS),))
 
 
 def _message(body: bytes, limits: WireLimits, format: Format) -> Taken:
@@ -74,7 +76,8 @@ def take_entity(entity: Entity, limits: WireLimits = DEFAULT_LIMITS, format: For
     if media_type_of(content_type).startswith("multipart/"):
         taken = _several(bytes(entity.body), content_type, format, limits)
         return replace(taken, setting=replace(taken.setting, head=entity.head)) if taken.setting is not None else taken
-    part = part_of(entity.headers(), entity.data(limits), 1, limits)
+    usual = TEXT if entity.head else OCTETS  # nobody said anything of what came without a header
+    part = part_of(entity.headers(), entity.data(limits), "1", limits, usual=usual)
     pieces = cut(bytes(entity.body), stretches([part], [entity.transfer_encoding])) or (b"",)
     setting = Setting(format, content_type, pieces, mark_of([part]), head=entity.head)
     return Taken(format=format, parts=(part,), setting=setting, notes=entity.tolerated)
@@ -120,7 +123,8 @@ def _as_came(message: Outgoing, setting: Setting, format: Format) -> Given | Non
         return Given(media_type=setting.media_type, body=body)
     entity = setting.header_block()
     if format is Format.AS2 and entity.head.endswith(b"\n"):
-        return Given(media_type=entity.content_type or OCTETS, body=body, head=entity.head)
+        head = _BARE_LF.sub(b"\r\n", entity.head)  # the lines of a header end so wherever it is signed
+        return Given(media_type=entity.content_type or OCTETS, body=body, head=head)
     if format is Format.AS2 or not media_type_of(setting.media_type).startswith("multipart/"):
         return None  # a header that was cut off; or one document, which is given without its transfer encoding
     headers = tuple([(name, value) for name, value in entity.headers() if name.lower() in OF_CONTENT])

@@ -2,12 +2,14 @@
 
 ``a@b`` is ``Content-ID: <a@b>`` and ``cid:a@b`` (RFC 2392). A URI that is no ``cid:`` is the id itself and stands in the part's
 Content-Location, so that a reference to it still leads to the part. A part without any id has the number of its place, which
-every reader gives it anew; so that is never written.
+every reader gives it anew; so that is never written. Where the sender calls another part so, the number gets a mark.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Container
+from itertools import count
 from urllib.parse import quote, unquote
 
 from postroad.core.codecs.faults import malformed
@@ -18,6 +20,12 @@ from postroad.core.model.message import Part
 LOCATION = "Content-Location"
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S")
 _CID_SAFE = "!$&'()*+,;=:@/?-._~"
+
+
+def name_of_place(number: int, said: Container[str]) -> str:
+    """What a part without an id is called, where others are called as they are ``said`` to be."""
+    name = str(number)
+    return name if name not in said else next(marked for m in count(1) if (marked := f"{name}.{m}") not in said)
 
 
 def has_own_id(part: Part, number: int | None) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
-from postroad.core.codecs.media import media_type_of, parameter_of
+from postroad.core.codecs.media import media_type_of
+from postroad.core.codecs.mime import parameter, read_parameters
 from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
 from postroad.core.codecs.soap.recognition import self_describing
 from postroad.core.mediation.losses import expiry_lost, headers_lost, id_lost
@@ -24,6 +25,11 @@ from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
 TYPES = ("text/xml", "application/soap+xml")
+_DESCRIBED_IN = (
+    "type",
+    "start-info",
+    "startinfo",
+)  # parameters that hold the type of an envelope, with an action of its own
 _VISIBLE = "".join(map(chr, range(0x20, 0x7F)))
 
 
@@ -35,10 +41,20 @@ def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
     return Taken(format=Format.SOAP, parts=documents, setting=setting, header=root.header)
 
 
-def action_of(wire: Wire) -> str:
-    """What the poster said it wants done: a header of its own in SOAP 1.1, a parameter in 1.2."""
-    said = wire.header("soapaction") or parameter_of(wire.content_type, "action")
+def action_of(wire: Wire, root_type: str = "") -> str:
+    """What the poster said it wants done: a header of its own in SOAP 1.1, a parameter in 1.2, perhaps of the root's type."""
+    said = wire.header("soapaction") or _action_in(wire.content_type) or _action_in(root_type)
     return said if said.isascii() and said.isprintable() else quote(said, safe=_VISIBLE)
+
+
+def _action_in(content_type: str) -> str:
+    parameters = read_parameters(content_type)
+    described = [parameter(parameters, name) for name in _DESCRIBED_IN]
+    return parameter(parameters, "action") or next(filter(None, map(_own_action, described)), "")
+
+
+def _own_action(content_type: str) -> str:
+    return parameter(read_parameters(content_type), "action")
 
 
 def give(message: Outgoing) -> Given:
@@ -58,7 +74,7 @@ def _around_single(message: Outgoing) -> Envelope | None:
 
 def _given(envelope: Envelope, action: str, declared: str = "", dropped: tuple[str, ...] = ()) -> Given:
     return Given(
-        media_type=declared or envelope.media_type + action_parameter(envelope.version, action),
+        media_type=declared or type_of(envelope, action),
         body=[envelope.data],
         headers=action_headers(envelope.version, action),
         dropped=dropped,
@@ -72,6 +88,11 @@ def action_headers(version: SoapCodec, action: str) -> tuple[tuple[str, str], ..
 
 def action_parameter(version: SoapCodec, action: str) -> str:
     return f"; action={quoted(action.strip(chr(34)))}" if version is SOAP12 and action else ""
+
+
+def type_of(envelope: Envelope, action: str) -> str:
+    """The content type of an envelope, with the action where its version says it there."""
+    return envelope.media_type + action_parameter(envelope.version, action)
 
 
 def quoted(text: str) -> str:

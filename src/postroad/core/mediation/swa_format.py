@@ -14,10 +14,10 @@ from postroad.core.codecs.mime import Related, fresh_boundary, read_related, wri
 from postroad.core.codecs.mime.xop import XOP
 from postroad.core.codecs.soap import SOAP11
 from postroad.core.codecs.soap.recognition import self_describing
-from postroad.core.mediation.entities import head_of, in_order, length_of, numbers_of, part_of, parts_of
+from postroad.core.mediation.entities import head_of, ids_said, in_order, length_of, numbers_of, part_of, parts_of
 from postroad.core.mediation.losses import disposition_lost, places_lost, spelling_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
-from postroad.core.mediation.part_names import has_own_id, is_located
+from postroad.core.mediation.part_names import has_own_id, is_located, name_of_place
 from postroad.core.mediation.rooted import (
     Envelope,
     Root,
@@ -28,7 +28,7 @@ from postroad.core.mediation.rooted import (
     take_root,
 )
 from postroad.core.mediation.setting import Pieces, Setting, cut, mark_of, stretches
-from postroad.core.mediation.soap_format import action_headers, action_of
+from postroad.core.mediation.soap_format import action_headers, action_of, action_parameter, quoted, type_of
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
@@ -41,19 +41,21 @@ _STARTING = re.compile(r"[!#-\[\]-~]+")  # ids that can stand in a parameter
 def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
     related = read_related(wire.content_type, wire.body, limits)
     root = _root(related, limits)
-    others = parts_of(related.others, len(root.documents) + 1, limits, attached=not root.holds_together)
+    first, said = len(root.documents) + 1, [part.id for part in root.documents]
+    others = parts_of(related.others, first, limits, attached=not root.holds_together, said=said)
     parts = (*root.documents, *others)
     pieces = _pieces(wire.body, parts, root, related) if root.is_as_came else ()
-    setting = Setting(Format.SWA, wire.content_type, pieces, mark_of(parts), root.pieces, action_of(wire))
+    action = action_of(wire, related.root.content_type)
+    setting = Setting(Format.SWA, wire.content_type, pieces, mark_of(parts), root.pieces, action)
     return Taken(format=Format.SWA, parts=parts, setting=setting, header=root.header, notes=related.multipart.tolerated)
 
 
 def _root(related: Related, limits: WireLimits) -> Root:
     """The envelope, with what its entity says of it; an id that the network itself made up is none."""
-    entity = related.root
-    said = part_of(entity.headers(), b"", 1, limits)
+    entity, place = related.root, name_of_place(1, ids_said(related.others))
+    said = part_of(entity.headers(), b"", place, limits)
     envelope = self_describing(bytes(entity.data(limits)), entity.content_type)
-    return take_root(envelope, limits, replace(said, id="1") if said.id == ROOT_ID else said)
+    return take_root(envelope, limits, replace(said, id=place) if said.id == ROOT_ID else said)
 
 
 def _pieces(body: bytes, parts: Sequence[Part], root: Root, related: Related) -> Pieces:
@@ -76,7 +78,7 @@ def give(message: Outgoing) -> Given:
         return _written(_beside(envelope), envelope, message, 0, disposition_lost(message.parts, PLACE))
     first = message.parts[0]
     dropped = (*root_lost(first, PLACE), *places_lost(message.parts, PLACE))
-    return _written(_rooted(first, envelope), envelope, message, 1, dropped)
+    return _written(_rooted(first, envelope, message.action), envelope, message, 1, dropped)
 
 
 def _beside(envelope: Envelope) -> Part:
@@ -84,11 +86,11 @@ def _beside(envelope: Envelope) -> Part:
     return Part(id=ROOT_ID, content_type=envelope.media_type, data=envelope.data)
 
 
-def _rooted(first: Part, envelope: Envelope) -> Part:
+def _rooted(first: Part, envelope: Envelope, action: str) -> Part:
     """A root that stands for the first part."""
-    kind = envelope.media_type
+    kind = type_of(envelope, action)
     if INCLUDES in envelope.data:
-        kind = f'{XOP}; charset=utf-8; type="{media_type_of(kind)}"'
+        kind = f"{XOP}; charset=utf-8; type={quoted(_described(envelope, action))}"
     return replace(first, id=first.id if has_own_id(first, 1) else ROOT_ID, content_type=kind, data=envelope.data)
 
 
@@ -105,16 +107,21 @@ def _written(root: Part, envelope: Envelope, message: Outgoing, rooted: int, dro
     bodies = [root.data, *[part.data for part in others]]
     boundary = fresh_boundary(bodies, message.seed)
     return Given(
-        media_type=_media_type(root, envelope, boundary.decode()),
+        media_type=_media_type(root, envelope, message.action, boundary.decode()),
         body=write_multipart(zip(heads, bodies, strict=True), boundary),
         headers=action_headers(envelope.version, message.action),
         dropped=(*dropped, *[sentence for part in message.parts for sentence in spelling_lost(part)]),
     )
 
 
-def _media_type(root: Part, envelope: Envelope, boundary: str) -> str:
+def _described(envelope: Envelope, action: str) -> str:
+    """The type of an envelope as XOP names it beside its own."""
+    return media_type_of(envelope.media_type) + action_parameter(envelope.version, action)
+
+
+def _media_type(root: Part, envelope: Envelope, action: str, boundary: str) -> str:
     """Without a start the root is the first part, so one is named only where its id can stand there."""
-    kind, plain = media_type_of(root.content_type), media_type_of(envelope.media_type)
-    info = f'; start-info="{plain}"' if kind != plain else ""
+    kind = media_type_of(root.content_type)
+    info = f"; start-info={quoted(_described(envelope, action))}" if kind == XOP else ""
     start = f'; start="<{root.id}>"' if _STARTING.fullmatch(root.id) and not is_located(root) else ""
     return f'multipart/related; type="{kind}"{start}{info}; boundary="{boundary}"'

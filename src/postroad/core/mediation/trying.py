@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from postroad.core.codecs.detect import FORMS, form_of, own_form
+from postroad.core.codecs.detect import FORMS, form_of, message_in, own_form
+from postroad.core.codecs.json_syntax import UTF_8_MARK
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.soap.names import NAMESPACE
 from postroad.core.mediation.nouns import Outgoing, Wire
@@ -43,9 +44,9 @@ class Written(NamedTuple):
 def read_any(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Read:
     """A message in one of the network's own forms, or in a plain format."""
     own = own_form(content_type, body) if _is_ours(body) else None
-    if own is not None:
-        notes = (own.note,) if own.note else ()
-        return Read(own.codec.decode_post(body, limits), form_of(own.codec), notes=notes)
+    message = message_in(own, body, limits, content_type)
+    if own is not None and message is not None:
+        return Read(message, form_of(own.codec), notes=(own.note,) if own.note else ())
     wire = Wire([("content-type", content_type)] if content_type else [], body)
     taken = take(wire, limits)
     return Read(message_of(wire, taken, limits), taken.format.value, taken.setting, taken.notes)
@@ -53,10 +54,11 @@ def read_any(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIMITS
 
 def _is_ours(body: bytes) -> bool:
     """Whether it looks like a post; all else is a document, or a message of others."""
-    if body.lstrip()[:1] == b"<":
-        return NAMESPACE.encode() in body
+    unmarked = body.removeprefix(UTF_8_MARK)
+    if unmarked.lstrip()[:1] == b"<":
+        return NAMESPACE.encode() in unmarked
     try:
-        return bool(_POSTED & _FIELDS.decode(body).keys())
+        return bool(_POSTED & _FIELDS.decode(unmarked).keys())
     except msgspec.MsgspecError:  # no JSON object
         return False
 

@@ -20,6 +20,7 @@ class Caller:
     person: Person | None = None
     level: AuthenticationLevel = AuthenticationLevel.PASSWORD
     secure: bool = False  # came over TLS, or through a trusted proxy that did
+    invited: bool = False  # by an invitation, which others have seen: good for setting a password, and nothing else
 
     @property
     def name(self) -> str:
@@ -42,7 +43,7 @@ class Caller:
         """Whether this person may act for the organization with at least that role; operators may for all."""
         if self.operator:
             return True
-        if self.person is None or self.person.organization.casefold() != organization.casefold():
+        if self.person is None or self.invited or self.person.organization.casefold() != organization.casefold():
             return False
         order = [Role.OWNER, Role.DEVELOPER, Role.VIEWER]
         return order.index(self.person.role) <= order.index(least)

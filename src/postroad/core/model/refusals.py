@@ -140,6 +140,7 @@ REFUSALS: dict[str, Refusal] = {
     "service.failed": Refusal(500, "A hosted service failed on the message"),
     # limits and state of the network
     "rate.exceeded": Refusal(429, "Too many requests"),
+    "support.too-many": Refusal(409, "The organization has too many open support requests"),
     "limit.storage": Refusal(507, "Too much of what the sender posted still waits to be delivered"),
     "storage.full": Refusal(507, "The network's storage is nearly full"),
     "storage.failed": Refusal(503, "The network's storage does not take writes"),

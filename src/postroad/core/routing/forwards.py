@@ -46,6 +46,12 @@ def is_relayed(forward: Forward, directory: Directory) -> bool:
     return directory.services[forward.receiver].hosted in RELAYS
 
 
+def with_content(parts: Sequence[Part], made: Part) -> tuple[Part, ...]:
+    """The parts of a message, with what a binding has made of one of them in the place of that one."""
+    others = tuple([made if part.id == made.id else part for part in parts])
+    return others if made in others else (made, *others)
+
+
 def told_apart(through: Sequence[str], parts: Sequence[Part]) -> str:
     """What tells a content from others of the same message, as long as they are told apart."""
     if len(through) > APART_MOST:

@@ -217,7 +217,7 @@ def _receiver_argument(name: str) -> Look:
 
 FAMILIES: dict[str, tuple[Callable[[str], Look], str]] = {
     "properties.": (_property, "the property of that name"),
-    "to.arguments.": (_receiver_argument, "that argument, as given to any recipient"),
+    "to.arguments.": (_receiver_argument, "that argument, as given to any recipient; not for services in transit"),
     "arguments.": (_argument, "that argument, as given to the rule's service"),
 }
 

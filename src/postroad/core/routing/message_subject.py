@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
 from postroad.core.admission.admit import Admitted
 from postroad.core.admission.permission import permitted
-from postroad.core.delivery.documents import access_for, readable
+from postroad.core.delivery.documents import access_of, readable
 from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import Service
 from postroad.core.model.message import MessageType, Part, Property, Recipient
@@ -68,20 +70,37 @@ def travelling_subject(
 def given_to(node: Invocation, subject: Subject, directory: Directory) -> Subject:
     """The message as an invoked service is given it, and so all that its rules may look at.
 
-    A service in transit does not see the documents that the sender withholds from it; one that is isolated sees a message of
-    whoever isolates it, and nothing of the wider route. A recipient, and what it includes, sees no other recipients.
+    A service in transit does not see the documents that the sender withholds from it, nor what recipients are told in arguments;
+    one that is isolated sees a message of whoever isolates it, and nothing of the wider route. A recipient, and what it includes,
+    sees no other recipients.
     """
     header, parts = subject.view.header, subject.view.parts
     if node.role is RuleRole.IN_TRANSIT:
-        sender, named = directory.services.get(header.sender.gcid), node.invoker.service if node.invoker else None
-        in_place = access_for(sender, named) if node.isolated and node.through else None
-        parts = readable(parts, in_place or access_for(sender, node.service))
+        sender = directory.services.get(header.sender.gcid)
+        parts = readable(parts, access_of(sender, _behind(node), directory))
+        header = _without_arguments(header)
     if node.root.role is RuleRole.RECIPIENT and len(header.to) > 1:  # who else was written to is the sender's affair
-        header = replace(header, to=(Addressed(party=party_of(node.root.service), arguments=node.root.arguments),))
+        arguments = node.root.arguments if node.role is not RuleRole.IN_TRANSIT else ()
+        header = replace(header, to=(Addressed(party=party_of(node.root.service), arguments=arguments),))
     header = _between_hidden_parties(header, node)
     if node.shown_sender:
         header = _isolated(header, node, directory)
     return subject if header is subject.view.header and parts is subject.view.parts else subject.given(header, parts)
+
+
+def _without_arguments(header: Header) -> Header:
+    if not any(addressed.arguments for addressed in header.to):
+        return header
+    return replace(header, to=tuple([Addressed(party=addressed.party) for addressed in header.to]))
+
+
+def _behind(node: Invocation) -> Iterator[str]:
+    """GCIDs of the service and of those in whose place it stands or who keep it to themselves, as ``access_at`` has them."""
+    yield node.service.gcid
+    above = node.invoker
+    while above is not None and above.role is RuleRole.IN_TRANSIT and (node.through or node.shown_sender):
+        yield above.service.gcid
+        node, above = above, above.invoker
 
 
 def _between_hidden_parties(header: Header, node: Invocation) -> Header:

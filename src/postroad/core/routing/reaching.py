@@ -79,8 +79,8 @@ class _Chain:
         self._ancestry = Ancestry(route.hops, route.logical)
         self._directory = directory
         self._sender = Invocation(sender, RuleRole.SENDER)
-        *_, outermost = self._ancestry.upwards(len(route.hops) - 1)
-        self._recipient = outermost.id
+        # The recipient last, and before it those that took its place one after the other.
+        self._recipients = [context.id for context in self._ancestry.upwards(len(route.hops) - 1)]
         self.numbers: dict[Invocation, int] = {self._sender: 0}
 
     def invocation(self, hop: Hop, context: Context, *, is_last: bool) -> Invocation:
@@ -98,11 +98,10 @@ class _Chain:
         invoker = self._sender
         if above is not None and above.context is not None:
             above_role = role if context.through else RuleRole.IN_TRANSIT
-            invoker = self._made(
-                above, above.context, RuleRole.RECIPIENT if above.context.id == self._recipient else above_role
-            )
+            receives = above.context.id in self._recipients
+            invoker = self._made(above, above.context, RuleRole.RECIPIENT if receives else above_role)
         node = Invocation(service, role, invoker, hop.arguments)
-        node.starts_chain = context.id == self._recipient
+        node.starts_chain = context.id == self._recipients[-1]
         node.topic, node.rule, node.payer = context.topic, context.rule, context.payer
         node.shown_sender, node.isolated, node.absorbs = context.shown_sender, context.isolated, context.absorbs
         node.through = context.through

@@ -17,7 +17,7 @@ from postroad.core.model.message import Status
 from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.contexts import Ancestry
-from postroad.core.routing.elaboration import Elaboration
+from postroad.core.routing.elaboration import UNTOLD, Elaboration
 from postroad.core.routing.explanation import ServiceTried
 from postroad.core.routing.invocation import Invocation
 from postroad.core.routing.itinerary import has_rules
@@ -25,6 +25,7 @@ from postroad.core.routing.keeping import kept_invocations
 from postroad.core.routing.layout import check_delivered, lay_out, services_of
 from postroad.core.routing.message_subject import response_subject
 from postroad.core.routing.reaching import reach
+from postroad.errors import Refused
 
 
 class ReturnRoute(NamedTuple):
@@ -106,9 +107,15 @@ def _seen_again(hop: Hop, directory: Directory) -> Invocation:
     """A service of the way out that asked to see what comes back, in the context it had."""
     invoking = directory.services.get(hop.invoker)
     invoker = Invocation(invoking, RuleRole.SENDER) if invoking is not None else None
-    node = Invocation(directory.services[hop.service], RuleRole.IN_TRANSIT, invoker, hop.arguments)
+    service = directory.services[hop.service]
+    if directory.is_suspended(service):
+        is_kept = hop.context is not None and hop.context.shown_sender
+        raise Refused(
+            "recipient.suspended", UNTOLD if is_kept else f"{service.address}, which asked to see it, is suspended"
+        )
+    node = Invocation(service, RuleRole.IN_TRANSIT, invoker, hop.arguments)
     if hop.context is not None:
         node.topic, node.payer, node.rule = hop.context.topic, hop.context.payer, hop.context.rule
         node.shown_sender, node.isolated = hop.context.shown_sender, hop.context.isolated
-        node.absorbs = hop.context.absorbs
+        node.absorbs, node.through = hop.context.absorbs, hop.context.through
     return node

@@ -24,13 +24,11 @@ AT_ONCE = 8
 async def deal_now_and_then(
     running: SimulatedNetwork, ledger: Ledger, chance: Random, times: int, whole_s: float
 ) -> None:
-    loop = asyncio.get_running_loop()
-    until = loop.time() + whole_s
+    ends = asyncio.get_running_loop().time() + whole_s  # later rounds would outlast the run
     for _ in range(times):
-        pause_s = chance.expovariate(times / whole_s)
-        if loop.time() + pause_s > until:
-            return  # what is resent after the traffic has ended would outlast the run
-        await asyncio.sleep(pause_s)
+        await asyncio.sleep(chance.expovariate(times / whole_s))
+        if asyncio.get_running_loop().time() > ends:
+            return
         try:
             numbers = await running.ask(_listed)
         except (ConnectionLost, Unavailable):

@@ -1,8 +1,9 @@
 """Bring the tables of billing up to what has been landed: ``usage``, ``charges`` and ``invoice_lines``.
 
 Kept rules: what new events touch is made anew as a whole and replaced in one commit: a day of ``usage``; a month of ``charges``
-and ``invoice_lines``, since allowances and tiers run over a month. A new tariff, or other books, touch every month. Each table
-says by itself how far it has come, so a run that was killed between two of them is simply repeated.
+and ``invoice_lines``, since allowances and tiers run over a month. A new tariff, or other books, touch every month, those too in
+which things were by the books from before; an event that comes again otherwise touches the day it was on. Each table says by
+itself how far it has come, so a run that was killed between two of them is simply repeated.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from pyspark.sql import functions as fn
 from postroad.core.billing.calendar import begins_us, first_day, next_period
 from postroad.warehouse.billing.price_list import KINDS, PriceList, logged_prices, owners
 from postroad.warehouse.billing.tables import APP, CHARGES, LINES, LOG, USAGE
-from postroad.warehouse.billing.uses import local_day, once, uses
+from postroad.warehouse.billing.uses import local_day, uses
 from postroad.warehouse.marts import charges, invoices, usage
-from postroad.warehouse.staging.distinct_events import entry_ranges, overlap
+from postroad.warehouse.staging.distinct_events import entry_ranges, once, overlap
 from postroad.warehouse.store.table_store import TableStore
 
 COUNTED = ("message.posted", "invocation.returned")
@@ -45,9 +46,10 @@ def refresh_billing(
         return []
     log = store.read(LOG)
     if overlap(entry_ranges(store.files(LOG))):
+        new = log.join(new.select("seq").distinct(), "seq", "left_semi")  # as they were landed before, too
         log = once(log)
     prices = logged_prices(log)
-    days = _touched_days(new, log, prices.books.time_zone)
+    days = _touched_days(store, new, log, prices.books.time_zone)
     months = sorted({day.replace(day=1) for day in days})
     whole_months = [day for month in months for day in _days_of(month)]
     work = _Work(store=store, log=log, prices=prices, version=version)
@@ -60,11 +62,16 @@ def refresh_billing(
     return done
 
 
-def _touched_days(new: DataFrame, log: DataFrame, time_zone: str) -> set[date]:
+def _touched_days(store: TableStore, new: DataFrame, log: DataFrame, time_zone: str) -> set[date]:
     reprices = new.where(fn.col("object_kind").isin(*KINDS)).limit(1).count() > 0
     counted = (log if reprices else new).where(fn.col("kind").isin(*COUNTED))
-    rows = counted.select(local_day(fn.col("at_us"), time_zone).alias("day")).distinct().collect()
-    return {row["day"] for row in rows}
+    days = _days_in(counted.select(local_day(fn.col("at_us"), time_zone).alias("day")))
+    known = [table for table in TABLES if reprices and store.exists(table)]
+    return days.union(*[_days_in(store.read(table)) for table in known])
+
+
+def _days_in(frame: DataFrame) -> set[date]:
+    return {row["day"] for row in frame.select("day").distinct().collect()}
 
 
 def _days_of(month: date) -> Iterator[date]:

@@ -16,6 +16,7 @@ from deltalake import DeltaTable
 from postroad.core.billing.invoicing import Account, Sum, Sums
 from postroad.core.model.billing import LineKey
 from postroad.errors import Misconfigured
+from postroad.warehouse.store.paths import files_of
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -75,7 +76,7 @@ class Ledger:
             self._open(name, table)
 
     def _open(self, name: str, table: DeltaTable) -> None:
-        files = table.file_uris()
+        files = files_of(table)
         if files:
             relation = self._connection.read_parquet(files, hive_partitioning=True, union_by_name=True)
         else:

@@ -5,24 +5,11 @@ Grain: one row per use, known by (seq, ordinal).
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from postroad.core.billing.uses import BY_NETWORK
 from postroad.core.model.billing import KILOBYTE, UseKind
-
-KEY = ("seq", "ordinal")
-
-
-def once(log: DataFrame) -> DataFrame:
-    """The log with every event once: of several rows for one event, the one that was landed last holds.
-
-    Landing writes each event once; archives of the same journal that were landed too may bring it again, or corrected.
-    """
-    latest = [fn.col(name).desc_nulls_last() for name in ("schema_version", "landed_on") if name in log.columns]
-    never_by_chance = fn.hash(*[name for name in log.columns if name not in KEY])
-    place = fn.row_number().over(Window.partitionBy(*KEY).orderBy(*latest, never_by_chance))
-    return log.withColumn("_place", place).where("_place = 1").drop("_place")
 
 
 def uses(log: DataFrame) -> DataFrame:

@@ -47,12 +47,14 @@ def _work(text: Broadcast[DirectoryText], lane: Lane) -> Callable[[Batches], Bat
 def _items(batch: pa.RecordBatch) -> Iterator[Archived | Unreadable]:
     columns = [batch.column(name).to_pylist() for name in NAMES]
     for file, position, sender, at_us, form, wire in zip(*columns, strict=True):
-        place = Place(file, position)
+        place = Place(file or "", position or 0)
         codec = FORMS.get(form)
-        if codec is None:
+        if wire is None:
+            yield Unreadable(place, "wire.malformed", "The row has no wire")
+        elif codec is None:
             known = ", ".join(FORMS)
             yield Unreadable(
                 place, "wire.unsupported", f"The form {form!r} is not known; use one of {known}", len(wire)
             )
         else:
-            yield decoded(wire, codec, place, Unsaid(sender=sender or "", at_us=at_us))
+            yield decoded(wire, codec, place, Unsaid(sender=sender or "", at_us=at_us or 0))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as fn
 
 from postroad.warehouse.reports.scoring import PartnerDay, scored
 
@@ -26,7 +27,8 @@ ARROW = pa.schema(
 
 
 def anomalies(partner_days: DataFrame) -> DataFrame:
-    return partner_days.groupBy("organization").applyInArrow(_of_organization, COLUMNS)
+    last = partner_days.agg(fn.max("day").alias("last_day"))
+    return partner_days.crossJoin(fn.broadcast(last)).groupBy("organization").applyInArrow(_of_organization, COLUMNS)
 
 
 def _of_organization(table: pa.Table) -> pa.Table:
@@ -35,14 +37,10 @@ def _of_organization(table: pa.Table) -> pa.Table:
     found = [
         {"organization": organization, "day": one.day, "measure": one.measure}
         | {"value": float(one.value), "expected": float(one.expected), "score": one.score}
-        for one in scored(_in_order(rows))
+        for one in scored(_days(rows), rows[0]["last_day"])
         if one.is_flagged
     ]
     return pa.Table.from_pylist(found, schema=ARROW)
-
-
-def _in_order(rows: list[dict[str, object]]) -> list[PartnerDay]:
-    return sorted(_days(rows), key=lambda day: day.day)
 
 
 def _days(rows: list[dict[str, object]]) -> Iterator[PartnerDay]:

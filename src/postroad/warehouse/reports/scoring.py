@@ -5,22 +5,25 @@ Each figure is first brought to a scale on which chance alone moves it by about 
 by the arc sine of their root, latencies by their logarithm over the standard error of a median. The score is the distance from
 the median of the compared days, in units of their spread (the median absolute deviation, made comparable to a standard
 deviation), which never counts as less than what chance explains. The median and this spread do not mind a few odd days among
-the compared ones. A figure is flagged from ``FLAGGED`` on; errors and latency only when they grow. ``docs/howto/read-reports.md``
-has the measured share of false alarms.
+the compared ones. A figure is flagged from ``FLAGGED`` on; errors and latency only when they grow. A day without any traffic is a
+day too, where silence is rare: its volume is compared where fewer than one in ten of the days of its kind were silent. Of the
+last day that is known the rest is still to come, so it may have too much, but not too little. ``docs/howto/read-reports.md`` has
+the measured share of false alarms.
 Kept rule: plain Python over plain numbers, so that it can be tested without Spark.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from statistics import median
 
 FLAGGED = 5.0
-LOOKING_BACK = timedelta(days=28)
+LOOKING_BACK_DAYS = 28
 LEAST_DAYS = 5
+SELDOM_SILENT = 0.9  # of the days compared; who never sends on Fridays is not odd on one
 LEAST_ANSWERS = 10  # below that, a day says nothing about errors or latency
 COMPARABLE = 1.4826  # the median absolute deviation of normal data, in standard deviations
 MEDIAN_ERROR = 1.2533  # the standard error of a median against that of a mean
@@ -53,20 +56,32 @@ class Scored:
         return self.score >= FLAGGED if self.measure != "volume" else abs(self.score) >= FLAGGED
 
 
-def scored(days: Sequence[PartnerDay]) -> Iterator[Scored]:
-    """Every figure of these days of one organization that can be compared; days without traffic may be missing."""
-    for today in days:
-        past = [day for day in days if _compares(day, today)]
-        if len(past) >= LEAST_DAYS:
-            for measure in (_volume, _errors, _latency):
-                found = measure(today, past)
-                if found is not None:
-                    yield found
+def scored(days: Iterable[PartnerDay], last: date | None = None) -> Iterator[Scored]:
+    """Every figure of these days of one organization that can be compared, to the ``last`` day of which anything is known."""
+    known = {day.day: day for day in days}
+    if not known:
+        return
+    last = max(known) if last is None else last
+    for number in range((last - min(known)).days + 1):
+        for one in _compared(min(known) + timedelta(days=number), known):
+            if one.day < last or one.measure != "volume" or one.score > 0:
+                yield one
 
 
-def _compares(other: PartnerDay, today: PartnerDay) -> bool:
-    is_before = timedelta(0) < today.day - other.day <= LOOKING_BACK
-    return is_before and (other.day.weekday() >= 5) == (today.day.weekday() >= 5)
+def _compared(day: date, known: Mapping[date, PartnerDay]) -> Iterator[Scored]:
+    """The figures of one day; days without traffic are not among the known ones."""
+    before = [day - timedelta(days=number) for number in range(1, LOOKING_BACK_DAYS + 1)]
+    alike = [other for other in before if (other.weekday() >= 5) == (day.weekday() >= 5) and other >= min(known)]
+    past = [known[other] for other in alike if other in known]
+    if len(past) < LEAST_DAYS:
+        return
+    today = known.get(day)
+    if today is None:
+        if len(past) > SELDOM_SILENT * len(alike):
+            yield _volume(PartnerDay(day=day), past)
+        return
+    found = (_volume(today, past), _errors(today, past), _latency(today, past))
+    yield from (one for one in found if one is not None)
 
 
 def _volume(today: PartnerDay, past: Sequence[PartnerDay]) -> Scored:
@@ -118,6 +133,3 @@ def _distance(value: float, others: Sequence[float], by_chance: float = 1.0) -> 
     middle = median(others)
     spread = COMPARABLE * median(abs(other - middle) for other in others)
     return (value - middle) / max(by_chance, spread)
-
-
-Measure = Callable[[PartnerDay, Sequence[PartnerDay]], Scored | None]

@@ -77,10 +77,11 @@ def latency(tables: ReportTables, period: Period, top: int) -> Summary:
 def slow(tables: ReportTables, period: Period, top: int) -> Summary:
     """Services that take long with what they are given, by the ninetieth percentile."""
     work: defaultdict[str, Counter[int]] = defaultdict(Counter)
-    for row in tables.rows("latency", period, measure="working"):
-        work[row["service"]][row["bucket"]] += row["count"]
     names = tables.names_of_services()
-    used = {names.get(service, service): counts for service, counts in work.items() if counts.total() >= LEAST_STOPS}
+    for row in tables.rows("latency", period, measure="working"):
+        name: str = names.get(row["service"]) or row["service"]  # which several have had, where one was registered anew
+        work[name][row["bucket"]] += row["count"]
+    used = {name: counts for name, counts in work.items() if counts.total() >= LEAST_STOPS}
     shown: list[list[Any]] = [[name, counts.total(), *_percentiles(counts)] for name, counts in used.items()]
     shown.sort(key=lambda row: -row[3])
     ranked = {row[0]: row[3] / 1_000 for row in shown[:top]}

@@ -31,18 +31,27 @@ class Archive:
     @classmethod
     def found_in(cls, folder: Path) -> Archive:
         """The archive in a folder, by what its files are called."""
-        for form in FORMS:
-            if any(folder.glob(f"*.{form}")):
-                return cls(folder=folder, form=form)
-        raise Misconfigured([f"{folder} holds no archive: there is no file *.jsonl or *.parquet in it"])
+        forms = [form for form in FORMS if any(folder.glob(f"*.{form}"))]
+        if not forms:
+            raise Misconfigured([f"{folder} holds no archive: there is no file *.jsonl or *.parquet in it"])
+        if len(forms) > 1:
+            raise Misconfigured(
+                [f"{folder} holds *.jsonl and *.parquet, and neither may be whole; keep one form in a folder"]
+            )
+        return cls(folder=folder, form=forms[0])
 
     def files(self) -> list[Path]:
         return sorted(self.folder.glob(f"*.{self.form}"))
 
     def frame(self, spark: SparkSession, files: Sequence[Path]) -> DataFrame:
         """The events in these files; a line that is not one of ours fails the job and is not skipped."""
+        from pyspark.sql import functions as fn
+
         reader = spark.read.schema(log_schema())
         paths = [str(file) for file in files]
-        if self.form == "parquet":
-            return reader.parquet(*paths)
-        return reader.option("mode", "FAILFAST").json(paths)
+        is_parquet = self.form == "parquet"
+        found = reader.parquet(*paths) if is_parquet else reader.option("mode", "FAILFAST").json(paths)
+        stranger = (
+            f"{self.folder} holds what is no event of a journal; land what `postroad pipeline export` has written"
+        )
+        return found.withColumn("seq", fn.coalesce("seq", fn.raise_error(fn.lit(stranger))))

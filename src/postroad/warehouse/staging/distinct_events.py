@@ -1,4 +1,4 @@
-"""Events that were landed twice, counted once.
+"""Events that were landed twice, counted once: in every table, bills among them, by the same one of the two.
 
 Landing is exactly once for one source. Where an archive and the journal it was made of were both landed, the same (seq, ordinal)
 lies in two files; that is found by the files' ranges of ``seq``, which their footers tell, and only then are events compared.
@@ -7,20 +7,32 @@ lies in two files; that is found by the files' ranges of ``seq``, which their fo
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as fn
 
-KEY = ["seq", "ordinal"]
+from postroad.warehouse.store.paths import ELSEWHERE
+
+KEY = ("seq", "ordinal")
 Range = tuple[int, int]
 ANY: Range = (0, 1 << 62)
 
 
 def distinct_events(log: DataFrame, ranges: Iterable[Range]) -> DataFrame:
     """The log with every event once; ``ranges`` are those of the entry numbers in its files."""
-    return log.dropDuplicates(KEY) if overlap(ranges) else log
+    return once(log) if overlap(ranges) else log
+
+
+def once(log: DataFrame) -> DataFrame:
+    """The log with every event once: of several rows for one event, the one that was landed last holds.
+
+    Landing writes each event once; archives of the same journal that were landed too may bring it again, or corrected.
+    """
+    latest = [fn.col(name).desc_nulls_last() for name in ("schema_version", "landed_on") if name in log.columns]
+    never_by_chance = fn.hash(*[name for name in log.columns if name not in KEY])
+    place = fn.row_number().over(Window.partitionBy(*KEY).orderBy(*latest, never_by_chance))
+    return log.withColumn("_place", place).where("_place = 1").drop("_place")
 
 
 def overlap(ranges: Iterable[Range]) -> bool:
@@ -38,10 +50,9 @@ def entry_ranges(files: Iterable[str]) -> list[Range]:
 
 
 def _range(file: str) -> Range:
-    place = urlparse(file)
-    if place.scheme not in ("", "file"):
+    if ELSEWHERE in file:
         return ANY
-    metadata = pq.read_metadata(Path(unquote(place.path)))
+    metadata = pq.read_metadata(file)
     column = metadata.schema.names.index("seq")
     groups = [metadata.row_group(number).column(column).statistics for number in range(metadata.num_row_groups)]
     known = [group for group in groups if group is not None and group.has_min_max]

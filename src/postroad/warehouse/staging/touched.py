@@ -10,6 +10,7 @@ from pyspark.sql import functions as fn
 
 from postroad.warehouse.staging.days import day_of_session
 
+NAMING = ("message.posted", "message.refused", "invocation.returned", "delivery.resent")
 NUMBERS = ("delivery", "journey", "answers_delivery", "answers_journey", "ends_delivery", "ends_journey")
 
 
@@ -62,8 +63,8 @@ def _first_seq(log: DataFrame, days: frozenset[date]) -> int:
 
 
 def _of_named(new: DataFrame) -> DataFrame:
-    """Posts, refusals and answers in transit name their session."""
-    rows = new.where(fn.col("kind").isin("message.posted", "message.refused", "invocation.returned"))
+    """Whatever makes a message, a stop of it or a round of it names its session; its numbers are known to nobody yet."""
+    rows = new.where(fn.col("kind").isin(*NAMING))
     return rows.select(
         day_of_session(fn.col("session")).alias("day"),
         day_of_session(fn.col("transaction")).alias("transaction_day"),

@@ -20,6 +20,7 @@ from deltalake.transaction import create_table_with_add_actions
 from postroad.errors import Misconfigured, Unavailable
 from postroad.warehouse.store.evolution import added_columns, table_schema
 from postroad.warehouse.store.orphans import delete_orphans
+from postroad.warehouse.store.paths import files_of
 from postroad.warehouse.store.staging import Staged, staged
 from postroad.warehouse.store.table_store import NEVER, partition_column
 
@@ -43,7 +44,7 @@ class DeltaStore:
         files = self._files(table, name, days)
         if not files:
             return self._spark.createDataFrame([], schema)
-        found = self._spark.read.schema(schema).option("basePath", str(self.folder / name)).parquet(*files)
+        found = self._spark.read.schema(schema).option("basePath", str((self.folder / name).resolve())).parquet(*files)
         return found.select(schema.names)
 
     def names(self) -> list[str]:
@@ -95,7 +96,7 @@ class DeltaStore:
         return int(done["numFilesRemoved"]) - int(done["numFilesAdded"])
 
     def vacuum(self, name: str, older_than_hours: float = 168) -> int:
-        return delete_orphans(self._table(name), self.folder / name, older_than_hours)
+        return delete_orphans(self._table(name), (self.folder / name).resolve(), older_than_hours)
 
     def stage(self, df: DataFrame, name: str) -> Staged:
         """Write the rows where nobody looks yet."""
@@ -156,9 +157,9 @@ class DeltaStore:
 
     def _files(self, table: DeltaTable, name: str, days: Collection[date] | None) -> list[str]:
         if days is None:
-            return table.file_uris()
+            return files_of(table)
         wanted = [day.isoformat() for day in days]
-        return table.file_uris(file_pruning_predicate=[(partition_column(name), "in", wanted)]) if wanted else []
+        return files_of(table, partition_column(name), wanted) if wanted else []
 
 
 def _version(table: DeltaTable, app: str) -> int:

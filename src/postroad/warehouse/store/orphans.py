@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 from deltalake import DeltaTable
+
+from postroad.warehouse.store.paths import files_of
 
 LOG = "_delta_log"
 
 
 def delete_orphans(table: DeltaTable, folder: Path, older_than_hours: float) -> int:
-    """Delete them, the emptied folders too, and say how many files it were."""
-    named = {Path(unquote(urlparse(uri).path)) for uri in table.file_uris()}
+    """Delete them, the emptied folders too, and say how many files it were.
+
+    ``folder`` goes by its real name, as the table's files do: under the name of a link, all of them would seem to be orphans.
+    """
+    named = {Path(path) for path in files_of(table)}
     before = time.time() - older_than_hours * 3600
     orphans = [
         path for path in folder.rglob("*") if path.is_file() and path not in named and _is_old(path, folder, before)

@@ -20,11 +20,11 @@ from postroad.core.exchange.matching import Incoming
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import Copy
-from postroad.core.model.message import Delivered, Message, MessageType, Part
+from postroad.core.model.message import Delivered, Message, MessageType
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explanation import ServiceTried
 from postroad.core.routing.forwarding import closed_to, forwarded_copies
-from postroad.core.routing.forwards import NOT_OPEN, RELAYS, Forward, told_apart
+from postroad.core.routing.forwards import NOT_OPEN, RELAYS, Forward, told_apart, with_content
 from postroad.errors import Refused
 from postroad.flow.going import FORM
 from postroad.services.callables import Routing
@@ -192,8 +192,7 @@ def _groups(
 def _with_content(arrival: Arrival, forward: Forward) -> tuple[Delivered, str]:
     if forward.part is None:
         return arrival.delivered, arrival.form
-    parts: tuple[Part, ...] = (forward.part, *arrival.delivered.parts[1:])
-    return replace(arrival.delivered, parts=parts), FORM
+    return replace(arrival.delivered, parts=with_content(arrival.delivered.parts, forward.part)), FORM
 
 
 def _admitted(arrival: Arrival, delivered: Delivered, directory: Directory) -> Admitted:

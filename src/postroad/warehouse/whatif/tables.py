@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from postroad.core.codecs.lexical import write_time
@@ -14,21 +16,30 @@ if TYPE_CHECKING:
 EXAMPLES_EACH, EXAMPLES_MOST = 3, 40  # of each reason, and altogether
 REASONS_MOST = 100
 SERVICES_MOST = 500
+DAYS_MOST = 1_000  # a clock that was set to 1970 makes no chart of twenty thousand days
 
 
 def counted_days(rows: DataFrame) -> tuple[Traffic, tuple[Day, ...]]:
-    """The messages altogether, and one row for each day (UTC) on which any was posted."""
+    """The messages altogether, and one row for each day (UTC) from the first on which any was posted to the last."""
     asked = rows.where("record in ('message', 'refused')").groupBy("day", "record", "verdict").count()
-    by_day: dict[str, dict[str, int]] = {}
+    by_day: dict[date, dict[str, int]] = {}
     refused_then = 0
     for row in asked.orderBy("day").collect():
         if row["record"] == "refused":
             refused_then += row["count"]
         else:
-            by_day.setdefault(str(row["day"]), {})[row["verdict"]] = row["count"]
-    days = tuple(Day(day=day, **verdicts) for day, verdicts in by_day.items())
+            by_day.setdefault(row["day"], {})[row["verdict"]] = row["count"]
+    days = day_by_day(by_day)
     sums = {verdict.value: sum(getattr(day, verdict.value) for day in days) for verdict in Verdict}
     return Traffic(messages=sum(sums.values()), refused_then=refused_then, **sums), days
+
+
+def day_by_day(verdicts: Mapping[date, Mapping[str, int]]) -> tuple[Day, ...]:
+    """The days in their order, those between them on which nothing was posted too, unless that were years."""
+    known = sorted(verdicts)
+    length = (known[-1] - known[0]).days + 1 if known else 0
+    every = [known[0] + timedelta(days=number) for number in range(length)] if length <= DAYS_MOST else known
+    return tuple([Day(day=str(day), **verdicts.get(day, {})) for day in every])
 
 
 def changes(rows: DataFrame) -> DataFrame:

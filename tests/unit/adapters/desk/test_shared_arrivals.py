@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
+import asyncpg
 import pytest
 
-from postroad.adapters.desk.shared_arrivals import Arrivals
+from postroad.adapters.desk.shared_arrivals import CHANNEL, Arrivals
 from postroad.adapters.journal.postgres_connections import LONGEST_PAUSE_S, Connections, Pause
 
 
@@ -45,6 +46,36 @@ async def test_a_group_without_new_deliveries_is_heard_of_and_wakes_nobody(arriv
     arrivals.notified("17 ")
     assert arrivals.count("a") == before
     assert told == [17]
+
+
+class ComingBack:
+    """Connections to a database that lets nobody in at first."""
+
+    def __init__(self) -> None:
+        self.faults: list[Exception] = [OSError("away"), asyncpg.InvalidPasswordError("no"), asyncpg.PostgresError("?")]
+        self.heard: list[str] = []
+
+    async def dedicated(self) -> ComingBack:
+        if len(self.faults) > 1:
+            raise self.faults.pop(0)
+        return self
+
+    async def add_listener(self, channel: str, _: object) -> None:
+        if self.faults:
+            raise self.faults.pop()
+        self.heard.append(channel)
+
+    def add_termination_listener(self, _: object) -> None: ...
+
+    def terminate(self) -> None: ...
+
+
+async def test_who_listens_goes_on_trying_whatever_the_database_says(told: list[int]) -> None:
+    connections = ComingBack()
+    arrivals = Arrivals(cast(Connections, connections), told.append)
+    await asyncio.wait_for(arrivals.open(), 30)
+    assert connections.heard == [CHANNEL]
+    await arrivals.close()
 
 
 def test_a_pause_doubles_up_to_a_limit_and_ends_with_success() -> None:

@@ -38,3 +38,17 @@ async def test_who_leads_is_told_so_also_when_many_ask_at_once(postgres_database
         assert await asyncio.gather(*[second.held() for _ in range(20)]) == [False] * 20
         await first.close()
         assert await asyncio.gather(*[second.held() for _ in range(20)]) == [True] * 20
+
+
+@pytest.mark.req("O3")
+async def test_a_node_that_stands_still_does_not_lead_on(
+    postgres_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postroad.adapters.index.leadership.SILENCE_MOST", "300ms")
+    async with two_nodes(postgres_database) as (first, second):
+        assert await first.held()
+        assert not await second.held()
+        async with asyncio.timeout(30):
+            while not await second.held():  # noqa: ASYNC110 - nobody tells when the database ends the silence
+                await asyncio.sleep(0.1)
+        assert not await first.held()

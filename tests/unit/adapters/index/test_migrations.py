@@ -17,6 +17,8 @@ from postroad.adapters.index.migrations import VERSION_TABLE, Migration, migrati
 from postroad.adapters.index.postgres import PostgresIndex
 from postroad.adapters.index.sqlite import SqliteReader, SqliteWriter
 from postroad.adapters.index.sqlite_file import apply_migration, open_writer, schema_version
+from postroad.adapters.journal import postgres_schema
+from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.core.projection.tables import TABLES
 from postroad.errors import Misconfigured
 from tests.unit.adapters.index.schema_dumps import (
@@ -139,6 +141,17 @@ def test_a_failing_migration_leaves_sqlite_as_it_was(tmp_path: Path, monkeypatch
     assert sqlite_dump(connection) == before
     assert schema_version(connection) == versions()[-1]
     connection.close()
+
+
+async def test_a_large_database_is_given_the_time_that_its_migration_takes(
+    postgres_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also the journal's and the desk's tables; all other statements are given up after a minute."""
+    monkeypatch.setattr("postroad.adapters.journal.postgres_connections.COMMAND_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(module, "migrations", lambda: next_migration("SELECT pg_sleep(1.1);"))
+    await (await PostgresIndex.open(postgres_database)).close()
+    monkeypatch.setattr(postgres_schema, "migrations", lambda package: [(1, "SELECT pg_sleep(1.1)")])
+    await (await PostgresJournal.open(postgres_database)).close()
 
 
 async def test_a_failing_migration_leaves_postgres_as_it_was(

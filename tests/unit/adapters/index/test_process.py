@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import gc
 import os
 import signal
 import subprocess
@@ -11,8 +13,10 @@ from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
+import apsw
 import pytest
 
+from postroad.adapters.index import process_main
 from postroad.adapters.index.process import IndexProcess
 from postroad.adapters.index.sqlite import SqliteIndex, SqliteReader
 from postroad.adapters.journal.segments import SegmentJournal, SegmentSettings
@@ -93,6 +97,34 @@ async def test_killed_at_any_moment_it_comes_back_and_goes_on(
     await reader.close()
 
 
+async def test_one_that_hangs_is_killed_and_another_goes_on(
+    journal: SegmentJournal, process: IndexProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postroad.adapters.index.process.SILENCE_MOST_S", 0.2)
+    hung = process.pid
+    assert hung is not None
+    os.kill(hung, signal.SIGSTOP)
+    await process.wait_for(await append(journal, 5), timeout=120)
+    assert process.pid not in (None, hung)
+
+
+async def test_one_that_cannot_be_started_is_tried_again(
+    journal: SegmentJournal, process: IndexProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts = iter([OSError(errno.EMFILE, "too many open files")])
+    start = asyncio.create_subprocess_exec
+
+    async def sometimes(*command: str, **streams: int) -> asyncio.subprocess.Process:
+        for error in starts:
+            raise error
+        return await start(*command, **streams)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", sometimes)
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGKILL)
+    await process.wait_for(await append(journal, 5), timeout=120)
+
+
 async def test_stopping_lets_it_finish(journal: SegmentJournal, tmp_path: Path) -> None:
     process = IndexProcess(tmp_path / "journal", tmp_path / "index.sqlite")
     await process.start()
@@ -133,3 +165,16 @@ async def test_a_missing_journal_is_said_plainly(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured, match="journal: there is none"):
         await process.start()
     await process.stop()
+
+
+def test_a_full_disk_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    async def no_room(*_: Path) -> None:
+        raise apsw.FullError("database or disk is full")
+
+    monkeypatch.setattr(process_main, "keep_up", no_room)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # of the process that the tests run in
+    monkeypatch.setattr(gc, "set_threshold", lambda *_: None)
+    monkeypatch.setattr(sys, "argv", ["index", "--journal", "j", "--index", "index.sqlite"])
+    assert process_main.main() == process_main.EXIT_TROUBLE
+    [line] = capsys.readouterr().err.splitlines()
+    assert line == "index index.sqlite: database or disk is full; check its disk, and how much of it is free"

@@ -12,11 +12,11 @@ import pytest
 
 from postroad.adapters.index.named_sql import named
 from postroad.adapters.index.sqlite import SqliteIndex, SqliteReader, SqliteWriter
-from postroad.adapters.index.sqlite_file import open_reader, refuse_old_sqlite
+from postroad.adapters.index.sqlite_file import forget, open_reader, refuse_old_sqlite
 from postroad.core.projection.project import project
 from postroad.core.projection.queries import QUERIES
 from postroad.core.projection.tables import TABLES
-from postroad.errors import Misconfigured
+from postroad.errors import Misconfigured, Unavailable
 from postroad.ports import Head
 from postroad.testing.journals import as_records, plain_posts
 
@@ -68,6 +68,30 @@ async def test_a_reader_cannot_write(tmp_path: Path) -> None:
     with pytest.raises(apsw.ReadOnlyError):
         connection.execute("DELETE FROM message")
     connection.close()
+
+
+async def test_a_damaged_file_is_said_plainly_and_can_be_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    SqliteWriter(path).close()
+    whole = path.read_bytes()
+    for damage in (bytes(512) + whole[512:], whole[:32_768] + b"\xff" * 16_384 + whole[49_152:]):
+        path.write_bytes(damage)
+        with pytest.raises(Misconfigured, match="index rebuild"):
+            await SqliteIndex(path).apply(changes_of(1), Head(1, bytes(32)))
+        reader = SqliteReader(path)
+        with pytest.raises((Misconfigured, Unavailable), match="index rebuild"):
+            await reader.position()
+        await reader.close()
+    forget(path)
+    assert list(tmp_path.iterdir()) == []
+    SqliteWriter(path).close()
+
+
+def test_only_its_owner_and_group_can_read_it(tmp_path: Path) -> None:
+    writer = SqliteWriter(tmp_path / "index.sqlite")
+    writer.apply(changes_of(1), Head(1, bytes(32)))
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o640}
+    writer.close()
 
 
 async def test_a_missing_file_is_said_plainly(tmp_path: Path) -> None:

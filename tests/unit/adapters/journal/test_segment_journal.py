@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from postroad.adapters.journal.segments import SegmentJournal, SegmentReader, SegmentSettings
-from postroad.errors import Misconfigured
+from postroad.adapters.journal.segments import RealFiles, SegmentJournal, SegmentReader, SegmentSettings
+from postroad.errors import Misconfigured, Unavailable
 from postroad.ports import Journal, NewRecord
 from postroad.testing.faulty_files import QuickFiles, SameThread
 from postroad.testing.journal_contract import JournalContract
@@ -39,6 +41,39 @@ class TestTinySegments(TestSegmentJournal):
     """With segments so small that nearly every group begins a new one."""
 
     settings = TINY
+
+
+async def test_a_power_cut_leaves_the_folders_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A journal's names are worth nothing while the folder's own name is not on the disk."""
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
+    data = tmp_path / "srv" / "data"
+    RealFiles().make_directory(data / "journal")
+    assert synced == [folder.stat().st_ino for folder in (data, data.parent, tmp_path)]
+    RealFiles().make_directory(data / "journal")  # whose maker may have been killed before it was synced
+    assert synced[3:] == [data.stat().st_ino]
+
+
+class FailingReads(QuickFiles):
+    """A disk that has forgotten how to read."""
+
+    is_broken = False
+
+    def pread(self, fd: int, length: int, offset: int) -> bytes:
+        if self.is_broken:
+            raise OSError(errno.EIO, "Input/output error")
+        return super().pread(fd, length, offset)
+
+
+async def test_a_disk_that_cannot_read_is_said_with_a_code(tmp_path: Path) -> None:
+    files = FailingReads()
+    journal = SegmentJournal.open(tmp_path, TINY, files=files)
+    appended = await journal.append([NewRecord(b"facts", b"body")])
+    files.is_broken = True
+    for read in (journal.read(0), journal.body(appended.bodies[0])):  # type: ignore[arg-type]
+        with pytest.raises(Unavailable, match=r"storage\.damaged.*Input/output error"):
+            await read
+    await journal.close()
 
 
 async def test_a_second_writer_is_told_why_it_cannot_start(tmp_path: Path) -> None:

@@ -13,7 +13,9 @@ from tests.faults.segment_runs import SMALL, faults_of, open_small
 async def filled(path: Path, count: int = 40) -> SegmentJournal:
     journal = open_small(path)
     for number in range(count):
-        await journal.append([NewRecord(b"facts %d" % number, b"%d" % number * 300), NewRecord(b"more", None)])
+        await journal.append(
+            [NewRecord(b"facts %d" % number, b"%d" % number * 300), NewRecord(b"more", None), NewRecord(b"empty", b"")]
+        )
     return journal
 
 
@@ -48,7 +50,7 @@ async def test_facts_chain_and_digests_stay(tmp_path: Path) -> None:
     assert facts(after) == facts(before)
     for record, as_before in zip(after, before, strict=True):
         if record.body is not None and as_before.body is not None:
-            gone = record.seq < border
+            gone = record.seq < border and record.body.length > 0  # of an empty one nothing can go
             assert (journal.body_sync(record.body) is None) == gone
             assert (journal.body_sync(as_before.body) is None) == gone  # a place that the index keeps from before
     await journal.close()

@@ -223,6 +223,7 @@ async def test_other_content_is_text_if_it_can_be_read(
         (float("nan"), '["NoneType",null]'),
         (datetime(2026, 11, 16, 12, 30, tzinfo=timezone(timedelta(hours=2))), '["string","2026-11-16T10:30:00Z"]'),
         (datetime(2026, 11, 16, 12, 30, 1, 500, tzinfo=UTC), '["string","2026-11-16T12:30:01.000500Z"]'),
+        (datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=9))), '["string","0001-01-01T00:00:00+09:00"]'),
         (date(2026, 11, 16), '["string","2026-11-16"]'),
         (["a", 1, [True]], '["list",["a",1,[true]]]'),
         ("lone \ud800", '["string","lone ?"]'),

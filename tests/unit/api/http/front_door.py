@@ -16,6 +16,7 @@ from typing import Any
 import uvloop
 
 from postroad.api.http import FastRoute, HttpLimits, HttpServer, Reply, Request, TrustedProxies
+from postroad.api.http.head import Head
 
 JSON = b"application/json"
 PROBLEM = b"application/problem+json"
@@ -25,8 +26,9 @@ LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
 }
 
 
-def problem(status: int, code: str, detail: str) -> tuple[bytes, bytes]:
-    return PROBLEM, json.dumps({"status": status, "code": code, "detail": detail}).encode()
+def problem(status: int, code: str, detail: str, head: Head | None) -> tuple[bytes, bytes]:
+    path = head.path.decode() if head is not None else None
+    return PROBLEM, json.dumps({"status": status, "code": code, "detail": detail, "path": path}).encode()
 
 
 class Served:
@@ -101,6 +103,11 @@ class Response:
     @property
     def code(self) -> str:
         return str(json.loads(self.body)["code"])
+
+    @property
+    def path(self) -> object:
+        """Of the request that was refused, where its head could be read."""
+        return json.loads(self.body)["path"]
 
 
 class Wire:

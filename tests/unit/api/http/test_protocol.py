@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -138,6 +139,32 @@ def test_a_client_that_left_is_no_error(loop: str, later: Later) -> None:
         assert served.server.front.capacity.body_bytes == 0
 
 
+@pytest.mark.req("D1")
+def test_a_client_that_closes_its_side_is_answered_what_it_has_asked_for(loop: str, later: Later) -> None:
+    """As programs do that have sent all they wanted to send: what they posted counts, and they would post it again."""
+    with serving({("POST", "/m"): later}, loop=loop) as served, Wire(served.port) as wire:
+        wire.send(post(b"one") + post(b"two") + post(b"cut off")[:-1])
+        assert eventually(lambda: len(later.kept) == 2)
+        wire.sock.shutdown(socket.SHUT_WR)
+        time.sleep(0.05)
+        later.answer(served, 1)
+        later.answer(served, 0)
+        assert [wire.read().body for _ in range(2)] == [b"one", b"two"]
+        assert wire.ended()
+        assert eventually(lambda: not served.server.front.connections)
+
+
+def test_a_client_that_closes_its_side_waits_for_no_news(loop: str, later: Later) -> None:
+    left = threading.Event()
+    with serving({("POST", "/m"): later}, loop=loop) as served, Wire(served.port) as wire:
+        wire.send(post(b"poll"))
+        assert eventually(lambda: len(later.kept) == 1)
+        served.call(later.kept[0][1].on_disconnect, left.set)
+        wire.sock.shutdown(socket.SHUT_WR)
+        assert left.wait(3)
+        assert wire.ended()
+
+
 def test_an_answered_client_that_leaves_disturbs_nobody(later: Later) -> None:
     called = threading.Event()
     with serving({("POST", "/m"): later}) as served:
@@ -173,6 +200,19 @@ def test_expect_100_continue_waits_for_earlier_answers(later: Later) -> None:
         assert eventually(lambda: len(later.kept) == 2)
         later.answer(served, 1)
         assert wire.read().body == b"two"
+
+
+@pytest.mark.req("Z2")
+def test_a_client_that_waits_for_100_continue_is_not_called_slow(later: Later) -> None:
+    head = b"POST /m HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"
+    limits = HttpLimits(body_grace_s=0.2, body_deadline_s=0.3, linger_s=0.1)
+    with serving({("POST", "/m"): later}, limits=limits) as served, Wire(served.port) as wire:
+        wire.send(post(b"one") + head)
+        assert eventually(lambda: len(later.kept) == 1)
+        time.sleep(0.5)
+        later.answer(served, 0)
+        assert [wire.read().status, wire.read().status] == [200, 100]
+        assert wire.read().code == "request.timeout", "from now on it is the client that we wait for"
 
 
 def test_an_expectation_that_cannot_be_met_is_told_before_the_body_is_sent() -> None:

@@ -36,3 +36,8 @@ def test_the_last_who_is_no_proxy_of_ours_is_the_client(forwarded: list[bytes], 
 
 def test_nobody_else_names_a_client() -> None:
     assert peer(b"203.0.113.7", direct="198.51.100.1") == "198.51.100.1"
+
+
+def test_an_ipv4_proxy_is_known_where_addresses_are_written_as_ipv6() -> None:
+    assert peer(b"203.0.113.7, ::ffff:192.0.2.9", direct="::ffff:10.0.0.1") == CLIENT
+    assert peer(b"203.0.113.7", direct="::ffff:198.51.100.1") == "::ffff:198.51.100.1"

@@ -69,6 +69,9 @@ VECTORS: dict[str, tuple[bytes, tuple[int, str]]] = {
     "tab for a blank": (line(b"GET\t/m HTTP/1.1"), MALFORMED),
     "blank at the end": (line(b"GET /m HTTP/1.1 "), MALFORMED),
     "no version": (line(b"GET /m"), MALFORMED),
+    "line without a version": (b"GET /m\r\nA: HTTP/1.1\r\nHost: x\r\n\r\n", MALFORMED),
+    "LF in the target": (b"GET /m\nA: HTTP/1.1\r\nHost: x\r\n\r\n", MALFORMED),
+    "CR in the target": (b"GET /m\rA: HTTP/1.1\r\nHost: x\r\n\r\n", MALFORMED),
     "HTTP/0.9": (line(b"GET /m HTTP/0.9"), UNSUPPORTED),
     "HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", UNSUPPORTED),
     "another protocol": (line(b"GET /m RTSP/1.0"), UNSUPPORTED),
@@ -185,7 +188,14 @@ def test_bodies_are_limited_by_route_and_in_general() -> None:
                         wire.send(request)
                         response = wire.read()
                     assert (response.status == 413) is refused
-                    assert not refused or response.code == "wire.too-large"
+                    assert not refused or (response.code, response.path) == ("wire.too-large", path.decode())
+
+
+def test_what_takes_no_body_says_so() -> None:
+    response = refusal(
+        b"GET /m HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", HttpLimits(linger_s=0.1), max_body=0
+    )
+    assert (response.status, b"send no body here" in response.body) == (413, True)
 
 
 def test_a_refusal_waits_for_the_answers_before_it_and_is_readable_by_a_client_that_still_sends() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import datetime
 import ssl
+import time
 from pathlib import Path
 from typing import Any
 
@@ -249,6 +250,23 @@ def test_what_a_proxy_does_not_say_stays_as_it_is_on_the_wire(site: Site) -> Non
     with serving({("GET", "/who"): site.who}, proxies=("127.0.0.1",)) as served:
         assert ask(served.port, b"GET /who HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: nonsense\r\n\r\n").body == b"none"
     assert (site.seen[0].peer, site.seen[0].secure) == ("127.0.0.1", False)
+
+
+@pytest.mark.req("Z1")
+def test_a_proxy_that_says_nothing_does_not_lend_its_own_certificate_however_its_request_is_cut(site: Site) -> None:
+    proxy = self_signed(site.folder, "proxy")
+    context = site.front(clients_der=[proxy.der]).context
+    request = b"POST /who HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nab"
+    with (
+        serving({("POST", "/who"): site.who}, ssl_context=context, proxies=("127.0.0.1",)) as served,
+        Wire(served.port, site.context(proxy)) as wire,
+    ):
+        for pieces in ([request[:-1], request[-1:]], [request], [request]):  # in pieces, whole, and the same once more
+            for piece in pieces:
+                wire.send(piece)
+                time.sleep(0.05)
+            assert wire.read().body == b"none"
+    assert [request.secure for request in site.seen] == [False] * 3
 
 
 def test_a_proxy_address_that_is_none_stops_the_start() -> None:

@@ -65,6 +65,9 @@ def test_a_credit_note_as_ubl_has_the_opposite_sign_and_names_its_invoice() -> N
     assert found(xml, "cac:LegalMonetaryTotal/cbc:PayableAmount") == ["0.50"]
     assert found(xml, "cac:BillingReference/cac:InvoiceDocumentReference/cbc:ID") == ["2026-02-0001"]
     assert found(xml, "cbc:Note") == ["sorry & goodbye"]
+    [line] = note().lines
+    with_nothing = replace(note(), lines=(line, replace(line, amount=Decimal("0.00"))))
+    assert found(ubl(with_nothing, {}), "cac:CreditNoteLine/cbc:LineExtensionAmount") == ["0.50", "0.00"]
 
 
 @pytest.mark.parametrize("document", [bill(), note()], ids=["invoice", "credit-note"])

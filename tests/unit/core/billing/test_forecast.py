@@ -10,6 +10,8 @@ DAY_US = 86_400_000_000
 def test_a_month_goes_on_as_it_began() -> None:
     assert forecast_micros(1_000_000, "2026-11", "Europe/Berlin", BEGINS_US + 10 * DAY_US) == 3_000_000
     assert forecast_micros(-500, "2026-11", "Europe/Berlin", BEGINS_US + 15 * DAY_US) == -1_000
+    odd = 2**53 + 1  # which a float has no room for
+    assert forecast_micros(odd, "2026-11", "Europe/Berlin", BEGINS_US + 15 * DAY_US) == 2 * odd
 
 
 def test_says_nothing_too_early_and_nothing_else_when_it_is_over() -> None:

@@ -46,7 +46,7 @@ def first(sent: int = 1_005_000, worked: int = 0) -> Invoice:
     ],
 )  # fmt: skip
 def test_an_amount_is_rounded_half_away_from_zero_to_what_can_be_paid(micros: int, currency: str, amount: str) -> None:
-    assert rounded(micros, currency) == Decimal(amount)
+    assert str(rounded(micros, currency)) == amount
 
 
 def test_a_line_is_rounded_once_and_the_total_is_the_sum_of_lines() -> None:
@@ -72,6 +72,9 @@ def test_what_came_to_light_later_becomes_a_document_of_its_own() -> None:
     assert [(line.quantity, line.kilobytes, line.micros) for line in later.lines] == [(1, 2, 1_000)]
     assert bill.total + later.total == rounded(1_005_000, "EUR")  # not 1.00 + 0.00: together as one invoice would
     assert correction({SENT: Sum(4, 6, 1_005_000)}, [bill, later], issue("2026-10-0003"), "") is None
+    again = correction({SENT: Sum(5, 7, 1_015_000)}, [later, bill], issue("2026-10-10000"), "another")
+    assert again is not None
+    assert again.corrects == bill.number, "in whatever order they are found"
 
 
 def test_what_was_charged_too_much_becomes_a_credit_note() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from postroad.core.codecs.bulk import decode_bulk
 from postroad.core.codecs.codec import Codec, refusal_bytes
-from postroad.core.codecs.detect import answer_codec, codec_for, is_plain_after_all, operation_in, own_form
+from postroad.core.codecs.detect import answer_codec, codec_for, is_plain_after_all, message_in, operation_in, own_form
 from postroad.core.codecs.dime import Record, TypeFormat, write_dime
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
@@ -18,6 +18,12 @@ from postroad.errors import Refused
 from tests.unit.core.codecs.examples import FULL, RESPONSE, SIMPLE
 
 MULTIPART = 'multipart/mixed; boundary="a b"'
+MANY = b"".join(b' xmlns:n%d="http://example.com/services/orders/%d"' % (n, n) for n in range(30))
+
+
+def declaring(envelope: bytes, *, before: bytes = MANY) -> bytes:
+    """An envelope that declares all of these before its own namespace, as generated clients do."""
+    return envelope.replace(b"Envelope xmlns", b"Envelope%b xmlns" % before, 1)
 
 
 def refusal(content_type: str, body: bytes) -> Refused:
@@ -43,6 +49,22 @@ def test_json_faults_point_at_the_place(body: bytes, pointer: str) -> None:
     assert refusal("application/json", body).pointer == pointer
 
 
+@pytest.mark.req("M5")
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (rb'{"topic":"\uD83D"}', r"\uD83D is half of a character"),
+        (rb'{"documents":[{"json":{"a":"\ud83d\ude00 \\\\ud83d \ude00"}}]}', r"\ude00 is half of a character"),
+        (rb'{"topic":"\ud83d\ude00', "truncated"),
+        (rb'{"topic":"\\\\ud83d"', "truncated"),
+    ],
+)
+def test_half_of_a_character_is_called_by_its_name(body: bytes, said: str) -> None:
+    refused = refusal("application/json", body)
+    assert refused.code == "wire.malformed"
+    assert said in refused.detail
+
+
 @pytest.mark.req("R10")
 @pytest.mark.parametrize("codec", [JSON_FORM, SOAP11, SOAP12, ENVELOPE_FORM], ids=lambda codec: codec.media_type)
 def test_a_message_is_routed_statically_or_dynamically_and_no_other_way(codec: Codec) -> None:
@@ -61,6 +83,27 @@ def test_json_documents_and_numbers_keep_their_digits_and_spaces() -> None:
     )
     assert message.parts == (Part(id="1", content_type="application/json", data=b'{ "x" : 1.0,\n"y": [ ] }'),)
     assert (message.properties[0].value, message.properties[0].type) == ("-12.500e+02", PropertyType.NUMBER)
+
+
+@pytest.mark.req("K3")
+@pytest.mark.parametrize("codec", [SOAP11, SOAP12])
+def test_an_encoding_that_only_the_content_type_names_is_believed(codec: Codec) -> None:
+    message = Message(to=(Recipient("Acme/Supply"),), topic="Größe")
+    body = codec.encode_post(message).partition(b"?>")[2].strip().decode().encode("latin-1")
+    declared = f"{codec.media_type.partition(';')[0]}; charset=ISO-8859-1"
+    own = own_form(declared, body)
+    assert message_in(own, body, content_type=declared) == message
+    for said in ("text/xml", "text/xml; charset=utf-8", "text/xml; charset=klingon"):
+        with pytest.raises(Refused):
+            message_in(own, body, content_type=said)
+
+
+@pytest.mark.req("K3")
+def test_a_byte_order_mark_before_json_is_passed_over() -> None:
+    marked = b"\xef\xbb\xbf" + JSON_FORM.encode_post(FULL)
+    assert own_form("application/json", marked) == (JSON_FORM, "")
+    assert JSON_FORM.decode_post(marked) == FULL
+    assert decode_bulk("application/x-ndjson", marked + b"\n" + JSON_FORM.encode_post(SIMPLE)) == [FULL, SIMPLE]
 
 
 def test_missing_ids_are_numbered_over_documents_and_attachments() -> None:
@@ -144,6 +187,13 @@ def test_a_boundary_inside_a_part_only_counts_at_the_start_of_a_line() -> None:
     assert decode_bulk("multipart/mixed; boundary=b", body) == [Message(topic="--b")]
 
 
+def test_lines_of_a_bulk_may_end_in_lf_alone() -> None:
+    parts = b"".join(
+        b"--b\nContent-Type: application/json\n\n%b\n" % JSON_FORM.encode_post(one) for one in (FULL, SIMPLE)
+    )
+    assert decode_bulk("multipart/mixed; boundary=b", parts + b"--b--\n") == [FULL, SIMPLE]
+
+
 @pytest.mark.parametrize(
     ("content_type", "body", "codec"),
     [
@@ -154,8 +204,10 @@ def test_a_boundary_inside_a_part_only_counts_at_the_start_of_a_line() -> None:
         ("application/xml", SOAP12.encode_post(SIMPLE), SOAP12),
         (ENVELOPES, ENVELOPE_FORM.encode_post(SIMPLE), ENVELOPE_FORM),
         ("application/xml", b"<s:Envelope xmlns:s='http://schemas.xmlsoap.org/soap/envelope/'/>", SOAP11),
+        ("application/xml", declaring(SOAP12.encode_post(SIMPLE)), SOAP12),
+        ("text/xml", declaring(SOAP11.encode_post(SIMPLE), before=b' xmlns:t="http://www.w3.org/2003/05/soap-envelope"'), SOAP11),
     ],
-)
+)  # fmt: skip
 def test_the_codec_is_found(content_type: str, body: bytes, codec: Codec) -> None:
     assert codec_for(content_type, body) is codec
 
@@ -192,6 +244,8 @@ ADDRESSED = BUSINESS.replace(
     [
         ("text/xml", BUSINESS),
         ("text/xml", ADDRESSED),
+        ("text/xml", declaring(BUSINESS)),
+        ("application/soap+xml", declaring(BUSINESS.replace(b"http://schemas.xmlsoap.org/soap/envelope/", b"http://www.w3.org/2003/05/soap-envelope"))),
         ("application/xml", BUSINESS.decode().encode("utf-16")),
         ("application/json", b'{"specversion":"1.0","type":"a","source":"b","id":"c"}'),
         ("application/json", bytes(b"".join(write_dime([Record(type_format=TypeFormat.NONE, type="", id="", data=b"")])))),

@@ -6,11 +6,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 
 import msgspec
 import pytest
 
 from postroad.core.codecs.bulk import decode_bulk
+from postroad.core.codecs.detect import codec_for
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.soap import SOAP11
@@ -254,6 +256,22 @@ def test_steps_grow_no_faster_than_the_input(kind: str) -> None:
     decode, make = SIZED[kind]
     small, large = make(2000), make(4000)
     assert steps(lambda: decode(large)) <= 2.2 * steps(lambda: decode(small)) + 50
+
+
+@pytest.mark.req("Z2")
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        pytest.param("text/xml", b'<?xml version="1.0" encoding="latin-1">' + b" " * 200_000, id="unended declaration"),
+        pytest.param("application/json", b'{"to":' + b"[" * 70 + b'"' + rb"\"" * 100_000, id="unended string"),
+    ],
+)
+def test_what_is_never_ended_is_looked_at_once(content_type: str, body: bytes) -> None:
+    """A pattern that begins anew at every byte makes no calls that could be counted: it took minutes for each of these."""
+    started = process_time()
+    with pytest.raises(Refused):
+        codec_for(content_type, body).decode_post(body)
+    assert process_time() - started < 2
 
 
 @pytest.mark.req("Z2")

@@ -50,6 +50,11 @@ def test_an_inline_document_keeps_its_bytes(document: bytes) -> None:
             b"<a xmlns:x=\"urn:x\"><b xmlns:x='urn:y'/><x:c/></a>",
         ),
         (b' xmlns:x="urn:x"', b"<a t='x:string'/>", b"<a xmlns:x=\"urn:x\" t='x:string'/>"),
+        (b' xmlns:x="urn:x"', b"<a t='x:string[2]'/>", b"<a xmlns:x=\"urn:x\" t='x:string[2]'/>"),
+        (b' xmlns:x="urn:x"', b"<a>//x:b[x:c]</a>", b'<a xmlns:x="urn:x">//x:b[x:c]</a>'),
+        (b' xmlns:x="urn:x"', b"<a>y:b <!-- --> x:c</a>", b'<a xmlns:x="urn:x">y:b <!-- --> x:c</a>'),
+        (b' xmlns:x="urn:x"', b"<a>%bx:c</a>" % (b" " * 8191), b'<a xmlns:x="urn:x">%bx:c</a>' % (b" " * 8191)),
+        (b' xmlns:x="urn:x"', b"<a>max:c 10.x:30 x: x::y</a>", b"<a>max:c 10.x:30 x: x::y</a>"),
         (b' xmlns:x="urn:x"', b"<a>http://x:80/ is text</a>", b"<a>http://x:80/ is text</a>"),
         (b' xmlns="urn:d"', b"<a/>", b'<a xmlns="urn:d"/>'),
         (b' xmlns="urn:d"', b"<a xmlns=''/>", b"<a xmlns=''/>"),
@@ -134,6 +139,13 @@ def test_a_client_is_told_of_a_fault_where_it_expects_an_answer() -> None:
     with pytest.raises(Refused, match="no such service") as refused:
         SOAP12.decode_result(answer)
     assert refused.value.code == "recipient.unknown"
+
+
+@pytest.mark.req("K3")
+def test_a_service_may_be_named_as_it_was_delivered() -> None:
+    """The schema has one type for both, so clients hand the service of a From on as a To, with its GCID."""
+    body = SOAP11.encode_post(SIMPLE).replace(b'<pr:Service name="', b'<pr:Service gcid="gcid-1" name="')
+    assert SOAP11.decode_post(body) == SIMPLE
 
 
 def test_the_operation_is_told_from_the_body() -> None:

@@ -23,14 +23,16 @@ from postroad.core.model.snapshot import Directory
 pytestmark = pytest.mark.req("N13")
 
 
-def numbers() -> Iterator[str]:
-    return (f"{number:016x}" for number in itertools.count(1))
+def numbers(directory: Directory) -> Iterator[str]:
+    """That nothing has yet."""
+    drawn = (f"{number:016x}" for number in itertools.count(1))
+    return (number for number in drawn if number not in directory.services)
 
 
 def planned(content: dict[str, Any], directory: Directory, **options: Any) -> Plan:
     document = read_document(content)
     assert isinstance(document, NetworkDocument), document
-    given_secrets = {"secrets": {}, "fresh_ids": numbers(), "now_us": 1} | options
+    given_secrets = {"secrets": {}, "fresh_ids": numbers(directory), "now_us": 1} | options
     return plan(document, directory, **given_secrets)
 
 
@@ -132,6 +134,18 @@ def test_a_suspended_service_is_pruned_by_operators_alone() -> None:
     assert planned(content, suspended, prune=True, may_choose_ids=True).faults == ()
 
 
+@pytest.mark.req("N1")
+def test_an_organization_with_people_keeps_an_owner() -> None:
+    people = {"a@b.example": {"role": "owner"}, "c@b.example": {"role": "viewer"}}
+    directory = applied(
+        planned({"postroad": 1, "organizations": {"House": {"people": people}, "Empty": {}}}, Directory()), Directory()
+    )
+    for left in ({}, {"c@b.example": {}}, {"a@b.example": {"role": "viewer"}}):
+        content = {"postroad": 1, "organizations": {"House": {"people": left}, "Empty": {}}}
+        places = [fault.pointer for fault in planned(content, directory, prune=True).faults]
+        assert places == ["/organizations/House/people"]
+
+
 @pytest.mark.req("Z6")
 def test_what_operators_set_stays_where_a_document_does_not_speak_of_it() -> None:
     limits = {"storedBytes": 5, "queuedMessages": 0}
@@ -152,7 +166,7 @@ def test_credentials_left_out_stay_even_when_pruning() -> None:
     place = "/organizations/House/services/In/credentials/0"
     content: dict[str, Any] = {
         "postroad": 1,
-        "organizations": {"House": {"services": {"In": {"credentials": [{"label": "p", "password": "x"}]}}}},
+        "organizations": {"House": {"services": {"In": {"credentials": [{"label": "p", "password": "x" * 15}]}}}},
     }
     directory = applied(planned(content, Directory(), secrets={place: "hash"}), Directory())
     del content["organizations"]["House"]["services"]["In"]["credentials"]
@@ -161,6 +175,58 @@ def test_credentials_left_out_stay_even_when_pruning() -> None:
     assert planned(content, directory).steps == ()
     [removal] = planned(content, directory, prune=True).steps
     assert (removal.action, removal.kind, removal.name) == (Action.REMOVE, "credential", "House/In: p")
+
+
+def test_a_name_that_a_service_leaves_is_not_given_away_in_the_same_document() -> None:
+    directory = applied(
+        planned({"postroad": 1, "organizations": {"House": {"services": {"In": {}}}}}, Directory()), Directory()
+    )
+    taken = {"Out": {}, "In": {"gcid": "f" * 16}}
+    [fault] = planned({"postroad": 1, "organizations": {"House": {"services": taken}}}, directory).faults
+    assert (fault.pointer, fault.detail.partition(";")[0]) == (
+        "/organizations/House/services/In/gcid", "another service has this name",
+    )  # fmt: skip
+    renamed = {"Out": {"gcid": f"{1:016x}"}, "In": {"category": "new"}}
+    for services in (renamed, dict(reversed(renamed.items()))):
+        [fault] = planned({"postroad": 1, "organizations": {"House": {"services": services}}}, directory).faults
+        assert "apply that first" in fault.detail
+
+
+@pytest.mark.req("N2")
+def test_names_of_new_organizations_and_services_are_mistaken_for_no_others() -> None:
+    content = {"postroad": 1, "organizations": {"0123456789ABCDEF": {}, "House": {"services": {"Аcme": {}, "Öl": {}}}}}
+    found = planned(content, Directory()).faults
+    assert [fault.pointer for fault in found] == [
+        "/organizations/0123456789ABCDEF",
+        "/organizations/House/services/Аcme",
+    ]
+    saved = Directory().changed(
+        [ObjectChange("organization", "0123456789abcdef", 1, {"name": "0123456789ABCDEF"})], 1
+    )  # before that was known
+    assert planned({"postroad": 1, "organizations": {"0123456789ABCDEF": {}}}, saved).faults == ()
+
+
+def test_pruning_leaves_a_service_the_schema_that_it_validates_by() -> None:
+    schema = {"order": {"content": "<xs:schema/>"}}
+    service: dict[str, Any] = {"hosted": "exchange", "validates": "order", "schemas": schema}
+    content = {"postroad": 1, "organizations": {"House": {"services": {"In": service}}}}
+    directory = applied(planned(content, Directory()), Directory())
+    service["schemas"] = {"invoice": {"content": "<xs:schema/>"}}
+    assert planned(content, directory).faults == ()
+    [fault] = planned(content, directory, prune=True).faults
+    assert fault.pointer == "/organizations/House/services/In/validates"
+
+
+def test_the_networks_own_service_is_no_documents_business() -> None:
+    own = {"gcid": "f" * 16, "organization": "Network", "name": "Provisioning", "hosted": "provisioning"}
+    directory = Directory().changed(
+        [ObjectChange("organization", "network", 1, {"name": "Network"}), ObjectChange("service", "f" * 16, 1, own)], 1
+    )
+    content: dict[str, Any] = {"postroad": 1, "organizations": {"Network": {"services": {"Provisioning": {}}}}}
+    [fault] = planned(content, directory, may_choose_ids=True).faults
+    assert fault.pointer == "/organizations/Network/services/Provisioning"
+    del content["organizations"]["Network"]["services"]
+    assert planned(content, directory, may_choose_ids=True, prune=True).steps == ()
 
 
 def with_assets(**sections: Any) -> dict[str, Any]:
@@ -191,6 +257,19 @@ def test_assets_are_pruned_only_where_their_kind_is_spoken_of() -> None:
     assert (removal.action, removal.name) == (Action.REMOVE, "House/In: table Zip")
     gone = planned({"postroad": 1, "organizations": {"House": {}}}, directory, prune=True)
     assert sorted(step.kind for step in gone.steps) == ["asset", "asset", "service"]
+
+
+def test_what_a_service_has_from_another_time_stands_in_no_documents_way() -> None:
+    tables: dict[str, Any] = {"zip": {"content": "a"}}
+    directory = applied(planned(with_assets(tables=tables), Directory()), Directory())
+    service = directory.service("House/In")
+    assert service is not None
+    plain = ObjectChange("service", service.gcid, 2, msgspec.to_builtins(service) | {"hosted": ""})
+    changed = directory.changed([plain], directory.version + 1)  # as it can be by hand
+    exported = export(changed, ["House"])
+    assert (planned(exported, changed, prune=True).steps, planned(exported, changed).faults) == ((), ())
+    [fault] = planned(exported, directory).faults  # here the document itself would do it
+    assert "hosted: lookup" in fault.detail
 
 
 def test_an_asset_needs_a_service_that_works_with_it_and_its_content() -> None:

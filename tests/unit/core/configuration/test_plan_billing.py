@@ -10,6 +10,7 @@ from postroad.core.billing.tariffs import holders
 from postroad.core.configuration.document import NetworkDocument, read_document
 from postroad.core.configuration.sections import export
 from postroad.core.configuration.steps import Action
+from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory
 from tests.unit.core.configuration.test_plan import applied, planned
 
@@ -34,6 +35,7 @@ INVOICE = {
     "seller": "The network", "through": 99, "total": "1.50",
     "lines": [{"kind": "message", "part": "originator", "quantity": 3, "micros": 1500000, "amount": "1.50"}],
 }  # fmt: skip
+PLACE = "/billing/tariffs/standard/0"
 PAYMENT = {"invoice": "2026-10-0001", "amount": "1.00", "currency": "EUR", "receivedOn": "2026-11-05"}
 
 
@@ -53,6 +55,28 @@ def faults(content: dict[str, Any], directory: Directory | None = None) -> list[
     read = read_document(content)
     found = read if isinstance(read, list) else planned(content, directory or Directory()).faults
     return [(fault.pointer, fault.detail) for fault in found]
+
+
+def test_a_plan_of_prices_for_a_new_service_is_the_same_twice() -> None:
+    content = document(tariffs={"standard": [STANDARD]})
+    one, other = (
+        planned(content, Directory(), fresh_ids=iter(ids)) for ids in (["a" * 16, "b" * 16], ["c" * 16, "d" * 16])
+    )
+    assert one.version == other.version
+
+
+def test_a_price_of_a_service_that_has_gone_stays_until_it_is_taken_out() -> None:
+    directory = network(tariffs={"standard": [STANDARD]})
+    service = directory.service("XpandiCo/zipPlus4")
+    assert service is not None
+    without = directory.changed([ObjectChange("service", service.gcid, 2, None)], directory.version + 1)
+    exported = export(without, ["MyBiz", "XpandiCo"], billing=True)
+    found = planned(exported, without, prune=True)
+    assert (found.steps, found.faults) == ((), ())
+    unknown = STANDARD | {"services": {"f" * 16: {"perMessage": "1"}}}
+    assert (f"{PLACE}/services/{'f' * 16}", "there is no such service") in faults(
+        document(tariffs={"standard": [unknown]}), without
+    )
 
 
 def test_a_tariff_is_planned_saved_exported_and_applying_that_changes_nothing() -> None:

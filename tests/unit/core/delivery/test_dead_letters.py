@@ -64,6 +64,8 @@ def test_why_there_was_no_answer(prefix: str, error: Exception, cause: Cause) ->
         ("route.failed: handed out 3 times without being acknowledged", Cause.NOT_ACKNOWLEDGED),
         ("route.failed: Stamps/Stamper answered no-ink the pad is dry", Cause.IN_TRANSIT),
         ("route.failed: Stamps/Stamper answered x handed out 3 times", Cause.IN_TRANSIT),
+        ("route.failed: Stamps/Stamper answered down its press: nothing listens there", Cause.IN_TRANSIT),
+        ("route.failed: Stamps/Stamper answered odd use push.url instead", Cause.IN_TRANSIT),
         ("route.failed: The response had no valid way back: nobody", Cause.MISROUTED),
         ("mediation.lossy: part 1: its id has no place in dime", Cause.NOT_WHOLE),
         ("route.failed: mediation.lossy: the property x has no place in cloudevents", Cause.NOT_WHOLE),

@@ -16,13 +16,13 @@ def part(name: str, data: str = "as posted") -> Part:
 
 ORDER, PRICES, NOTE = part("order"), part("prices"), part("note-1")
 PARTS = (ORDER, PRICES, NOTE)
-ACCESS = DocumentAccess(service="Transmatics/xslt", read=("order", "note-*"), change=("order", "extra-*"))
+ACCESS = (DocumentAccess(service="Transmatics/xslt", read=("order", "note-*"), change=("order", "extra-*")),)
 
 
 @pytest.mark.req("N5")
 def test_withheld_documents_are_not_given() -> None:
     assert readable(PARTS, ACCESS) == (ORDER, NOTE)
-    assert readable(PARTS, None) == PARTS
+    assert readable(PARTS, ()) == PARTS
 
 
 @pytest.mark.req("N5")

@@ -9,6 +9,7 @@ import pytest
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.codecs.soap.recognition import root_of, version_of
 from postroad.core.mediation.nouns import Outgoing
+from postroad.core.mediation.soap_format import quoted
 from postroad.core.mediation.translating import give, message_of, take
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Message, MessageType, Part, Recipient
@@ -184,6 +185,38 @@ def test_soap_12_keeps_its_action_in_the_content_type() -> None:
     assert dime.headers == (("SOAPAction", "urn:go"),)
     again = given_again(take(posted(dime.data, dime.media_type, soapaction="urn:go")), Format.SOAP)
     assert (again.data, again.media_type) == (wire, declared)
+
+
+@pytest.mark.req("T3", "T9")
+@pytest.mark.parametrize(
+    "body", ["<a/>", '<a><i:Include xmlns:i="http://www.w3.org/2004/08/xop/include" href="cid:x"/></a>']
+)
+@pytest.mark.parametrize("action", ["urn:go", "urn:" + "long-" * 60, 'urn:a"b'])
+def test_soap_12_keeps_its_action_beside_attachments(body: str, action: str) -> None:
+    declared = f"application/soap+xml; charset=utf-8; action={quoted(action)}"
+    taken = taken_from(envelope(body, namespace=SOAP_12), declared)
+    given = given_again(taken, Format.SWA)
+    again = take(posted(given.data, given.media_type))
+    assert again.setting is not None
+    assert (again.setting.action, given.headers) == (action, ())
+    assert given_again(again, Format.SOAP).media_type == declared
+
+
+@pytest.mark.req("K3")
+@pytest.mark.parametrize(
+    ("outer", "root"),
+    [
+        ('; action="urn:go"', "application/soap+xml"),
+        ('; start-info="application/soap+xml; action=\\"urn:go\\""', "application/xop+xml"),
+        ("", 'application/xop+xml; charset=UTF-8; type="application/soap+xml; action=\\"urn:go\\""'),
+        ("", 'application/soap+xml; action="urn:go"'),
+    ],
+)
+def test_an_action_is_found_wherever_products_put_it(outer: str, root: str) -> None:
+    wire = related((f"Content-Type: {root}", envelope("<a/>", namespace=SOAP_12)))
+    taken = take(posted(wire.body, wire.content_type + outer))
+    assert taken.setting is not None
+    assert taken.setting.action == "urn:go"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from postroad.core.codecs.detect import own_form
 from postroad.core.mediation.nouns import Outgoing, Wire
 from postroad.core.mediation.translating import give, message_of, take
 from postroad.core.model.formats import Format
@@ -47,6 +48,16 @@ def test_an_event_is_taken_apart_and_made_again() -> None:
 
 
 @pytest.mark.req("T8")
+@pytest.mark.parametrize("declared", ["application/cloudevents+json", "application/json", ""])
+def test_a_byte_order_mark_before_an_event_is_passed_over_and_kept(declared: str) -> None:
+    marked = b"\xef\xbb\xbf" + EVENT
+    assert own_form(declared, marked) is None
+    taken = take(posted(marked, declared))
+    assert taken.parts == take(posted(EVENT, declared)).parts
+    assert given_again(taken, Format.CLOUDEVENTS).data == marked
+
+
+@pytest.mark.req("T8")
 def test_binary_mode_says_the_same() -> None:
     headers = [("ce-specversion", "1.0"), ("ce-id", "A-1"), ("ce-source", "/shop"), ("ce-type", "order.placed")]
     wire = Wire([*headers, ("ce-note", "x%20y"), ("content-type", "application/edi-x12")], b"ISA*")
@@ -54,6 +65,25 @@ def test_binary_mode_says_the_same() -> None:
     assert (message.topic, message.handle) == ("order.placed", "A-1")
     assert message.properties == (Property("ce.source", "/shop"), Property("ce.note", "x y"))
     assert message.parts == (Part(id="1", content_type="application/edi-x12", data=b"ISA*"),)
+
+
+@pytest.mark.req("T8")
+def test_a_structured_event_may_repeat_its_attributes_as_headers() -> None:
+    """As the specification's HTTP binding (3.2.3) allows; the content type says which mode it is."""
+    alone = posted(EVENT, "application/cloudevents+json")
+    repeated = Wire([*alone.headers, ("ce-specversion", "1.0"), ("ce-id", "A-1"), ("ce-source", "/shop")], EVENT)
+    assert take(repeated) == take(alone)
+
+
+@pytest.mark.req("T8", "K3")
+@pytest.mark.parametrize(
+    ("sender", "source"),
+    [("MyBiz/Purchasing", "/MyBiz/Purchasing"), ("A & B/Größe 1", "/A%20&%20B/Gr%C3%B6%C3%9Fe%201"), ("", "/")],
+)
+def test_the_source_is_a_reference_whatever_the_name_of_the_sender(sender: str, source: str) -> None:
+    """Software that takes the source apart as a URI, as the specification lets it, would refuse a blank."""
+    given = give(Outgoing(parts=(), sender=sender), Format.CLOUDEVENTS)
+    assert msgspec.json.decode(given.data)["source"] == source
 
 
 @pytest.mark.req("T8", "T9")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from postroad.core.codecs.dime import Record, TypeFormat, write_dime
 from postroad.core.mediation.nouns import Given, Outgoing, Wire
-from postroad.core.mediation.translating import give, take
+from postroad.core.mediation.translating import give, message_of, take
 from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.message import Part
+from tests.unit.core.mediation.examples import envelope, posted, related
 
 INJECTED = "text/plain\r\nAuthorization: Basic x"
 
@@ -60,3 +62,26 @@ def test_a_whole_message_with_a_header_of_its_own_is_given_as_it_came(end: bytes
     taken = take(Wire([("content-type", "message/rfc822")], body))
     one = give(Outgoing(parts=taken.parts, setting=taken.setting, seed=b"seed"), Format.MIME)
     assert (one.media_type, one.data) == ("message/rfc822", body)
+
+
+RECORDS = [
+    Record(type_format=TypeFormat.MEDIA_TYPE, type="a/b", id=id, data=b"x") for id in ("", "cid:1", "cid:1.1", "")
+]
+
+
+@pytest.mark.req("T3")
+@pytest.mark.parametrize(
+    ("wire", "ids"),
+    [
+        (related(("Content-Type: text/xml", envelope("<a/>")), ("Content-ID: <1>", b"x")), ["1.1", "1"]),
+        (related(("Content-Type: text/xml", envelope("<a/>")), ("Content-ID: <3>", b""), ("X: y", b"")), ["1", "3", "3.1"]),
+        (posted(b"--b\r\nContent-ID: <2>\r\n\r\n\r\n--b\r\n\r\n--b--", "multipart/mixed; boundary=b"), ["2", "2.1"]),
+        (posted(b"".join(write_dime(RECORDS)), "application/dime"), ["1.2", "1", "1.1", "4"]),
+    ],
+)  # fmt: skip
+def test_a_part_without_an_id_is_not_called_as_another_one_is(wire: Wire, ids: list[str]) -> None:
+    """Some number their attachments and leave the root without an id."""
+    taken = take(wire)
+    assert [part.id for part in message_of(wire, taken).parts] == ids
+    again = give(Outgoing(parts=taken.parts, setting=taken.setting), taken.format)
+    assert again.data == wire.body

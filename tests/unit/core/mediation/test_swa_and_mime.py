@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.codecs.mime import encoded, read_entity, read_related
+from postroad.core.codecs.mime import encoded, entity_of, read_entity, read_related
 from postroad.core.mediation.mime_format import take_entity
 from postroad.core.mediation.nouns import Outgoing, Wire
 from postroad.core.mediation.translating import give, take
@@ -180,3 +180,21 @@ def test_what_http_has_no_place_for_is_said_of_what_came_by_as2() -> None:
     given = given_again(take_entity(several, format=Format.AS2), Format.MIME)
     assert (given.data, given.headers) == (bytes(several.body), (("Content-Language", "de"),))
     assert given.dropped == ("Subject of the message as a whole has no place beside its parts",)
+
+
+@pytest.mark.req("T6", "T7")
+@pytest.mark.parametrize("head", [b"Content-Type: text/plain\nX-A: b\n", b"Content-Type: text/plain\nX-A: b\r\n"])
+def test_the_header_of_what_as2_carries_ends_its_lines_as_signatures_want_it(head: bytes) -> None:
+    """Whatever the line ends with which it came; those of the document are its own."""
+    came = take_entity(read_entity(head + b"\nA\nB"), format=Format.AS2)
+    mailed = take(posted(head + b"\nA\nB", "message/rfc822"))
+    for taken in (came, mailed):
+        given = given_again(taken, Format.AS2)
+        assert (given.head, given.data) == (b"Content-Type: text/plain\r\nX-A: b\r\n", b"A\nB")
+
+
+def test_what_came_by_as2_without_a_header_is_not_called_text() -> None:
+    [part] = take_entity(entity_of(b"", b"\x00\xff"), format=Format.AS2).parts
+    assert part.content_type == "application/octet-stream"
+    [part] = take_entity(read_entity(b"X-A: b\r\n\r\n\xff"), format=Format.AS2).parts
+    assert part.content_type == "text/plain"  # as MIME has it

@@ -13,6 +13,7 @@ RELATED = (
     b"--x\r\nContent-Type: text/xml\r\nContent-ID: <a>\r\n\r\n" + SOAP + b"\r\n--x\r\nContent-Type: image/png\r\n"
     b"Content-ID: <b>\r\n\r\nPNG\r\n--x--\r\n"
 )
+ADDRESSED = SOAP.replace(b"<s:Body>", b'<s:Header><p:Header xmlns:p="urn:postroad:message:1"/></s:Header><s:Body>')
 PASTED = [
     ("text/xml", SOAP, "soap"),
     ('multipart/related; boundary=x; type="text/xml"', RELATED, "swa"),
@@ -20,6 +21,13 @@ PASTED = [
     ("", b"hello", "mime"),
     ("application/json", b'{"a": 1}', "mime"),
     ("application/json", POST, "json"),
+    ("", b"\xef\xbb\xbf" + POST, "json"),
+    ("text/xml", ADDRESSED, "soap"),
+    (
+        "application/json",
+        b'{"specversion": "1.0", "id": "1", "source": "/s", "type": "t", "to": "x", "data": 1}',
+        "cloudevents",
+    ),
 ]
 
 

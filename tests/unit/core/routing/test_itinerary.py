@@ -194,6 +194,31 @@ def test_rules_of_a_service_do_not_see_documents_that_the_sender_withholds_from_
     }  # fmt: skip
 
 
+@pytest.mark.req("N5", "Z5")
+def test_rules_of_a_service_in_transit_do_not_see_what_recipients_are_told() -> None:
+    """Nor is that in what the service is given; be it brought in by the sender or by the recipient."""
+    places = (in_header("to"), in_header("to.arguments.pin"), in_header("arguments.pin"))
+    to = Recipient("Acme/Supply", (Argument("pin", "1234"),))
+    including = Rule(
+        service=SUPPLY.gcid,
+        name="stamped",
+        place=1,
+        role=RuleRole.RECIPIENT,
+        when=Comparison(operator=Comparing.EXISTS, place=in_header("to.arguments.pin")),
+        then=(Action(kind=ActionKind.ADD_SERVICE_BEFORE, service=ZIP.gcid),),
+    )
+    known = directory_of(BUYER, SUPPLY, XSLT, ZIP, including, looking(XSLT, *places), looking(ZIP, *places))
+    route = (Recipient("Transmatics/xslt", (Argument("pin", "own"),)),)
+    for other in ((), (Recipient("XpandiCo/zipPlus4"),)):
+        message = Message(to=(to, *other), route=route)
+        assert seen_by(SUPPLY, message, BUYER, known) == {"header to.arguments.pin": ("1234",)}
+        assert seen_by(XSLT, message, BUYER, known)["header to.arguments.pin"] == ()
+        assert seen_by(XSLT, message, BUYER, known)["header arguments.pin"] == ("own",)
+        tried = itineraries(admit(message, Caller(service=BUYER), known, 1), known).tried
+        [by_supply] = [one for one in tried if one.service == ZIP.gcid and one.invoker == SUPPLY.gcid]
+        assert (by_supply.seen["header to"], by_supply.seen["header to.arguments.pin"]) == (("Acme/Supply",), ())
+
+
 @pytest.mark.req("R12", "Z5")
 def test_rules_of_an_isolated_service_see_its_invoker_as_sender_and_nothing_of_the_wider_route() -> None:
     isolating = Rule(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
 from postroad.core.model.asset import AssetKind
@@ -122,3 +124,11 @@ def test_what_only_looks_like_a_reference_does_no_harm() -> None:
 def test_what_a_schema_declares() -> None:
     assert read_text(AssetKind.SCHEMA, ORDER_XSD).roots == {"{urn:order}order"}
     assert read_text(AssetKind.SCHEMA, f'<xs:schema {XS}><xs:element name="a"/></xs:schema>').roots == {"a"}
+
+
+@pytest.mark.req("Z2")
+def test_comments_that_nobody_closes_are_looked_at_once() -> None:
+    started = process_time()
+    assert read_text(AssetKind.DTD, "<!--" * 100_000).references == ()
+    assert process_time() - started < 2
+    assert read_text(AssetKind.DTD, "<!ELEMENT a ANY><!-- <!ENTITY % b SYSTEM 'b.mod'>").references == ()

@@ -97,7 +97,11 @@ class OpenSegment:
     @classmethod
     def open(cls, files: Files, path: Path) -> OpenSegment | None:
         fd = files.open(path, writable=False)
-        header = decode_segment_header(files.pread(fd, SEGMENT_HEADER.size, 0))
+        try:
+            header = decode_segment_header(files.pread(fd, SEGMENT_HEADER.size, 0))
+        except OSError:
+            files.close(fd)
+            raise
         if header is None:
             files.close(fd)
             return None

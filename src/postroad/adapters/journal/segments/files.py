@@ -10,6 +10,7 @@ import fcntl
 import mmap
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -36,7 +37,9 @@ class Counter(Protocol):
 class Files(Protocol):
     """The calls the journal makes. A write may be short; nothing is durable before the sync that follows it."""
 
-    def make_directory(self, path: Path) -> None: ...
+    def make_directory(self, path: Path) -> None:
+        """Make it and those above it, so that a power cut leaves them there."""
+        ...
 
     def names(self, directory: Path) -> list[str]: ...
 
@@ -104,7 +107,11 @@ class RealFiles:
     """The operating system's own files."""
 
     def make_directory(self, path: Path) -> None:
+        missing = [folder for folder in path.parents if not folder.exists()]
         path.mkdir(parents=True, exist_ok=True, mode=0o750)
+        for folder in (path, *missing):  # also when it exists: whoever made it may have been killed before this
+            with suppress(PermissionError):  # of one above ours that we may write to and not read
+                _sync_directory(folder.parent)
 
     def names(self, directory: Path) -> list[str]:
         return os.listdir(directory)
@@ -152,11 +159,7 @@ class RealFiles:
         os.unlink(path)
 
     def sync_directory(self, path: Path) -> None:
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        _sync_directory(path)
 
     def space(self, path: Path) -> Space:
         found = os.statvfs(path)
@@ -174,6 +177,14 @@ class RealFiles:
 
     def counter(self, path: Path, *, writable: bool) -> Counter:
         return MappedCounter(path, writable=writable)
+
+
+def _sync_directory(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def write_all(files: Files, fd: int, data: bytes | memoryview, offset: int) -> None:

@@ -54,6 +54,12 @@ class SegmentReads:
 
     def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch | None:
         """As the port says; None when there is nothing new."""
+        try:
+            return self._read(after_seq, limit_bytes)
+        except OSError as error:
+            raise _damaged(self._path, 0, f"the disk cannot read what follows record {after_seq} ({error})") from error
+
+    def _read(self, after_seq: int, limit_bytes: int) -> Batch | None:
         found: list[Record] = []
         size, head = 0, EMPTY
         for group, segment in self.groups(after_seq):
@@ -65,11 +71,17 @@ class SegmentReads:
         return Batch(found, head) if found else None
 
     def body(self, at: BodyAt) -> bytes | None:
+        try:
+            return self._body(at)
+        except OSError as error:
+            raise _damaged(self._path, at.offset, f"the disk cannot read a body ({error})") from error
+
+    def _body(self, at: BodyAt) -> bytes | None:
         if at.segment not in self._by_first_seq:
             self.look_again()  # the segment is newer than the last listing
         segment = self._segment_with(at.segment)
         if segment.header.without_bodies:
-            return None
+            return None if at.length else b""
         data = self._files.pread(segment.fd, at.length, at.offset)
         if hashlib.sha256(data).digest() != at.digest:
             raise _damaged(self._path / segment.name, at.offset, "a body is not the one that was written")

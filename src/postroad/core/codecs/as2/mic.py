@@ -36,10 +36,10 @@ def mic_over(pieces: Iterable[Buffer], algorithm: str) -> Mic:
 
 
 def read_mic(value: str) -> Mic | None:
-    """What a partner wrote in Received-Content-MIC; None when that is not base64."""
+    """What a partner wrote in Received-Content-MIC, be it over several lines; None when that is not base64."""
     encoded, _, algorithm = value.partition(",")
     try:
-        digest = binascii.a2b_base64(encoded.strip().encode("ascii"), strict_mode=True)
+        digest = binascii.a2b_base64("".join(encoded.split()).encode("ascii"), strict_mode=True)
     except (binascii.Error, ValueError):
         return None
     return Mic(digest=digest, algorithm=digest_named(algorithm) or algorithm.strip()) if digest else None

@@ -12,7 +12,7 @@ from hmac import compare_digest
 
 from postroad.core.codecs.as2.mdn_reading import Mdn
 from postroad.core.codecs.as2.mic import micalg
-from postroad.core.codecs.as2.names import unquoted
+from postroad.core.codecs.as2.names import quoted
 from postroad.core.codecs.as2.outgoing import Sent
 
 
@@ -60,7 +60,7 @@ def _doubt(mdn: Mdn, sent: Sent) -> str:
 
 def _is_named(name: str, expected: str) -> bool:
     """Whether it is the expected name; some products leave it out, and some put it into quotation marks twice."""
-    return name in ("", expected) or unquoted(name) == expected
+    return name in ("", expected, quoted(expected), f'"{expected}"')
 
 
 def _difference(mdn: Mdn, sent: Sent) -> str:

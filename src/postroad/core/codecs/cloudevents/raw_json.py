@@ -14,6 +14,7 @@ from msgspec import Raw
 
 from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.json_nesting import nests_deeper
+from postroad.core.codecs.json_syntax import fault_in
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import WireLimits
 
@@ -46,7 +47,7 @@ def _decoded(body: bytes, decoder: msgspec.json.Decoder[_Shape], pointer: str, l
             body.decode()
         decoded = decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as fault:
-        raise malformed(f"this is not the JSON of a CloudEvent in UTF-8: {fault}", pointer) from None
+        raise malformed(f"this is not the JSON of a CloudEvent in UTF-8: {fault_in(body, fault)}", pointer) from None
     except RecursionError:
         raise _too_deep(limits, pointer) from None
     if nests_deeper(body, limits.json_depth):

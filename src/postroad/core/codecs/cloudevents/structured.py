@@ -12,6 +12,7 @@ from postroad.core.codecs.cloudevents.documents import DATA, DATA_BASE64, read_d
 from postroad.core.codecs.cloudevents.event import Attribute, CloudEvent, attributes_of, event_of
 from postroad.core.codecs.cloudevents.raw_json import array_items, object_members
 from postroad.core.codecs.faults import malformed, too_complex
+from postroad.core.codecs.json_syntax import UTF_8_MARK
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import JSON
 
@@ -23,11 +24,11 @@ _NOT_ATTRIBUTES = (DATA, DATA_BASE64)
 
 
 def read_structured(body: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> CloudEvent:
-    return _event(bytes(body), "", limits)
+    return _event(bytes(body).removeprefix(UTF_8_MARK), "", limits)
 
 
 def read_batch(body: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> list[CloudEvent]:
-    events = array_items(bytes(body), limits)
+    events = array_items(bytes(body).removeprefix(UTF_8_MARK), limits)
     if len(events) > limits.bulk_messages:
         raise too_complex(f"the batch has {len(events)} events; at most {limits.bulk_messages} are allowed")
     return [_event(event, f"/{number}", limits) for number, event in enumerate(events)]

@@ -14,7 +14,7 @@ from postroad.core.codecs.soap.names import ENVELOPES
 from postroad.core.codecs.xml import Scanner, new_scanner, run_scanner
 
 FEW_COLONS = 4  # for each prefix
-_QNAME = re.compile(r"\s*([\w.-]+):[\w.-]+\s*\Z")
+_QNAME = re.compile(r"(?<![\w.-])([\w.-]++):(?=[^\W\d]|\*)")
 
 
 def standing_alone(fragment: bytes, in_scope: dict[str, str]) -> bytes:
@@ -59,6 +59,7 @@ class _Leaning:
     def read(self, fragment: bytes) -> None:
         self._scanner = new_scanner(namespaces=False)
         self._scanner.buffer_text = True
+        self._scanner.buffer_size = max(len(fragment), 1)  # or a name could be cut in two
         self._scanner.StartElementHandler = self._start
         self._scanner.EndElementHandler = self._end
         self._scanner.CharacterDataHandler = self._content
@@ -81,10 +82,12 @@ class _Leaning:
         self._declared.pop()
 
     def _content(self, text: str) -> None:
-        """Names may also stand in content (xsi:type="xs:string"); they lean on a declaration just the same."""
-        qname = _QNAME.match(text)
-        if qname and self._in_scope.get(qname.group(1)) not in ENVELOPES:
-            self._use(qname.group(1))
+        """Names may also stand in content (xsi:type="xs:string", paths, lists); they lean on a declaration just the same."""
+        if ":" not in text:
+            return
+        for prefix in {found[1] for found in _QNAME.finditer(text)}:
+            if self._in_scope.get(prefix) not in ENVELOPES:
+                self._use(prefix)
 
     def _use(self, prefix: str) -> None:
         if prefix in self._in_scope and prefix not in self._declared[-1]:

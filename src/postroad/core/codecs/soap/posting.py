@@ -97,7 +97,7 @@ def _services(lists: Sequence[Element], limits: WireLimits) -> tuple[Recipient, 
     if not lists:
         return ()
     services = lists[0].fields(Service=limits.recipients)["Service"]
-    return tuple(Recipient(name_of(s, limits), read_arguments(s, limits)) for s in services)
+    return tuple(Recipient(name_of(s, limits, "gcid"), read_arguments(s, limits)) for s in services)
 
 
 def name_of(element: Element, limits: WireLimits, *others: str) -> str:

@@ -145,6 +145,7 @@ def test_a_notification_in_base64_is_read() -> None:
     [
         ("3q2+7w==, sha-256", Mic(digest=b"\xde\xad\xbe\xef", algorithm="sha256")),
         ("3q2+7w==,SHA1", Mic(digest=b"\xde\xad\xbe\xef", algorithm="sha1")),
+        ("3q2+ 7w== , sha1", Mic(digest=b"\xde\xad\xbe\xef", algorithm="sha1")),
         ("3q2+7w==", Mic(digest=b"\xde\xad\xbe\xef", algorithm="")),
         ("3q2+7w==, rot13", Mic(digest=b"\xde\xad\xbe\xef", algorithm="rot13")),
         ("", None),
@@ -220,6 +221,12 @@ def test_a_receipt_for_another_message_or_from_another_partner_is_no_success() -
     assert judged(built, replace(SENT, message_id="<other@mybiz.example>")).outcome is Outcome.UNPROVEN
     assert judged(built, headers=with_header(built.headers, "AS2-From", "Eve")).outcome is Outcome.UNPROVEN
     assert judged(built, headers=with_header(built.headers, "AS2-To", "Eve")).outcome is Outcome.UNPROVEN
+
+
+@pytest.mark.parametrize(("name", "is_meant"), [('"\\"My Biz\\""', True), ('"\\"\\""', False), ('"\\"My\\""', False)])
+def test_names_in_quotation_marks_twice_are_compared_without_them(name: str, is_meant: bool) -> None:
+    built = receipt(HEADING, SENT.mic)
+    assert judged(built, headers=with_header(built.headers, "AS2-To", name)).acknowledged == is_meant
 
 
 def test_names_and_brackets_that_a_partner_leaves_out_are_not_missed() -> None:

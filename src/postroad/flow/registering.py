@@ -1,0 +1,66 @@
+"""Whoever registers, slowed down: the answer tells which names and addresses are taken, and each organization stays.
+
+Without mail there is no way to answer alike for an address that has an account: whoever registers can log in, or cannot.
+So those who ask for many are slowed down as those are who guess passwords. Kept rule: from one address there come so many
+organizations a day.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from math import ceil
+
+from postroad.errors import Refused
+from postroad.flow.throttle import REMEMBERED_MOST, Throttle, neighbourhood
+from postroad.flow.turns import Turns
+from postroad.ports import Clock
+
+DAY_S = 24 * 3_600.0
+
+
+class Registering:
+    def __init__(self, clock: Clock, throttle: Throttle, turns: Turns, per_day: int = 0) -> None:
+        self._clock = clock
+        self._throttle = throttle
+        self._turns = turns
+        self._per_day = per_day  # 0: as many as they like
+        self._made_at: OrderedDict[str, list[float]] = OrderedDict()  # within a day, the oldest first
+
+    @asynccontextmanager
+    async def turn(self, peer: str) -> AsyncIterator[None]:
+        """For one registration from an address; raises Refused where there were too many, of either kind."""
+        peer = neighbourhood(peer)
+        async with self._turns.of(peer):
+            self._throttle.wait_s(peer, "")
+            self._check_number(peer)
+            try:
+                yield
+            except Refused as refusal:
+                if refusal.code == "name.taken":
+                    self._throttle.failed(peer, "")
+                raise
+            self._made(peer)
+
+    def _check_number(self, peer: str) -> None:
+        made = self._within_a_day(peer)
+        if not self._per_day or len(made) < self._per_day:
+            return
+        left_s = ceil(made[-self._per_day] + DAY_S - self._clock.monotonic())
+        raise Refused(
+            "rate.exceeded",
+            f"{self._per_day} organizations were registered from your address within a day; wait, or ask the network's "
+            "operator to make yours",
+            retry_after_s=max(1, left_s),
+        )
+
+    def _made(self, peer: str) -> None:
+        self._made_at[peer] = [*self._within_a_day(peer), self._clock.monotonic()]
+        self._made_at.move_to_end(peer)
+        if len(self._made_at) > REMEMBERED_MOST:
+            self._made_at.popitem(last=False)
+
+    def _within_a_day(self, peer: str) -> list[float]:
+        since = self._clock.monotonic() - DAY_S
+        return [at for at in self._made_at.get(peer, ()) if at > since]

@@ -1,0 +1,22 @@
+"""Where the files of a table lie, as programs open them.
+
+``deltalake`` writes paths as they stand in an address: a space is ``%20`` there, and a letter with an accent several signs. Kept
+rule: nobody else asks it for files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+ELSEWHERE = "://"  # what is not on this machine keeps its address
+
+
+def files_of(table: DeltaTable, partition: str = "", values: Iterable[str] = ()) -> list[str]:
+    """The Parquet files that make up the table now, or those of these partitions of it; by their real names, not by links."""
+    chosen = [(partition, "in", list(values))] if partition else None
+    return [path if ELSEWHERE in path else unquote(path) for path in table.file_uris(file_pruning_predicate=chosen)]

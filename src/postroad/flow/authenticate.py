@@ -36,6 +36,7 @@ REQUIRED = (
     "Send a service's or person's API key (Authorization: Bearer pr_…), a name and password (Basic), or a registered "
     "client certificate"
 )
+NOT_KNOWN = "What was sent proves nobody: it is wrong, was revoked, or belongs to another network. " + REQUIRED
 
 
 class Proof(NamedTuple):
@@ -128,7 +129,7 @@ class Authenticator:
         found = await self._check(proof)
         if found is None:
             self._throttle.failed(peer, account)
-            raise Refused("authentication.required", REQUIRED)
+            raise Refused("authentication.required", NOT_KNOWN)
         self._throttle.succeeded(peer, account)
         self._remember(_memory_key(proof, peer), *found, version, account)
         return found[0]

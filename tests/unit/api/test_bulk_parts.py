@@ -31,3 +31,8 @@ def test_a_folded_content_type_is_read_to_its_end() -> None:
     post = read(b"Content-Type: multipart/mixed;\r\n\tboundary=y", b"--y\r\n\r\nhi\r\n--y--\r\n")
     assert isinstance(post, Posting), post
     assert [part.data for part in post.message.parts] == [b"hi"]
+
+
+def test_a_bulk_that_does_not_say_what_it_is_is_told_so() -> None:
+    with pytest.raises(Refused, match="A call without a Content-Type carries no bulk; use "):
+        read_bulk("", b"{}", DEFAULT_LIMITS, 10)

@@ -91,7 +91,6 @@ async def test_every_failure_has_the_same_answer(running: MemoryNetwork) -> None
     answers = set()
     for number, proof in enumerate(
         (
-            Proof(),
             Proof(b"Basic !!!"),
             Proof(b"Negotiate abc"),
             basic("MyBiz/Purchasing", "wrong"),
@@ -103,7 +102,11 @@ async def test_every_failure_has_the_same_answer(running: MemoryNetwork) -> None
     ):
         refusal = await fails(running, proof, f"192.0.2.{number}")
         answers.add((refusal.code, refusal.detail))
-    assert len(answers) == 1
+    [(code, detail)] = answers
+    assert detail.startswith("What was sent proves nobody")
+    nothing_sent = await fails(running, Proof())
+    assert nothing_sent.code == code
+    assert nothing_sent.detail.startswith("Send ")
 
 
 @pytest.mark.req("N3")

@@ -52,7 +52,10 @@ def decode_bulk(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIM
         return _each(_lines(body, limits), lambda line: JSON_FORM.decode_post(line, limits))
     if kind == MULTIPART:
         return [_decoded(part, limits) for part in bulk_parts(content_type, body, limits)]
-    raise Refused("wire.unsupported", f"{kind[:80]} carries no bulk; use {NDJSON}, {MULTIPART} or {ENVELOPES}")
+    raise Refused(
+        "wire.unsupported",
+        f"{kind[:80] or 'A call without a Content-Type'} carries no bulk; use {NDJSON}, {MULTIPART} or {ENVELOPES}",
+    )
 
 
 def bulk_parts(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> list[BulkPart | Refused]:

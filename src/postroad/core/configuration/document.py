@@ -20,6 +20,8 @@ from postroad.core.configuration.cookies import CookieEntry
 from postroad.core.configuration.profile import ServiceProfile
 from postroad.core.configuration.rules import RuleEntry
 from postroad.core.configuration.shapes import (
+    GCID,
+    NAME,
     Count,
     Email,
     Gcid,
@@ -49,6 +51,10 @@ _PLAIN = {
     "Input should be a valid integer": "must be a whole number, without quotes",
     "Input should be a valid number": "must be a number, without quotes",
     "Input should be a valid boolean": "must be true or false, without quotes",
+    f"String should match pattern '{NAME}'": (
+        "must begin with a letter or digit and go on with letters, digits, blanks and . & ( ) + - _, not ending in a blank"
+    ),
+    f"String should match pattern '{GCID}'": "must be a GCID: 16 digits of 0-9 and a-f",
 }
 
 GIVEN = ("password", "password_from", "key", "key_from", "certificate", "kept")

@@ -20,7 +20,7 @@ from postroad.core.exchange.matching import Incoming
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import Copy
-from postroad.core.model.message import Delivered, Message, MessageType
+from postroad.core.model.message import Delivered, Message, MessageType, Part
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explanation import ServiceTried
 from postroad.core.routing.forwarding import closed_to, forwarded_copies
@@ -47,7 +47,7 @@ class Onward(Struct, frozen=True):
     chosen_by: tuple[str, ...]  # names of bindings, or ids of attachments
     copy: Copy
     size: int
-    made: bytes | None = None  # what goes in the content's place; None: as it came
+    made: Part | None = None  # what goes in the content's place; None: as it came
     tried: tuple[ServiceTried, ...] = ()
 
 
@@ -153,8 +153,7 @@ def _sent_on(arrival: Arrival, forwards: Sequence[Forward], directory: Directory
             for (one, _), copy in zip(group, routed.copies, strict=True)
         ]
         for (one, chosen_by), copy in zip(group, copies, strict=True):
-            made = one.part.data if one.part is not None else None
-            onward = Onward(arrival.path, one.receiver, tuple(chosen_by), copy, size, made, routed.tried)
+            onward = Onward(arrival.path, one.receiver, tuple(chosen_by), copy, size, one.part, routed.tried)
             found.sent[arrival.path, one.receiver, made_by] = onward
         yield from arrivals(copies, delivered, arrival.path[-1], arrival.path, form, directory)
 

@@ -16,8 +16,9 @@ import pyarrow as pa
 from postroad.core.batching import Arrival
 from postroad.core.model.batch import BatchMember
 from postroad.core.model.journal import Copy
-from postroad.core.model.message import Message, Part
+from postroad.core.model.message import Message
 from postroad.core.model.snapshot import Directory
+from postroad.core.routing.forwards import with_content
 from postroad.errors import Refused
 from postroad.warehouse.bulk.archived import Archived, Place
 from postroad.warehouse.bulk.logged import Logged
@@ -68,9 +69,7 @@ def _copies(
     for number, copy in enumerate(copies):
         yield number, copy, own
     for key, onward in onwards.sent.items():
-        parts = message.parts
-        if onward.made is not None:
-            parts = (Part(id="1", content_type="", data=onward.made), *parts[1:])
+        parts = message.parts if onward.made is None else with_content(message.parts, onward.made)
         given = msgspec.structs.replace(message, parts=parts)
         archived = msgspec.structs.replace(own, sender=onward.through[-1], message=given, shown_sender=posted.sender)
         yield FORWARDED + crc32(repr(key).encode()) % FORWARDED, onward.copy, archived  # the same on both sides

@@ -18,6 +18,7 @@ from postroad.core.configuration.document import read_document
         ({"defaultExpirationSeconds": "60"}, "/defaultExpirationSeconds", "must be a whole number, without quotes"),
         ({"push": 5}, "/push", "must be"),
         ({"delivery": "carrier pigeon"}, "/delivery", "must be 'poll' or 'push'"),
+        ({"gcid": "12"}, "/gcid", "must be a GCID: 16 digits of 0-9 and a-f"),
     ],
 )
 def test_what_is_wrong_is_told_plainly(service: dict[str, Any], place: str, said: str) -> None:
@@ -26,3 +27,9 @@ def test_what_is_wrong_is_told_plainly(service: dict[str, Any], place: str, said
     [fault] = [one for one in faults if one.pointer.startswith(f"/organizations/Oak/services/Supply{place}")]
     assert fault.detail.startswith(said)
     assert not any(word in fault.detail for word in ("Input", "tuple", "dictionary", "inputs"))
+
+
+def test_a_name_that_cannot_be_one_is_told_what_names_consist_of() -> None:
+    faults = read_document({"postroad": 1, "organizations": {"Oak/Elm": {}}})
+    assert isinstance(faults, list)
+    assert any("must begin with a letter or digit and go on with letters" in fault.detail for fault in faults), faults

@@ -80,9 +80,8 @@ async def begin(administration: Administration, caller: Caller, wish: Wish, publ
             token_hash=token_hash(token),
             return_path=wish.return_path,
         )
-        seen_version = directory.object_version(
-            *object_key(provisioning)
-        )  # its provider may confirm in this very moment
+        # Its provider may confirm in this very moment.
+        seen_version = directory.object_version(*object_key(provisioning))
         return [*changes, saving(provisioning, seen_version)]
 
     directory = await administration.carry_out(caller.name, decide, "provisioning begun")

@@ -36,7 +36,9 @@ REQUIRED = (
     "Send a service's or person's API key (Authorization: Bearer pr_…), a name and password (Basic), or a registered "
     "client certificate"
 )
-NOT_KNOWN = "What was sent proves nobody: it is wrong, was revoked, or belongs to another network. " + REQUIRED
+NOT_KNOWN = (
+    "The credentials are not valid here: they are wrong, were revoked, or belong to another network. " + REQUIRED
+)
 
 
 class Proof(NamedTuple):
@@ -195,9 +197,8 @@ class Authenticator:
         service, person = directory.service(name), directory.person(name)
         owned = directory.credentials_of(service=service.gcid if service else "", person=person.email if person else "")
         candidates: list[Credential | None] = [item for item in owned if item.kind is CredentialKind.PASSWORD]
-        candidates += [None] * (
-            PASSWORDS_MOST - len(candidates)
-        )  # or the time would tell who is there, by how many it has
+        # As many checks for everybody, or the time would tell who is there, by how many it has.
+        candidates += [None] * (PASSWORDS_MOST - len(candidates))
         for credential in candidates:
             matches = await self._passwords.verify(password, credential.secret if credential else None)
             if matches and credential is not None:

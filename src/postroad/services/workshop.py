@@ -29,9 +29,8 @@ from postroad.services.references import References
 from postroad.services.service import ForwardingService, Returned, Tools
 
 AT_A_TIME = 32  # deliveries of one kind of service, so that slow transforms do not keep lookups waiting
-OF_ONE = (
-    8  # of these for one organization, so that its slow stylesheets do not keep others' waiting, however many it has
-)
+# Of these for one organization, so that its slow stylesheets do not keep others' waiting, however many it has.
+OF_ONE = 8
 WORK_S = 90.0
 LEASE_S = 120.0  # longer than the work may take
 AGAIN_S = 2.0

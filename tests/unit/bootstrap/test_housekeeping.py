@@ -24,7 +24,6 @@ class SometimesDrops:
         self.dropped.set()
 
 
-@pytest.mark.req("O6")
 async def test_retention_is_tried_again_whatever_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("postroad.bootstrap.housekeeping.RETENTION_EVERY_S", 0.001)
     journal = SometimesDrops()

@@ -103,7 +103,7 @@ async def test_every_failure_has_the_same_answer(running: MemoryNetwork) -> None
         refusal = await fails(running, proof, f"192.0.2.{number}")
         answers.add((refusal.code, refusal.detail))
     [(code, detail)] = answers
-    assert detail.startswith("What was sent proves nobody")
+    assert detail.startswith("The credentials are not valid here")
     nothing_sent = await fails(running, Proof())
     assert nothing_sent.code == code
     assert nothing_sent.detail.startswith("Send ")

@@ -1,9 +1,9 @@
 """Group commit without timers: whatever arrived while the last group was being made durable is the next group.
 
 Kept rules: ``done`` is called exactly once for every step, and never before the commit that makes its outcome true. A busy
-network makes large groups by itself; an idle one commits a single step at once. Where nothing can stand against it, what
-receivers do goes before what posters do: it weighs next to nothing, and a receiver that waited behind every bulk would fall
-behind the posters. Otherwise who comes first counts.
+network makes large groups by itself; an idle one commits a single step at once. Where no key is at stake, what receivers do
+goes before what posters do: it weighs next to nothing, and a receiver that waited behind every bulk would fall behind the
+posters. Otherwise who comes first counts.
 """
 
 from __future__ import annotations

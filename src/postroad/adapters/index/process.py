@@ -168,7 +168,7 @@ class IndexProcess:
     async def _run(self) -> int:
         """One life of the process, from its start to its end. It speaks first, so nothing need be asked at its start."""
         pipe = asyncio.subprocess.PIPE
-        self._is_at_work, self._asked = False, b""
+        self._is_at_work = False
         try:
             self._process = await asyncio.create_subprocess_exec(*self._command, stdin=pipe, stdout=pipe)
         except OSError as error:  # no memory or no file descriptor left, for now perhaps

@@ -10,9 +10,8 @@ from postroad.core.model.journal import (
     DeliveryAttempted,
 )
 
-Move = (
-    DeliveriesLeased | DeliveriesReturned | DeliveryAttempted | BatchesChanged
-)  # after which a delivery goes on waiting
+# After these a delivery goes on waiting.
+Move = DeliveriesLeased | DeliveriesReturned | DeliveryAttempted | BatchesChanged
 
 
 def taken(entry: DeliveriesAcknowledged) -> tuple[str, str]:

@@ -19,6 +19,5 @@ def forecast_micros(charged_micros: int, period: str, time_zone: str, counted_up
     passed_us = counted_upto_us - begins_us
     if passed_us < LEAST_SHARE * (ends_us - begins_us):
         return None
-    return (2 * charged_micros * (ends_us - begins_us) + passed_us) // (
-        2 * passed_us
-    )  # half up; money is never a float
+    # Rounded half up, in whole numbers: money is never a float.
+    return (2 * charged_micros * (ends_us - begins_us) + passed_us) // (2 * passed_us)

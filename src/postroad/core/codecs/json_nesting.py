@@ -8,9 +8,8 @@ import msgspec
 from msgspec import Raw
 
 _ANY = msgspec.json.Decoder(Raw)
-_STRING = re.compile(
-    rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?+', re.DOTALL
-)  # one that nobody closes goes to the end, and is read once
+# One that nobody closes goes to the end, and is read once.
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?+', re.DOTALL)
 _TO_ROUND = bytes.maketrans(b"[{]}", b"(())")
 _NO_BRACKETS = bytes(set(range(256)).difference(b"[{]}"))
 _RUNS = re.compile(rb"\(+|\)+")

@@ -25,11 +25,8 @@ from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
 TYPES = ("text/xml", "application/soap+xml")
-_DESCRIBED_IN = (
-    "type",
-    "start-info",
-    "startinfo",
-)  # parameters that hold the type of an envelope, with an action of its own
+# Parameters that hold the type of an envelope, with an action of its own.
+_DESCRIBED_IN = ("type", "start-info", "startinfo")
 _VISIBLE = "".join(map(chr, range(0x20, 0x7F)))
 
 

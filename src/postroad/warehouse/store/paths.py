@@ -1,7 +1,7 @@
 """Where the files of a table lie, as programs open them.
 
 ``deltalake`` writes paths as they stand in an address: a space is ``%20`` there, and a letter with an accent several signs. Kept
-rule: nobody else asks it for files.
+rule: nobody else in the warehouse asks it for files.
 """
 
 from __future__ import annotations

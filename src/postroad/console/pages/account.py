@@ -22,6 +22,7 @@ from postroad.flow import administration_accounts as accounts
 from postroad.flow.administration_accounts import OF_THE_NETWORK
 
 KEY_DAYS = 365
+NOT_YOURS = "Your password is wrong. Check it letter by letter; small letters are not capitals."
 
 
 async def account_page(request: Request) -> Response:
@@ -44,7 +45,7 @@ async def set_password(request: Request) -> Response:
     except Refused as refusal:
         if refusal.code not in ("authentication.required", "password.weak", "value.invalid"):
             raise
-        return await _shown(request, password_fault=refusal.detail)
+        return await _shown(request, password_fault=_told(refusal))
     return go("/account", "Your password is changed; every other login has ended.")
 
 
@@ -61,7 +62,7 @@ async def make_key(request: Request) -> Response:
     except Refused as refusal:
         if refusal.code not in ("authentication.required", "name.taken", "value.invalid"):
             raise
-        return await _shown(request, key_fault=refusal.detail)
+        return await _shown(request, key_fault=_told(refusal), label=label)
     return await _shown(request, new_key=key)
 
 
@@ -69,6 +70,11 @@ async def end_key(request: Request) -> Response:
     console, person = console_of(request), accounts.person_of(caller_of(request))
     await accounts.revoke(console.administration, person, request.path_params["key_id"], "key revoked")
     return go("/account", "It has ended.")
+
+
+def _told(refusal: Refused) -> str:
+    """Whoever is logged in has typed no e-mail here that could be wrong."""
+    return NOT_YOURS if refusal.code == "authentication.required" else refusal.detail
 
 
 async def _shown(request: Request, **more: str) -> Response:
@@ -86,6 +92,7 @@ async def _shown(request: Request, **more: str) -> Response:
         "has_password": accounts.has_password(console.directory, person),
         "new_key": "",
         "key_fault": "",
+        "label": "",
         "password_fault": "",
     }
     status = 422 if "key_fault" in more or "password_fault" in more else 200

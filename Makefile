@@ -1,16 +1,19 @@
-# Every target makes its own virtual environment from the lock files first; nothing but git, make and Python 3.11+ is needed.
+# Every target makes its own virtual environment from the lock files first; nothing but git, make and Python 3.11+ with venv is
+# needed. What the tests need besides, scripts/ensure-* look for, install as root on Debian and Ubuntu, or name.
 # Written for the oldest make still in use (3.81, on macOS).
 
 SHELL := /bin/sh
 VENV := .venv
+OLDEST_VENV := .venv-oldest
 PYTHON := $(VENV)/bin/python
 PIP_INSTALL := $(PYTHON) -m pip install -qq --disable-pip-version-check
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+SOAK ?= 10
 LOCKS ?= dev run warehouse java lock
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format types imports docs-check bench lock clean postgres java browser
+.PHONY: help run test gates lint format types imports docs-check soak test-bare bench lock clean postgres java browser commands oldest
 
 help: ## Print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -21,14 +24,18 @@ define gate
 else echo "[$(1)] FAILED after $$(( $$(date +%s) - started )) s"; exit 1; fi
 endef
 
-run: $(VENV)/run.stamp ## Start the demo network: posts a purchase order, prints its trace, keeps running
-	@$(VENV)/bin/postroad demo
+run: $(VENV)/run.stamp ## Start the demo network: posts a purchase order, prints its trace, keeps running (PORT=9200)
+	@$(VENV)/bin/postroad demo $(if $(findstring command,$(origin PORT)),--port $(PORT))
 
-# All tests run in two processes; some tests, or arguments of pytest, in one.
-PYTEST := $(PYTHON) -m $(if $(strip $(PYTEST_ARGS)),pytest --durations=15 $(PYTEST_ARGS),scripts.test_in_two)
+# All tests run in several processes; some tests, or arguments of pytest, in one.
+PYTEST := $(PYTHON) -m $(if $(strip $(PYTEST_ARGS)),pytest --durations=15 $(PYTEST_ARGS),scripts.run_tests)
 
-test: lint types imports postgres java browser ## Run every gate: lint, types, imports, tests (this is what CI runs)
+test: ## Run every gate: lint, types, imports, tests (this is what CI runs)
+	@$(MAKE) --no-print-directory -j2 gates
 	$(call gate,pytest,$(PYTEST))
+
+# What comes before the tests, two at a time: most of it waits for downloads. Some tests may do without some of it.
+gates: lint types imports postgres java $(if $(strip $(PYTEST_ARGS)),,browser commands oldest)
 
 lint: $(VENV)/dev.stamp ## Check style and formatting
 	$(call gate,ruff check,$(VENV)/bin/ruff check .)
@@ -43,8 +50,14 @@ imports: $(VENV)/dev.stamp ## Check that imports point down
 format: $(VENV)/dev.stamp ## Rewrite files to the house style
 	@$(VENV)/bin/ruff check --fix-only --quiet . ; $(VENV)/bin/ruff format .
 
-docs-check: $(VENV)/warehouse.stamp ## Check what the documentation promises: links, examples, references
+docs-check: $(VENV)/warehouse.stamp commands ## Check what the documentation promises: links, examples, references
 	$(call gate,docs,$(PYTHON) -m pytest -q -m docs $(PYTEST_ARGS))
+
+soak: $(VENV)/warehouse.stamp postgres java ## Run the random tests much longer: kills, power cuts, simulations (SOAK=10: ten times)
+	$(call gate,soak,sh scripts/soak $(SOAK))
+
+test-bare: ## Run make run and make test in a minimal Debian 12 made with debootstrap (as root; not part of CI)
+	@sh scripts/test-bare
 
 bench: $(VENV)/warehouse.stamp ## Run the benchmarks (BENCH_ARGS="...")
 	@$(PYTHON) -m benchmarks $(BENCH_ARGS)
@@ -56,13 +69,20 @@ java: $(VENV)/warehouse.stamp ## Show which Java Spark uses, and get one if ther
 	@PYTHON="$(PYTHON)" sh scripts/ensure-java
 
 browser: $(VENV)/dev.stamp ## Show which Chromium the console is tested with, and get one if there is none
-	@sh scripts/ensure-browser
+	@PYTHON="$(PYTHON)" sh scripts/ensure-browser
+
+commands: ## Show the other programs that tests start, and get those that are missing
+	@sh scripts/ensure-command curl "the documentation, whose commands are tested,"
+	@sh scripts/ensure-command openssl "the comparison with another implementation of AS2"
+
+oldest: $(VENV)/dev.stamp ## Show the oldest Python the tests also run on, and make its environment
+	@PYTHON="$(PYTHON)" sh scripts/ensure-oldest $(OLDEST_VENV)
 
 lock: $(VENV)/lock.stamp ## Resolve dependencies into requirements/ (UPGRADE=1 takes the newest; LOCKS="warehouse" only that)
 	@for name in $(LOCKS); do UV="$(VENV)/bin/uv" UPGRADE="$(UPGRADE)" sh scripts/lock $$name || exit 1; done
 
 clean: ## Remove the virtual environment, caches and build results
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OLDEST_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ---- the environment: a stamp file is newer than what it was made from, so a second call does nothing -----------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inspect import cleandoc
 
-from postroad.core.model import batch, cross_reference, exchange, interchange, journal
+from postroad.core.model import batch, cross_reference, exchange, interchange, journal, part_facts
 from scripts.source_comments import Field, fields
 
 INTRODUCTION = """# Kinds of journal entries
@@ -95,8 +95,8 @@ MEANINGS = {
 }
 
 PARTS = (
-    journal.PartFacts,
-    journal.Came,
+    part_facts.PartFacts,
+    part_facts.Came,
     journal.Copy,
     journal.Hop,
     journal.Context,

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from postroad.adapters.index import tables_page
+from postroad.api.resources.reference import reference_files
+from postroad.cli.reference import reference
 from scripts import (
     batch_diagram,
     delivery_diagram,
@@ -20,6 +24,9 @@ PAGES: dict[Path, Callable[[], str]] = {
     DOCS / "reference" / "settings.md": settings_page.render,
     DOCS / "reference" / "journal-kinds.md": journal_kinds_page.render,
     DOCS / "reference" / "warehouse-tables.md": warehouse_tables_page.render,
+    DOCS / "reference" / "tables.md": tables_page.render,
+    DOCS / "reference" / "cli.md": reference,
+    **{DOCS / "reference" / name: partial(reference_files().__getitem__, name) for name in reference_files()},
     DOCS / "explanation" / "delivery-states.svg": delivery_diagram.render,
     DOCS / "explanation" / "journey.svg": journey_diagram.render,
     DOCS / "explanation" / "batch-states.svg": batch_diagram.render,

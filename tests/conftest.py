@@ -26,6 +26,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # How fast a busy machine runs an example says nothing about the code; a hanging one is ended by the test's time-out.
 settings.register_profile("postroad", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("postroad")
+FEW = "few"  # pytest --hypothesis-profile=few: where it is the interpreter that is tried, and not the code
+settings.register_profile(FEW, settings.get_profile("postroad"), max_examples=30)
+OWN_SETTINGS = "_hypothesis_internal_use_settings"  # of a test that sets its number of examples itself
 
 
 @pytest.hookimpl(wrapper=True)
@@ -40,7 +43,13 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--hypothesis-profile") == FEW:
+        most = settings.get_profile(FEW).max_examples
+        for function in {getattr(item, "function", None) for item in items}:
+            own = getattr(function, OWN_SETTINGS, None)
+            if own is not None and own.max_examples > most:
+                setattr(function, OWN_SETTINGS, settings(own, max_examples=most))
     faults = false_claims((item.nodeid, marker.args) for item in items for marker in item.iter_markers("req"))
     if faults:
         raise pytest.UsageError("tests claim requirements that do not exist:\n  " + "\n  ".join(faults))

@@ -8,8 +8,7 @@ import msgspec
 from msgspec import Raw
 
 _ANY = msgspec.json.Decoder(Raw)
-# One that nobody closes goes to the end, and is read once.
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?+', re.DOTALL)
+_STRING = re.compile(rb'"[^"]*+"?')  # one without its closing quote extends to the end
 _TO_ROUND = bytes.maketrans(b"[{]}", b"(())")
 _NO_BRACKETS = bytes(set(range(256)).difference(b"[{]}"))
 _RUNS = re.compile(rb"\(+|\)+")
@@ -34,7 +33,7 @@ def nests_deeper(data: bytes, levels: int) -> bool:
     """
     if data.count(b"[") + data.count(b"{") <= levels:
         return False
-    brackets = _STRING.sub(b"", data).translate(_TO_ROUND, _NO_BRACKETS)
+    brackets = _STRING.sub(b"", _without_escapes(data)).translate(_TO_ROUND, _NO_BRACKETS)
     depth = min(levels, _TAKEN_AWAY)
     for _ in range(depth):
         brackets = brackets.replace(b"()", b"")
@@ -44,3 +43,8 @@ def nests_deeper(data: bytes, levels: int) -> bool:
         if depth > levels:
             return True
     return False
+
+
+def _without_escapes(data: bytes) -> bytes:
+    """Remove escaped backslashes and then escaped quotes, so that every quote left opens or closes a string."""
+    return data.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in data else data

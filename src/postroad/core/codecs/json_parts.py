@@ -6,19 +6,17 @@ from binascii import b2a_base64
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-import msgspec
 from msgspec import UNSET, Raw
 
 from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.json_nesting import can_stand_inside
-from postroad.core.codecs.json_shapes import JsonDate, JsonPart, JsonService
+from postroad.core.codecs.json_shapes import JsonPart, JsonService
 from postroad.core.codecs.lexical import read_base64, read_property, read_text, read_time, write_time
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import JSON, OCTETS, TEXT, check_count, is_xml, read_headers
+from postroad.core.codecs.property_values import typed_value, write_value
 from postroad.core.model.message import Argument, Part, Property, PropertyType, Recipient
 
-_STRING = msgspec.json.Decoder(str)
-_DATE = msgspec.json.Decoder(JsonDate)
 _EMBEDDED_LEVELS = DEFAULT_LIMITS.json_depth - 8  # leaves room for the message around it
 
 
@@ -120,23 +118,8 @@ def read_properties(properties: dict[str, Raw], limits: WireLimits) -> tuple[Pro
 def _property(name: str, raw: bytes, limits: WireLimits) -> Property:
     pointer = f"/properties/{name[:80]}"
     read_text(name, pointer, limits)
-    kind, text = _typed(raw, pointer)
+    kind, text = typed_value(raw, pointer)
     return Property(name, read_property(text, kind, pointer, limits), kind)
-
-
-def _typed(raw: bytes, pointer: str) -> tuple[PropertyType, str]:
-    try:
-        if raw.startswith(b'"'):
-            return PropertyType.STRING, _STRING.decode(raw)
-        if raw.startswith(b"{"):
-            return PropertyType.DATE, _DATE.decode(raw).date
-    except (msgspec.DecodeError, UnicodeDecodeError) as fault:
-        raise malformed(f"the property's value cannot be read: {fault}", pointer) from None
-    if raw in (b"true", b"false"):
-        return PropertyType.BOOLEAN, raw.decode()
-    if raw[:1] in b"-0123456789":
-        return PropertyType.NUMBER, raw.decode()
-    raise malformed('a property is a string, a number, true, false or {"date": "…"}', pointer)
 
 
 def write_properties(properties: Iterable[Property]) -> dict[str, Raw]:
@@ -144,7 +127,10 @@ def write_properties(properties: Iterable[Property]) -> dict[str, Raw]:
 
 
 def _value(entry: Property) -> bytes:
-    if entry.type is PropertyType.STRING:
-        return msgspec.json.encode(entry.value)
-    value = read_property(entry.value, entry.type, f"/properties/{entry.name[:80]}", DEFAULT_LIMITS)
-    return msgspec.json.encode({"date": value}) if entry.type is PropertyType.DATE else value.encode()
+    pointer = f"/properties/{entry.name[:80]}"
+    checked = (
+        entry.value
+        if entry.type is PropertyType.STRING
+        else read_property(entry.value, entry.type, pointer, DEFAULT_LIMITS)
+    )
+    return write_value(entry.type, checked)

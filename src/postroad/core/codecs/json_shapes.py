@@ -27,10 +27,6 @@ class JsonStatus(Shape):
     text: str = ""
 
 
-class JsonDate(Shape):
-    date: str
-
-
 class JsonPart(Shape):
     id: str = ""
     content_type: str = ""

@@ -14,7 +14,8 @@ from datetime import UTC, datetime, timedelta
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.limits import WireLimits
-from postroad.core.model.message import PropertyType
+from postroad.core.codecs.property_values import read_items, write_items
+from postroad.core.model.message import COLLECTIONS, PropertyType
 from postroad.errors import Refused
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -69,6 +70,9 @@ def read_property(text: str, kind: PropertyType, pointer: str, limits: WireLimit
         return _number(text, pointer, limits)
     if kind is PropertyType.BOOLEAN:
         return "true" if read_boolean(text, pointer) else "false"
+    if kind in COLLECTIONS:
+        items = read_items(read_text(text, pointer, limits), pointer)
+        return write_items([(one, read_property(item, one, pointer, limits)) for one, item in items])
     if _DATE.fullmatch(text):
         read_time(text + "T00:00:00Z", pointer)
     else:

@@ -53,7 +53,7 @@ def decode_rules(body: bytes, service_gcid: str) -> tuple[Rule, ...]:
 
 
 def _rule(element: Tree, service_gcid: str, place: int) -> Rule:
-    given = _attributes(element, "name", "role", "enabled")
+    given = _attributes(element, "name", "role", "enabled", "positions")
     condition: Condition | None = None
     actions: tuple[Action, ...] = ()
     description = ""
@@ -78,7 +78,24 @@ def _rule(element: Tree, service_gcid: str, place: int) -> Rule:
         then=actions,
         enabled=_flag(element, "enabled", True),
         description=description,
+        positions=_positions(element, given.get("positions", "")),
     )
+
+
+def _positions(element: Tree, text: str) -> tuple[tuple[RuleRole, int], ...]:
+    """Return the positions that are written as ``sender=1 inTransit=3``."""
+    found = []
+    for one in text.split():
+        role, _, position = one.partition("=")
+        if (
+            role not in (*RuleRole,)
+            or role == RuleRole.ANY
+            or not position.isdecimal()
+            or not 1 <= int(position) <= 10_000
+        ):
+            raise _fault(element, f"{one[:40]!r} is not a position; write sender=1, recipient=2 or inTransit=3")
+        found.append((RuleRole(role), int(position)))
+    return tuple(sorted(dict(found).items()))
 
 
 def _condition(element: Tree) -> Condition:

@@ -43,6 +43,7 @@ def _rule(rule: Rule) -> Lines:
         "name": rule.name,
         "role": None if rule.role is RuleRole.ANY else rule.role.value,
         "enabled": None if rule.enabled else "false",
+        "positions": " ".join(f"{role.value}={position}" for role, position in rule.positions) or None,
     }
     inner = [
         *(_text("Description", rule.description) if rule.description else ()),

@@ -1,6 +1,7 @@
 """DIME: a SOAP envelope as the first record where the message has one, and a record for every other part.
 
-Types and ids stay as they are, transfer encodings are undone, large parts go in chunks.
+Types and ids stay as they are, transfer encodings are undone, large parts go in chunks. Further MIME headers of a part, and its
+expiration, go in the options of its record, and are found there on the way back.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from itertools import chain
 from msgspec.structs import replace
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.codecs.dime import MEDIA_TYPE, Record, TypeFormat, read_dime, write_dime
+from postroad.core.codecs.dime import MEDIA_TYPE, Record, TypeFormat, fits, read_dime, write_dime
+from postroad.core.codecs.lexical import read_time, write_time
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.parts import OCTETS
 from postroad.core.codecs.soap.recognition import VERSIONS, version_of
-from postroad.core.mediation.entities import further
+from postroad.core.mediation.entities import ATTACHMENT, DISPOSITION, EXPIRES, further
 from postroad.core.mediation.losses import expiry_lost, headers_lost, located, places_lost, spelling_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
 from postroad.core.mediation.part_names import (
@@ -72,13 +75,37 @@ def _is_root(record: Record) -> bool:
 
 
 def _root(record: Record, ids: Container[str], limits: WireLimits) -> Root:
-    said = replace(_part(record, 1, ids, limits), headers=_location(record, limits))
+    said = replace(_part(record, 1, ids, limits), headers=_location(record, limits) + _carried(record, 1, limits))
     return take_root(bytes(record.data), limits, said)
 
 
 def _location(record: Record, limits: WireLimits) -> tuple[tuple[str, str], ...]:
     location = id_and_location(record.id)[1]
     return further([(LOCATION, location)], limits) if location else ()
+
+
+def _carried(record: Record, number: int, limits: WireLimits) -> tuple[tuple[str, str], ...]:
+    """The MIME headers in the options of a record, but for those that the record itself says."""
+    said = {EXPIRES.lower()}
+    if id_and_location(record.id)[1]:
+        said.add(LOCATION.lower())
+    if record.type_format is TypeFormat.URI:
+        said.add(URI_TYPE.lower())
+    headers = [(name, value.strip()) for name, value in record.headers if name.lower() not in said]
+    return further([one for one in headers if _agrees(*one, number)], limits)
+
+
+def _agrees(name: str, value: str, number: int) -> bool:
+    """In DIME the first record is the document and others are attachments: a disposition that says otherwise, or no more than
+    that, is not carried."""
+    if name.lower() != DISPOSITION.lower():
+        return True
+    return (media_type_of(value) == ATTACHMENT) == (number > 1) and value.lower() != ATTACHMENT
+
+
+def _expiry(record: Record) -> int:
+    told = next((value for name, value in record.headers if name.lower() == EXPIRES.lower()), "")
+    return read_time(told, EXPIRES) if told else 0
 
 
 def _part(record: Record, number: int, ids: Container[str], limits: WireLimits) -> Part:
@@ -89,8 +116,11 @@ def _part(record: Record, number: int, ids: Container[str], limits: WireLimits) 
         id=read_line(id or name_of_place(number, ids), "id", limits),
         content_type=read_line(OF_A_URI if uri else named or OCTETS, "type", limits),
         data=bytes(record.data),
+        expires_at_us=_expiry(record),
         attachment=number > 1,
-        headers=_location(record, limits) + (further([(URI_TYPE, uri)], limits) if uri else ()),
+        headers=_location(record, limits)
+        + (further([(URI_TYPE, uri)], limits) if uri else ())
+        + _carried(record, number, limits),
     )
 
 
@@ -113,29 +143,51 @@ def give(message: Outgoing) -> Given:
     if envelope is not None:
         records[0] = _root_record(envelope, message.parts[0])
     dropped = [*places_lost(message.parts, PLACE)]
-    for number, part in enumerate(message.parts):
-        dropped += _lost(part, is_root=envelope is not None and number == 0)
+    for number, part in enumerate(message.parts, 1):
+        dropped += _lost(part, number, is_root=envelope is not None and number == 1)
     return Given(media_type=MEDIA_TYPE, body=write_dime(records), headers=headers, dropped=tuple(dropped))
 
 
-def _lost(part: Part, *, is_root: bool) -> Iterator[str]:
-    yield from headers_lost(part, PLACE, located(part) if is_root else located(part) + _typed(part))
-    yield from expiry_lost(part, PLACE)
+def _lost(part: Part, number: int, *, is_root: bool) -> Iterator[str]:
+    more = _more(part, number, is_root=is_root)
+    carried = [name.lower() for name, _ in more] if fits(more) else []
+    if number > 1 and any(name.lower() == DISPOSITION.lower() and text == ATTACHMENT for name, text in part.headers):
+        carried.append(DISPOSITION.lower())  # its place says that
+    yield from headers_lost(part, PLACE, (*_elsewhere(part, is_root=is_root), *carried))
+    if EXPIRES.lower() not in carried:
+        yield from expiry_lost(part, PLACE)
     yield from spelling_lost(part)
     if is_root:
         yield from root_lost(part, PLACE)
 
 
+def _elsewhere(part: Part, *, is_root: bool) -> tuple[str, ...]:
+    """Names of headers that a record says without options."""
+    return located(part) if is_root else located(part) + _typed(part)
+
+
+def _more(part: Part, number: int, *, is_root: bool) -> tuple[tuple[str, str], ...]:
+    """What goes in the options of a record."""
+    elsewhere = _elsewhere(part, is_root=is_root)
+    headers = [(name, value.strip()) for name, value in part.headers if name.lower() not in elsewhere]
+    headers = [one for one in headers if _agrees(*one, number)]
+    if part.expires_at_us:
+        headers.append((EXPIRES, write_time(part.expires_at_us)))
+    return tuple(headers)
+
+
 def _root_record(envelope: Envelope, first: Part) -> Record:
     id = uri_of(first) if has_own_id(first, 1) else ""
-    return Record(type_format=TypeFormat.URI, type=envelope.version.namespace, id=id, data=envelope.data)
+    more = _more(first, 1, is_root=True)
+    return Record(type_format=TypeFormat.URI, type=envelope.version.namespace, id=id, data=envelope.data, headers=more)
 
 
 def _record(part: Part, number: int) -> Record:
     id = uri_of(part) if has_own_id(part, number) else ""
     uri = _uri_type(part)
     kind = TypeFormat.URI if uri else TypeFormat.MEDIA_TYPE
-    return Record(type_format=kind, type=uri or one_line(part.content_type), id=id, data=part.data)
+    more = _more(part, number, is_root=False)
+    return Record(type_format=kind, type=uri or one_line(part.content_type), id=id, data=part.data, headers=more)
 
 
 def _uri_type(part: Part) -> str:

@@ -6,12 +6,13 @@ import pytest
 
 from postroad.core.codecs.dime import Record, TypeFormat, read_dime, write_dime
 from postroad.core.codecs.mime import encoded, read_related
-from postroad.core.mediation.nouns import Outgoing
+from postroad.core.mediation.nouns import Outgoing, Wire
 from postroad.core.mediation.translating import give, take
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 from postroad.errors import Refused
 from tests.unit.core.mediation.examples import SOAP_11, SOAP_12, envelope, given_again, posted, related
+from tests.unit.core.mediation.strategies import wire_of
 
 PICTURE = bytes(range(256)) * 3
 BODY = "<a href='cid:pic@x'/>"
@@ -39,7 +40,25 @@ def test_mime_becomes_dime() -> None:
         (TypeFormat.MEDIA_TYPE, "text/plain", "http://x.example/note", b"--b-is-no-boundary"),
         (TypeFormat.MEDIA_TYPE, "text/plain", "", b""),
     ]
-    assert given.dropped == ("part pic@x: X-Width has no place in DIME",)
+    assert [one.headers for one in others] == [(), (("X-Width", "3"),), (), ()]
+    assert given.dropped == ()
+
+
+@pytest.mark.req("T4")
+def test_headers_come_back_from_dime() -> None:
+    came = take(MIME)
+    there = take(Wire([("content-type", "application/dime")], given_again(came, Format.DIME).data))
+    assert [part.headers for part in there.parts] == [part.headers for part in came.parts]
+    back = take(wire_of(given_again(there, Format.SWA)))
+    assert [dict(part.headers).get("X-Width") for part in back.parts] == [None, None, "3", None, None]
+
+
+@pytest.mark.req("T4")
+def test_headers_that_do_not_fit_into_options_are_said_to_be_lost() -> None:
+    part = Part(id="1", content_type="image/png", data=b"x", headers=(("X-Long", "x" * 60_000),))
+    given = give(Outgoing(parts=(part,)), Format.DIME)
+    assert given.dropped == ("part 1: X-Long has no place in DIME",)
+    assert read_dime(given.data).records[0].options == b""
 
 
 @pytest.mark.req("T4")

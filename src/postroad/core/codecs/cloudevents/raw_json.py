@@ -24,7 +24,12 @@ OTHERS_MOST = 10  # members of an event that are no extensions
 _OBJECT = msgspec.json.Decoder(dict[str, Raw])
 _ARRAY = msgspec.json.Decoder(list[Raw])
 _NAME = msgspec.json.Decoder(str)
-_BEFORE_VALUE = re.compile(rb'\s*[{,]\s*("[^"\\]*+(?:\\.[^"\\]*+)*+")\s*:\s*', re.DOTALL)
+_BEFORE_VALUE = re.compile(rb'\s*+[{,]\s*+("[^"\\]*+")\s*+:\s*+')  # with a name in which nothing is escaped
+_BEFORE_NAME = re.compile(rb'\s*+[{,]\s*+"')
+# At most 100 escapes, because each one holds memory until the match ends.
+_STRETCH = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+){0,100}', re.DOTALL)
+_AFTER_NAME = re.compile(rb'"\s*+:\s*+')
+_QUOTE = ord('"')
 
 
 def object_members(body: bytes, pointer: str, limits: WireLimits) -> dict[str, Raw]:
@@ -64,10 +69,23 @@ def _check_names(body: bytes, members: dict[str, Raw], pointer: str) -> None:
     at, left = 0, set(members)
     while left:
         found = _BEFORE_VALUE.match(body, at)
-        name = _NAME.decode(found.group(1)) if found else ""
-        if not found or name not in left or not body.startswith(value := bytes(members[name]), found.end()):
+        written, value_at = (found[1], found.end()) if found else _escaped_name(body, at)
+        name = _NAME.decode(written)
+        if name not in left or not body.startswith(value := bytes(members[name]), value_at):
             raise malformed("a name comes twice in the event", f"{pointer}/{name[:40]}")
         left.remove(name)
-        at = found.end() + len(value)
+        at = value_at + len(value)
     if body[at:].strip() not in (b"}", b"{}"):
         raise malformed("a name comes twice in the event", pointer)
+
+
+def _escaped_name(body: bytes, at: int) -> tuple[bytes, int]:
+    """Return the next name of a well-formed object in its quotes, and where its value begins; an empty name if there is none."""
+    before = _BEFORE_NAME.match(body, at)
+    if before is None:
+        return b'""', at
+    end = before.end()
+    while body[end] != _QUOTE and (stretch := _STRETCH.match(body, end)):
+        end = stretch.end()
+    after = _AFTER_NAME.match(body, end)
+    return body[before.end() - 1 : end + 1], after.end() if after else end

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.dime.options import only_headers, read_headers_in
 from postroad.core.codecs.dime.records import (
     FIRST,
     HEADER,
@@ -42,12 +43,12 @@ def read_dime(buffer: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> DimeMessag
 class _Payload:
     """A chunked payload of which more is to come."""
 
-    __slots__ = ("chunks", "id", "options", "type", "type_format")
+    __slots__ = ("chunks", "headers", "id", "options", "type", "type_format")
 
     def __init__(self, whole: Record) -> None:
         self.type_format, self.type, self.id = whole.type_format, whole.type, whole.id
         self.chunks: list[Buffer] = [whole.data]
-        self.options = [whole.options]
+        self.options, self.headers = [whole.options], whole.headers
 
     def joined(self) -> Record:
         return Record(
@@ -57,6 +58,7 @@ class _Payload:
             data=b"".join(self.chunks),
             chunks=tuple(map(len, self.chunks)),
             options=b"".join(self.options),
+            headers=self.headers,
         )
 
 
@@ -131,7 +133,7 @@ class _Reading:
             raise malformed(f"byte {at}: a DIME record of type format 4 (none) has a type or data")
         if len(self._records) >= self._limits.parts:
             raise too_complex(f"byte {at}: the message has more than {self._limits.parts} parts")
-        if options:
+        if options and not only_headers(options):
             self._noted.setdefault("options were skipped", at)
         named = self._text(type_, at, "type")
         record = Record(
@@ -140,6 +142,7 @@ class _Reading:
             id=self._id(id_, at),
             data=data,
             options=bytes(options),
+            headers=read_headers_in(options) if options else (),
         )
         if flags & MORE:
             self._payload = _Payload(record)

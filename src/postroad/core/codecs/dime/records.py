@@ -44,7 +44,8 @@ class Record(Struct, gc=False, frozen=True, kw_only=True):
     id: str
     data: Buffer
     chunks: tuple[int, ...] = ()  # the sizes in which it came; none when it came whole
-    options: bytes = b""  # as they came; nobody knows what they mean, and they are never written
+    options: bytes = b""  # as they came; those of others have no known meaning, and are never written
+    headers: tuple[tuple[str, str], ...] = ()  # further MIME headers of the payload, which its options carry
 
 
 class DimeMessage(Struct, gc=False, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""DIME written, always in the same way: no options, padding of zeros, and large payloads in chunks.
+"""DIME written, always in the same way: options for MIME headers only, padding of zeros, and large payloads in chunks.
 
 Kept rule: the answer is a list of pieces in which the data are the caller's own buffers or views of them, so that whoever
 sends it copies nothing.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.dime.options import write_headers
 from postroad.core.codecs.dime.records import (
     FIRST,
     HEADER,
@@ -49,16 +50,17 @@ def _write_record(pieces: list[Buffer], record: Record, place: int, chunk_bytes:
     size = len(record.data)
     type_format, type_ = _type_of(record)
     id_ = _name(record.id, "id")
-    names = id_ + _PADDING[len(id_) & 3] + type_ + _PADDING[len(type_) & 3]
+    options = write_headers(record.headers)  # a multiple of 4
+    names = options + id_ + _PADDING[len(id_) & 3] + type_ + _PADDING[len(type_) & 3]
     if size <= chunk_bytes:
-        head = HEADER.pack(VERSION << 3 | place, type_format << 4, 0, len(id_), len(type_), size)
+        head = HEADER.pack(VERSION << 3 | place, type_format << 4, len(options), len(id_), len(type_), size)
         pieces += (head + names, record.data, _PADDING[size & 3])
         return
-    lengths = (len(id_), len(type_))
+    lengths = (len(options), len(id_), len(type_))
     for flags, chunk in _chunks(record.data, place, chunk_bytes):
-        head = HEADER.pack(VERSION << 3 | flags, type_format << 4, 0, *lengths, len(chunk))
+        head = HEADER.pack(VERSION << 3 | flags, type_format << 4, *lengths, len(chunk))
         pieces += [head + names, chunk, _PADDING[len(chunk) & 3]]
-        type_format, lengths, names = TypeFormat.UNCHANGED, (0, 0), b""
+        type_format, lengths, names = TypeFormat.UNCHANGED, (0, 0, 0), b""
 
 
 def _chunks(data: Buffer, place: int, chunk_bytes: int) -> Iterator[tuple[int, memoryview]]:

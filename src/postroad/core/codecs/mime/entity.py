@@ -23,14 +23,21 @@ from postroad.errors import Refused
 CUT_HEADER = "a header has no empty line behind it"
 
 # A header as nearly everybody writes it: whole lines that end in CRLF, the three that matter at most once each and
-# without anything unusual in them. Whatever this does not match is left to the general reader.
+# without anything unusual in them. Whatever this does not match is left to the general reader, more than 200 lines too,
+# because each line holds memory until the match ends.
 _PLAIN_HEADER = re.compile(
     rb"(?:(?i:content-)(?:"
     rb"(?(1)(?!)|(?i:type):[ \t]*+([^\x00-\x08\x0a-\x1f\x7f]*+)(?<![ \t])\r\n)"
     rb"|(?(2)(?!)|(?i:transfer-encoding):[ \t]*+([0-9A-Za-z-]*+)\r\n)"
     rb"|(?(3)(?!)|(?i:id):[ \t]*+<([!-;=?-~\x80-\xff]*+)>\r\n))"
     rb"|(?!(?i:content-(?:type|transfer-encoding|id))[ \t]*+:)[!-9;-~]++:[^\x00-\x08\x0a-\x1f\x7f]*+\r\n"
-    rb")++\r\n"
+    rb"){1,200}\r\n"
+)
+# The same for the order in which most programs write the three, and with nothing else beside them.
+_USUAL_HEADER = re.compile(
+    rb"(?i:content-type):[ \t]*+([^\x00-\x08\x0a-\x1f\x7f]*+)(?<![ \t])\r\n"
+    rb"(?:(?i:content-transfer-encoding):[ \t]*+([0-9A-Za-z-]*+)\r\n|)"
+    rb"(?:(?i:content-id):[ \t]*+<([!-;=?-~\x80-\xff]*+)>\r\n|)\r\n"
 )
 _SHORTEST_FIELD = 4  # bytes: a name, a colon, CRLF
 
@@ -75,7 +82,7 @@ def entity_of(head: bytes, body: Buffer) -> Entity:
 
 def entity_between(source: bytes, view: memoryview, start: int, stop: int, limits: WireLimits) -> Entity:
     """The entity in ``source[start:stop]``; ``view`` is a view of the whole source."""
-    plain = _PLAIN_HEADER.match(source, start, stop)
+    plain = _USUAL_HEADER.match(source, start, stop) or _PLAIN_HEADER.match(source, start, stop)
     begins = plain.end() if plain else 0
     if plain is None or begins - start > _SHORTEST_FIELD * limits.mime_headers:  # it may have too many
         return any_entity_between(source, view, start, stop, limits)

@@ -22,7 +22,7 @@ from postroad.core.codecs.mime.multipart_type import MultipartType, read_multipa
 
 NO_PART = "two boundary lines have no part between them"
 
-_REST_OF_LINE = re.compile(rb"(--)?+[ \t]*+(?:\r\n|(\n)|\r?\Z)")
+_REST_OF_LINE = re.compile(rb"(--|)[ \t]*+(?:\r\n|(\n)|\r?\Z)")
 
 
 class Multipart(Struct, frozen=True, eq=False):

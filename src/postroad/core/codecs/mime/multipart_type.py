@@ -22,8 +22,9 @@ _PLAIN = re.compile(
     r'(?(2)(?!)|(?i:boundary)="([!#-\[\]-~]{1,200}+)")'
     r'|(?(3)(?!)|(?i:start)="<([^\s"\\<>]++)>")'
     r'|(?!(?i:boundary|start["=\s]))[^\s=;"]++=(?:"[^"\\]*+"|[^\s;"\\]++)'
-    r"))*+"
+    r"))*"
 )
+MAX_BOUNDARY = 200
 _BOUNDARY = re.compile(r"[ -~]{0,199}[!-~]")
 _SHORTEST_PARAMETER = 4  # characters: ;a=b
 
@@ -35,8 +36,9 @@ class MultipartType(Struct, frozen=True):
 
 
 def read_multipart_type(content_type: str, limits: WireLimits) -> MultipartType:
-    plain = _PLAIN.fullmatch(content_type)
-    if plain and plain[2] and len(content_type) <= _SHORTEST_PARAMETER * limits.mime_parameters:
+    short = len(content_type) <= _SHORTEST_PARAMETER * limits.mime_parameters
+    plain = _PLAIN.fullmatch(content_type) if short else None
+    if plain and plain[2]:
         subtype, boundary, start = plain.groups("")
         return MultipartType(subtype.lower(), boundary.encode(), start)
     return read_any_multipart_type(content_type, limits)
@@ -52,6 +54,9 @@ def read_any_multipart_type(content_type: str, limits: WireLimits) -> MultipartT
     if len(boundaries) > 1:
         raise malformed("Content-Type names two boundaries; it has to name one")
     boundary = "".join(boundaries)
+    if len(boundary) > MAX_BOUNDARY:
+        detail = f"the boundary has {len(boundary)} characters; at most {MAX_BOUNDARY} are read, and RFC 2046 allows 70"
+        raise malformed(detail)
     if not _BOUNDARY.fullmatch(boundary):
         raise malformed('a multipart Content-Type names its boundary: multipart/related; boundary="…"')
     return MultipartType(subtype, boundary.encode(), bare_id(parameter(parameters, "start")))

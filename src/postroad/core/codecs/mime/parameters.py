@@ -15,7 +15,7 @@ Parameters = tuple[tuple[str, str], ...]
 
 # Every match begins at a semicolon and takes everything up to the next one that is not quoted, so none is tried twice.
 _PARAMETER = re.compile(
-    r';[\s;]*+(?:([^\s=;"]++)\s*+=\s*+(?:"([^"\\]*+(?:\\.[^"\\]*+)*+)|([^\s;"]*+)))?+[^;]*+',
+    r';[\s;]*+(?:([^\s=;"]++)\s*+=\s*+(?:"([^"\\]*+(?:\\.[^"\\]*+)*)|([^\s;"]*+))|)[^;]*+',
     re.DOTALL,
 )
 _QUOTED_PAIR = re.compile(r"\\(.)", re.DOTALL)

@@ -24,44 +24,51 @@ from postroad.core.codecs.soap.shapes import Cut, KnownShapes, Shape, cut_post
 from postroad.core.codecs.xml import check_well_formed
 from postroad.core.model.message import Argument, Message, Part, Property, Recipient
 
+# A repeated group holds memory for each repetition until the match ends; posts with more are left to the general reader.
+_MOST_SERVICES, _MOST_ARGUMENTS, _MOST_PROPERTIES, _MOST_DECLARATIONS = 1_000, 100, 200, 256
 _CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f"
 _VALUE = rf'[^"&<\t\n\r{_CONTROLS}]*+'
 _QUOTED = f'"{_VALUE}"'
 _TEXT = rf"[^<&>\r{_CONTROLS}]*+"
 _PREFIX = r"[A-Za-z_][\w.-]*+"
-_DECLARATIONS = rf"((?:\s++xmlns:{_PREFIX}={_QUOTED})*+)\s*+"
+_DECLARATIONS = rf"((?:\s++xmlns:{_PREFIX}={_QUOTED}){{0,{_MOST_DECLARATIONS}}})\s*+"
 _ARGUMENT = rf"<(?P=p):Argument name={_QUOTED}>{_TEXT}</(?P=p):Argument>"
-_SERVICE = rf"<(?P=p):Service name={_QUOTED}(?:/>|>(?:{_ARGUMENT})*+</(?P=p):Service>)"
+_END_OF_SERVICE = "</(?P=p):Service>"
+_ARGUMENTS = rf"{_ARGUMENT}(?:{_END_OF_SERVICE}|(?:{_ARGUMENT}){{1,{_MOST_ARGUMENTS}}}{_END_OF_SERVICE})"
+_SERVICE = rf"<(?P=p):Service name={_QUOTED}(?:/>|>{_ARGUMENTS}|>{_END_OF_SERVICE})"
 
 
 def _field(name: str) -> str:
-    return rf"(?:<(?P=p):{name}>({_TEXT})</(?P=p):{name}>\s*+)?+"
+    return rf"(?:<(?P=p):{name}>({_TEXT})</(?P=p):{name}>\s*+|)"
 
 
 def _services(name: str) -> str:
-    return rf"(?:<(?P=p):{name}>\s*+((?:{_SERVICE}\s*+)++)</(?P=p):{name}>\s*+)?+"
+    return rf"(?:<(?P=p):{name}>\s*+((?:{_SERVICE}\s*+){{1,{_MOST_SERVICES}}})</(?P=p):{name}>\s*+|)"
 
 
 def _pattern(text: str) -> re.Pattern[bytes]:
     return re.compile(text.encode(), re.ASCII)
 
 
-_HEAD = _pattern(
-    r'(?:<\?xml version="1\.0"(?: encoding="(?:UTF|utf)-8")?+\?>\s*+)?+'
+_HEAD = _pattern(  # optional groups are (?:…|), which is quicker than (?:…)?
+    r'(?:<\?xml version="1\.0"(?: encoding="(?:UTF|utf)-8"|)\?>\s*+|)'
     rf"<(?P<s>{_PREFIX}):Envelope{_DECLARATIONS}>\s*+<(?P=s):Body>\s*+<(?P<p>{_PREFIX}):Post{_DECLARATIONS}>\s*+<(?P=p):Header>\s*+"
     + _field("From")
     + _services("To")
     + "".join(_field(name) for name in FIELDS[1:])
     + _services("Route")
-    + rf"((?:<(?P=p):Property name={_QUOTED}(?: type={_QUOTED})?+>{_TEXT}</(?P=p):Property>\s*+)*+)</(?P=p):Header>\s*+"
+    + rf"((?:<(?P=p):Property name={_QUOTED}(?: type={_QUOTED}|)>{_TEXT}</(?P=p):Property>\s*+){{0,{_MOST_PROPERTIES}}})"
+    + r"</(?P=p):Header>\s*+"
 )
 _DECLARED = _pattern(r'xmlns:([\w.-]+)="([^"]*)"')
-_ONE_SERVICE = _pattern(r'<[\w.-]+:Service name="([^"]*)"(?:/>|>((?:<[\w.-]+:Argument[^<]*</[\w.-]+:Argument>)*+)<)')
+_ONE_SERVICE = _pattern(
+    r'<[\w.-]++:Service name="([^"]*+)"(?:/>|>((?:<[\w.-]++:Argument[^<]*+</[\w.-]++:Argument>)*)<)'
+)
 _ONE_ARGUMENT = _pattern(r'<[\w.-]+:Argument name="([^"]*)">([^<]*)<')
 _ONE_PROPERTY = _pattern(r'<[\w.-]+:Property name="([^"]*)"(?: type="([^"]*)")?>([^<]*)<')
 _PART = _pattern(
-    rf'<(?P<p>{_PREFIX}):(Document|Attachment)(?: id="({_VALUE})")?+(?: contentType="({_VALUE})")?+'
-    rf'(?: expiration="({_VALUE})")?+>\s*+<(?P=p):(Xml|Text|Base64)>'
+    rf'<(?P<p>{_PREFIX}):(Document|Attachment)(?: id="({_VALUE})"|)(?: contentType="({_VALUE})"|)'
+    rf'(?: expiration="({_VALUE})"|)>\s*+<(?P=p):(Xml|Text|Base64)>'
 )
 _PART_END = _pattern(r"</[\w.-]++:(?:Xml|Text|Base64)>\s*+</([\w.-]++):(Document|Attachment)>\s*+")
 _END = _pattern(rf"</({_PREFIX}):Post>\s*+</({_PREFIX}):Body>\s*+</\2:Envelope>\s*+")

@@ -20,7 +20,7 @@ from postroad.core.codecs.xml import SEPARATOR, Counter, counts_are_harmless, ne
 from postroad.core.model.message import Message
 from postroad.errors import Refused
 
-_TAG = re.compile(rb"""</?[^>"']*+(?:(?:"[^"]*+"|'[^']*+')[^>"']*+)*+>""")
+_TAG = re.compile(rb"""</?[^>"']*+(?:(?:"[^"]*+"|'[^']*+')[^>"']*+)*>""")
 _NAME = re.compile(rb"<[^\s/>]++")
 _NETWORK_HEADER = ours("Header")
 _SECTIONS: dict[tuple[str, ...], tuple[str, ...]] = {

@@ -62,7 +62,8 @@ async def test_a_real_file_is_taken_apart_whole_or_is_a_dead_letter(house: House
     expected = {await house.send(path.read_bytes()): documents_in(path.read_bytes()) for path in files}
     letters = await house.letters()
     assert await everything(house, "inbox") == Counter({session: count for session, count in expected.items() if count})
-    assert len(letters) == sum(count is None for count in expected.values())
+    unanswered = [letter for letter in letters if "interchange.unfit" in letter]  # taken apart, and not acknowledged
+    assert len(letters) - len(unanswered) == sum(count is None for count in expected.values())
     assert await everything(house, "acme"), "nobody was told"
 
 

@@ -1,7 +1,7 @@
 """What a partner is told of what it sent, and what it says of ours: both at one delivery of a splitter.
 
-Kept rules: an answer that cannot be written (the partner's name has a delimiter in it …) is no reason to refuse what was taken;
-that is logged. An answer is never answered.
+Kept rules: an acknowledgment that cannot be written (the partner's name is too long …) is no reason to refuse what was taken; the
+splitter's owner is told by a dead letter. An answer is never answered.
 """
 
 from __future__ import annotations
@@ -45,10 +45,14 @@ class Answering:
         replies: Sequence[Reply],
         rejected: Mapping[int, tuple[int, ...]] | None = None,
         repeated: Collection[int] = (),
-    ) -> None:
-        """Tell the partner of every interchange; those that are rejected or repeated are given by their place in the message."""
+    ) -> str:
+        """Tell the partner of every interchange; those that are rejected or repeated are given by their place in the message.
+
+        Returns which acknowledgments cannot be written and why; empty when all are sent.
+        """
         if not self._receiver:
-            return
+            return ""
+        unwritten: list[str] = []
         for number, (reply, found) in enumerate(_each(replies)):
             telling = Telling(
                 receiver=self._receiver,
@@ -65,6 +69,10 @@ class Answering:
                 log.warning(
                     "%s cannot answer session %s: %s", self._tools.service.address, self._message.session, refusal
                 )
+                unwritten.append(
+                    f"the acknowledgment of interchange {found.reference} cannot be written: {refusal.detail}"
+                )
+        return "; ".join(unwritten)
 
     async def hear(self, every: Sequence[Opened]) -> None:
         """Write down what the partner says of interchanges that went to it."""

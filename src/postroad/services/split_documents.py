@@ -1,7 +1,7 @@
 """Documents of interchanges as messages of their own: their content, their topic, and what is told of where they came from.
 
-Kept rules: a document's bytes are those that stood in the interchange; what its envelope said of it, and what is wrong with it,
-goes along as properties, so that rules and bindings can choose by it. The topic is the document's kind.
+Kept rules: a document's bytes are those that stood in the interchange; what its envelope said of it, how it is written, and what
+is wrong with it, goes along as properties, so that rules and bindings can choose by it. The topic is the document's kind.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from msgspec import structs
 from postroad.core.codecs.lexical import NOT_XML
 from postroad.core.interchange.agreeing import Agreed
 from postroad.core.interchange.catalogue import Standard
+from postroad.core.interchange.declaring import Declaring
 from postroad.core.interchange.nouns import Fault, Group, Member, Split
 from postroad.core.interchange.opening import Opened
 from postroad.core.model.message import Delivered, Part, Property, PropertyType
@@ -24,11 +25,6 @@ VALUE_CHARS = 1_000
 FAULTS_TOLD = 10
 OWN = ("interchange.", "document.")  # how properties begin that are told here, whatever the message itself says
 SINGLE = {"json_lines": "application/json"}  # where one document is of another type than many of them
-# In which order delimiters are told; EDIFACT's is that of UNA.
-DELIMITERS = {
-    "x12": ("element", "component", "terminator", "repetition"),
-    "edifact": ("component", "element", "decimal", "release", "repetition", "terminator"),
-}
 _TEST = {"usage": ("T",), "test": ("1",), "processing": ("T", "D")}
 
 
@@ -66,11 +62,15 @@ class Documents:
     ) -> Iterator[tuple[int, Forward]]:
         once, faults = _once(self._splitter, found), _Faults(found.faults)
         kept = [one for one in self._message.properties if not one.name.startswith(OWN)]
-        common = (*kept, *_of_interchange(found, self._message))
-        content_type = SINGLE.get(standard.name, standard.content_type)
+        declaring = Declaring(found)
+        declared = [Property(name, text) for name, text in declaring.properties()]
+        common = (*kept, *_of_interchange(found, self._message), *declared)
+        general = SINGLE.get(standard.name, standard.content_type)
         for place, member in enumerate(found.members):
             if not self._agreed.answers_pass and standard.is_answer is not None and standard.is_answer(member):
                 continue
+            content_type, own = declaring.of(member, general)
+            told = [*_of_member(found, member, number), *(Property(name, text) for name, text in own)]
             yield (
                 place,
                 Forward(
@@ -79,7 +79,7 @@ class Documents:
                     Part(id=part.id, content_type=content_type, data=bytes(member.data)),
                     alone=True,
                     topic=self._message.topic if self._agreed.topic_kept else _value(member.kind),
-                    properties=(*common, *_of_member(found, member, number), *faults.about(member.group, place)),
+                    properties=(*common, *told, *faults.about(member.group, place)),
                     once=once,
                 ),
             )
@@ -101,9 +101,6 @@ def _of_interchange(found: Split, message: Delivered) -> Iterator[Property]:
         if text:
             yield Property(f"interchange.{name}", _value(text))
     yield Property("interchange.documents", str(len(found.members)), PropertyType.NUMBER)
-    if found.standard in DELIMITERS:
-        marks = [found.facts.get(name, "") for name in DELIMITERS[found.standard]]
-        yield Property("document.delimiters", " ".join((mark or " ").encode().hex() for mark in marks))
 
 
 def _of_member(found: Split, member: Member, number: int) -> Iterator[Property]:

@@ -17,7 +17,7 @@ from postroad.core.admission.permission import permitted
 from postroad.core.interchange.catalogue import Catalogue
 from postroad.core.interchange.opening import Opened, opened
 from postroad.core.model.batch_policy import Splitting
-from postroad.core.model.message import Delivered, Part, Property, PropertyType
+from postroad.core.model.message import Delivered, MessageType, Part, Property, PropertyType, Status
 from postroad.errors import Refused
 from postroad.flow.forward import Onward
 from postroad.services.interchange_answers import Answering, Reply
@@ -25,7 +25,12 @@ from postroad.services.off_loop import off_loop
 from postroad.services.service import Returned, Tools
 from postroad.services.split_documents import Document, Documents
 
-DOCUMENTS = "splitter.documents"
+DOCUMENTS, UNACKNOWLEDGED = "splitter.documents", "splitter.unacknowledged"
+UNTOLD_CHARS = 500
+ALL_TAKEN = (
+    "its documents were taken and sent on, and resending this letter does not send them again; correct the splitter's facts, or "
+    "remove answersTo, and resend it"
+)
 
 log = logging.getLogger(__name__)
 
@@ -53,8 +58,8 @@ class SplitterService:
         every = [one for _, one in parts]
         for one in every:
             if one.refusal is not None:
-                await answering.give([Reply(opened=one, taken=False) for one in every])
-                raise one.refusal
+                untold = await answering.give([Reply(opened=one, taken=False) for one in every])
+                raise _and_untold(one.refusal, untold)
         documents = Documents(message, tools.service.gcid, receiver.gcid, answering.agreed)
         found = await off_loop(size, documents.of, parts)
         found = await _told_apart(message, found, every, answering, tools)
@@ -68,11 +73,16 @@ class SplitterService:
         answering = Answering(returned.message, _agreed(tools), tools)
         await answering.hear(returned.opened)
         rejected = _rejected(returned.documents, onward)
-        await answering.give([Reply(opened=one) for one in returned.opened], rejected)
+        untold = await answering.give([Reply(opened=one) for one in returned.opened], rejected)
         log.info(
             "%s took %d documents out of session %s", tools.service.address, onward.copies, returned.message.session
         )
-        return Returned(parts=(), properties=(Property(DOCUMENTS, str(onward.copies), PropertyType.NUMBER),))
+        counted = Property(DOCUMENTS, str(onward.copies), PropertyType.NUMBER)
+        if not untold:
+            return Returned(parts=(), properties=(counted,))
+        if returned.message.type is MessageType.REQUEST:
+            return Returned(parts=(), properties=(counted, Property(UNACKNOWLEDGED, untold[:UNTOLD_CHARS])))
+        return Returned(status=Status("interchange.unfit", f"{untold[:UNTOLD_CHARS]}; {ALL_TAKEN}"))
 
 
 def _agreed(tools: Tools) -> Splitting:
@@ -100,12 +110,18 @@ async def _told_apart(
         return found
     if answering.agreed.duplicates_pass:
         return [one.marked() if one.interchange in repeated else one for one in found]
-    await answering.give([Reply(opened=one, taken=False) for one in every], repeated=repeated)
-    raise Refused(
+    untold = await answering.give([Reply(opened=one, taken=False) for one in every], repeated=repeated)
+    refusal = Refused(
         "interchange.duplicate",
         f"{answering.named(every, repeated)} came before from the same partner; drop it, or let the splitter's facts say "
         "duplicates: pass and resend it",
     )
+    raise _and_untold(refusal, untold)
+
+
+def _and_untold(refusal: Refused, untold: str) -> Refused:
+    """A refusal of which the partner cannot be told."""
+    return Refused(refusal.code, f"{refusal.detail}; {untold[:UNTOLD_CHARS]}") if untold else refusal
 
 
 async def _repeated(message: Delivered, first_ones: Sequence[Document], tools: Tools) -> set[int]:

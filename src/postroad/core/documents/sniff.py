@@ -19,6 +19,8 @@ _LOOK_XML = 65_536  # comments and licences may come before the root
 _UTF_8_MARK = b"\xef\xbb\xbf"
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _BLANKS = b" \t\r\n"
+# UTF-16 without a mark, as its readers know it: the letters with which X12 and EDIFACT begin.
+_UTF_16_BEGINNINGS = {b"I\0S\0": "utf-16-le", b"\0I\0S": "utf-16-be", b"U\0N\0": "utf-16-le", b"\0U\0N": "utf-16-be"}
 
 # Sixteen elements, their separator chosen by the sender; many senders forget to fill them up to the length they should have.
 _ISA = re.compile(rb"ISA([^A-Za-z0-9 \r\n])(?=([\s\S]{0,160}))")
@@ -52,6 +54,8 @@ def _beginning(data: Buffer) -> bytes:
     beginning = bytes(data[:_LOOK])
     if beginning.startswith(_UTF_16_MARKS):
         beginning = beginning.decode("utf-16", "ignore").encode("utf-8", "ignore")
+    elif encoding := _UTF_16_BEGINNINGS.get(beginning[:4]):
+        beginning = beginning.decode(encoding, "ignore").encode("utf-8", "ignore")
     return beginning.removeprefix(_UTF_8_MARK).lstrip(_BLANKS)
 
 

@@ -15,9 +15,22 @@ from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange import answers, edifact, flat, hl7, json_lines, swift, x12
 from postroad.core.interchange.answers import Said
 from postroad.core.interchange.fact_names import FACT_NAMES
-from postroad.core.interchange.nouns import Assemble, Dirt, Envelope, Member, Numbers, Split
+from postroad.core.interchange.nouns import (
+    Assemble,
+    AssembleDescribed,
+    Described,
+    Dirt,
+    Envelope,
+    Member,
+    Note,
+    Numbers,
+    Split,
+)
 from postroad.core.interchange.placing import by_place
 from postroad.core.interchange.xml_wrapper import gs1, iso20022, plain
+from postroad.core.model.batch_policy import Policy, Port
+from postroad.core.model.batcher import BatcherPlugIn, ChosenBatcher
+from postroad.core.model.directory import Service
 from postroad.errors import Refused
 
 PLUG_INS = "postroad.interchanges"
@@ -51,6 +64,7 @@ class Standard:
     answers_by_document: bool = False  # they name documents alone, and neither their interchange nor their group
     content_type: str = "application/octet-stream"
     facts: frozenset[str] | None = None  # what those of an envelope may be called; none: whatever
+    assemble_described: AssembleDescribed | None = None  # like assemble; reads what documents declare of themselves
 
     @property
     def abilities(self) -> tuple[str, ...]:
@@ -62,12 +76,25 @@ class Standard:
         }
         return tuple(name for name, what in able.items() if what)
 
+    def assembled(
+        self, members: Iterable[Described], envelope: Envelope, numbers: Numbers, placed: Note | None = None
+    ) -> Iterator[bytes]:
+        """The pieces of an interchange of these documents; refuses where the standard cannot be assembled."""
+        if self.assemble_described is not None and self.assemble in (None, self.assemble_described):
+            return self.assemble_described(members, envelope, numbers, placed)
+        if self.assemble is None:
+            detail = f"interchanges of {self.title} cannot be assembled; choose another standard"
+            raise Refused("interchange.unfit", detail)
+        data = [one.data for one in members] if isinstance(members, list) else (one.data for one in members)
+        return self.assemble(data, envelope, numbers, placed)
+
 
 class Catalogue:
     """Standards by name."""
 
-    def __init__(self, standards: Iterable[Standard]) -> None:
+    def __init__(self, standards: Iterable[Standard], batchers: Iterable[BatcherPlugIn] = ()) -> None:
         self._standards: dict[str, Standard] = {}
+        self._batchers = {one.name: one for one in batchers}
         for one in standards:
             self._add(one)
 
@@ -85,7 +112,29 @@ class Catalogue:
 
     def with_plug_ins(self, standards: Iterable[Standard]) -> Catalogue:
         """This and more; a name that is taken, or is none, is refused."""
-        return Catalogue((*self, *standards))
+        return Catalogue((*self, *standards), self._batchers.values())
+
+    def with_batchers(self, batchers: Iterable[BatcherPlugIn]) -> Catalogue:
+        """This and more batcher plug-ins; a name that is taken, or is none, is refused."""
+        every = dict(self._batchers)
+        for one in batchers:
+            if not _NAME.fullmatch(one.name) or one.name in every:
+                detail = f"{one.name!r} is taken, or is no name for a batcher: small letters, digits and _"
+                raise Refused("interchange.unfit", detail)
+            every[one.name] = one
+        return Catalogue(self, every.values())
+
+    def batcher(self, name: str) -> BatcherPlugIn | None:
+        return self._batchers.get(name)
+
+    def port_of(self, service: Service, policy: Policy | None = None) -> Port:
+        """What a policy has to know of its service, with the batcher plug-in that it names."""
+        policy = policy or (service.batching.policy if service.batching is not None else Policy())
+        chosen = None
+        if policy.batcher:
+            plug_in = self._batchers.get(policy.batcher)
+            chosen = ChosenBatcher(name=policy.batcher, plug_in=plug_in, settings=policy.batcher_settings)
+        return Port(time_zone=service.time_zone, windows=service.windows, batcher=chosen)
 
     def _add(self, one: Standard) -> None:
         if not _NAME.fullmatch(one.name):
@@ -127,6 +176,7 @@ BUILT_IN = Catalogue(
             title="ANSI X12",
             split=_by_stream(x12.split_stream),
             assemble=x12.assemble,
+            assemble_described=x12.assemble,
             acknowledge=x12.acknowledge,
             answering=x12.answering,
             examine=x12.examine_stream,
@@ -141,6 +191,7 @@ BUILT_IN = Catalogue(
             title="UN/EDIFACT",
             split=_by_stream(edifact.split_stream),
             assemble=edifact.assemble,
+            assemble_described=edifact.assemble,
             acknowledge=edifact.acknowledge,
             answering=edifact.answering,
             examine=edifact.examine_stream,

@@ -83,3 +83,8 @@ def same_number(one: str, other: str) -> bool:
     if one == other:
         return True
     return one.isdecimal() and other.isdecimal() and one.lstrip("0") == other.lstrip("0")
+
+
+def without_breaks(reference: str) -> str:
+    """A number as it was before its lines were wrapped: line breaks in it are never a part of it."""
+    return reference.replace("\r", "").replace("\n", "")

@@ -54,6 +54,13 @@ class Member(Struct, frozen=True, gc=False):
     )  # version and what else routing may want, by lower-case name
 
 
+class Described(Struct, frozen=True, gc=False):
+    """A document for an assembler, with the options that its message declares (``declared.declared_options``)."""
+
+    data: Buffer
+    options: Mapping[str, str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """A functional group, or all of an interchange where the standard has none."""
@@ -116,3 +123,10 @@ class Assemble(Protocol):
         self, members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: Note | None = None
     ) -> Iterator[bytes]:
         """The pieces of the stream; ``placed`` is told of every document, when its piece is given or at the end."""
+
+
+class AssembleDescribed(Protocol):
+    def __call__(
+        self, members: Iterable[Buffer | Described], envelope: Envelope, numbers: Numbers, placed: Note | None = None
+    ) -> Iterator[bytes]:
+        """The pieces of the stream, of documents that may declare their delimiters and charset."""

@@ -200,3 +200,19 @@ def test_no_change_of_a_document_raises(name: str, at: int, put: bytes, gone: in
 )
 def test_large_documents_are_told_quickly(data: bytes) -> None:
     assert isinstance(document_kind(data), DocumentKind)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("ISA*00*          *00*          *ZZ*A              *ZZ*B              *261116*1200*U*00401*000000001*0*P*:~",
+         DocumentKind.X12),
+        ("UNB+UNOC:3+A+B+261116:1200+1'", DocumentKind.EDIFACT),
+        ("UNA:+.? 'UNB+UNOC:3+A+B+261116:1200+1'", DocumentKind.EDIFACT),
+    ],
+)  # fmt: skip
+def test_interchanges_in_utf_16_are_recognized_with_and_without_a_mark(
+    encoding: str, text: str, kind: DocumentKind
+) -> None:
+    assert document_kind(text.encode(encoding)) is kind

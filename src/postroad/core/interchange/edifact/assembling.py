@@ -3,18 +3,20 @@
     UNA  UNB  UNH…UNT  UNH…UNT  UNZ          or          UNB  UNG  UNH…UNT  UNE  UNG  UNH…UNT  UNE  UNZ
 
 A member is a ready message (UNH…UNT), or an interchange of such messages (UNA or UNB…UNZ) that an application wrote: then its
-messages are taken. Kept rules: members stay in their order; a message in other delimiters is put into ours, with what has to be
-released released, and where that cannot be it gets an interchange of its own; only one member is held at a time.
+messages are taken. A message may declare its delimiters and charset (``declared.py``). Kept rules: members stay in their order; a
+message in other delimiters is put into ours, with what has to be released released, and where that cannot be it gets an
+interchange of its own; a message in another charset is written in ours or refused; only one member is held at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange.edifact.charsets import charset_of, is_in
-from postroad.core.interchange.edifact.delimiters import Delimiters, delimiters_of, readable
+from postroad.core.interchange.declared import charset_declared, in_ascii_superset, in_charset
+from postroad.core.interchange.edifact.charsets import ESCAPE, ESCAPES, codec_of_syntax, is_in
+from postroad.core.interchange.edifact.delimiters import Delimiters, declared_delimiters, delimiters_of, readable
 from postroad.core.interchange.edifact.envelopes import (
     checked_number,
     group_opening,
@@ -27,14 +29,14 @@ from postroad.core.interchange.edifact.messages import Message, in_delimiters, r
 from postroad.core.interchange.edifact.segments import segment
 from postroad.core.interchange.edifact.splitting import split_stream
 from postroad.core.interchange.fitting import unfit, unfit_member
-from postroad.core.interchange.nouns import Dirt, Envelope, Note, Numbers, Placed
+from postroad.core.interchange.nouns import Described, Dirt, Envelope, Note, Numbers, Placed
 from postroad.errors import Refused
 
 MOST_MESSAGES = 999_999  # of an interchange or a group: six digits
 
 
 def assemble(
-    members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: Note | None = None
+    members: Iterable[Buffer | Described], envelope: Envelope, numbers: Numbers, placed: Note | None = None
 ) -> Iterator[bytes]:
     """The pieces of the stream; ``placed`` is told of every message when its piece is given."""
     return _Assembly(envelope, numbers, placed).pieces(members)
@@ -55,7 +57,7 @@ class _Assembly:
         self._groups = self._messages = self._in_group = 0
         self._references: set[str] = set()  # in the open group or interchange
 
-    def pieces(self, members: Iterable[Buffer]) -> Iterator[bytes]:
+    def pieces(self, members: Iterable[Buffer | Described]) -> Iterator[bytes]:
         for position, member in enumerate(members):
             try:
                 for message in self._messages_of(member):
@@ -68,36 +70,64 @@ class _Assembly:
 
     # ---- members -----------------------------------------------------------------------------------------------------
 
-    def _messages_of(self, member: Buffer) -> Iterator[Message]:
+    def _messages_of(self, member: Buffer | Described) -> Iterator[Message]:
+        options: Mapping[str, str] = {}
+        if isinstance(member, Described):
+            options, member = member.options, member.data
+        if options:
+            member, options = in_ascii_superset(bytes(member), options)
         if member[:3] == b"UNH":
-            yield self._in_charset(read_message(member, self._asked, known=False), self._syntax)
+            yield self._alone(member, options)
             return
-        raw, at, _ = readable(member)
+        raw, at, encoding = readable(member)
         if not raw.startswith((b"UNA", b"UNB"), at):
-            yield self._in_charset(read_message(raw[at:], self._asked, known=False), self._syntax)
+            yield self._alone(raw[at:], {**options, "charset": "utf-8"} if encoding else options)
             return
         dirt = Dirt.REPAIR if self._repairs else Dirt.REFUSE
         # All of them are judged before the first is written: of a member, all goes or nothing.
         for part in list(split_stream(raw, dirt)):
-            marks, syntax = delimiters_of(part.facts), part.facts["syntax"]
+            marks, told = delimiters_of(part.facts), {"syntax": part.facts["syntax"]}
+            if encoding:
+                told["charset"] = "utf-8"
             for one in part.members:
-                yield self._in_charset(read_message(one.data, marks), syntax)
+                yield self._in_charset(read_message(one.data, marks), told)
 
-    def _in_charset(self, found: Message, syntax: str) -> Message:
+    def _alone(self, data: Buffer, options: Mapping[str, str]) -> Message:
+        """A message without an interchange, in the delimiters that it declares or that are seen in it."""
+        if "delimiters" in options:
+            return self._in_charset(read_message(data, declared_delimiters(options["delimiters"])), options)
+        if "earlier_delimiters" in options:
+            try:
+                found = read_message(data, declared_delimiters(options["earlier_delimiters"]))
+            except Refused:  # they describe an earlier version of this document
+                found = read_message(data, self._asked, known=False)
+        else:
+            found = read_message(data, self._asked, known=False)
+        return self._in_charset(found, options)
+
+    def _in_charset(self, found: Message, options: Mapping[str, str]) -> Message:
         """The same text in the charset of the interchange; bytes stay as they are where the charset is the same."""
         data = found.data
+        if ESCAPE in data and ESCAPES in (self._syntax, options.get("syntax")):
+            raise unfit(f"message {found.reference} has escape sequences of {ESCAPES}, which are not supported")
         if data.isascii():
             return found
-        old, new = charset_of(syntax), charset_of(self._syntax)
-        if not is_in(data, syntax):
+        syntax, declared = options.get("syntax") or self._syntax, charset_declared(data, options)
+        old, new = declared or codec_of_syntax(syntax), codec_of_syntax(self._syntax)
+        if not declared and not is_in(data, syntax):
             raise unfit(f"message {found.reference} has bytes that are not in the charset of {syntax}")
-        if old == new:
+        if not declared and (syntax == self._syntax or (old and old == new)):
             return found
+        if not old or not new:
+            unknown = self._syntax if old else syntax
+            raise unfit(
+                f"message {found.reference} has letters beyond ASCII, and the charset of {unknown} is not known"
+            )
         try:
-            written = data.decode(old).encode(new)
-        except UnicodeEncodeError:
-            raise unfit(f"message {found.reference} has letters that {self._syntax} has not; use UNOY") from None
-        return read_message(written, found.marks)
+            written = in_charset(data, old, new)
+        except Refused as refused:
+            raise unfit(f"message {found.reference}: {refused.detail}") from None
+        return found if written == data else read_message(written, found.marks)
 
     # ---- writing -----------------------------------------------------------------------------------------------------
 

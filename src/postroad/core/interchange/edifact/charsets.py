@@ -5,6 +5,8 @@ Kept rule: bytes are passed on as they came; a charset is asked only when text i
 
 from __future__ import annotations
 
+from codecs import lookup
+
 CHARSETS = {
     "UNOA": "ascii",
     "UNOB": "ascii",
@@ -28,6 +30,11 @@ ESCAPES = "UNOX"
 def charset_of(syntax: str) -> str:
     """The codec of a syntax identifier; any single bytes for those that industries made for themselves (IATA, ANSI …)."""
     return CHARSETS.get(syntax, "latin-1")
+
+
+def codec_of_syntax(syntax: str) -> str:
+    """The codec's own name; empty for an identifier that an industry made for itself, whose charset is not known."""
+    return lookup(CHARSETS[syntax]).name if syntax in CHARSETS else ""
 
 
 def is_in(data: bytes, syntax: str) -> bool:

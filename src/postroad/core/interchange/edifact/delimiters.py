@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
+from postroad.core.interchange.declared import read_delimiters as read_declared
+from postroad.core.interchange.fitting import unfit
 from postroad.core.interchange.nouns import Fault
 from postroad.errors import Refused
 
@@ -59,6 +61,16 @@ CONTROLS = Delimiters(component=b"\x1f", element=b"\x1d", release=b"", terminato
 def delimiters_of(facts: Mapping[str, str]) -> Delimiters:
     """Those that facts tell, and the standard's own where they tell none."""
     return Delimiters(**{name: facts[name].encode("latin-1", "replace") for name in NAMES if name in facts})
+
+
+def declared_delimiters(text: str) -> Delimiters:
+    """Those that a document declares; refuses ones that cannot be told apart."""
+    marks = Delimiters(**read_declared("edifact", text))
+    if contradicts(marks):
+        raise unfit(
+            f"{text!r} cannot be the delimiters of EDIFACT: each is one character of its own, no letter or digit"
+        )
+    return marks
 
 
 def contradicts(marks: Delimiters) -> bool:

@@ -48,7 +48,7 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
     def is_right(self) -> bool:
         """Whether UNT says what is so."""
         count, reference = self.said
-        return reference == self.reference and count.lstrip("0") == str(self.segments)
+        return bool(reference) and reference == self.reference and count.lstrip("0") == str(self.segments)
 
     def written(self, reference: str) -> list[bytes]:
         """With this reference and a right count."""
@@ -95,9 +95,10 @@ def in_delimiters(found: Message, wanted: Delimiters) -> Message | None:
     old = found.marks
     if old is wanted or replace(old, line_end=wanted.line_end) == wanted:
         return found
-    if old.decimal != wanted.decimal:
+    body = found.data[found.begin : found.end]
+    if old.decimal != wanted.decimal and (old.decimal in body or wanted.decimal in body):
         return None  # which of its elements are numbers, only the directory knows
-    written = _Rewriting(old, wanted).of(found.data[found.begin : found.end])
+    written = _Rewriting(old, wanted).of(body)
     return None if written is None else read_message(written, wanted)
 
 

@@ -19,7 +19,7 @@ from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.edifact.delimiters import delimiters_of, readable, skipped
 from postroad.core.interchange.edifact.messages import read_message
 from postroad.core.interchange.edifact.walking import Walk
-from postroad.core.interchange.faults import Repair, judgement, only
+from postroad.core.interchange.faults import Repair, judgement, only, without_breaks
 from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Fault, Member, Split
 
 
@@ -65,7 +65,8 @@ def _with_rest(found: Split, at: int, end: int) -> Split:
 
 def _with_right_trailer(member: Member, found: Split) -> Member:
     whole = read_message(member.data, delimiters_of(found.facts))
-    return structs.replace(member, data=b"".join(whole.written(whole.reference)))
+    reference = without_breaks(whole.reference)
+    return structs.replace(member, data=b"".join(whole.written(reference)), reference=reference)
 
 
 _REPAIR = Repair(

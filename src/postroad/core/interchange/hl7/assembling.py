@@ -35,8 +35,7 @@ def assemble(
     if as_file:
         yield _header(b"FHS", envelope, around, marks)
     yield _header(b"BHS", envelope, batch, marks)
-    for position, message in _messages(members):
-        fitted = in_separators(message, marks)
+    for position, message, fitted in _messages(members, marks):
         count += 1
         if placed is not None:
             placed(_place(position, message, batch, around))
@@ -50,14 +49,15 @@ def _place(position: int, message: Message, batch: str, file: str) -> Placed:
     return Placed(position=position, interchange=file, group=batch, kind=message.kind, reference=message.reference)
 
 
-def _messages(members: Iterable[Buffer]) -> Iterator[tuple[int, Message]]:
+def _messages(members: Iterable[Buffer], marks: Separators) -> Iterator[tuple[int, Message, Message]]:
+    """Each message with the place of its member, as it came and in the separators of the batch."""
     for position, member in enumerate(members):
         try:
-            found = _messages_of(member)
+            found = [(one, in_separators(one, marks)) for one in _messages_of(member)]
         except Refused as refused:
             raise unfit_member(position, refused.detail) from None
-        for one in found:
-            yield position, one
+        for message, fitted in found:
+            yield position, message, fitted
 
 
 def _messages_of(member: Buffer) -> list[Message]:

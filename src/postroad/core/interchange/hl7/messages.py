@@ -24,6 +24,8 @@ from postroad.core.interchange.hl7.separators import (
 )
 from postroad.errors import Refused
 
+# Values of MSH-18 in which a letter may contain the byte of a separator.
+_SPLITS_LETTERS = re.compile(r"ISO IR ?(?:14|87|159)|GB ?18030|BIG|CNS|UTF-(?:16|32)", re.IGNORECASE)
 _CONTROL = re.compile(rb"[\r\n\x0b](MSH|FHS|BHS|BTS|FTS)(?![A-Za-z0-9])")
 
 
@@ -75,14 +77,26 @@ def _ends_segment(found: re.Match[bytes]) -> bool:
 
 
 def in_separators(found: Message, wanted: Separators) -> Message:
-    """The message as it reads in these separators."""
+    """The message as it reads in these separators; refuses where the change could alter its text."""
     if found.marks == wanted:
         return found
     old = found.marks
     end = found.data.find(old.field, 4)  # behind MSH-2
     end = found.data.index(b"\r") if end < 0 else end
+    header = fields_of(found.data[: found.data.index(b"\r")], old, 18)
+    _check_charset(found, text_of(header[18]))
+    more = found.data[4 + len(old.encoding()) : end]  # a truncation character, since 2.7
+    if any(more[place : place + 1] in wanted.field + wanted.encoding() for place in range(len(more))):
+        raise unfit(f"MSH-2 has a truncation character {text_of(more)!r} that is a separator of the envelope")
     body = Rewriting(old, wanted).of(found.data[end:])
-    head = b"MSH" + wanted.field + wanted.encoding()
-    data = head + body
+    data = b"MSH" + wanted.field + wanted.encoding() + more + body
     header = fields_of(data[: data.index(b"\r")], wanted, 10)
     return Message(data=data, kind=text_of(header[9]), reference=text_of(header[10]), marks=wanted)
+
+
+def _check_charset(found: Message, charset: str) -> None:
+    """In some charsets the byte of a separator may be half of a letter."""
+    if found.data.isascii() and b"\x1b" not in found.data:
+        return
+    if any(_SPLITS_LETTERS.search(one) for one in charset.split(text_of(found.marks.repetition))):
+        raise unfit(f"message {found.reference} is in {charset}, and cannot be written in other separators")

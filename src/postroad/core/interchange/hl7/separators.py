@@ -125,8 +125,10 @@ class Rewriting:
         self._old, self._new = old, new
         self._special = _escapes(new)[1]
         escape = re.escape(old.escape)
+        # A sequence has no separator in it: an escape character alone (C:\temp|…) is text.
+        inside = escape + re.escape(b"".join(self._roles))
         either = re.escape(b"".join(self._roles) + old.escape + new.field + new.encoding())
-        self._token = re.compile(escape + rb"([^\r\n" + escape + rb"]*)" + escape + rb"|[" + either + rb"]")
+        self._token = re.compile(escape + rb"([^\r\n" + inside + rb"]*)" + escape + rb"|[" + either + rb"]")
 
     def of(self, body: bytes) -> bytes:
         return self._token.sub(self._one, body)
@@ -138,5 +140,8 @@ class Rewriting:
         if inner in self._texts:
             text = self._texts[inner]
             return self._special.get(text, text)
-        # Any other sequence (\.br\, \H\, \X0D\) keeps its name; separators inside it were none.
+        # Any other sequence (\.br\, \H\, \X0D\) keeps its name.
+        if any(inner[place : place + 1] in self._special for place in range(len(inner))):
+            detail = f"the escape sequence {text_of(token)!r} has a separator of the envelope in it"
+            raise Refused("interchange.unfit", detail)
         return self._new.escape + inner + self._new.escape

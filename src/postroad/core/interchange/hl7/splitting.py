@@ -26,7 +26,7 @@ from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Fault, Group, Me
 from postroad.errors import Refused
 
 # Behind a line end, or at the beginning of an MLLP frame, with the end of the frame before it.
-_CONTROL = re.compile(rb"(?:([\r\n])|(?:\x1c[\r\n]*+)?+\x0b)(MSH|[FB](?:HS|TS))(?![A-Za-z0-9])")
+_CONTROL = re.compile(rb"(?:([\r\n])|\x1c[\r\n]*+\x0b|\x0b)(MSH|[FB](?:HS|TS))(?![A-Za-z0-9])")
 _LINE_END = re.compile(rb"[\r\n]")
 _HEADERS = (b"FHS", b"BHS")
 _FACTS = ("sender_facility", "receiver", "receiver_facility", "date")

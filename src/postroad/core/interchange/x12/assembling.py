@@ -3,21 +3,30 @@
     ISA  GS  ST…SE  ST…SE  GE  GS  ST…SE  GE  IEA
 
 A member is a ready set (ST…SE), or an interchange of such sets (ISA…IEA) that an application wrote: then its sets are taken, and
-its groups say to what they belong. Kept rules: members stay in their order, so a group ends where a set of another kind, sender,
-receiver or version comes; a set in other delimiters is put into ours only if that is sound, and otherwise gets an interchange of
-its own; only one member is held at a time, so the stream may be larger than the memory.
+its groups say to what they belong. A set may declare its delimiters and charset (``declared.py``). Kept rules: members stay in
+their order, so a group ends where a set of another kind, sender, receiver or version comes; a set in other delimiters is put into
+ours only if that is sound, and otherwise gets an interchange of its own; only one member is held at a time, so the stream may be
+larger than the memory. X12 does not name its charset, so a stream has one: the envelope's, or the first that a set declares.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import structs
 
 from postroad.core.codecs.buffers import Buffer
+from postroad.core.interchange.declared import charset_declared, codec_of, in_ascii_superset, in_charset
 from postroad.core.interchange.fitting import unfit, unfit_member
-from postroad.core.interchange.nouns import Dirt, Envelope, Note, Numbers, Placed
-from postroad.core.interchange.x12.delimiters import BLANKS, REPEATS_SINCE, Delimiters, readable, skipped
+from postroad.core.interchange.nouns import Described, Dirt, Envelope, Note, Numbers, Placed
+from postroad.core.interchange.x12.delimiters import (
+    BLANKS,
+    REPEATS_SINCE,
+    Delimiters,
+    declared_delimiters,
+    readable,
+    skipped,
+)
 from postroad.core.interchange.x12.envelopes import (
     GroupKey,
     checked_number,
@@ -41,7 +50,7 @@ MOST_GROUPS = 99_999  # of an interchange: IEA01 has five
 
 
 def assemble(
-    members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: Note | None = None
+    members: Iterable[Buffer | Described], envelope: Envelope, numbers: Numbers, placed: Note | None = None
 ) -> Iterator[bytes]:
     """The pieces of the stream; ``placed`` is told of every set when its piece is given."""
     return _Assembly(envelope, numbers, placed).pieces(members)
@@ -70,8 +79,9 @@ class _Assembly:
         self._interchange = self._group = self._groups = self._sets = 0
         self._references: set[str] = set()  # in the open group
         self._keys: dict[tuple[str, str], GroupKey] = {}  # by kind and version of a set
+        self._charset = codec_of(charset) if (charset := envelope.facts.get("charset", "")) else ""
 
-    def pieces(self, members: Iterable[Buffer]) -> Iterator[bytes]:
+    def pieces(self, members: Iterable[Buffer | Described]) -> Iterator[bytes]:
         for position, member in enumerate(members):
             try:
                 found = list(self._sets_of(member))
@@ -85,31 +95,63 @@ class _Assembly:
 
     # ---- members -----------------------------------------------------------------------------------------------------
 
-    def _sets_of(self, member: Buffer) -> Iterator[tuple[TransactionSet, GroupKey]]:
+    def _sets_of(self, member: Buffer | Described) -> Iterator[tuple[TransactionSet, GroupKey]]:
+        options: Mapping[str, str] = {}
+        if isinstance(member, Described):
+            options, member = member.options, member.data
+        if options:
+            member, options = in_ascii_superset(bytes(member), options)
         if member[:2] == b"ST":
-            found = read_set(member, self._asked, known=False)
+            found = self._alone(member, options)
             yield found, self._keys.get((found.kind, found.version)) or self._key_of(found)
             return
         if member[:3] == b"ISA":
             yield from self._sets_in(member)
             return
-        raw, at, _ = readable(member)
+        raw, at, encoding = readable(member)
         at = skipped(raw, at, BLANKS)
         if raw.startswith(b"ISA", at):
             yield from self._sets_in(raw)
         else:
-            found = read_set(raw[at:], self._asked, known=False)
+            found = self._alone(raw[at:], {**options, "charset": "utf-8"} if encoding else options)
             yield found, self._key_of(found)
+
+    def _alone(self, data: Buffer, options: Mapping[str, str]) -> TransactionSet:
+        """A set without an interchange, in the delimiters that it declares or that are seen in it."""
+        if "delimiters" in options:
+            return self._in_charset(read_set(data, declared_delimiters(options["delimiters"])), options)
+        if "earlier_delimiters" in options:
+            try:
+                found = read_set(data, declared_delimiters(options["earlier_delimiters"]))
+            except Refused:  # they describe an earlier version of this document
+                found = read_set(data, self._asked, known=False)
+        else:
+            found = read_set(data, self._asked, known=False)
+        return self._in_charset(found, options)
+
+    def _in_charset(self, found: TransactionSet, options: Mapping[str, str]) -> TransactionSet:
+        """The set in the charset of the stream; the first set that declares one decides which it is."""
+        if not ("charset" in options or "earlier_charset" in options) or found.data.isascii():
+            return found
+        declared = charset_declared(found.data, options)
+        if not self._charset:
+            self._charset = declared
+        if declared == self._charset:
+            return found
+        if found.binaries or not b"".join(found.marks.roles()).isascii():
+            raise unfit(f"set {found.reference} is in {declared}, and cannot be written in {self._charset}")
+        return read_set(in_charset(found.whole(), declared, self._charset), found.marks)
 
     def _sets_in(self, interchanges: Buffer) -> Iterator[tuple[TransactionSet, GroupKey]]:
         dirt = Dirt.REPAIR if self._repairs else Dirt.REFUSE
         for walk in walks(interchanges):
             interchange = judged(walk.split, dirt) if walk.faults else walk
+            options = {"charset": "utf-8"} if walk.encoding else {}
             keys = [key_of_group(group) for group in interchange.groups]
             for place, member in enumerate(interchange.members):
                 is_right = not walk.faults and place not in walk.with_binaries
                 found = right_set(member, walk.marks) if is_right else read_set(member.data, walk.marks)
-                yield found, keys[member.group]
+                yield self._in_charset(found, options) if options else found, keys[member.group]
 
     def _key_of(self, found: TransactionSet) -> GroupKey:
         facts, envelope = self._envelope.facts, self._envelope
@@ -218,5 +260,6 @@ class _Assembly:
 
 
 def _written(found: TransactionSet, reference: str, marks: Delimiters) -> list[bytes]:
-    pieces = [found.whole()] if reference == found.reference and found.is_right else [*with_trailer(found, reference)]
+    as_it_is = reference == found.reference and found.is_right and not found.is_wrapped
+    pieces = [found.whole()] if as_it_is else [*with_trailer(found, reference)]
     return [*pieces, marks.line_end] if marks.line_end else pieces

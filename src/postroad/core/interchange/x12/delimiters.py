@@ -19,6 +19,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
+from postroad.core.interchange.declared import read_delimiters
+from postroad.core.interchange.fitting import unfit
 from postroad.core.interchange.nouns import Fault
 from postroad.errors import Refused
 
@@ -73,6 +75,16 @@ def delimiters_of(facts: Mapping[str, str]) -> Delimiters:
         return _delimiters(*(one.encode(charset) for one in told))
     except UnicodeEncodeError:
         raise Refused("interchange.unfit", f"the delimiters {told} cannot be written in {charset}") from None
+
+
+def declared_delimiters(text: str) -> Delimiters:
+    """Those that a document declares; refuses ones that cannot be told apart."""
+    named = read_delimiters("x12", text)
+    marks = _delimiters(named["element"], named["component"], named["terminator"], named["repetition"], b"")
+    wrong = _contradiction(marks) if all(marks.roles()[:3]) else "one of them is missing"
+    if wrong:
+        raise unfit(f"{text!r} cannot be the delimiters of X12: {wrong}")
+    return marks
 
 
 @lru_cache(maxsize=256)

@@ -43,12 +43,13 @@ class TransactionSet(Struct, frozen=True, kw_only=True, gc=False):
     said: tuple[str, str]  # what SE says: how many segments, of which set
     marks: Delimiters
     binaries: tuple[Binary, ...] = ()
+    is_wrapped: bool = False  # a line break stands in SE, which other readers take for a part of its number
 
     @property
     def is_right(self) -> bool:
         """Whether SE says what is so."""
         count, reference = self.said
-        return reference == self.reference and count.lstrip("0") == str(self.segments)
+        return bool(reference) and reference == self.reference and count.lstrip("0") == str(self.segments)
 
     def whole(self) -> bytes:
         """As it came, without what stands around it, and surely with its last terminator."""
@@ -68,7 +69,8 @@ def read_set(data: Buffer, marks: Delimiters, *, known: bool = True) -> Transact
     tail, end = _tail(raw, marks)
     binaries = _binaries(raw, head_end, tail, marks)
     _, kind, reference, version, *_ = [*texts_of(raw[begin:head_end], marks.element), "", "", ""]
-    trailer = raw[tail:end].removesuffix(marks.terminator).rstrip(b"\r\n")
+    written = raw[tail:end].removesuffix(marks.terminator)
+    trailer = written.rstrip(b"\r\n")
     _, said, closed, *_ = [*texts_of(trailer, marks.element), "", ""]
     return TransactionSet(
         data=raw,
@@ -83,6 +85,7 @@ def read_set(data: Buffer, marks: Delimiters, *, known: bool = True) -> Transact
         said=(said, closed),
         marks=marks,
         binaries=tuple(binaries),
+        is_wrapped=trailer != written,
     )
 
 
@@ -192,6 +195,7 @@ def _binaries(raw: bytes, head_end: int, tail: int, marks: Delimiters) -> list[B
 def _counted(raw: bytes, begin: int, end: int, marks: Delimiters, binaries: list[Binary], said: str) -> int:
     """As many segments as SE says, if they end in as many terminators; else they are counted without blank ones."""
     count = segments_between(raw, begin, end, marks, binaries)
+    count += not raw.endswith(marks.terminator, begin, end)  # SE, where its terminator is missing
     return count if said == str(count) else filled_segments_between(raw, begin, end, marks, binaries)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange.faults import Repair, judgement, only
+from postroad.core.interchange.faults import Repair, judgement, only, without_breaks
 from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Member, Split
 from postroad.core.interchange.x12.delimiters import delimiters_of, readable
 from postroad.core.interchange.x12.sets import read_set, with_trailer
@@ -63,7 +63,8 @@ def judged(found: Split, dirt: Dirt) -> Split:
 
 def _with_right_trailer(member: Member, found: Split) -> Member:
     whole = read_set(member.data, delimiters_of(found.facts))
-    return structs.replace(member, data=b"".join(with_trailer(whole, whole.reference)))
+    reference = without_breaks(whole.reference)
+    return structs.replace(member, data=b"".join(with_trailer(whole, reference)), reference=reference)
 
 
 _REPAIR = Repair(

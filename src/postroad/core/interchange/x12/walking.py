@@ -45,7 +45,7 @@ class Walk:
     """Walks once; then ``end`` is where the interchange ends, and ``split`` tells all that was found."""
 
     def __init__(self, data: bytes, at: int, encoding: str = "", most_members: int = MOST_MEMBERS) -> None:
-        self._data, self._view, self._encoding, self._most = data, memoryview(data), encoding, most_members
+        self._data, self._view, self.encoding, self._most = data, memoryview(data), encoding, most_members
         self._header = read_header(data, at)
         self.marks = self._header.delimiters
         self._search = control_pattern(self.marks).search
@@ -64,7 +64,7 @@ class Walk:
 
     @property
     def split(self) -> Split:
-        elements, facts = self._header.elements, _facts(self._header, self._encoding)
+        elements, facts = self._header.elements, _facts(self._header, self.encoding)
         return Split(
             standard="x12",
             reference=elements[12].strip(),

@@ -17,7 +17,7 @@ from postroad.core.codecs.xml import SEPARATOR, check_well_formed, complexity, n
 from postroad.core.interchange.judging import too_many
 from postroad.core.interchange.nouns import MOST_MEMBERS
 
-_TAG = re.compile(rb"""<(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
+_TAG = re.compile(rb"""<[^>"']*+(?:(?:"[^"]*+"|'[^']*+')[^>"']*+)*>""")
 _TAG_NAME = re.compile(rb"<[^\s/>]+")
 _BEGINNING = re.compile(rb"(?:<\?xml\s[^>]*\?>)?\s*<([A-Za-z_][^\s/>]*)")  # of documents whose root comes first
 _ENDING = re.compile(rb"</([^\s<>]+)>\s*\Z")

@@ -150,3 +150,10 @@ def test_a_million_bytes_of_anything_cost_no_more_than_a_million_bytes(run: byte
     message = ORDER.replace(b"4711", b"x" + run * (1_000_000 // len(run)) + b"y")
     for data in (interchange([message]), b"UNA:+.? \n" + interchange([message]).replace(b"'", b"\n")):
         examine(data)
+
+
+def test_repair_keeps_a_right_trailer_where_a_line_break_stands_in_the_header() -> None:
+    order = ORDER.replace(b"UNH+1+", b"UNH+17+").replace(b"UNT+4+1'", b"UNT+4+17'")
+    [member] = split(interchange([order.replace(b"UNH+17+", b"UNH+1\r\n7+")]), Dirt.REPAIR).members
+    assert bytes(member.data) == order
+    assert member.reference == "17"

@@ -228,3 +228,15 @@ def test_the_stream_may_be_larger_than_the_memory() -> None:
         tracemalloc.stop()
     assert written > 200_000_000
     assert peak < 4_000_000
+
+
+@pytest.mark.parametrize("member", [b"ST*850*0001~BEG*1~SE*3*0001\n~", b"ST*850*0001~BEG*1~SE*3*0001\r\n~\r\n"])
+def test_a_line_break_in_se_is_not_written(member: bytes) -> None:
+    found = b"".join(assemble([member], envelope(), Counting()))
+    assert b"SE*3*0001~" in found
+    assert len(split(found).members) == 1
+
+
+def test_a_wrong_count_is_refused_where_the_last_terminator_is_missing_too() -> None:
+    with pytest.raises(Refused, match="SE says"):
+        b"".join(assemble([b"ST*850*0001~BEG*~1~SE*3*0001"], envelope(), Counting()))

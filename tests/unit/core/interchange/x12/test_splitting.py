@@ -234,3 +234,13 @@ def test_hostile_bytes_cost_no_more_than_honest_ones(piece: bytes, terminator: b
     for whole in (data, data + b"GE*1*12~IEA*1*000000007~".replace(b"~", terminator)):
         examine(whole)
     assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [ORDER.replace(b"ST*850*0001", b"ST*850*00\r\n01"), ORDER.replace(b"ST*850*0001", b"ST*850*0001\n")],
+)
+def test_repair_keeps_a_right_trailer_where_a_line_break_stands_in_the_header(wrapped: bytes) -> None:
+    [member] = split(interchange([wrapped]), Dirt.REPAIR).members
+    assert bytes(member.data) == ORDER
+    assert member.reference == "0001"

@@ -8,7 +8,7 @@ refers to something else is resolved when a document needs it, once, and a circl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from postroad.core.codecs.xml import Tree, parse
 from postroad.core.model.asset import AssetKind
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.xml_walk import Attributes
+from postroad.core.schemas.dtd_defaults import Defaults, defaults_for, read_dtd
 from postroad.errors import Refused
 
 XS = "{http://www.w3.org/2001/XMLSchema}"
@@ -201,16 +202,57 @@ def check_alone(xsd: str) -> None:
 
 # ---- the schemas of a service ----------------------------------------------------------------------------------------
 
-DefaultAttributes = Callable[[str, str], AttributeDefaults | None]  # by a schema's name or, without one, a root's name
+
+class Doctyped(NamedTuple):
+    """What the document type declaration of a document says of default attributes."""
+
+    system_id: str
+    internal: Defaults
 
 
-def no_default_attributes(_schema: str, _root: str) -> None:
-    """For those who have no schemas."""
-    return
+class DefaultAttributes:
+    """The schemas and DTDs of a service, by their names, as far as rules read default attributes from them."""
+
+    __slots__ = ("_dtds", "_schemas")
+
+    def __init__(self, schemas: Mapping[str, str], dtds: Mapping[str, str]) -> None:
+        self._schemas = schemas
+        self._dtds = dtds
+
+    def __call__(self, schema: str, root: str) -> AttributeDefaults | None:
+        """Return the schema of a name or, without one, the only one that declares a root element of this name."""
+        if schema:
+            content = self._schemas.get(schema.casefold())
+            return None if content is None else read_schema(content)
+        declaring = [known for known in map(read_schema, self._schemas.values()) if known.declares(root)]
+        return declaring[0] if len(declaring) == 1 else None
+
+    def attributes(self, schema: str, root: str, doctyped: Doctyped | None) -> Attributes | None:
+        """Return how the attributes of a document are read; None where nothing gives any of them a default."""
+        found = self(schema, root)
+        by_schema = None if found is None else attributes_with(found)
+        dtd = self._dtd(schema, doctyped)
+        internal = doctyped.internal if doctyped is not None else {}
+        if not dtd and not internal:
+            return by_schema
+        return _attributes_by_dtd(by_schema, internal, dtd)
+
+    def _dtd(self, schema: str, doctyped: Doctyped | None) -> Defaults:
+        """Return the DTD that a place names or, without one, the one that the document's system identifier ends with."""
+        wanted = schema or (doctyped.system_id.rpartition("/")[2] if doctyped is not None else "")
+        content = self._dtds.get(_without_ending(wanted)) if wanted else None
+        return {} if content is None else read_dtd(content)
+
+
+no_default_attributes = DefaultAttributes({}, {})
+
+
+def _without_ending(name: str) -> str:
+    return name.casefold().removesuffix(".dtd")
 
 
 def default_attributes_of(service: str, directory: Directory) -> DefaultAttributes:
-    """How the rules of a service (given by its GCID) find default attributes; remembered in the snapshot."""
+    """Return how the rules of a service (given by its GCID) find default attributes; remembered in the snapshot."""
     key = ("default attributes", service)
     known: DefaultAttributes | None = directory.cache.get(key)
     if known is None:
@@ -219,20 +261,21 @@ def default_attributes_of(service: str, directory: Directory) -> DefaultAttribut
 
 
 def _lookup(service: str, directory: Directory) -> DefaultAttributes:
-    assets = {
-        asset.name.casefold(): asset.content for asset in directory.assets_of(service) if asset.kind is AssetKind.SCHEMA
-    }
-    if not assets:
-        return no_default_attributes
+    assets = directory.assets_of(service)
+    schemas = {asset.name.casefold(): asset.content for asset in assets if asset.kind is AssetKind.SCHEMA}
+    dtds = {_without_ending(asset.name): asset.content for asset in assets if asset.kind is AssetKind.DTD}
+    return DefaultAttributes(schemas, dtds) if schemas or dtds else no_default_attributes
 
-    def find(schema: str, root: str) -> AttributeDefaults | None:
-        if schema:
-            content = assets.get(schema.casefold())
-            return None if content is None else read_schema(content)
-        declaring = [known for known in map(read_schema, assets.values()) if known.declares(root)]
-        return declaring[0] if len(declaring) == 1 else None
 
-    return find
+def _attributes_by_dtd(by_schema: Attributes | None, internal: Defaults, dtd: Defaults) -> Attributes:
+    """Read attributes with the defaults of a DTD; the internal subset comes before it, and a schema before both."""
+
+    def attributes(node: Tree) -> Mapping[str, str]:
+        present: Mapping[str, str] = node.attrib if by_schema is None else by_schema(node)  # type: ignore[assignment]
+        given = {**defaults_for(node, dtd), **defaults_for(node, internal)}
+        return {**given, **present} if given else present
+
+    return attributes
 
 
 def attributes_with(defaults: AttributeDefaults) -> Attributes:

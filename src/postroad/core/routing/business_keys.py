@@ -2,7 +2,7 @@
 
 Kept rules: nothing is looked at, and nothing parsed, where nobody concerned declares anything; a document that rules have looked
 into is not parsed again; a document that cannot be read has no keys, and goes its way. What is found is bounded, like what it
-may cost: each service has its own share, as for its rules.
+may cost: each organization has its own share, as for its rules.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.message_subject import posted_subject
 from postroad.core.routing.places import lookup_of
+from postroad.core.routing.shares import Budget
 from postroad.core.routing.subject import Subject
 
 KEYS_MOST = 20  # of one message
@@ -25,17 +26,26 @@ Keys = tuple[tuple[str, str], ...]
 
 
 class PostedSubject:
-    """A message as posted, made when the first one looks at it: rules or keys."""
+    """A message as posted, made when the first one looks at it: rules or keys.
 
-    __slots__ = ("_admitted", "_directory", "_form", "_made")
+    ``at_once`` limits the work that is done for it before ``TooMuchAtOnce`` is raised.
+    """
 
-    def __init__(self, admitted: Admitted, directory: Directory, form: str) -> None:
-        self._admitted, self._directory, self._form = admitted, directory, form
+    __slots__ = ("_admitted", "_at_once", "_directory", "_form", "_made")
+
+    def __init__(self, admitted: Admitted, directory: Directory, form: str, at_once: int | None = None) -> None:
+        self._admitted, self._directory, self._form, self._at_once = admitted, directory, form, at_once
         self._made: Subject | None = None
+
+    @property
+    def left_at_once(self) -> int:
+        """How many steps of ``at_once`` the work has left."""
+        left = self._at_once if self._made is None else self._made.budget.left_at_once
+        return max(left or 0, 0)
 
     def __call__(self) -> Subject:
         if self._made is None:
-            self._made = posted_subject(self._admitted, self._directory, self._form)
+            self._made = posted_subject(self._admitted, self._directory, self._form, Budget(self._at_once))
         return self._made
 
 
@@ -55,7 +65,7 @@ def business_keys(
 
 
 def _declared_by(service: Service, subject: Subject) -> Iterator[tuple[str, str]]:
-    view = subject.seen_by(service.gcid, role=RuleRole.ANY, topic="")
+    view = subject.seen_by(service.gcid, role=RuleRole.ANY, topic="", owner=service.organization.casefold())
     for key in service.indexes:
         for text in view.found(lookup_of(key.place)).texts[:KEYS_MOST]:
             # Blanks and line ends around and within a value are the writer's layout.

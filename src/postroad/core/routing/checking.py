@@ -1,7 +1,8 @@
 """Everything that is wrong with a rule, found when it is saved.
 
-Kept rule: a rule without faults compiles, and cannot make a route invalid by anything that could be known from the rule itself.
-Each fault names its place as a pointer into the rule's JSON form, and all of them are found at once.
+Rule: a rule without faults compiles, and cannot make a route invalid by anything that could be known from the rule itself.
+Each fault names its place as a pointer into the rule's JSON form, and all of them are found at once, except that patterns are not
+checked behind the first one that is refused: finding out that a pattern is too large is expensive.
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ def condition_faults(when: Condition, at: str, directory: Directory, service: Se
     """
     waiting: list[tuple[str, int, Condition]] = [(at, 1, when)]
     count = 0
+    has_bad_pattern = False
     while waiting:
         pointer, depth, condition = waiting.pop()
         count += 1
@@ -83,7 +85,14 @@ def condition_faults(when: Condition, at: str, directory: Directory, service: Se
             return
         here = f"{pointer}/{condition.operator.value}"
         if isinstance(condition, Comparison):
-            yield from _comparison_faults(condition, here, directory, service)
+            if condition.operator is Comparing.MATCHES:
+                if has_bad_pattern:
+                    continue
+                faults = list(_comparison_faults(condition, here, directory, service))
+                has_bad_pattern = bool(faults)
+                yield from faults
+            else:
+                yield from _comparison_faults(condition, here, directory, service)
         elif depth >= DEPTH_MOST:
             yield Fault(here, f"conditions are nested at most {DEPTH_MOST} deep; make two rules of it")
         else:
@@ -117,8 +126,11 @@ def place_faults(place: Place, here: str, directory: Directory, service: Service
     )
     if NOT_XML.search(place.document):
         yield from _refusals(f"{here}/document", _not_a_text)
-    if place.schema and directory.asset(service.gcid, AssetKind.SCHEMA, place.schema) is None:
-        yield Fault(f"{here}/schema", f"{service.address} has no schema {place.schema[:80]!r}; register it first")
+    kinds = (AssetKind.SCHEMA, AssetKind.DTD)
+    if place.schema and not any(directory.asset(service.gcid, kind, place.schema) for kind in kinds):
+        yield Fault(
+            f"{here}/schema", f"{service.address} has no schema {place.schema[:80]!r}, nor a DTD; register it first"
+        )
 
 
 _TAKES_CONTENT = frozenset({Comparing.EQUALS, Comparing.NOT_EQUALS})

@@ -8,7 +8,7 @@ trying one looks only where it must, and stops as soon as the answer is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -27,6 +27,7 @@ from postroad.core.model.rule import (
 from postroad.core.routing.found import NOTHING
 from postroad.core.routing.judging import judge_of
 from postroad.core.routing.places import lookup_of
+from postroad.core.routing.shares import COMPILING_STEPS, CONDITION_STEPS, PATTERN_STEPS
 from postroad.core.routing.subject import Subject
 
 CONDITIONS_CACHED = 100_000
@@ -42,6 +43,7 @@ class CompiledRule:
     key: str  # under which the rule is saved
     topic: str  # that the services it brings in see; empty: the message's own
     stops: bool  # no more rules of its service are tried when it holds
+    steps: int  # that trying it costs beside the looking
 
 
 def compile_rule(rule: Rule) -> CompiledRule:
@@ -53,6 +55,22 @@ def compile_rule(rule: Rule) -> CompiledRule:
         key=rule_key(rule.service, rule.name),
         topic=next((action.topic for action in rule.then if action.kind is ActionKind.CHANGE_TOPIC), ""),
         stops=any(action.kind is ActionKind.STOP_RULE_EVALUATION for action in rule.then),
+        steps=CONDITION_STEPS * sum(1 for _ in comparisons_of(rule.when)),
+    )
+
+
+def comparisons_of(condition: Condition) -> Iterator[Comparison]:
+    if isinstance(condition, Combination):
+        for inner in condition.conditions:
+            yield from comparisons_of(inner)
+    else:
+        yield condition
+
+
+def compiling_steps(rule: Rule) -> int:
+    """What compiling a rule costs, in the steps of a budget."""
+    return sum(
+        PATTERN_STEPS if one.operator is Comparing.MATCHES else COMPILING_STEPS for one in comparisons_of(rule.when)
     )
 
 
@@ -105,11 +123,14 @@ def _comparison(comparison: Comparison) -> Test:
     if comparison.operator is Comparing.MATCHES:
         return lambda subject: subject.may_match(found := subject.found(lookup)) and judge(found, NOTHING)
     if comparison.other is None:
-        return lambda subject: judge(subject.found(lookup), NOTHING)
+        return lambda subject: subject.may_compare(found := subject.found(lookup)) and judge(found, NOTHING)
     other = lookup_of(comparison.other)
 
     def test(subject: Subject) -> bool:
         found = subject.found(lookup)
-        return bool(found) and judge(found, subject.found(other))
+        if not found:
+            return False
+        against = subject.found(other)
+        return subject.may_compare(found) and subject.may_compare(against) and judge(found, against)
 
     return test

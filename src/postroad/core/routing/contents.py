@@ -2,7 +2,8 @@
 
 For XML: names with their namespaces instead of prefixes, attributes in order, white space between elements left out. For JSON:
 names in order, numbers by what they amount to. The text is cut at a given length, so that comparing costs no more than what it
-is compared with, however large a document is.
+is compared with, however large a document is. What has to be read beyond the cut is counted (``look``): the names of an object,
+which are sorted before the first one is written, and texts longer than the cut.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from json import dumps
 
 from postroad.core.codecs.xml import Tree
 from postroad.core.routing.values import read_number
+from postroad.core.routing.xml_walk import CHARS_A_LOOK, Look, look_freely
 
 PLAIN_POWER = 20  # beyond that, numbers are written with an exponent
 
@@ -23,13 +25,13 @@ class JsonNumber(str):
     __slots__ = ()
 
 
-def xml_content(element: Tree, most: int) -> str:
+def xml_content(element: Tree, most: int, look: Look = look_freely) -> str:
     """What stands inside an element that has child elements."""
-    return _joined(_xml_members(element), most)
+    return _joined(_xml_members(element, look), most)
 
 
-def json_content(value: dict[str, object] | list[object], most: int) -> str:
-    return _joined(_json_pieces(value), most)
+def json_content(value: dict[str, object] | list[object], most: int, look: Look = look_freely) -> str:
+    return _joined(_json_pieces(value, look), most)
 
 
 def json_text(value: object) -> str:
@@ -54,55 +56,62 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
 
 
-def _xml_members(element: Tree) -> Iterator[str]:
+def _xml_members(element: Tree, look: Look) -> Iterator[str]:
     """The content of an element, no further than somebody reads on."""
-    open_ones = [("", _members(element))]
+    open_ones = [("", _members(element, look))]
     while open_ones:
         for member in open_ones[-1][1]:
             if isinstance(member, str):
                 yield member
             else:
-                yield _opening(member)
-                open_ones.append((f"</{member.tag}>", _members(member)))
+                yield _opening(member, look)
+                open_ones.append((f"</{member.tag}>", _members(member, look)))
                 break
         else:
             yield open_ones.pop()[0]
 
 
-def _members(element: Tree) -> Iterator[Tree | str]:
+def _members(element: Tree, look: Look) -> Iterator[Tree | str]:
     mixed = len(element) > 0
-    yield from _text(element.text, mixed)
+    yield from _text(element.text, mixed, look)
     for child in element:
         yield child
-        yield from _text(child.tail, mixed)
+        yield from _text(child.tail, mixed, look)
 
 
-def _text(text: str | None, between_elements: bool) -> Iterator[str]:
+def _text(text: str | None, between_elements: bool, look: Look) -> Iterator[str]:
+    if text and len(text) >= CHARS_A_LOOK:
+        look(len(text) // CHARS_A_LOOK)
     if text and not (between_elements and text.isspace()):
         yield _escaped(text)
 
 
-def _opening(element: Tree) -> str:
+def _opening(element: Tree, look: Look) -> str:
+    if element.attrib:
+        look(len(element.attrib))
     pairs = sorted((str(name), str(value)) for name, value in element.attrib.items())
     attributes = "".join(f' {name}="{_escaped(value)}"' for name, value in pairs)
     return f"<{element.tag}{attributes}>"
 
 
-def _json_pieces(value: dict[str, object] | list[object]) -> Iterator[str]:
-    open_ones = [_json_members(value)]
+def _json_pieces(value: dict[str, object] | list[object], look: Look) -> Iterator[str]:
+    open_ones = [_json_members(value, look)]
     while open_ones:
         for member in open_ones[-1]:
             if isinstance(member, str):
                 yield member
             else:
-                open_ones.append(_json_members(member))
+                open_ones.append(_json_members(member, look))
                 break
         else:
             open_ones.pop()
 
 
-def _json_members(container: dict[str, object] | list[object]) -> Iterator[str | dict[str, object] | list[object]]:
+def _json_members(
+    container: dict[str, object] | list[object], look: Look
+) -> Iterator[str | dict[str, object] | list[object]]:
     if isinstance(container, dict):
+        look(len(container))
         for place, name in enumerate(sorted(container)):
             yield f"{',' if place else '{'}{dumps(name)}:"
             yield _json_member(container[name])

@@ -14,24 +14,28 @@ from typing import Any
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.parts import OCTETS, TEXT, is_xml
 from postroad.core.codecs.recent_trees import tree_of
-from postroad.core.codecs.xml import Tree
+from postroad.core.codecs.xml import Tree, to_utf8
 from postroad.core.model.message import Part
 from postroad.core.model.rule import Place, Where
+from postroad.core.routing.attribute_defaults import Doctyped
 from postroad.core.routing.contents import json_content, json_text, xml_content
 from postroad.core.routing.found import NOTHING, Found
 from postroad.core.routing.json_path import JsonPath, select_json
 from postroad.core.routing.json_reading import read_json
 from postroad.core.routing.place_key import place_key
-from postroad.core.routing.shares import Shares
+from postroad.core.routing.shares import CHARS_A_STEP, Budget, Write
 from postroad.core.routing.xml_path import Finds, XmlPath
 from postroad.core.routing.xml_walk import Attributes, Look, TooManyNodes, select_elements, select_texts
+from postroad.core.schemas.doctype import read_doctype
+from postroad.core.schemas.dtd_defaults import read_internal_subset
 from postroad.errors import Refused
 
 _UNSAID = frozenset({OCTETS, TEXT, ""})
 _XML_STARTS = (b"<", b"\xef\xbb\xbf<", b"\xff\xfe", b"\xfe\xff", b"\x00<")
 _PLAIN: Attributes = attrgetter("attrib")
 
-DefaultsOf = Callable[[Tree], Attributes | None]  # how to read attributes in a document, given its root
+# How to read attributes in a document, given its root and what its document type declaration says.
+DefaultsOf = Callable[[Tree, Doctyped | None], Attributes | None]
 
 
 def looks_like_xml(part: Part) -> bool:
@@ -54,15 +58,17 @@ UNREADABLE = object()  # stands for a document that was tried and cannot be pars
 class Documents:
     """The parts of a message and what has been read of them so far; shared by all who look at the message."""
 
-    __slots__ = ("_elements", "_meant", "_read", "faults", "overfull", "parts", "shares")
+    __slots__ = ("_doctypes", "_elements", "_meant", "_read", "budget", "faults", "overfull", "parts", "shares")
 
-    def __init__(self, parts: tuple[Part, ...]) -> None:
+    def __init__(self, parts: tuple[Part, ...], budget: Budget | None = None) -> None:
         self.parts = parts
         self.faults: list[str] = []
         self.overfull: dict[str, str] = {}  # the faults of places that lead to too many nodes, by the places' keys
-        self.shares = Shares()  # of whoever is looking
+        self.budget = budget or Budget()
+        self.shares = self.budget.share_of("")  # of whoever is looking
         self._elements: dict[str, int] = {}  # how many an XML document has, by id
         self._read: dict[str, Any] = {}  # by id
+        self._doctypes: dict[str, Doctyped] = {}  # likewise
         self._meant: dict[tuple[str, str, str], list[tuple[Part, Any]]] = {}  # by kind, where, and id or ""
 
     def xml(self, place: Place, path: XmlPath, defaults_of: DefaultsOf) -> Found:
@@ -73,7 +79,8 @@ class Documents:
             try:
                 if path.walks:
                     self.shares.look(path.walks * self._size(part, root) // 2)
-                found.append(_from_xml(root, path, defaults_of(root) or _PLAIN, self._canonical, self.shares.look))
+                attributes = defaults_of(root, self._doctypes.get(part.id)) or _PLAIN
+                found.append(_from_xml(root, path, attributes, self._canonical, self.shares.look))
             except TooManyNodes:
                 self._note_too_many(place, part)
         return found[0] if len(found) == 1 else _together(found)
@@ -100,6 +107,7 @@ class Documents:
         """How many elements the document has, counted once."""
         if part.id not in self._elements:
             self._elements[part.id] = sum(1 for _ in root.iter())
+            self.budget.spend(self._elements[part.id] // 2)
         return self._elements[part.id]
 
     def _find_meant(self, kind: str, place: Place) -> list[tuple[Part, Any]]:
@@ -117,18 +125,27 @@ class Documents:
 
     def _tried(self, part: Part, read: Callable[[bytes], Any]) -> Any:
         if part.id not in self._read:
+            self.budget.spend(len(part.data) // CHARS_A_STEP)
             try:
-                self._read[part.id] = read(part.data)
+                self._read[part.id] = read(self._plain(part) if read is tree_of else part.data)
             except Refused as refusal:
                 self.note(f"{part.id} cannot be read: {refusal.detail}")
                 self._read[part.id] = UNREADABLE
         return self._read[part.id]
 
-    def _canonical(self, write: Callable[[int], str], most: int) -> str:
+    def _plain(self, part: Part) -> bytes:
+        """Return an XML document without its document type declaration, of which the default attributes are kept."""
+        if b"<!DOCTYPE" not in part.data:
+            return part.data
+        doctype = read_doctype(to_utf8(part.data))
+        self._doctypes[part.id] = Doctyped(doctype.system_id, read_internal_subset(doctype.internal))
+        return doctype.document
+
+    def _canonical(self, write: Write, most: int) -> str:
         return self.shares.canonical(write, most)
 
 
-_Share = Callable[[Callable[[int], str], int], str]
+_Share = Callable[[Write, int], str]
 
 
 def _from_xml(root: Tree, path: XmlPath, attributes: Attributes, share: _Share, look: Look) -> Found:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 from postroad.core.admission.permission import permitted
 from postroad.core.model.directory import Routing, Service
 from postroad.core.model.message import Argument
-from postroad.core.model.rule import INCLUDING, Action, ActionKind, RuleRole
+from postroad.core.model.rule import INCLUDING, Action, ActionKind, Rule, RuleRole, in_order
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.attribute_defaults import default_attributes_of
-from postroad.core.routing.conditions import CompiledRule, compile_rule
+from postroad.core.routing.conditions import CompiledRule, compile_rule, compiling_steps
 from postroad.core.routing.explanation import RuleTried, ServiceTried
 from postroad.core.routing.invocation import Invocation
 from postroad.core.routing.message_subject import given_to, party_of
@@ -33,14 +33,36 @@ UNTOLD = (
 )
 
 
-def rules_for(service: Service, role: RuleRole, directory: Directory) -> tuple[CompiledRule, ...]:
-    """The rules that are tried when the service has this role, compiled once for each snapshot."""
+def has_rules(service: Service, role: RuleRole, directory: Directory) -> bool:
+    """Whether rules are tried when the service has this role; compiles none."""
+    if not directory.rules:
+        return False
+    key = ("has rules", service.gcid, role)
+    found: bool | None = directory.cache.get(key)
+    if found is None:
+        found = directory.cache[key] = bool(_enabled_rules(service, role, directory))
+    return found
+
+
+def rules_for(
+    service: Service, role: RuleRole, directory: Directory, spend: Callable[[int], None] | None = None
+) -> tuple[CompiledRule, ...]:
+    """The rules that are tried when the service has this role, compiled once for each snapshot.
+
+    ``spend`` is called with the cost before they are compiled.
+    """
     key = ("rules", service.gcid, role)
     found: tuple[CompiledRule, ...] | None = directory.cache.get(key)
     if found is None:
-        mine = [rule for rule in directory.rules_of(service.gcid) if rule.enabled and rule.role in (role, RuleRole.ANY)]
-        found = directory.cache[key] = tuple([compile_rule(rule) for rule in mine])
+        rules = _enabled_rules(service, role, directory)
+        if spend is not None:
+            spend(sum(map(compiling_steps, rules)))
+        found = directory.cache[key] = tuple([compile_rule(rule) for rule in rules])
     return found
+
+
+def _enabled_rules(service: Service, role: RuleRole, directory: Directory) -> list[Rule]:
+    return [rule for rule in in_order(directory.rules_of(service.gcid), role) if rule.enabled]
 
 
 class Elaboration:
@@ -91,9 +113,9 @@ class Elaboration:
         """Try the rules of one service, and of the one it redirects to."""
         if node.dynamic:
             return
-        rules = rules_for(node.service, node.role, self.directory)
-        if rules:
-            self._try(node, rules)
+        if has_rules(node.service, node.role, self.directory):
+            spend = self._posted().budget.spend
+            self._try(node, rules_for(node.service, node.role, self.directory, spend))
         if node.stands_for and node.target is None:
             node.target = self._provider(node)
         if node.target is not None:
@@ -105,6 +127,7 @@ class Elaboration:
         try:
             for compiled in rules:
                 did: list[str] = []
+                subject.budget.spend(compiled.steps)
                 held = compiled.holds(subject)
                 told.append((compiled, held, did))
                 if held:
@@ -122,16 +145,21 @@ class Elaboration:
             node.service.gcid, node.role, invoker, tuple(rules), subject.seen, subject.faults, node.shown_sender
         )
 
-    def _seen_by(self, node: Invocation) -> Subject:
+    def _posted(self) -> Subject:
         if self._subject is None:
             self._subject = self._make_subject()
-        return given_to(node, self._subject, self.directory).seen_by(
+        return self._subject
+
+    def _seen_by(self, node: Invocation) -> Subject:
+        posted = self._posted()
+        return given_to(node, posted, self.directory).seen_by(
             node.service.gcid,
             role=node.role,
-            topic=node.topic or self._subject.view.topic,
+            topic=node.topic or posted.view.topic,
             arguments=node.arguments,
             invoker=party_of(node.invoker.service) if node.invoker else "",
             default_attributes=default_attributes_of(node.service.gcid, self.directory),
+            owner=node.service.organization.casefold(),
         )
 
     def _act(self, node: Invocation, compiled: CompiledRule, did: list[str]) -> None:

@@ -16,9 +16,9 @@ from postroad.core.model.directory import Routing, Service
 from postroad.core.model.journal import Copy, Hop
 from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.elaboration import Elaboration, stands_for
+from postroad.core.routing.elaboration import Elaboration, has_rules, stands_for
 from postroad.core.routing.invocation import Invocation
-from postroad.core.routing.itinerary import Routed, has_rules
+from postroad.core.routing.itinerary import Routed
 from postroad.core.routing.layout import check_delivered, lay_out
 from postroad.core.routing.message_subject import party_of, posted_subject
 from postroad.core.routing.reaching import reach
@@ -67,7 +67,9 @@ def _subject(subject: Subject, written_by: str, directory: Directory) -> Subject
 
 
 def _is_straight(receiver: Service, sender: Service, directory: Directory) -> bool:
-    """Whether no rule has anything to say, as with most."""
+    """Whether no rule has anything to say, as with most; what a service forwards to itself has passed its rules already."""
+    if receiver.gcid == sender.gcid and not directory.is_suspended(receiver):
+        return True
     if receiver.logical_only or receiver.routing is Routing.DYNAMIC or directory.is_suspended(receiver):
         return False
     return not has_rules(receiver, RuleRole.RECIPIENT, directory) and not stands_for(receiver, sender, directory)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from postroad.core.codecs.lexical import write_time
+from postroad.core.codecs.property_values import items_of
 from postroad.core.model.message import Argument, MessageType, Part, Property, Status
 from postroad.core.model.rule import RuleRole, ValueType
 from postroad.core.routing.found import NOTHING, Found
@@ -42,6 +43,8 @@ class Header(Struct, gc=False, frozen=True, kw_only=True):
     reference: str = ""  # the session that it answers
     expires_at_us: int = 0
     route: tuple[str | Party, ...] = ()  # the explicit one; a text is an address
+    route_arguments: tuple[Argument, ...] = ()  # of all its services, as the sender wrote them: for its own rules
+    routing: str = ""  # static or dynamic, where the sender chose it
     properties: tuple[Property, ...] = ()
     status: Status | None = None
     posted_at_us: int = 0
@@ -118,6 +121,10 @@ def _size(part: Part) -> str:
     return str(len(part.data))
 
 
+def _part_expiration(part: Part) -> str:
+    return write_time(part.expires_at_us) if part.expires_at_us else ""
+
+
 _NUMBER, _DATE = ValueType.NUMBER, ValueType.DATE
 
 ITEMS: dict[str, HeaderItem] = {
@@ -165,6 +172,9 @@ ITEMS: dict[str, HeaderItem] = {
     "route": HeaderItem(
         look=lambda seen: _services(seen.header.route), names=True, meaning="every service of the explicit route"
     ),
+    "routing": HeaderItem(
+        look=lambda seen: _text(seen.header.routing), meaning="`static` or `dynamic`, where the sender chose it"
+    ),
     "status.code": HeaderItem(
         look=lambda seen: _text(seen.header.status.code) if seen.header.status else NOTHING,
         meaning="the status of a response",
@@ -191,16 +201,24 @@ ITEMS: dict[str, HeaderItem] = {
     "documents.id": HeaderItem(look=_parts(False, _id), meaning="the id of every document"),
     "documents.contentType": HeaderItem(look=_parts(False, _content_type), meaning="the content type of every document"),
     "documents.size": HeaderItem(look=_parts(False, _size), type=_NUMBER, meaning="the bytes of every document"),
+    "documents.expiration": HeaderItem(
+        look=_parts(False, _part_expiration), type=_DATE, meaning="when each document expires that has an expiration"
+    ),
     "attachments.id": HeaderItem(look=_parts(True, _id), meaning="the id of every attachment"),
     "attachments.contentType": HeaderItem(
         look=_parts(True, _content_type), meaning="the content type of every attachment"
     ),
     "attachments.size": HeaderItem(look=_parts(True, _size), type=_NUMBER, meaning="the bytes of every attachment"),
+    "attachments.expiration": HeaderItem(
+        look=_parts(True, _part_expiration), type=_DATE, meaning="when each attachment expires that has an expiration"
+    ),
 }  # fmt: skip
 
 
 def _property(name: str) -> Look:
-    return lambda seen: Found(tuple(entry.value for entry in seen.header.properties if entry.name == name))
+    return lambda seen: Found(
+        tuple(text for entry in seen.header.properties if entry.name == name for _, text in items_of(entry))
+    )
 
 
 def _argument(name: str) -> Look:
@@ -215,9 +233,35 @@ def _receiver_argument(name: str) -> Look:
     )
 
 
+def _route_argument(name: str) -> Look:
+    return lambda seen: Found(
+        tuple(argument.value for argument in seen.header.route_arguments if argument.name == name)
+    )
+
+
+def _part_header(attachment: bool) -> Callable[[str], Look]:
+    def look_for(name: str) -> Look:
+        wanted = name.casefold()
+        return lambda seen: _present(
+            value
+            for part in seen.parts
+            if part.attachment is attachment
+            for header, value in part.headers
+            if header.casefold() == wanted
+        )
+
+    return look_for
+
+
 FAMILIES: dict[str, tuple[Callable[[str], Look], str]] = {
-    "properties.": (_property, "the property of that name"),
+    "properties.": (_property, "the property of that name; of an array or a sequence, each item"),
     "to.arguments.": (_receiver_argument, "that argument, as given to any recipient; not for services in transit"),
+    "route.arguments.": (
+        _route_argument,
+        "that argument, as given to any service of the explicit route; for the sender's rules",
+    ),
+    "documents.headers.": (_part_header(attachment=False), "that header of every document; case does not matter"),
+    "attachments.headers.": (_part_header(attachment=True), "that header of every attachment; case does not matter"),
     "arguments.": (_argument, "that argument, as given to the rule's service"),
 }
 

@@ -13,18 +13,19 @@ from typing import NamedTuple
 from postroad.core.admission.admit import Admitted
 from postroad.core.admission.permission import permitted
 from postroad.core.admission.policy import check_policies
-from postroad.core.model.directory import Routing, Service
+from postroad.core.model.directory import Routing
 from postroad.core.model.journal import Copy, Hop
 from postroad.core.model.message import Recipient
 from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.elaboration import Elaboration, check_chain, rules_for, stands_for
+from postroad.core.routing.elaboration import Elaboration, check_chain, has_rules, stands_for
 from postroad.core.routing.explanation import ServiceTried
 from postroad.core.routing.invocation import Invocation
 from postroad.core.routing.keeping import kept_hops, kept_invocations
 from postroad.core.routing.layout import Route, check_delivered, lay_out, services_of
 from postroad.core.routing.message_subject import posted_subject
 from postroad.core.routing.reaching import reach
+from postroad.core.routing.shares import Budget
 from postroad.core.routing.subject import Subject
 from postroad.errors import Refused
 
@@ -36,6 +37,14 @@ class Routed(NamedTuple):
 
     copies: tuple[Copy, ...]
     tried: tuple[ServiceTried, ...] = ()
+
+
+class NoRoute(Refused):
+    """Refuses a post that cannot be routed to any recipient; carries what was tried, so that the refusal can be explained."""
+
+    def __init__(self, refusal: Refused, routed: Routed) -> None:
+        super().__init__(refusal.code, refusal.detail, pointer=refusal.pointer, session=refusal.session)
+        self.routed = routed
 
 
 class Attempted(NamedTuple):
@@ -53,8 +62,8 @@ def itineraries(
 
     ``subject`` makes the message that rules look at, where somebody else looks at the same one.
     """
-    routed = _straight(admitted, directory) or _elaborated(admitted, _elaboration(admitted, directory, form, subject))
-    _require_one(routed.copies)
+    routed = _straight(admitted, directory) or _ruled(admitted, _elaboration(admitted, directory, form, subject))
+    _require_one(routed)
     return routed
 
 
@@ -73,29 +82,30 @@ class CallRoutes:
         if self._straight is not None and message.to == self._to and not message.route:
             return self._straight
         straight = _straight(admitted, self._directory)
-        routed = straight or _elaborated(admitted, _elaboration(admitted, self._directory, form, subject))
-        _require_one(routed.copies)
+        routed = straight or _ruled(admitted, _elaboration(admitted, self._directory, form, subject))
+        _require_one(routed)
         self._to, self._straight = message.to, straight
         return routed
 
 
-def attempted(admitted: Admitted, directory: Directory) -> Attempted:
+def attempted(admitted: Admitted, directory: Directory, budget: Budget | None = None) -> Attempted:
     """The same for somebody who wants to know why: what was tried is told also of a post that would be refused."""
-    elaboration = _elaboration(admitted, directory)
-    copies: tuple[Copy, ...] = ()
+    elaboration = _elaboration(admitted, directory, "", lambda: posted_subject(admitted, directory, "", budget))
     try:
-        copies, _ = _elaborated(admitted, elaboration)
-        _require_one(copies)
-    except Refused as refusal:
-        return Attempted(copies, tuple(elaboration.tried), refusal)
-    return Attempted(copies, tuple(elaboration.tried))
+        routed = _ruled(admitted, elaboration)
+        _require_one(routed)
+    except NoRoute as refusal:
+        refusal.__context__ = None  # and no traceback: it would keep the documents, which stay in this thread
+        return Attempted(*refusal.routed, refusal.with_traceback(None))
+    return Attempted(*routed)
 
 
-def _require_one(copies: tuple[Copy, ...]) -> None:
+def _require_one(routed: Routed) -> None:
+    copies = routed.copies
     for copy in copies:
         if not copy.code:
             return
-    raise Refused(copies[0].code, copies[0].detail, pointer="/to/0")
+    raise NoRoute(Refused(copies[0].code, copies[0].detail, pointer="/to/0"), routed)
 
 
 # --- the usual case: straight from the sender to its recipients, no rule has anything to say ------------------------
@@ -147,10 +157,6 @@ def _unruled_copy(admitted: Admitted, recipient: Recipient, directory: Directory
         return Copy(recipient.service, (), refusal.code, refusal.detail)
 
 
-def has_rules(service: Service, role: RuleRole, directory: Directory) -> bool:
-    return bool(directory.rules) and bool(rules_for(service, role, directory))
-
-
 # --- with rules or an explicit route -------------------------------------------------------------------------------
 
 
@@ -159,6 +165,14 @@ def _elaboration(
 ) -> Elaboration:
     make = subject or (lambda: posted_subject(admitted, directory, form))
     return Elaboration(directory, make, admitted.message.routing)
+
+
+def _ruled(admitted: Admitted, elaboration: Elaboration) -> Routed:
+    """Return the copies by rules and explicit route; what was tried is kept also when the sender's own part is not valid."""
+    try:
+        return _elaborated(admitted, elaboration)
+    except Refused as refusal:
+        raise NoRoute(refusal, Routed((), tuple(elaboration.tried))) from None
 
 
 def _elaborated(admitted: Admitted, elaboration: Elaboration) -> Routed:

@@ -16,7 +16,7 @@ from postroad.core.routing.xml_walk import NODES_MOST, Look, TooManyNodes, look_
 VISITS_MOST = 200_000
 
 _STEP = re.compile(
-    r"""(?P<descends>\.\.(?=[\w\[]))?+(?:(?(descends)|\.)(?P<name>[^\W\d][\w-]*)"""
+    r"""(?P<descends>\.\.(?=[\w\[]))?(?:(?(descends)|\.)(?P<name>[^\W\d][\w-]*)"""
     r"""|\[\s*(?:'(?P<single>[^']*)'|"(?P<double>[^"]*)")\s*\]"""
     r"""|(?(descends)(?!)|(?:\.\*|\[\s*(?:\*|(?P<index>0|[1-9][0-9]{0,8}))\s*\])))"""
 )

@@ -15,6 +15,7 @@ from postroad.core.model.message import MessageType, Part, Property, Recipient
 from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.invocation import Invocation
+from postroad.core.routing.shares import Budget
 from postroad.core.routing.subject import Addressed, Header, Party, Subject
 from postroad.errors import Refused
 
@@ -23,7 +24,7 @@ def party_of(service: Service) -> Party:
     return Party(address=service.address, gcid=service.gcid, organization=service.organization)
 
 
-def posted_subject(admitted: Admitted, directory: Directory, form: str = "") -> Subject:
+def posted_subject(admitted: Admitted, directory: Directory, form: str = "", budget: Budget | None = None) -> Subject:
     """A message as posted."""
     message = admitted.message
     header = Header(
@@ -35,16 +36,22 @@ def posted_subject(admitted: Admitted, directory: Directory, form: str = "") -> 
         possible_duplicate=message.possible_duplicate,
         expires_at_us=admitted.expires_at_us,
         route=tuple([_named_by(admitted.sender, stop.service, directory) for stop in message.route]),
+        route_arguments=tuple([argument for stop in message.route for argument in stop.arguments]),
+        routing=message.routing,
         properties=message.properties,
         status=message.status,
         posted_at_us=admitted.at_us,
         form=form,
     )
-    return Subject(header=header, parts=message.parts)
+    return Subject(header=header, parts=message.parts, budget=budget)
 
 
 def travelling_subject(
-    queued: Queued, parts: tuple[Part, ...], properties: tuple[Property, ...], directory: Directory
+    queued: Queued,
+    parts: tuple[Part, ...],
+    properties: tuple[Property, ...],
+    directory: Directory,
+    budget: Budget | None = None,
 ) -> Subject:
     """A message on its way, with the parts and the context it has now."""
     message = queued.message
@@ -58,23 +65,26 @@ def travelling_subject(
         possible_duplicate=message.possible_duplicate,
         reference=message.answers.session if message.answers else "",
         expires_at_us=queued.expires_at_us,
+        routing=message.routing,
         properties=properties,
         status=message.status,
         posted_at_us=message.at_us,
         form=message.form,
         shown_sender=_party(message.shown_sender, directory) if message.shown_sender else None,
     )
-    return Subject(header=header, parts=parts)
+    return Subject(header=header, parts=parts, budget=budget)
 
 
 def given_to(node: Invocation, subject: Subject, directory: Directory) -> Subject:
     """The message as an invoked service is given it, and so all that its rules may look at.
 
-    A service in transit does not see the documents that the sender withholds from it, nor what recipients are told in arguments;
+    A service in transit does not see the documents that the sender withholds from it, nor what others are told in arguments;
     one that is isolated sees a message of whoever isolates it, and nothing of the wider route. A recipient, and what it includes,
     sees no other recipients.
     """
     header, parts = subject.view.header, subject.view.parts
+    if header.route_arguments and node.role is not RuleRole.SENDER:
+        header = replace(header, route_arguments=())
     if node.role is RuleRole.IN_TRANSIT:
         sender = directory.services.get(header.sender.gcid)
         parts = readable(parts, access_of(sender, _behind(node), directory))
@@ -125,6 +135,7 @@ def _isolated(header: Header, node: Invocation, directory: Directory) -> Header:
         handle="",
         reference="",
         route=(),
+        routing="",
         posted_at_us=_in_seconds(header.posted_at_us),  # by more exact ones it could be found among others
         expires_at_us=_in_seconds(header.expires_at_us),
     )
@@ -152,7 +163,12 @@ def _party(name: str, directory: Directory) -> Party:
 
 
 def response_subject(
-    admitted: Admitted, answered: Queued, requester: Service, directory: Directory, shown_sender: str = ""
+    admitted: Admitted,
+    answered: Queued,
+    requester: Service,
+    directory: Directory,
+    shown_sender: str = "",
+    budget: Budget | None = None,
 ) -> Subject:
     """A response on its way to the service that asked, which takes ``shown_sender`` for its sender where one is given."""
     message = admitted.message
@@ -171,4 +187,4 @@ def response_subject(
         shown_sender=_party(shown_sender, directory) if shown_sender else None,
         shown_requester=_party(answered.shown_sender, directory) if answered.shown_sender else None,
     )
-    return Subject(header=header, parts=message.parts)
+    return Subject(header=header, parts=message.parts, budget=budget)

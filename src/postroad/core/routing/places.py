@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from postroad.core.codecs.xml import Tree
 from postroad.core.model.rule import Place, Where
-from postroad.core.routing.attribute_defaults import attributes_with
+from postroad.core.routing.attribute_defaults import Doctyped
 from postroad.core.routing.found import Found
 from postroad.core.routing.header import header_item
 from postroad.core.routing.json_path import read_json_path
@@ -69,16 +69,15 @@ def _xml(place: Place) -> Lookup:
         return Lookup(key=key, find=lambda subject: subject.documents.xml(place, path, _no_defaults), in_documents=True)
 
     def find(subject: Subject) -> Found:
-        def defaults_of(root: Tree) -> Attributes | None:
-            defaults = subject.default_attributes(place.schema, root.tag)
-            return None if defaults is None else attributes_with(defaults)
+        def defaults_of(root: Tree, doctyped: Doctyped | None) -> Attributes | None:
+            return subject.default_attributes.attributes(place.schema, root.tag, doctyped)
 
         return subject.documents.xml(place, path, defaults_of)
 
     return Lookup(key=key, find=find, in_documents=True, by_schema=True)
 
 
-def _no_defaults(_root: Tree) -> None:
+def _no_defaults(_root: Tree, _doctyped: Doctyped | None) -> None:
     return None
 
 

@@ -6,6 +6,7 @@ error that an invoker absorbed does not come out further up.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from postroad.core.admission.admit import Admitted
@@ -17,14 +18,14 @@ from postroad.core.model.message import Status
 from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.contexts import Ancestry
-from postroad.core.routing.elaboration import UNTOLD, Elaboration
+from postroad.core.routing.elaboration import UNTOLD, Elaboration, has_rules
 from postroad.core.routing.explanation import ServiceTried
 from postroad.core.routing.invocation import Invocation
-from postroad.core.routing.itinerary import has_rules
 from postroad.core.routing.keeping import kept_invocations
 from postroad.core.routing.layout import check_delivered, lay_out, services_of
 from postroad.core.routing.message_subject import response_subject
 from postroad.core.routing.reaching import reach
+from postroad.core.routing.shares import Budget
 from postroad.errors import Refused
 
 
@@ -37,7 +38,9 @@ class ReturnRoute(NamedTuple):
     tried: tuple[ServiceTried, ...] = ()
 
 
-def return_route(admitted: Admitted, queued: Queued, requester: Service, directory: Directory) -> ReturnRoute:
+def return_route(
+    admitted: Admitted, queued: Queued, requester: Service, directory: Directory, budget: Budget | None = None
+) -> ReturnRoute:
     """The way back for the response to this delivery; raises Refused when it is not valid."""
     shown_sender, status = _as_seen_above(admitted, queued)
     watching = [hop for hop in reversed(queued.hops[: queued.hop]) if _asks_for_returns(hop, directory)]
@@ -48,7 +51,9 @@ def return_route(admitted: Admitted, queued: Queued, requester: Service, directo
         check_policies(admitted.caller, admitted.sender, (requester,), _unknown(queued, requester, admitted, directory))
         copy = Copy(_named(queued, requester, directory), (Hop(requester.gcid, (), admitted.sender.gcid),))
         return ReturnRoute(copy, shown_sender, status)
-    return _elaborated(admitted, queued, requester, directory, watching, shown_sender)._replace(status=status)
+    subject = partial(response_subject, admitted, queued, requester, directory, shown_sender, budget)
+    elaboration = Elaboration(directory, subject)
+    return _elaborated(admitted, queued, requester, elaboration, watching, shown_sender)._replace(status=status)
 
 
 def _as_seen_above(admitted: Admitted, queued: Queued) -> tuple[str, Status | None]:
@@ -84,11 +89,11 @@ def _elaborated(
     admitted: Admitted,
     queued: Queued,
     requester: Service,
-    directory: Directory,
+    elaboration: Elaboration,
     watching: list[Hop],
     shown_sender: str,
 ) -> ReturnRoute:
-    elaboration = Elaboration(directory, lambda: response_subject(admitted, queued, requester, directory, shown_sender))
+    directory = elaboration.directory
     sender = Invocation(admitted.sender, RuleRole.SENDER)
     elaboration.elaborate([sender])
     recipient = elaboration.bring_in(requester, sender, (), RuleRole.RECIPIENT)

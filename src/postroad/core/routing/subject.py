@@ -14,11 +14,12 @@ from postroad.core.routing.documents import Documents
 from postroad.core.routing.found import Found, Value
 from postroad.core.routing.header import Addressed, Header, Party, Seen
 from postroad.core.routing.places import Lookup, lookup_of
-from postroad.core.routing.shares import Shares
+from postroad.core.routing.shares import Budget
 
 __all__ = ["CONTENT", "NAMES", "Addressed", "Header", "Party", "Subject"]
 
 CONTENT = " (content)"  # behind a place's key: what was seen of element content there
+FEW_TEXTS = 8  # that are compared without counting them
 NAMES = " (names)"  # behind a place's key: every name of the services seen there
 
 
@@ -31,9 +32,10 @@ class Subject:
         header: Header,
         parts: tuple[Part, ...] = (),
         default_attributes: DefaultAttributes = no_default_attributes,
+        budget: Budget | None = None,
     ) -> None:
         self.view = Seen(header=header, parts=parts, topic=header.topic)
-        self.documents = Documents(parts)
+        self.documents = Documents(parts, budget)
         self.default_attributes = default_attributes
         self.service = ""
         self.looked_at: dict[str, Found] = {}
@@ -49,8 +51,9 @@ class Subject:
         arguments: tuple[Argument, ...] = (),
         invoker: str | Party = "",
         default_attributes: DefaultAttributes = no_default_attributes,
+        owner: str = "",
     ) -> Subject:
-        """The same message as another service on the way sees it."""
+        """The same message as another service on the way sees it; what that costs is counted to its owner."""
         view = object.__new__(Subject)
         view.view = Seen(
             header=self.view.header,
@@ -65,12 +68,12 @@ class Subject:
         view.service = service
         view.looked_at = {}
         view.shared = self.shared
-        view.shares = Shares()
+        view.shares = self.budget.share_of(owner or service)
         return view
 
     def given(self, header: Header, parts: tuple[Part, ...]) -> Subject:
         """The message as somebody is given it who is not shown all of it; documents are shared where all are shown."""
-        given = Subject(header=header, parts=parts)
+        given = Subject(header=header, parts=parts, budget=self.budget)
         if parts is self.view.parts:
             given.documents, given.shared = self.documents, self.shared
         return given
@@ -93,6 +96,14 @@ class Subject:
             if not self.shares.is_looked_up:  # what one service may not look at any more, another may
                 self.shared[lookup.key] = found
         return found
+
+    @property
+    def budget(self) -> Budget:
+        return self.documents.budget
+
+    def may_compare(self, found: Found) -> bool:
+        """Whether a condition may still compare what was found, one text after the other."""
+        return len(found.texts) <= FEW_TEXTS or self.shares.may_compare(len(found.texts))
 
     def may_match(self, found: Found) -> bool:
         """Whether a pattern may look at what was found: there is a bound to what a service's rules may cost."""

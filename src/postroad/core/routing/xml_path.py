@@ -4,8 +4,8 @@
 attributes and texts; names, ``prefix:*`` and ``*``; positions, and predicates that compare a child's or an attribute's characters
 with a literal. A name without a prefix is in no namespace.
 
-Kept rule: a path costs at most one walk through the document for each of its steps, whatever it says. So no axis leads back up,
-and few steps go down all the way. How a path is followed is in ``xml_walk``.
+Kept rule: a path costs at most one walk through the document for each of its steps and predicates, whatever it says. So no axis
+leads back up, and few steps go down all the way. How a path is followed is in ``xml_walk``.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class XmlPath:
 
     @property
     def walks(self) -> int:
-        """How many steps look at more nodes than they find."""
-        return sum(step.descends or bool(step.predicates) for step in self.steps)
+        """How often the path looks at more nodes than it finds: once for each // and for each predicate."""
+        return sum(step.descends + len(step.predicates) for step in self.steps)
 
 
 def read_xml_path(text: str, namespaces: Mapping[str, str]) -> XmlPath:

@@ -1,7 +1,8 @@
 """Paths followed through XML documents, with XPath's meaning.
 
-Kept rule: every step is one walk at most through the document, and a step that finds more nodes than anyone can mean gives up, so
-that neither a hostile document nor a careless path makes others wait.
+Rule: every step and every predicate is one walk at most through the document, every node that a walk visits is counted, ancestors
+included, and a step that finds more nodes than anyone can mean gives up. So neither a hostile document nor a careless path makes
+others wait.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from postroad.core.codecs.xml import Tree
 from postroad.core.routing.xml_path import LAST, Equality, Finds, Step, XmlPath
 
 NODES_MOST = 10_000
+CHILDREN_A_LOOK = 8  # children that are passed by name, in C, in the time of one look
+CHARS_A_LOOK = 200  # characters that are decoded and compared in the time of one look
 
 Attributes = Callable[[Tree], Mapping[str, str]]  # of an element, those with default values included
 Look = Callable[[int], None]  # told how many nodes a step passes; raises TooManyNodes when nobody may look at more
@@ -33,12 +36,11 @@ def select_elements(root: Tree, path: XmlPath, attributes: Attributes, look: Loo
     steps = path.steps if path.finds is Finds.ELEMENTS else path.steps[:-1]
     if not steps:  # //@id and //text() look below the document itself
         return [root]
-    nodes = _from_document(root, steps[0], attributes)
+    nodes = _from_document(root, steps[0], attributes, look)
     for step in steps[1:]:
         if not nodes:
             return nodes
-        look(len(nodes))
-        nodes = _below(nodes, step, attributes)
+        nodes = _below(nodes, step, attributes, look)
     return nodes
 
 
@@ -49,26 +51,27 @@ def select_texts(root: Tree, path: XmlPath, attributes: Attributes, look: Look =
         return []  # a document itself has neither attributes nor texts
     nodes = select_elements(root, path, attributes, look)
     look(len(nodes))
-    holders = _selves_and_below(nodes) if step.descends else nodes
+    holders = _selves_and_below(nodes, look) if step.descends else nodes
     texts = _texts(holders) if step.finds is Finds.TEXTS else _values(holders, step.name, attributes)
     return _bounded(texts)
 
 
-def _from_document(root: Tree, step: Step, attributes: Attributes) -> list[Tree]:
+def _from_document(root: Tree, step: Step, attributes: Attributes, look: Look) -> list[Tree]:
     if step.descends:
-        return _chosen(_bounded(root.iter(step.name)), step, attributes)
-    return _filtered([root], step, attributes) if fits(root.tag, step.name) else []
+        return _chosen(_bounded(root.iter(step.name)), step, attributes, look)
+    return _filtered([root], step, attributes, look) if fits(root.tag, step.name) else []
 
 
-def _below(nodes: list[Tree], step: Step, attributes: Attributes) -> list[Tree]:
+def _below(nodes: list[Tree], step: Step, attributes: Attributes, look: Look) -> list[Tree]:
     if step.descends:
-        found = _bounded(node for top in _outermost(nodes) for node in top.iterdescendants(step.name))
-        return _chosen(found, step, attributes)
+        found = _bounded(node for top in _outermost(nodes, look) for node in top.iterdescendants(step.name))
+        return _chosen(found, step, attributes, look)
+    look(len(nodes) + sum(map(len, nodes)) // CHILDREN_A_LOOK)
     if not step.predicates:
         if len(nodes) == 1:
             return _bounded(nodes[0].iterchildren(step.name))
         return _bounded(child for node in nodes for child in node.iterchildren(step.name))
-    return _bounded(child for node in nodes for child in _filtered(_candidates(node, step), step, attributes))
+    return _bounded(child for node in nodes for child in _filtered(_candidates(node, step), step, attributes, look))
 
 
 def _candidates(node: Tree, step: Step) -> list[Tree]:
@@ -81,43 +84,70 @@ def _candidates(node: Tree, step: Step) -> list[Tree]:
     return _bounded(node.iterchildren(step.name))
 
 
-def _chosen(found: list[Tree], step: Step, attributes: Attributes) -> list[Tree]:
+def _chosen(found: list[Tree], step: Step, attributes: Attributes, look: Look) -> list[Tree]:
     """Descendants that pass the predicates; a position counts among the children of one parent, as in XPath."""
     if not step.counts:
-        return _filtered(found, step, attributes)
+        return _filtered(found, step, attributes, look)
     families: dict[Tree | None, list[Tree]] = {}
     for node in found:
         families.setdefault(node.getparent(), []).append(node)
-    return [node for family in families.values() for node in _filtered(family, step, attributes)]
+    return [node for family in families.values() for node in _filtered(family, step, attributes, look)]
 
 
-def _filtered(nodes: list[Tree], step: Step, attributes: Attributes) -> list[Tree]:
+def _filtered(nodes: list[Tree], step: Step, attributes: Attributes, look: Look) -> list[Tree]:
     for predicate in step.predicates:
         if isinstance(predicate, Equality):
-            nodes = [node for node in nodes if _equal(node, predicate, attributes)]
+            look(len(nodes))
+            nodes = [node for node in nodes if _equal(node, predicate, attributes, look)]
         else:
             nodes = nodes[-1:] if predicate == LAST else nodes[predicate - 1 : predicate]
     return nodes
 
 
-def _equal(node: Tree, predicate: Equality, attributes: Attributes) -> bool:
+def _equal(node: Tree, predicate: Equality, attributes: Attributes, look: Look) -> bool:
     if predicate.attribute:
         return attributes(node).get(predicate.name) == predicate.literal
-    return any(
-        len(child) == 0 and (child.text or "") == predicate.literal for child in node.iterchildren(predicate.name)
-    )
+    passed = len(node) // CHILDREN_A_LOOK
+    is_equal = False
+    for child in node.iterchildren(predicate.name):
+        passed += 1
+        if len(child) == 0:
+            text = child.text or ""
+            passed += len(text) // CHARS_A_LOOK
+            if text == predicate.literal:
+                is_equal = True
+                break
+    if passed:
+        look(passed)
+    return is_equal
 
 
-def _outermost(nodes: list[Tree]) -> list[Tree]:
-    """The nodes that are not below another one of them: what is below those is below these too."""
+def _outermost(nodes: list[Tree], look: Look) -> list[Tree]:
+    """The nodes that are not below another one of them: what is below those is below these too.
+
+    Visits each ancestor once, however many nodes are below it.
+    """
+    look(len(nodes))
     if len(nodes) == 1:
         return nodes
-    among = set(nodes)
-    return [node for node in nodes if not any(above in among for above in node.iterancestors())]
+    known = dict.fromkeys(nodes, True)  # elements, and whether they or one of their ancestors are among the nodes
+    return [node for node in nodes if not _is_covered(node.getparent(), known, look)]
 
 
-def _selves_and_below(nodes: list[Tree]) -> Iterator[Tree]:
-    return (node for top in _outermost(nodes) for node in top.iter("*"))
+def _is_covered(element: Tree | None, known: dict[Tree, bool], look: Look) -> bool:
+    passed: list[Tree] = []
+    while element is not None and element not in known:
+        passed.append(element)
+        element = element.getparent()
+    is_covered = element is not None and known[element]
+    if passed:
+        look(len(passed))
+        known.update(dict.fromkeys(passed, is_covered))
+    return is_covered
+
+
+def _selves_and_below(nodes: list[Tree], look: Look) -> Iterator[Tree]:
+    return (node for top in _outermost(nodes, look) for node in top.iter("*"))
 
 
 def _texts(nodes: Iterable[Tree]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from postroad.core.model.message import Argument
 from postroad.core.model.rule import Place, RuleRole
@@ -184,7 +185,8 @@ def test_conditions_are_combined(condition, expected) -> None:  # type: ignore[n
     assert holds(condition, LOOKED_AT) is expected
 
 
-IN_TRANSIT = subject(xml("<a/>"), xml("<a/>", "sig", attachment=True)).seen_by(
+DATED = {"expires_at_us": 1_794_700_800_000_000, "headers": (("Content-Language", "de"),)}
+IN_TRANSIT = subject(replace(xml("<a/>"), **DATED), replace(xml("<a/>", "sig", attachment=True), **DATED)).seen_by(
     "00000000000000c4",
     role=RuleRole.IN_TRANSIT,
     topic="forMe",
@@ -207,6 +209,8 @@ SEEN_IN_HEADER = {
     "expiration": "2026-11-16T00:00:00Z",
     "postedAt": "2026-11-15T00:00:00Z",
     "route": "00000000000000c4",
+    "route.arguments.pin": "1234",
+    "routing": "dynamic",
     "properties.region": "EU",
     "properties.empty": "",
     "status.code": "ok",
@@ -219,9 +223,13 @@ SEEN_IN_HEADER = {
     "documents.id": "1",
     "documents.contentType": "application/xml",
     "documents.size": "4",
+    "documents.expiration": "2026-11-15T00:00:00Z",
+    "documents.headers.content-language": "de",
     "attachments.id": "sig",
     "attachments.contentType": "application/xml",
     "attachments.size": "4",
+    "attachments.expiration": "2026-11-15T00:00:00Z",
+    "attachments.headers.Content-Language": "de",
 }
 
 

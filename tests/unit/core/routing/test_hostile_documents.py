@@ -6,6 +6,9 @@ from time import process_time
 
 import pytest
 
+from postroad.core.model.directory import Service
+from postroad.core.model.snapshot import Directory
+from postroad.core.routing.checking import condition_faults
 from postroad.core.routing.conditions import compiled
 from postroad.core.routing.literals import pattern_of
 from postroad.core.routing.shares import CANONICAL_CHARS, MATCHED_CHARS
@@ -13,6 +16,7 @@ from postroad.core.routing.xml_walk import NODES_MOST
 from postroad.errors import Refused
 from tests.unit.core.routing.looking import body, combine, compare, holds, json, subject, xml
 
+SERVICE = Service(gcid="0000000000000001", organization="Acme", name="Orders")
 BOMB = '<!DOCTYPE a [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><a>&b;</a>'
 EXTERNAL = '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'
 
@@ -153,3 +157,20 @@ def test_a_pattern_that_cannot_be_linear_or_small_is_refused(pattern: str) -> No
     with pytest.raises(Refused) as refused:
         pattern_of(pattern)
     assert refused.value.code == "rule.invalid"
+
+
+@pytest.mark.req("Z7")
+def test_finding_out_that_a_pattern_is_too_large_costs_little() -> None:
+    """RE2 would write a program of megabytes first, which takes it ten times as long."""
+    started = process_time()
+    for number in range(20):
+        with pytest.raises(Refused, match="too large"):
+            pattern_of(rf"(?i)[\p{{L}}]{{0,900}}x{number}")
+    assert process_time() - started < 0.5
+
+
+@pytest.mark.req("Z7")
+def test_patterns_behind_one_that_is_refused_are_not_compiled() -> None:
+    conditions = [compare("matches", body("/a"), rf"(?i)[\p{{L}}]{{0,900}}y{number}") for number in range(190)]
+    faults = list(condition_faults(combine("or", *conditions), "/when", Directory(), SERVICE))
+    assert [fault.pointer for fault in faults] == ["/when/or/0/matches/value"]

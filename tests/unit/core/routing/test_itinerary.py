@@ -197,7 +197,7 @@ def test_rules_of_a_service_do_not_see_documents_that_the_sender_withholds_from_
 @pytest.mark.req("N5", "Z5")
 def test_rules_of_a_service_in_transit_do_not_see_what_recipients_are_told() -> None:
     """Nor is that in what the service is given; be it brought in by the sender or by the recipient."""
-    places = (in_header("to"), in_header("to.arguments.pin"), in_header("arguments.pin"))
+    places = tuple(map(in_header, ("to", "to.arguments.pin", "arguments.pin", "route.arguments.pin")))
     to = Recipient("Acme/Supply", (Argument("pin", "1234"),))
     including = Rule(
         service=SUPPLY.gcid,
@@ -214,6 +214,9 @@ def test_rules_of_a_service_in_transit_do_not_see_what_recipients_are_told() -> 
         assert seen_by(SUPPLY, message, BUYER, known) == {"header to.arguments.pin": ("1234",)}
         assert seen_by(XSLT, message, BUYER, known)["header to.arguments.pin"] == ()
         assert seen_by(XSLT, message, BUYER, known)["header arguments.pin"] == ("own",)
+        assert seen_by(XSLT, message, BUYER, known)["header route.arguments.pin"] == (), (
+            "only the sender's rules see them"
+        )
         tried = itineraries(admit(message, Caller(service=BUYER), known, 1), known).tried
         [by_supply] = [one for one in tried if one.service == ZIP.gcid and one.invoker == SUPPLY.gcid]
         assert (by_supply.seen["header to"], by_supply.seen["header to.arguments.pin"]) == (("Acme/Supply",), ())

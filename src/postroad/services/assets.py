@@ -9,6 +9,7 @@ from postroad.core.exchange.bound import Language
 from postroad.core.model.asset import CONTENT_MOST, AssetDraft, AssetKind, Hosting
 from postroad.core.routing.attribute_defaults import check_alone
 from postroad.core.schemas.catalogue import Catalogue
+from postroad.core.schemas.dtd_defaults import read_dtd
 from postroad.errors import Refused
 from postroad.ports import Validator
 from postroad.services.engine import Engines
@@ -39,7 +40,9 @@ async def asset_faults(draft: AssetDraft, engines: Engines) -> list[Fault]:
         case AssetKind.SCRIPT:
             return await _refused_by(engines.judges[Language.SCRIPT].check, asset.content)
         case AssetKind.SCHEMA if draft.hosted not in VALIDATING:
-            return await off_loop(len(asset.content), _rule_schema_faults, asset.content)
+            return await off_loop(len(asset.content), _rule_schema_faults, check_alone, asset.content)
+        case AssetKind.DTD if draft.hosted not in VALIDATING:
+            return await off_loop(len(asset.content), _rule_schema_faults, read_dtd, asset.content)
         case AssetKind.SCHEMA | AssetKind.DTD | AssetKind.JSONSCHEMA:
             return await _catalogue_faults(draft, engines.validator)
 
@@ -52,10 +55,10 @@ async def _refused_by(check: Callable[[str], Awaitable[None]], content: str) -> 
     return []
 
 
-def _rule_schema_faults(content: str) -> list[Fault]:
-    """Of a schema that is only read for default attributes, and for that must stand alone."""
+def _rule_schema_faults(check: Callable[[str], object], content: str) -> list[Fault]:
+    """Of a schema or DTD that is only read for default attributes, and for that must stand alone."""
     try:
-        check_alone(content)
+        check(content)
     except Refused as refusal:
         return [_fault(refusal)]
     return []

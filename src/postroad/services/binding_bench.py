@@ -98,7 +98,9 @@ async def _matches(
     lacking = {decider.language for _, decider in asked} - set(administration.judges)
     if lacking:
         raise Refused("request.not-implemented", f"This network cannot run what is bound by {min(lacking).value}")
-    selected = Selected([binding for binding in found.decided if binding.name in names], asked)
+    decided = [binding for binding in found.decided if binding.name in names]
+    failed = [binding for binding in found.failed if binding.name in names]
+    selected = Selected(decided, asked, failed, found.fault)
     return await matches(selected, content, items, administration.judges)
 
 

@@ -12,7 +12,7 @@ from postroad.core.exchange.header_items import header_items
 from postroad.core.model.message import Delivered, Property, PropertyType
 from postroad.core.routing.forwards import Forward
 from postroad.flow.forward import Onward
-from postroad.services.matching import ERROR_CHARS, content_of, incoming, matches, require_readable
+from postroad.services.matching import ERROR_CHARS, content_of, incoming, is_unwanted, matches, require_readable
 from postroad.services.off_loop import off_loop
 from postroad.services.service import Returned, Tools
 from postroad.services.validation import require_valid
@@ -35,11 +35,11 @@ class ExchangeService:
             await require_valid(content, tools.service.validates, tools)
         looked_at = incoming(content, items)
         found = await matches(await exchange.selected(looked_at), content, items, tools.judges)
-        if not found and exchange.looks_inside:
-            await off_loop(len(content.data), require_readable, looked_at, content)
         for one in found:
             if one.error:
                 exchange.tally(one.binding).fail(one.error, tools.now_us())
+        if is_unwanted(found, exchange):
+            await off_loop(len(content.data), require_readable, looked_at, content)
         forwards = [Forward(one.binding.queue, one.binding.name, one.part) for one in found if not one.error]
         return Returned(forwards=tuple(forwards))
 

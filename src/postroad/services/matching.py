@@ -15,7 +15,7 @@ from msgspec import Struct
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.parts import is_xml
 from postroad.core.codecs.recent_trees import tree_of
-from postroad.core.exchange.bound import Decider, Language, Selected
+from postroad.core.exchange.bound import BoundExchange, Decider, Language, Selected
 from postroad.core.exchange.header_items import TypedItem
 from postroad.core.exchange.json_documents import read_json
 from postroad.core.exchange.matching import Incoming
@@ -45,12 +45,11 @@ def content_of(parts: Sequence[Part]) -> Part:
 
 
 def incoming(content: Part, items: Items) -> Incoming:
-    is_json = media_type_of(content.content_type).endswith("json")
     return Incoming(
         headers=items,
         content=content.data,
         root=partial(tree_of, content.data),
-        json=cache(partial(read_json, content.data)) if is_json else None,
+        json=cache(partial(read_json, content.data)) if is_json(content) else None,
     )
 
 
@@ -62,6 +61,11 @@ def require_readable(looked_at: Incoming, content: Part) -> None:
         looked_at.root()
 
 
+def is_unwanted(found: Sequence[Match], exchange: BoundExchange) -> bool:
+    """Whether no binding wants a message, and an unreadable document may be the reason."""
+    return exchange.looks_inside and not any(not one.error for one in found)
+
+
 async def matches(selected: Selected, content: Part, items: Items, judges: Judges) -> list[Match]:
     """All bindings that say yes to this content, and those that fail over it; ``selected`` is what the exchange knows of them."""
     found = [Match(binding) for binding in selected.decided]
@@ -69,7 +73,18 @@ async def matches(selected: Selected, content: Part, items: Items, judges: Judge
         mine = [(binding, decider) for binding, decider in selected.asked if decider.language is language]
         if mine:
             found += await _asked(mine, content, items, judges[language])
-    return found
+    return found + failures(selected, content)
+
+
+def failures(selected: Selected, content: Part) -> list[Match]:
+    """Return the bindings that fail because they look inside of XML or JSON that cannot be read."""
+    if not (is_xml(content.content_type) or is_json(content)):
+        return []
+    return [Match(binding, error=selected.fault[:ERROR_CHARS]) for binding in selected.failed]
+
+
+def is_json(content: Part) -> bool:
+    return media_type_of(content.content_type).endswith("json")
 
 
 async def _asked(

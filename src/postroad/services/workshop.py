@@ -54,19 +54,22 @@ class Workshop:
         self._engines = engines
         self._references = references
         self._trust = Trust(network.configuration, network.clock, network.indexed)
-        self._lines: defaultdict[str, Line] = defaultdict(Line)
+        self._lines: defaultdict[tuple[str, str], Line] = defaultdict(Line)  # by service and, in transit, sender
         self._seats = {kind: asyncio.Semaphore(AT_A_TIME) for kind in CATALOGUE}
         self._turns = {kind: Turns(OF_ONE) for kind in CATALOGUE}
 
     async def serve(self, service: Service, delivered: Delivered) -> None:
         """See one delivery through to its answer."""
-        place = self._lines[service.gcid].join()
+        place = self._lines[service.gcid, delivered.sender_gcid if delivered.in_transit else ""].join()
         try:
             returned = await self._worked(service, delivered)
             if returned.forwards is not None:
                 await place.turn(WORK_S)
                 returned = await self._forwarded(service, delivered, returned, returned.forwards, place)
-            place.leave()
+            if delivered.in_transit:  # messages of one sender go on in the order in which they came
+                await place.turn(WORK_S)
+            else:
+                place.leave()
             await self._answer(service, delivered, returned)
         except (Unavailable, TimeoutError) as error:
             log.warning("%s gives session %s back: %s", service.address, delivered.session, str(error) or "out of time")

@@ -23,7 +23,7 @@ from postroad.services.arguments import bad_argument
 PATHS_KEPT = 1_000
 
 _ATTRIBUTES: Attributes = attrgetter("attrib")
-_TAG = re.compile(rb"""<([^\s/>]++)((?:[^>"']|"[^"]*"|'[^']*')*+)>""")
+_TAG = re.compile(rb"""<([^\s/>]++)([^>"']*+(?:(?:"[^"]*+"|'[^']*+')[^>"']*+)*)>""")
 _ATTRIBUTE = re.compile(rb"""([^\s=]+)\s*=\s*("[^"]*"|'[^']*')""")
 _NAMESPACE = re.compile(rb"xmlns(?::|\Z)")
 

@@ -69,7 +69,8 @@ async def test_a_good_asset_has_no_faults(kind: AssetKind) -> None:
     ],
 )
 async def test_a_bad_asset_is_told_what_is_wrong_where(kind: AssetKind, content: str, place: str, told: str) -> None:
-    faults = await asset_faults(draft(kind, "bad", content), engines(UpperCase()))
+    hosted = Hosting.VALIDATE if kind is AssetKind.DTD else Hosting.NONE
+    faults = await asset_faults(draft(kind, "bad", content, hosted), engines(UpperCase()))
     assert faults
     assert faults[0].pointer.startswith(place)
     assert told in faults[0].detail
@@ -119,3 +120,12 @@ async def test_a_change_that_breaks_another_schema_is_refused() -> None:
     [fault] = await asset_faults(changed, judged)
     assert fault.detail == "order, which refers to it, fails with it: line 7: there is no such type"
     assert await asset_faults(replace(changed, with_referrers=False), judged) == []
+
+
+@pytest.mark.req("R2")
+async def test_a_dtd_of_a_service_with_rules_has_to_be_complete_in_itself() -> None:
+    attributes = '<!ATTLIST Order currency CDATA "EUR">'
+    assert await asset_faults(draft(AssetKind.DTD, "orders", attributes), engines(UpperCase())) == []
+    outside = '<!ENTITY % more SYSTEM "more.dtd"> %more;'
+    [fault] = await asset_faults(draft(AssetKind.DTD, "orders", outside), engines(UpperCase()))
+    assert "put everything into one DTD" in fault.detail

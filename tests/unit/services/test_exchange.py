@@ -300,6 +300,20 @@ async def test_what_nobody_could_look_into_is_told_and_kept(market: Market) -> N
     assert (await market.got("large")).handle == "h2"
 
 
+@pytest.mark.req("X1", "X8")
+async def test_malformed_xml_is_an_error_of_the_binding_that_looks_inside_though_another_matches(
+    market: Market,
+) -> None:
+    inside = await market.bind("north", query="$msg/order/region = 'north'")
+    await market.bind("large", query="$handle = 'h1'")
+    await market.publish(replace_data(ORDER, b"<order><region>north"), handle="h1")
+    assert (await market.got("large")).handle == "h1"
+    exchange = await market.network.exchanges.opened(market.gcid("exchange"))
+    tally = exchange.tally(inside)
+    assert (tally.errors, tally.matched) == (1, 0)
+    assert "not well-formed" in tally.last_error
+
+
 async def test_large_messages_are_matched_while_bindings_come_and_go(market: Market) -> None:
     await market.bind("north", query="$msg/order/region = 'north'")
     large = replace_data(ORDER, b"<order><region>north</region>" + b"<item>1</item>" * 40_000 + b"</order>")

@@ -56,6 +56,8 @@ class Tally:
 class Selected(msgspec.Struct, frozen=True):
     decided: list[Binding]  # the message goes there as it came
     asked: list[tuple[Binding, Decider]]  # the decider says whether, and with what
+    failed: list[Binding] = []  # they look inside of a document that cannot be read
+    fault: str = ""  # why it cannot be read
 
 
 _ROUTINGS = ((AssetKind.QUERY, Language.QUERY), (AssetKind.SCRIPT, Language.SCRIPT))
@@ -146,7 +148,8 @@ class BoundExchange:
         decided = [self._bindings[key] for key in sorted(map(str, matches.decided))]
         candidates = sorted(map(str, matches.candidates))
         asked = [(self._bindings[key], decider) for key in candidates if (decider := self._deciders[key]) is not None]
-        return Selected(decided, asked)
+        failed = [self._bindings[key] for key in sorted(map(str, matches.failed))]
+        return Selected(decided, asked, failed, matches.fault)
 
     @property
     def looks_inside(self) -> bool:

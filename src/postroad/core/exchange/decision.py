@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from postroad.core.exchange.conditions import TRUE, All, Condition, Literal, Test
+from postroad.core.exchange.doubts import uses_whole
 from postroad.core.exchange.judging import ALWAYS, NEVER, both, choice, judge, weakened
 from postroad.core.exchange.nodes import UNSURE, Judged, Nodes
 from postroad.core.exchange.normal import Normal, normal_form
@@ -56,6 +57,7 @@ class Decision:
     condition: Condition  # as it was judged
     reason: str = ""  # why it is not shared
     position: int | None = None  # the character of the query where that shows, from 0
+    uses_whole: bool = False  # it does something with the message itself, beside looking inside of it
 
     @property
     def necessary(self) -> str:
@@ -76,7 +78,7 @@ def decide(text: str) -> Decision:
         query = read_query(text)
     except Unreadable as fault:
         return _decision(_Outcome(judged=UNSURE, passes_on=False, reason=fault.reason), fault.position)
-    return _decision(_outcome(query.body, Scope()), None)
+    return replace(_decision(_outcome(query.body, Scope()), None), uses_whole=uses_whole(text))
 
 
 def unread(reason: str) -> Decision:

@@ -2,10 +2,12 @@
 
 TEXTS  a comment or an instruction may part a text into several nodes, which the parsed document no longer shows
 WHOLE  a JSON array, compared as a whole, stands for all its members
+BARE   a JSON document that is a string, a number, a boolean or null: what a query does with ``$msg`` itself depends on which
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from enum import Enum
 
@@ -14,24 +16,57 @@ from postroad.core.exchange.groups import Key
 from postroad.core.exchange.slots import DocumentSlot
 
 _NONE: frozenset[Key] = frozenset()
+_STRING = re.compile(r'"[^"]*"|\'[^\']*\'')
+_RETURNED = re.compile(r"^\s*\$msg(?=\s*(?:\[|$))|\b(?:then|else|return)\s+\$msg(?=\s*(?:$|\)|else\b))")
+_WHOLE = re.compile(r"\$msg\b(?!\s*[?/])")
+_CONTEXT = re.compile(r"(?:^|[\s(,=<>!|+*{-])(?:\.(?![0-9.])|\?)")
+_BRACKETS = re.compile(r"([\[\]])")
 _BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
 
 
 class Doubt(Enum):
     TEXTS = "texts"
     WHOLE = "whole"
+    BARE = "bare"
 
 
-def doubts_about(literals: Iterable[Literal]) -> frozenset[Doubt]:
+_JSON_DOUBTS: dict[bytes, Doubt | None] = {b"{": None, b"[": Doubt.WHOLE}
+
+
+def doubts_about(literals: Iterable[Literal], *, uses_whole: bool = False) -> frozenset[Doubt]:
+    """Return the doubts that a query must be left to the engine for; ``uses_whole``: it does something with ``$msg`` itself."""
     slots = {literal.slot for literal in literals}
     found = {Doubt.TEXTS for slot in slots if isinstance(slot, DocumentSlot) and slot.is_text}
-    return frozenset(found | {Doubt.WHOLE} if DocumentSlot(steps=()) in slots else found)
+    compares_whole = DocumentSlot(steps=()) in slots
+    if compares_whole:
+        found.add(Doubt.WHOLE)
+    if compares_whole or uses_whole:
+        found.add(Doubt.BARE)
+    return frozenset(found)
+
+
+def uses_whole(query: str) -> bool:
+    """Whether a query may do more with the message itself than look inside of it or return it; in doubt, yes."""
+    text = _RETURNED.sub("", _STRING.sub("''", query))
+    return bool(_WHOLE.search(text) or _CONTEXT.search(_outside_predicates(text)))
+
+
+def _outside_predicates(text: str) -> str:
+    kept, depth = [], 0
+    for piece in _BRACKETS.split(text):
+        if piece == "[":
+            depth += 1
+        elif piece == "]":
+            depth -= 1
+        elif depth == 0:
+            kept.append(piece)
+    return "x".join(kept)
 
 
 def doubt_in(content: bytes, *, is_json: bool) -> Doubt | None:
     """The doubt that these bytes raise."""
     if is_json:
-        return Doubt.WHOLE if content.lstrip(_BEFORE_JSON)[:1] == b"[" else None
+        return _JSON_DOUBTS.get(content.lstrip(_BEFORE_JSON)[:1], Doubt.BARE)
     splits = b"<!--" in content or b"<?" in content[2:] or b"\x00" in content[:4]
     return Doubt.TEXTS if splits else None
 

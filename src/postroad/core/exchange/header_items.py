@@ -11,10 +11,12 @@ from collections.abc import Iterable
 from datetime import date, datetime
 from decimal import Decimal
 
+from postroad.core.codecs.property_values import items_of
 from postroad.core.exchange.slots import ROUTING_KEY
-from postroad.core.model.message import Property, PropertyType
+from postroad.core.model.message import COLLECTIONS, Property, PropertyType
 
-TypedItem = str | bool | int | Decimal | float | datetime | date
+SingleItem = str | bool | int | Decimal | float | datetime | date
+TypedItem = SingleItem | list[SingleItem] | tuple[SingleItem, ...]  # a list is an array, a tuple a sequence
 
 DATE_CHARS = len("2026-11-16")
 EXPONENT_CHARS = 3  # in ten characters a number can have a thousand million digits
@@ -28,16 +30,23 @@ def header_items(
 
 
 def _typed(given: Property) -> TypedItem:
-    match given.type:
+    if given.type in COLLECTIONS:
+        items = [_single(kind, text) for kind, text in items_of(given)]
+        return items if given.type is PropertyType.ARRAY else tuple(items)
+    return _single(given.type, given.value)
+
+
+def _single(kind: PropertyType, text: str) -> SingleItem:
+    match kind:
         case PropertyType.BOOLEAN:
-            return given.value in ("true", "1")
+            return text in ("true", "1")
         case PropertyType.NUMBER:
-            return _number(given.value)
+            return _number(text)
         case PropertyType.DATE:
-            if len(given.value) == DATE_CHARS:
-                return date.fromisoformat(given.value)
-            return datetime.fromisoformat(given.value.upper())  # t and z may be small on the wire
-    return given.value
+            if len(text) == DATE_CHARS:
+                return date.fromisoformat(text)
+            return datetime.fromisoformat(text.upper())  # t and z may be small on the wire
+    return text
 
 
 def _number(text: str) -> int | Decimal | float:

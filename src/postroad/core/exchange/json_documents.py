@@ -1,7 +1,7 @@
 """JSON documents as XQuery has them: maps and arrays, every number a double, null as nothing.
 
-Kept rules: a document is a map or an array, as the engine reads it: of names that come twice the first counts. A document that
-is a bare value, is nested deeper than the engine takes, or is no JSON is refused, which for whoever looks inside is an error.
+Rules: a document is read as the engine reads it: of names that come twice the first counts, and ``null`` is the empty sequence. A
+document that is nested deeper than the engine takes, or is not JSON, is refused: an error for each binding that looks inside.
 """
 
 from __future__ import annotations
@@ -14,20 +14,18 @@ from postroad.core.codecs.json_nesting import nests_deeper
 
 DEPTH = 200
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-JsonDocument = dict[str, Any] | list[Any]
+JsonDocument = dict[str, Any] | list[Any] | str | float | bool | None
 
 
 def read_json(content: bytes) -> JsonDocument:
-    """The document; refused with ``wire.malformed`` if it is none."""
+    """Return the document; refused with ``wire.malformed`` if it is not JSON."""
     if nests_deeper(content, DEPTH):
         raise malformed(f"the JSON is nested more than {DEPTH} deep")
     try:
-        document = _DECODER.decode(content.removeprefix(_BYTE_ORDER_MARK).decode())
+        document: JsonDocument = _DECODER.decode(content.removeprefix(_BYTE_ORDER_MARK).decode())
     except (ValueError, RecursionError) as fault:
         raise malformed(f"this is no JSON: {fault}") from None
-    if isinstance(document, dict | list):
-        return document
-    raise malformed("the JSON is neither an object nor an array")
+    return document
 
 
 def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class Lookups:
 
     def look(self, document: JsonDocument) -> LookedUp:
         found: LookedUp = {}
-        _visit(self._start, [document], found)
+        _visit(self._start, [] if document is None else [document], found)
         return found
 
 

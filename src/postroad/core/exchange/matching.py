@@ -8,21 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
 
 from postroad.core.codecs.xml import Tree
 from postroad.core.exchange.decision import Standing
-from postroad.core.exchange.doubts import Doubtful, doubt_in
+from postroad.core.exchange.doubts import Doubt, Doubtful, doubt_in
 from postroad.core.exchange.facts import Facts
 from postroad.core.exchange.groups import Key
 from postroad.core.exchange.json_documents import JsonDocument
 from postroad.core.exchange.plans import Plan, Plans, Wanted
 from postroad.core.exchange.questions import Questions
-from postroad.core.exchange.slots import ROUTING_KEY, HeaderValue, Raw
+from postroad.core.exchange.slots import ROUTING_KEY, HeaderSlot, HeaderValue, Raw
 from postroad.core.exchange.tree import Node, Placement, put, take_away
 from postroad.errors import Refused
+
+MAX_FAILED = 1_000  # bindings at which one unreadable document counts as an error
 
 
 class Incoming(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +47,8 @@ class Binding(msgspec.Struct, frozen=True, kw_only=True):
 class Matches(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     decided: frozenset[Key] = frozenset()  # yes: the message goes there as it came
     candidates: frozenset[Key] = frozenset()  # the engine says whether, and with what
+    failed: frozenset[Key] = frozenset()  # they look inside of a document that cannot be read
+    fault: str = ""  # why it cannot be read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +76,13 @@ class _Bound(NamedTuple):
 
 
 class Matcher:
-    __slots__ = ("_bound", "_doubtful", "_evaluated", "_plans", "_questions", "_tree")
+    __slots__ = ("_bound", "_doubtful", "_evaluated", "_inside", "_plans", "_questions", "_tree")
 
     def __init__(self) -> None:
         self._bound: dict[Key, _Bound] = {}
         self._evaluated: set[Key] = set()  # by the engine
         self._doubtful = Doubtful()
+        self._inside: dict[str | None, dict[Key, None]] = {}  # those that look inside of messages, by routing key
         self._questions = Questions()
         self._plans = Plans(self._questions)
         self._tree = Node(is_root=True)
@@ -116,6 +122,8 @@ class Matcher:
         if plan.standing is not Standing.SHARED:
             self._evaluated.add(key)
         self._doubtful.add(plan.doubts, routing_key, key)
+        if plan.looks_inside:
+            self._inside.setdefault(routing_key, {})[key] = None
         return Binding(key=key, query=query, routing_key=routing_key, standing=plan.standing)
 
     def unbind(self, key: Key) -> None:
@@ -125,22 +133,57 @@ class Matcher:
             place.forget()
         self._evaluated.discard(key)
         self._doubtful.discard(plan.doubts, wanted.routing_key, key)
+        if plan.looks_inside:
+            inside = self._inside[wanted.routing_key]
+            del inside[key]
+            if not inside:
+                del self._inside[wanted.routing_key]
         self._plans.let_go(plan)
 
     def match(self, message: Incoming) -> Matches:
         out: list[Key] = []
-        self._tree.collect(self._facts(message), out)
+        facts, fault = self._facts(message)
+        self._tree.collect(facts, out)
         met = frozenset(out)
         candidates = met & self._evaluated if self._evaluated else _NONE
+        doubt = doubt_in(message.content, is_json=message.json is not None)
         if self._doubtful.keys:
-            doubt = doubt_in(message.content, is_json=message.json is not None)
             candidates |= self._doubtful.among(doubt, message.headers.get(ROUTING_KEY))
-        return Matches(decided=met - candidates if candidates else met, candidates=candidates)
+        candidates |= self._unsure(met, facts, is_bare=doubt is Doubt.BARE)
+        failed = self._unread(message, facts) - candidates if fault else _NONE
+        decided = met - candidates if candidates else met
+        return Matches(decided=decided, candidates=candidates, failed=failed, fault=fault)
 
-    def _facts(self, message: Incoming) -> Facts:
+    def _unsure(self, met: frozenset[Key], facts: Facts, *, is_bare: bool) -> frozenset[Key]:
+        """Return the bindings that the engine may see otherwise: one value passes and another is an error, in either order."""
+        if is_bare:
+            return frozenset([key for key in met if self._has_to_do_with_message(self._bound[key])])
+        known: dict[Plan, bool] = {}
+        found = []
+        for key in met:
+            plan = self._bound[key].plan
+            is_unsure = known.get(plan)
+            if is_unsure is None:
+                is_unsure = known[plan] = any(facts.values(view).bad for view in plan.views)
+            if is_unsure:
+                found.append(key)
+        return frozenset(found)
+
+    def _has_to_do_with_message(self, bound: _Bound) -> bool:
+        return bound.plan.looks_inside or "$msg" in bound.wanted.query
+
+    def _unread(self, message: Incoming, facts: Facts) -> frozenset[Key]:
+        """Return the bindings that would look inside, as far as header and routing key let them; MAX_FAILED at most."""
+        topic = message.headers.get(ROUTING_KEY)
+        groups = [self._inside.get(None, {}), self._inside.get(topic, {}) if isinstance(topic, str) else {}]
+        reached = (key for group in groups for key in group if _reaches_inside(self._bound[key].placements, facts))
+        return frozenset(islice(reached, MAX_FAILED))
+
+    def _facts(self, message: Incoming) -> tuple[Facts, str]:
         """What the message says; what it has not, such as nodes if it is JSON, is an error for whoever looks there."""
         questions = self._questions
         found: dict[int, Raw] = {}
+        fault = ""
         try:
             if message.json is None:
                 unread: Container[int] = questions.lookups
@@ -150,9 +193,9 @@ class Matcher:
                 unread = questions.documents
                 if questions.lookups:
                     found = questions.looking_up.look(message.json())
-        except Refused:
-            unread = questions.inside
-        return Facts(found, unread, message.headers, questions)
+        except Refused as refusal:
+            unread, fault = questions.inside, refusal.detail
+        return Facts(found, unread, message.headers, questions), fault
 
     def standing(self, key: Key) -> Standing:
         return self._bound[key].plan.standing
@@ -162,6 +205,22 @@ class Matcher:
         return Explanation(
             standing=decision.standing, condition=decision.necessary, reason=decision.reason, position=decision.position
         )
+
+
+def _reaches_inside(placements: tuple[Placement, ...], facts: Facts) -> bool:
+    """Whether the header leaves it to the document to decide."""
+    for place in placements:
+        parts = [*[(probe, False) for probe in place.layout.ways], *place.layout.shape]
+        asked = [
+            (probe, negated, constant)
+            for (probe, negated), constant in zip(parts, place.constants, strict=True)
+            if isinstance(probe.view.slot, HeaderSlot)
+        ]
+        if len(asked) < len(parts) and all(
+            facts.tried(probe)(constant) != negated for probe, negated, constant in asked
+        ):
+            return True
+    return False
 
 
 _NONE: frozenset[Key] = frozenset()

@@ -16,6 +16,7 @@ from postroad.core.exchange.groups import is_sorted
 from postroad.core.exchange.normal import Conjunction
 from postroad.core.exchange.questions import Probe, Questions
 from postroad.core.exchange.skeletons import ROUTING_KEY_MARKER, Skeleton, taken_apart
+from postroad.core.exchange.slots import HeaderSlot
 from postroad.core.exchange.tree import Layout, Placement, is_hashed, is_prefixed
 
 _UNFIT_MOST = 1_000
@@ -93,16 +94,19 @@ def _fewest_constants(way: tuple[Probe, Any]) -> int:
 
 
 class Plan:
-    __slots__ = ("_patterns", "doubts", "keys", "name", "standing")
+    __slots__ = ("_patterns", "doubts", "keys", "looks_inside", "name", "standing", "views")
 
     def __init__(
         self, name: Skeleton | Wanted, decision: Decision, questions: Questions, markers: Sequence[Any] = ()
     ) -> None:
         self.name = name
         self.standing = decision.standing
-        self.doubts = doubts_about(literal for one in decision.normal.conjunctions for literal in one)
+        literals = [literal for one in decision.normal.conjunctions for literal in one]
+        self.doubts = doubts_about(literals, uses_whole=decision.uses_whole)
         self.keys = 0  # that are bound by it
         self._patterns = tuple(_pattern(one, questions, markers) for one in decision.normal.conjunctions)
+        self.views = tuple({probe.view: None for pattern in self._patterns for probe in pattern.probes})
+        self.looks_inside = any(not isinstance(view.slot, HeaderSlot) for view in self.views)
 
     def place(self, constants: Sequence[Any]) -> tuple[Placement, ...]:
         found: dict[Placement, None] = {}

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from postroad.core.exchange.query.syntax import Constant
 
-_PROLOG = re.compile(r"\s*+(?:declare\s[^;\"']*+(?:\"[^\"]*+\"|'[^']*+')?+[^;\"']*+;\s*+)*+")
+_PROLOG = re.compile(r"\s*+(?:declare\s[^;\"']*+(?:\"[^\"]*+\"|'[^']*+')?[^;\"']*+;\s*+)*")
 _CONSTANT = re.compile(r"""("[^"&]+"|'[^'&]+'|(?<![\w.·?$-])[0-9]{1,15}(?:\.[0-9]{1,15})?(?![\w.·-]))""")
 _TEXT_MARKER = "\ue000{}\ue000"
 _NUMBER_MARKER = 816_000_000_000

@@ -111,7 +111,7 @@ def test_nothing_is_read_if_nobody_looks_inside() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"5", b"null", b'"x"', b"[1,]", b'{"a":NaN}', b"{'a':1}", b'{"a":01}', b'{"a":"x\ny"}', b"\xff",
+    [b"", b"[1,]", b'{"a":NaN}', b"{'a':1}", b'{"a":01}', b'{"a":"x\ny"}', b"\xff",
      b"[" * 300 + b"]" * 300,
      b"[" * (DEPTH + 1) + b"]" * (DEPTH + 1), b"<a/>"],
 )  # fmt: skip
@@ -129,3 +129,36 @@ def test_reading_is_the_engines() -> None:
     assert document == {"a": 1.0, "b": float("inf"), "c": 12345678901234567890123.0, "d": True, "e": None}
     assert isinstance(document, dict)
     assert {type(document[name]) for name in "abc"} == {float}
+
+
+@pytest.mark.req("X10")
+@pytest.mark.parametrize("content", [b"5", b' "x"', b"true", b"null"])
+def test_the_engine_says_what_a_query_makes_of_a_bare_value(content: bytes) -> None:
+    matcher = bound("$msg = 'x'", "exists($msg)", "empty($msg?a)", "$msg?a = 'x'", "$k = 'v'", "$msg[empty(?a)]")
+    matches = matcher.match(incoming(content, k="v"))
+    assert matches.decided == {"$k = 'v'"}
+    assert {"$msg = 'x'", "exists($msg)"} <= matches.candidates
+    assert ("empty($msg?a)" in matches.candidates) == (content == b"null"), "a lookup in a bare value is an error"
+    assert "$msg?a = 'x'" not in matches.candidates
+
+
+@pytest.mark.req("X5")
+def test_one_value_that_passes_beside_an_error_is_left_to_the_engine() -> None:
+    matcher = bound("$msg?a?* = 'x'", "$msg?b = 'x' or $msg?c?d = 'x'", "$msg?b = 'x'")
+    matches = matcher.match(incoming(b'{"a": [5, "x"], "b": "x", "c": 1}'))
+    assert (matches.decided, matches.candidates) == (
+        {"$msg?b = 'x'"}, {"$msg?a?* = 'x'", "$msg?b = 'x' or $msg?c?d = 'x'"},
+    )  # fmt: skip
+
+
+@pytest.mark.req("X8")
+def test_who_looks_inside_of_a_document_that_cannot_be_read_fails() -> None:
+    matcher = bound("$msg?a = 'x'", "$k = 'v'", "$k = 'v' and $msg?a = 'x'", "$k = 'other' and $msg?a = 'x'")
+    matcher.bind("elsewhere", "$msg?a = 'x'", routing_key="other")
+    matches = matcher.match(incoming(b'{"a": ', k="v"))
+    assert matches.decided == {"$k = 'v'"}
+    assert matches.failed == {"$msg?a = 'x'", "$k = 'v' and $msg?a = 'x'"}
+    assert "no JSON" in matches.fault
+    for key in ("$msg?a = 'x'", "$k = 'v'", "$k = 'v' and $msg?a = 'x'", "$k = 'other' and $msg?a = 'x'", "elsewhere"):
+        matcher.unbind(key)
+    assert matcher.is_empty

@@ -41,6 +41,7 @@ class LibraryPartner:
     own: Identity = field(default_factory=acme)
     us: Identity = field(default_factory=clerk)
     taken: list[bytes] = field(default_factory=list)
+    types: list[str] = field(default_factory=list)  # content types of what was taken, with their parameters
     statuses: list[str] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     late: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)  # receipts that were asked for later
@@ -64,6 +65,7 @@ class LibraryPartner:
         if status == "processed" and pushed.headers["message-id"] not in self.seen:
             self.seen.add(pushed.headers["message-id"])
             self.taken.append(message.content)
+            self.types.append(str(message.payload["content-type"]))
         if mdn is None:
             return Answer(status=200)
         headers = {str(name): str(value) for name, value in mdn.headers.items()}

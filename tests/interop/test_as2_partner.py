@@ -86,6 +86,7 @@ def fresh(house: House, **as2: Any) -> LibraryPartner:
     """The partner with nothing in its hands, and the agreement of the test."""
     partner = house.partner
     partner.taken.clear()
+    partner.types.clear()
     partner.statuses.clear()
     partner.late.clear()
     partner.server.pushed.clear()

@@ -147,7 +147,7 @@ def test_an_entity_inside_as2_is_opened_again_as_it_was(parts: tuple[Part, ...])
 def test_soap_with_attachments_comes_back_from_as2(parts: tuple[Part, ...]) -> None:
     first = take(wire_of(give(outgoing_of(parts), Format.SWA)))
     assume(first.parts)
-    given = give(outgoing_of(first.parts, setting=first.setting), Format.AS2)
+    given = give(replace(outgoing_of(first.parts, setting=first.setting), soap_body="keep"), Format.AS2)
     assume(not any("beside its Content-Disposition" in sentence for sentence in given.dropped))
     inside = take_entity(read_entity(given.entity_head + b"\r\n" + given.data), format=Format.AS2)
     back = take(wire_of(give(outgoing_of(inside.parts, setting=inside.setting), Format.SWA)))

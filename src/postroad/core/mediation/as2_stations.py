@@ -1,7 +1,7 @@
 """Both sides of an AS2 agreement, as the codec wants them, from what a service's profile says.
 
-Kept rule: an agreement is found by both names, so that a partner may know us by several; keys come from outside and stay in
-memory.
+Rules: an agreement is found by the organization and both names, so that a partner may know us by several; keys come from
+outside and stay in memory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from cryptography import x509
 from postroad.core.codecs.as2 import Agreement, Station
 from postroad.core.codecs.cms import Identity, identities_from_pem
 from postroad.core.model.directory import As2, Service
-from postroad.core.model.snapshot import Directory
+from postroad.core.model.snapshot import STATIONS, Directory
 
 USUAL_PORTS = {"http": 80, "https": 443}
 
@@ -28,13 +28,35 @@ class Partnership(NamedTuple):
     agreement: Agreement
 
 
-def partner_between(directory: Directory, partner: str, own: str) -> Service | None:
-    """The service that stands for the AS2 partner of this name, which calls us by that one."""
-    known: dict[tuple[str, str], Service] | None = directory.cache.get("as2")
+def partner_between(directory: Directory, partner: str, own: str, organization: str = "") -> Service | None:
+    """The service of the organization that stands for the AS2 partner of this name, which calls us by that one.
+
+    Without an organization: the service that was first to have both names in the whole network, for partners that post to the
+    address that all organizations share.
+    """
+    if organization:
+        return _known(directory).get((organization.casefold(), partner, own))
+    claim = directory.stations.get(shared_names(partner, own))
+    if claim is not None:
+        found = directory.services.get(claim.service)
+        return found if found is not None and found.as2 is not None and found.as2.stations == (partner, own) else None
+    if directory.object_version(STATIONS, shared_names(partner, own)):  # whoever was first has left
+        return None
+    return next((one for (_, *names), one in _known(directory).items() if names == [partner, own]), None)
+
+
+def shared_names(partner: str, own: str) -> str:
+    """The key under which a service claims both names at the address that all organizations share."""
+    return f"{partner}\n{own}"
+
+
+def _known(directory: Directory) -> dict[tuple[str, str, str], Service]:
+    known: dict[tuple[str, str, str], Service] | None = directory.cache.get("as2")
     if known is None:
-        services = directory.services.values()
-        known = directory.cache["as2"] = {one.as2.stations: one for one in services if one.as2 is not None}
-    return known.get((partner, own))
+        partners = [(one, one.as2) for one in directory.services.values() if one.as2 is not None]
+        known = {(one.organization.casefold(), *as2.stations): one for one, as2 in partners}
+        directory.cache["as2"] = known
+    return known
 
 
 def may_be_sent(service: Service, url: str) -> bool:

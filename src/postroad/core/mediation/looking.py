@@ -42,7 +42,7 @@ _BOUNDARY_LINE = re.compile(
     rb"(?:[^\r\n]{0,998}+\r?\n){0,8}?--([0-9A-Za-z'()+_,./:=?-]{1,70})[ \t]*+\r?\n[!-9;-~]{1,76}+:"
 )
 _HEADER_BLOCK = re.compile(
-    rb"(?!--)(?:[!-9;-~]{1,76}+:[^\r\n]{0,998}+\r?\n(?:[ \t][^\r\n]{0,998}+\r?\n){0,20}+){1,100}+\r?\n"
+    rb"(?!--)(?:[!-9;-~]{1,76}+:[^\r\n]{0,998}+\r?\n(?:[ \t][^\r\n]{0,998}+\r?\n){0,20}){1,100}\r?\n"
 )
 _OF_CONTENT = re.compile(rb"^(?:content-type|mime-version):", re.IGNORECASE | re.MULTILINE)
 

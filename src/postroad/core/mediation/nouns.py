@@ -10,6 +10,7 @@ from msgspec import Struct
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.mime import write_head
 from postroad.core.mediation.setting import Setting
+from postroad.core.model.delivery import Wrapped
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Delivered, Message, Part, Property
 
@@ -52,6 +53,8 @@ class Outgoing(Struct, gc=False, frozen=True, kw_only=True):
     session: str = ""
     posted_at_us: int = 0
     properties: tuple[Property, ...] = ()
+    form: str = ""  # in which the message came, where that is known
+    soap_body: str = ""  # what becomes of its SOAP part: strip or keep; empty: as the format has it
 
     def in_setting(self, *formats: Format) -> Setting | None:
         """The setting, if the parts fit into it and it is of one of these formats."""
@@ -85,7 +88,7 @@ class Given(Struct, gc=False, frozen=True, kw_only=True):
         return write_head([("Content-Type", self.media_type), *self.headers] if self.media_type else self.headers)
 
 
-def outgoing(delivered: Delivered, setting: Setting | None, seed: bytes) -> Outgoing:
+def outgoing(delivered: Delivered, setting: Setting | None, seed: bytes, soap_body: str = "") -> Outgoing:
     return Outgoing(
         parts=delivered.parts,
         setting=setting,
@@ -96,4 +99,6 @@ def outgoing(delivered: Delivered, setting: Setting | None, seed: bytes) -> Outg
         session=delivered.session,
         posted_at_us=delivered.posted_at_us,
         properties=delivered.properties,
+        form=delivered.form if isinstance(delivered, Wrapped) else "",
+        soap_body=soap_body,
     )

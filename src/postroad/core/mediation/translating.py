@@ -15,6 +15,7 @@ from postroad.core.mediation.losses import action_lost, wrapping_lost
 from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire, outgoing
 from postroad.core.mediation.rooted import ROOTED
 from postroad.core.mediation.setting import unpacked
+from postroad.core.mediation.soap_part import STRIP, without_soap_part
 from postroad.core.model.delivery import Wrapped
 from postroad.core.model.directory import Service
 from postroad.core.model.formats import PLAIN, Format
@@ -87,10 +88,14 @@ def plain_format(service: Service) -> Format | None:
     return Format(service.format) if service.format in PLAIN else None
 
 
-def given_in(delivered: Delivered, format: Format) -> Given:
-    """A delivery in a plain format, with the same bytes each time."""
+def given_in(delivered: Delivered, format: Format, soap_body: str = "") -> Given:
+    """A delivery in a plain format, with the same bytes each time; ``soap_body`` is what an AS2 profile says of SOAP."""
+    return give(outgoing_of(delivered, soap_body), format)
+
+
+def outgoing_of(delivered: Delivered, soap_body: str = "") -> Outgoing:
     setting = unpacked(delivered.setting) if isinstance(delivered, Wrapped) and delivered.setting else None
-    return give(outgoing(delivered, setting, seed_of(delivered.session, delivered.recipient_gcid)), format)
+    return outgoing(delivered, setting, seed_of(delivered.session, delivered.recipient_gcid), soap_body)
 
 
 def seed_of(session: str, recipient: str) -> bytes:
@@ -100,11 +105,16 @@ def seed_of(session: str, recipient: str) -> bytes:
 
 def give(message: Outgoing, format: Format) -> Given:
     """The message in a plain format."""
+    stripped: tuple[str, ...] = ()
+    if message.soap_body or format is Format.AS2:
+        message, stripped = without_soap_part(message, message.soap_body or STRIP)
     given = GIVE[format](message)
     setting = message.setting
     if setting is None:
-        return given
-    lost = [] if setting.media_type == given.media_type or given.head else [*wrapping_lost(setting)]
+        return replace(given, dropped=(*stripped, *given.dropped)) if stripped else given
+    lost = [*stripped]
+    if setting.media_type != given.media_type and not given.head:
+        lost += wrapping_lost(setting)
     if format not in ROOTED:
         lost += action_lost(setting, format.value)
     return replace(given, dropped=(*given.dropped, *lost)) if lost else given

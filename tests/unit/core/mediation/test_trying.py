@@ -49,6 +49,6 @@ def test_the_same_format_gives_the_same_bytes(content_type: str, body: bytes, ca
 
 
 def test_what_has_no_place_in_a_format_is_named() -> None:
-    described = RELATED.replace(b"image/png\r\n", b"image/png\r\nContent-Description: a picture\r\n")
-    made = written_in(read_any(PASTED[1][0], described), Format.DIME, 0)
+    shown = RELATED.replace(b"image/png\r\n", b"image/png\r\nContent-Disposition: inline\r\n")
+    made = written_in(read_any(PASTED[1][0], shown), Format.DIME, 0)
     assert made.dropped

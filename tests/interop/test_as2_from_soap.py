@@ -1,0 +1,82 @@
+"""SOAP with attachments sent to an AS2 partner that others wrote: it gets the attachments, and never the envelope."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.acceptance.served_network import eventually, succeeded
+from tests.interop.test_as2_partner import House, fresh, house
+from tests.unit.core.mediation.test_soap_part import INVOICE, NETWORK_HEADER, ONE, TWO, X12, swa
+
+__all__ = ["house"]
+
+# pyas2lib writes a multipart anew before it looks at its signature, so these are not signed.
+PLAIN = ("Content-Type: application/edi-x12", b"ISA*00*~IEA*1~")
+UNSIGNED = {"sign": "", "mdn": "none", "mdnSigned": False}
+
+
+def post(house: House, body: str, *attachments: tuple[str, bytes], header: str = "") -> str:
+    wire = swa(body, *attachments, header=header)
+    return house.orders.post_wire(wire.body, wire.content_type, to="Aster/Acme").session
+
+
+@pytest.mark.req("T6")
+@pytest.mark.parametrize("agreed", [{}, {"sign": "sha512", "encrypt": ""}, {"mdn": "async"}])
+@pytest.mark.parametrize("header", ["", NETWORK_HEADER])
+def test_an_attachment_arrives_as_it_is(house: House, agreed: dict[str, Any], header: str) -> None:
+    partner = fresh(house, **agreed)
+    session = post(house, "", ONE, header=header)
+    house.ends(session, "delivered")
+    assert partner.taken == [X12]
+    assert partner.types == ["application/edi-x12"]
+
+
+@pytest.mark.req("T6")
+def test_two_attachments_arrive_in_one_message_without_the_envelope(house: House) -> None:
+    partner = fresh(house, **UNSIGNED)
+    house.ends(post(house, "", PLAIN, TWO), "delivered")
+    [taken] = partner.taken
+    assert partner.types[0].startswith("multipart/")
+    assert PLAIN[1] in taken
+    assert INVOICE in taken
+    assert b"Envelope" not in taken
+
+
+@pytest.mark.req("T6")
+@pytest.mark.parametrize("mdn", ["sync", "async"])
+def test_two_attachments_arrive_as_two_messages_where_that_was_agreed_on(house: House, mdn: str) -> None:
+    partner = fresh(house, messagePerPart=True, mdn=mdn)
+    session = post(house, "", ONE, TWO)
+    house.ends(session, "delivered")
+    eventually(lambda: len(partner.taken) == 2)
+    assert sorted(zip(partner.types, partner.taken, strict=True)) == [
+        ("application/edi-x12", X12),
+        ("application/xml", INVOICE),
+    ]
+    assert len({pushed.headers["message-id"] for pushed in partner.server.at("/as2")}) == 2
+    sessions = [one.detail.rpartition(" ")[2] for one in house.stop(session).events if one.what == "forwarded"]
+    assert len(set(sessions)) == 2
+    assert partner.statuses == ["processed", "processed"]
+
+
+@pytest.mark.req("T6")
+def test_a_filled_body_is_dropped_and_the_trail_says_so(house: House) -> None:
+    partner = fresh(house)
+    session = post(house, "<order xmlns='urn:o'/>", ONE)
+    house.ends(session, "delivered")
+    assert partner.taken == [X12]
+    assert "left out" in str(house.orders.trace(session))
+    trail = succeeded("trace", session, "--data", house.network.data)
+    assert "the SOAP Body order (" in " ".join(trail.split())
+
+
+@pytest.mark.req("T6")
+def test_a_filled_body_is_a_part_where_that_was_agreed_on(house: House) -> None:
+    partner = fresh(house, soapBody="keep", **UNSIGNED)
+    house.ends(post(house, "<order xmlns='urn:o'/>", PLAIN), "delivered")
+    [taken] = partner.taken
+    assert partner.types[0].startswith("multipart/")
+    assert b"<order xmlns='urn:o'/>" in taken
+    assert PLAIN[1] in taken

@@ -20,7 +20,7 @@ from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.identity.webhook import secret_text
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from tests.acceptance.push_receiver import Answer, Pushed, Receiver, receiver
-from tests.acceptance.served_network import Served, eventually, served, succeeded
+from tests.acceptance.served_network import Served, eventually, json_lines, postroad, served, succeeded
 
 MYBIZ, ACME = "MyBiz/Purchasing", "TheAcmeCompany/Supply"
 SECRET = secret_text(bytes(range(32)))
@@ -91,6 +91,26 @@ def test_a_profile_cannot_name_what_is_not_its_organizations(network: Served, re
             session = sent(mybiz, f"Curious/Inbox{number}", "hello")
         eventually(lambda session=session: "failed" in trace(network, session))
         assert receiving.at(path) == []
+
+
+@pytest.mark.req("K2", "Z4")
+def test_a_secret_that_a_restore_left_out_is_named_by_doctor_and_dead_letters(
+    network: Served, receiving: Receiver
+) -> None:
+    keep_secret(network, "Restored", "hook", SECRET)
+    push = {"authentication": "signature", "secretFrom": "file:hook", "tries": 1}
+    push_to(network, receiving, "Restored/Inbox", push=push)
+    (network.data / "push-secrets" / "Restored" / "hook").unlink()
+    with network.client(MYBIZ) as mybiz:
+        session = sent(mybiz, "Restored/Inbox", "3 anvils")
+    eventually(lambda: "failed" in trace(network, session))
+    [letters] = json_lines(
+        succeeded("dead-letters", "list", "--json", "--service", "Restored/Inbox", "--data", network.data)
+    )
+    assert letters["cause"] == "push-settings"
+    checked = postroad("doctor", "--data", network.data)
+    missing = "Restored/Inbox: file:hook: the operator has put no such file in push-secrets"
+    assert (checked.returncode, missing in checked.stdout) == (1, True)
 
 
 @pytest.mark.req("Z4")
@@ -228,9 +248,11 @@ def test_a_receiver_that_is_gone_is_pushed_to_no_more(network: Served, receiving
 
 @pytest.mark.req("D3")
 def test_loopback_is_not_pushed_to_unless_the_operator_allows_it(tmp_path: Path, receiving: Receiver) -> None:
+    """A saved address is checked again at each push: the operator may have withdrawn the permission meanwhile."""
+    with served(tmp_path / "data", *LOOPBACK) as allowing:
+        allowing.register(MYBIZ)
+        path = push_to(allowing, receiving, "Forbidden/Inbox", push={"tries": 1})
     with served(tmp_path / "data") as strict:
-        strict.register(MYBIZ)
-        path = push_to(strict, receiving, "Forbidden/Inbox", push={"tries": 1})
         with strict.client(MYBIZ) as mybiz:
             session = sent(mybiz, "Forbidden/Inbox", "hello")
         eventually(lambda: "push_allow_private" in trace(strict, session))

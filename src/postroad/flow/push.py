@@ -36,21 +36,24 @@ class PushStage:
         partners: Partners | None = None,
     ) -> None:
         self._network = network
-        partners = partners or Partners(secrets, lambda: "")
+        partners = partners or Partners(secrets, lambda service: "")
         as2 = As2Pushes(partners, pusher, secrets, network.clock, network.randomness, timeout_s)
         self._attempts = Attempts(network, pusher, secrets, timeout_s, as2)
         self._lanes = lanes or Lanes(quick=Slots(), slow=Slots())
+        self._has_started = False
         self._couriers = OnePerService(_pushed_to, self._courier)
 
     def start(self) -> None:
+        self._network.pushes.serve(self._couriers.get)
         self._couriers.start(self._network.configuration)
+        self._has_started = True
 
     async def close(self) -> None:
         """Take nothing more, and return when everything under way is settled or given back."""
         await self._couriers.close()
 
     def _courier(self, profile: tuple[Service, Push]) -> Courier:
-        return Courier(self._network, self._attempts, self._lanes, *profile)
+        return Courier(self._network, self._attempts, self._lanes, *profile, is_new=self._has_started)
 
 
 def _pushed_to(directory: Directory) -> dict[str, tuple[Service, Push]]:

@@ -15,6 +15,7 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from postroad.core.admission.policy import is_https, pushed_level
+from postroad.core.delivery.dead_letters import PUSH_SETTINGS
 from postroad.core.delivery.places import Target
 from postroad.core.delivery.pushing import PushAnswer
 from postroad.core.delivery.retrying import Again, GiveUp, SwitchOff, Verdict, is_gone, verdict
@@ -31,6 +32,7 @@ from postroad.flow.end import BY_NETWORK, REASON_MOST
 from postroad.flow.mediate import Handed
 from postroad.flow.network import Network
 from postroad.flow.push_answer import response_in
+from postroad.flow.push_apart import parts_apart, send_apart
 from postroad.flow.push_as2 import As2Pushes
 from postroad.flow.push_request import push_request
 from postroad.ports import Pusher, Secrets, Step
@@ -48,6 +50,7 @@ class Made(NamedTuple):
 
     is_well: bool
     is_gone: bool = False
+    fault: str = ""  # why the message was not delivered; empty when it was
 
 
 class Failed(NamedTuple):
@@ -74,11 +77,24 @@ class Attempts:
         self._secrets = secrets
         self._as2 = as2
 
-    async def make(self, service: Service, target: Target, handed: Handed) -> Made:
-        """Push once and write down what came of it; returns how the receiver is."""
+    async def make(
+        self, service: Service, target: Target, handed: Handed, before: asyncio.Task[Made] | None = None
+    ) -> Made:
+        """Push once and write down what came of it; returns how the receiver is.
+
+        Its answer counts after the push ``before`` has ended: messages of one sender go on in the order in which they came.
+        """
         clock, delivered = self._network.clock, handed.delivered
         started = clock.monotonic()
-        answer = await self._answered(service, target, handed)
+        if parts := parts_apart(service, delivered):
+            fault = await _insisting(partial(send_apart, self._network, caller_for(service), delivered, parts))
+            if not fault:
+                return Made(is_well=True)
+            answer = PushAnswer(status=None, fault=fault)
+        else:
+            answer = await self._answered(service, target, handed)
+        if before is not None:
+            await asyncio.wait((before,))
         if _is_success(answer):
             answer = await _insisting(partial(self._taken_over, service, delivered, answer))
         if _is_success(answer):
@@ -88,7 +104,7 @@ class Attempts:
         judged = verdict(answer, target, jitter, clock.now_us())
         await _insisting(partial(self._write, service, delivered, failed, judged))
         is_well = answer.waits_s > 0 or answer.final  # whoever says no in its own words is well
-        return Made(is_well=is_well, is_gone=is_gone(answer))
+        return Made(is_well=is_well, is_gone=is_gone(answer), fault=getattr(judged, "reason", ""))
 
     async def _answered(self, service: Service, target: Target, handed: Handed) -> PushAnswer:
         try:
@@ -97,7 +113,7 @@ class Attempts:
             now_us = self._network.clock.now_us()
             request = push_request(service, target.push, handed, self._secrets, now_us, self.timeout_s)
         except Misconfigured as fault:
-            return PushAnswer(status=None, fault=str(fault))
+            return PushAnswer(status=None, fault=f"{PUSH_SETTINGS}: {fault}")
         return await self._pusher.push(request)
 
     async def _taken_over(self, service: Service, delivered: model.Delivered, answer: PushAnswer) -> PushAnswer:
@@ -121,7 +137,7 @@ class Attempts:
             case Again():
                 await self._again(service, delivered, failed, judged)
             case GiveUp():
-                await self._network.ending.fail(self._number(delivered), judged.reason)
+                await self._network.ending.fail(self.number(delivered), judged.reason)
             case SwitchOff():
                 await self.switch_off(service, judged.reason)  # before it waits again, or it would be pushed at once
                 await self._again(service, delivered, failed, judged)
@@ -129,7 +145,7 @@ class Attempts:
     async def _again(
         self, service: Service, delivered: model.Delivered, failed: Failed, judged: Again | SwitchOff
     ) -> None:
-        number = self._number(delivered)
+        number = self.number(delivered)
         entry = DeliveryAttempted(
             at_us=self._network.clock.now_us(),
             by=service.gcid,
@@ -141,7 +157,8 @@ class Attempts:
         )
         await committed(self._network.desk, Step(entry, reserve=True, waiting=(number,)))
 
-    def _number(self, delivered: model.Delivered) -> int:
+    def number(self, delivered: model.Delivered) -> int:
+        """The delivery's number, which its token holds."""
         number = self._network.tokens.number(delivered.token)
         if number is None:
             raise RuntimeError("a delivery of this network has a token of another")

@@ -295,9 +295,9 @@ def test_a_push_service_may_poll_too() -> None:
         at.receivers.answer(URL, BUSY)
         session = await at.post(ACME)
         await asyncio.sleep(1)
-        assert await at.running.network.poll(acme, PollRequest()) == []  # it waits for its next push
-        await asyncio.sleep(400)
-        await at.running.network.settle(acme, Settlement(tokens=(delivered_in(at.receivers.seen[0].request).token,)))
+        [polled] = await at.running.network.poll(acme, PollRequest())  # while it waits for its next push
+        assert polled.token == delivered_in(at.receivers.seen[0].request).token
+        await at.running.network.settle(acme, Settlement(tokens=(polled.token,)))
         await asyncio.sleep(HOUR_S)
         assert len(at.receivers.seen) == 1
         assert await at.state(session) == "delivered"

@@ -92,7 +92,7 @@ def test_while_the_main_place_is_let_alone_messages_go_to_the_backup_at_once() -
             await asyncio.sleep(1)
         taken = seen(at)
         assert taken[:5] == ["main"] * 5, "so many failures are needed to know"
-        assert taken[5:] == ["backup"] * 25, "nothing waits for the main place to be well again"
+        assert taken[5:] == ["backup"] * 30, "nothing waits for the main place to be well again"
         await asyncio.sleep(HOUR_S)
         assert seen(at).count("backup") == 30
 
@@ -107,10 +107,12 @@ def test_a_main_place_that_is_well_again_is_pushed_to_again() -> None:
             await at.post(ACME)
         await asyncio.sleep(HOUR_S)
         at.receivers.seen.clear()
+        await at.post(ACME)  # the probe
+        await asyncio.sleep(1)
         await at.post(ACME)
         await at.post(ACME)
         await asyncio.sleep(HOUR_S)
-        assert seen(at) == ["main", "main"]
+        assert seen(at) == ["main"] * 3
 
     in_virtual_time(work)
 

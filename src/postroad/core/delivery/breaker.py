@@ -1,13 +1,14 @@
-"""A circuit breaker for one receiver: when most pushes fail, stop pushing, and ask once a minute whether it is back.
+"""A circuit breaker for one receiver: when most pushes fail, pause pushing and send one probe a minute.
 
-Kept rule: while closed, everything passes; it opens when at least half of the last twenty pushes failed (and five are known).
-While open, nothing passes but one probe a minute; a push that succeeds closes it with a clean slate. Time is an argument, in
-seconds of any clock that does not go back.
+Rule: while closed, everything passes. It opens when at least half of the last twenty pushes failed (and five are known). While
+open, only one probe a minute passes; ``probe_now`` lets the next one pass at once. A push that succeeds closes it and clears
+what it remembers. Time is an argument, in seconds of any clock that does not go back.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from typing import NamedTuple
 
 REMEMBERED = 20
 KNOWN_LEAST = 5
@@ -15,16 +16,35 @@ FAILING_SHARE = 0.5
 PROBE_EVERY_S = 60.0
 
 
+class Opened(NamedTuple):
+    """Why a breaker is open, and when it lets the next probe pass."""
+
+    failed: int
+    of: int  # that many pushes
+    probe_at_s: float
+
+
 class Breaker:
-    __slots__ = ("_outcomes", "_probe_at_s")
+    __slots__ = ("_outcomes", "_probe_at_s", "_why")
 
     def __init__(self) -> None:
         self._outcomes: deque[bool] = deque(maxlen=REMEMBERED)  # True: failed
         self._probe_at_s: float | None = None  # None: closed
+        self._why = (0, 0)  # while open: how many of how many pushes had failed
 
     @property
     def is_open(self) -> bool:
         return self._probe_at_s is not None
+
+    @property
+    def opened(self) -> Opened | None:
+        """Why it is open; None while it is closed."""
+        return None if self._probe_at_s is None else Opened(*self._why, self._probe_at_s)
+
+    def probe_now(self, now_s: float) -> None:
+        """Let the next push pass as a probe at once, where it is open."""
+        if self._probe_at_s is not None:
+            self._probe_at_s = now_s
 
     def allows(self, now_s: float) -> bool:
         """Whether to push now. A yes while open is the probe: the next one is a minute later, whatever becomes of this."""
@@ -39,12 +59,14 @@ class Breaker:
         """The first moment from ``now_s`` on at which ``allows`` may say yes; asking takes no probe."""
         return now_s if self._probe_at_s is None else max(now_s, self._probe_at_s)
 
-    def succeeded(self, now_s: float) -> None:
-        """A push was answered with a yes: also a late one shows that the receiver is there."""
-        if self._probe_at_s is not None:
+    def succeeded(self, now_s: float) -> bool:
+        """Record a push that succeeded, however late; True if that closed the breaker."""
+        has_closed = self._probe_at_s is not None
+        if has_closed:
             self._outcomes.clear()
             self._probe_at_s = None
         self._outcomes.append(False)
+        return has_closed
 
     def failed(self, now_s: float) -> None:
         """A push failed. While open this changes nothing: the next probe is already set."""
@@ -52,5 +74,6 @@ class Breaker:
             return
         self._outcomes.append(True)
         if len(self._outcomes) >= KNOWN_LEAST and sum(self._outcomes) >= FAILING_SHARE * len(self._outcomes):
+            self._why = (sum(self._outcomes), len(self._outcomes))
             self._outcomes.clear()
             self._probe_at_s = now_s + PROBE_EVERY_S

@@ -1,7 +1,8 @@
 """Dead letters: deliveries at which a copy failed for good, and what they have in common.
 
-Kept rule: a cause is read from the reason that the journal has, so letters of any age fall into the same groups; one that is not
-known is called ``other`` and shown with its reason, never left out.
+Rule: a cause is read from the reason that the journal has, so letters of any age fall into the same groups; one that is not
+known is called ``other`` and shown with its reason, never left out. A reason may begin with a code and a colon, which then
+decides; older reasons are recognised by their words.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ MEANING: dict[Cause, str] = {
     Cause.BAD_ANSWER: "the receiver's answer cannot be used; it may have taken the message all the same",
     Cause.UNREACHABLE: "the receiver cannot be reached; check its name and port",
     Cause.TLS: "the receiver's certificate, or ours, is not accepted",
-    Cause.ADDRESS_NOT_ALLOWED: "pushes to that address are not allowed",
+    Cause.ADDRESS_NOT_ALLOWED: "the host does not exist, or pushes to its address are not allowed",
     Cause.PUSH_SETTINGS: "the service's push settings lack something",
     Cause.NOT_ACKNOWLEDGED: "the service takes it and never acknowledges it",
     Cause.IN_TRANSIT: "a service on the way answered with an error",
@@ -55,11 +56,17 @@ MEANING: dict[Cause, str] = {
     Cause.OTHER: "see the reason of each",
 }
 
+PUSH_SETTINGS = "push.settings"  # the code of a reason: the push could not be made with what profile and secrets say
 _CODE = re.compile(r"route\.failed: ")
 _CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
     (re.compile(pattern), cause)
     for pattern, cause in (
         (r"[^/:]+/[^/:]+ answered ", Cause.IN_TRANSIT),  # first: what follows are the service's own words
+        (re.escape(f"{PUSH_SETTINGS}: "), Cause.PUSH_SETTINGS),
+        (  # reasons of versions before the code
+            r"(file|env):.*(the operator has |is empty|lies outside the folder|cannot be read as text|this service may name)",
+            Cause.PUSH_SETTINGS,
+        ),
         (r"handed out \d+ times", Cause.NOT_ACKNOWLEDGED),
         (r"the receiver refused it with \d", Cause.REFUSED),
         (r"the receiver answered (3\d\d|410)\b", Cause.REDIRECTED),
@@ -77,7 +84,10 @@ _CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
         (r"(.*: )?(nothing listens|it cannot be reached|there is no such host|its name servers)", Cause.UNREACHABLE),
         (r"(.*: )?it (did not|closed|broke)", Cause.NO_ANSWER),
         (r"there was no answer", Cause.NO_ANSWER),
-        (r"(\S+ (leads to an address|may not be pushed to)|The push URL)", Cause.ADDRESS_NOT_ALLOWED),
+        (
+            r"(\S+ (leads to an address|may not be pushed to|cannot be pushed to)|The push URL)",
+            Cause.ADDRESS_NOT_ALLOWED,
+        ),
         (r"(The secret|The format|The service's profile|.*push\.|.*secretFrom|the header )", Cause.PUSH_SETTINGS),
     )
 )

@@ -3,12 +3,15 @@
 Kept rule: deliveries leave in the order of their numbers, which is the order in which they were accepted; one that was given back
 or whose lease lapsed comes again at its old place. Time is an argument, so the same code serves the clock and the simulator.
 Only the head of a long queue is kept here; ``spilled_to`` tells that more lies in the index.
+A delivery that waits for its next push is not leased: a push takes it when the pause is over, an early claim takes it at once.
+A lease does not change when its next push is due.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections import OrderedDict
+import math
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -18,6 +21,7 @@ from postroad.core.routing.contexts import is_asker_hidden
 
 HEAD_MOST = 20_000  # deliveries of one mailbox kept in memory
 EVERY_NUMBER = (1 << 63) - 1  # higher than any
+UNRECORDED = math.inf  # the end of a lease whose hand-out is not durable yet; ``begin_lease`` sets the time
 IN_A_BATCH_US = 1 << 62  # when what has joined a batch is available again: never, by itself
 
 
@@ -30,7 +34,7 @@ class Taken(NamedTuple):
 
 
 class Mailbox:
-    __slots__ = ("_again", "_due", "_open", "_waiting", "head_most", "loaded_to", "spilled_to")
+    __slots__ = ("_again", "_due", "_open", "_put_off", "_waiting", "head_most", "loaded_to", "spilled_to")
 
     def __init__(self, head_most: int = HEAD_MOST) -> None:
         self.head_most = head_most
@@ -40,6 +44,7 @@ class Mailbox:
         self._waiting: OrderedDict[int, None] = OrderedDict()
         self._again: list[int] = []  # a heap of numbers that come again; some may have been taken out since
         self._due: list[tuple[float, int]] = []  # when leased or delayed ones become available
+        self._put_off: set[int] = set()  # not leased, and not pushed before their ``retry_at``
 
     def __len__(self) -> int:
         return len(self._open)
@@ -62,7 +67,9 @@ class Mailbox:
     def load(self, queued: Queued) -> None:
         """Add a delivery from the index."""
         self._open[queued.number] = queued
-        if queued.available_at:  # given back with a delay before the last restart
+        if queued.retry_at:  # waits for its next push since before the last restart
+            self._wait_for_push(queued)
+        elif queued.available_at:  # given back with a delay before the last restart
             queued.leased = True
             heapq.heappush(self._due, (queued.available_at, queued.number))
         else:
@@ -72,7 +79,7 @@ class Mailbox:
     def adopt(self, queued: Queued) -> None:
         """Add a delivery from behind the head, because a selector asks for it."""
         self._open[queued.number] = queued
-        heapq.heappush(self._again, queued.number)
+        self._wait_for_push(queued)
 
     def take(
         self,
@@ -83,22 +90,27 @@ class Mailbox:
         until: float,
         attempts_most: int,
         up_to: int = EVERY_NUMBER,
+        early: bool = False,
+        searched_to: int = 0,
     ) -> Taken:
         """Lease up to ``most`` matching deliveries until ``until``; expired and exhausted ones are taken out for good.
 
-        None has a number above ``up_to``.
+        ``until`` may be ``UNRECORDED``. None has a number above ``up_to``. ``early``: also those that wait for their next push.
+        All that match up to ``searched_to`` are in memory, also where the head of the queue ends before.
         """
         self._lapse(now)
         taken = Taken([], [], [])
-        for number in self._candidates(selector, up_to):
+        for number in self._candidates(selector, up_to, early, searched_to):
             self._sort(self._open[number], now_us, until, attempts_most, taken)
             if len(taken.leased) == most:
                 break
         return taken
 
-    def take_one(self, number: int, now_us: int, until: float, attempts_most: int, taken: Taken) -> None:
+    def take_one(
+        self, number: int, now_us: int, until: float, attempts_most: int, taken: Taken, early: bool = False
+    ) -> None:
         """Lease this one if it is available; for deliveries behind the head that a selector had brought here before."""
-        if self._is_available(number):
+        if self._is_available(number, early):
             self._sort(self._open[number], now_us, until, attempts_most, taken)
 
     def _sort(self, queued: Queued, now_us: int, until: float, attempts_most: int, taken: Taken) -> None:
@@ -112,6 +124,23 @@ class Mailbox:
             self._hand_out(queued, until)
             taken.leased.append(queued)
 
+    def begin_lease(self, queued: Queued, until: float) -> bool:
+        """The hand-out is durable: lease the delivery until that time. False if it was settled or returned in the meantime."""
+        if queued.available_at != UNRECORDED:
+            return False
+        queued.available_at = until
+        heapq.heappush(self._due, (until, queued.number))
+        return self._open.get(queued.number) is queued
+
+    def undo_hand_out(self, queued: Queued) -> None:
+        """The hand-out could not be recorded: the delivery waits at its old place, with the attempt number it had."""
+        queued.attempt -= 1
+        if queued.available_at == UNRECORDED:  # else it was returned in the meantime, and is due by that
+            queued.leased = False
+            queued.available_at = 0.0
+            if self._open.get(queued.number) is queued:
+                self._wait_for_push(queued)
+
     def give_back(self, number: int, available_at: float) -> None:
         """A leased delivery is not wanted now; it comes again at ``available_at``."""
         queued = self._open.get(number)
@@ -121,20 +150,40 @@ class Mailbox:
             queued.available_at = available_at
             heapq.heappush(self._due, (available_at, number))
 
+    def put_off(self, number: int, retry_at: float) -> None:
+        """A push failed: the delivery is not leased any more, and is not pushed again before ``retry_at``."""
+        queued = self._open.get(number)
+        if queued is not None:
+            self._waiting.pop(number, None)
+            queued.leased = False
+            queued.available_at = 0.0
+            queued.retry_at = retry_at
+            self._wait_for_push(queued)
+
+    def hasten(self) -> int:
+        """Make everything available that waits for its next push; returns how many deliveries that were."""
+        hastened = len(self._put_off)
+        for number in self._put_off:
+            self._open[number].retry_at = 0.0
+            heapq.heappush(self._again, number)
+        self._put_off.clear()
+        return hastened
+
     def close(self, number: int) -> Queued | None:
         """Take a delivery out: it is settled, or about to be."""
         queued = self._open.pop(number, None)
         if queued is not None:
             self._waiting.pop(number, None)
+            self._put_off.discard(number)
         return queued
 
     def reopen(self, queued: Queued) -> None:
         """Undo ``close``: settling it failed, so it comes again; whoever has it leased keeps it until then, to try once more."""
         self._open[queued.number] = queued
-        if queued.leased:
+        if queued.leased and queued.available_at != UNRECORDED:
             heapq.heappush(self._due, (queued.available_at, queued.number))
-        else:
-            heapq.heappush(self._again, queued.number)
+        elif not queued.leased:
+            self._wait_for_push(queued)
 
     def next_due(self) -> float | None:
         """When the next leased or delayed delivery becomes available again."""
@@ -142,44 +191,82 @@ class Mailbox:
 
     def _hand_out(self, queued: Queued, until: float) -> None:
         self._waiting.pop(queued.number, None)
+        self._put_off.discard(queued.number)
         queued.attempt += 1
         queued.leased = True
         queued.available_at = until
-        heapq.heappush(self._due, (until, queued.number))
+        if until != UNRECORDED:
+            heapq.heappush(self._due, (until, queued.number))
 
     def _lapse(self, now: float) -> None:
         while self._due and self._due[0][0] <= now:
             number = heapq.heappop(self._due)[1]
             queued = self._open.get(number)
-            if queued is not None and queued.leased and queued.available_at <= now:
+            if queued is None:
+                continue
+            if queued.retry_at <= now:
+                queued.retry_at = 0.0
+            if queued.leased and queued.available_at <= now:
                 queued.leased = False
+                self._wait_for_push(queued)
+            elif number in self._put_off and not queued.retry_at:
+                self._put_off.discard(number)
                 heapq.heappush(self._again, number)
 
-    def _candidates(self, selector: Selector, up_to: int) -> Iterator[int]:
+    def _wait_for_push(self, queued: Queued) -> None:
+        """Have a delivery that is not leased wait for its next push, or be available where none is due."""
+        if queued.retry_at:
+            self._put_off.add(queued.number)
+            heapq.heappush(self._due, (queued.retry_at, queued.number))
+        else:
+            heapq.heappush(self._again, queued.number)
+
+    def _candidates(self, selector: Selector, up_to: int, early: bool, searched_to: int) -> Iterator[int]:
         """What may be handed out now, in the order of numbers; nothing beyond what may still lie in the index before it."""
-        reach = min(self.loaded_to, up_to) if self.spilled_to else up_to
+        reach = min(max(self.loaded_to, searched_to), up_to) if self.spilled_to else up_to
+        early = early and bool(self._put_off)
         if not selector.selects_all:
-            both = heapq.merge(sorted(set(self._again)), self._waiting)
-            available = [number for number in both if number <= reach and self._is_available(number)]
+            both = heapq.merge(self._set_aside(early), self._waiting)
+            available = [number for number in both if number <= reach and self._is_available(number, early)]
             yield from [number for number in available if is_wanted(selector, self._open[number])]
+            return
+        if early:
+            yield from self._all_in_order(reach)
             return
         while self._waiting or (self._again and self._again[0] <= reach):
             if up_to < EVERY_NUMBER and self._first() > up_to:
                 return
             if self._again and (not self._waiting or self._again[0] < next(iter(self._waiting))):
                 number = heapq.heappop(self._again)
-                if self._is_available(number):
+                if self._is_available(number, early=False):
                     yield number
             else:
                 yield self._waiting.popitem(last=False)[0]
+
+    def _all_in_order(self, reach: int) -> Iterator[int]:
+        """Everything that is not leased, also what waits for its next push, in the order of numbers."""
+        aside = deque(self._set_aside(early=True))
+        while True:
+            first = next(iter(self._waiting), EVERY_NUMBER)
+            number = aside.popleft() if aside and aside[0] < first else first
+            if number > reach or number == EVERY_NUMBER:
+                return
+            if number == first:
+                del self._waiting[number]
+            if self._is_available(number, early=True):
+                yield number
+
+    def _set_aside(self, early: bool) -> list[int]:
+        """The numbers that come again, in order; ``early``: also those that wait for their next push."""
+        return sorted({*self._again, *self._put_off} if early else set(self._again))
 
     def _first(self) -> int:
         """The number that is next; it may have been taken out since."""
         return min(next(iter(self._waiting), EVERY_NUMBER), self._again[0] if self._again else EVERY_NUMBER)
 
-    def _is_available(self, number: int) -> bool:
+    def _is_available(self, number: int, early: bool) -> bool:
         queued = self._open.get(number)
-        return queued is not None and not queued.leased
+        return queued is not None and not queued.leased and (early or number not in self._put_off)
 
 
 def is_wanted(selector: Selector, queued: Queued) -> bool:

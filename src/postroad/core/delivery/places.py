@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from postroad.core.delivery.breaker import Breaker
+from postroad.core.delivery.breaker import Breaker, Opened
 from postroad.core.model.directory import Push
 
 
@@ -68,6 +68,17 @@ class Places:
         """The first moment from ``now_s`` on at which something may be pushed somewhere."""
         return min(one.breaker.allows_from(now_s) for one in self._there)
 
+    def opened(self) -> Opened | None:
+        """Why nothing but a probe may be pushed anywhere, by the place that is probed first; None where pushes are allowed."""
+        opened = [one.breaker.opened for one in self._there]
+        closed = any(one is None for one in opened)
+        return None if closed else min((one for one in opened if one is not None), key=lambda one: one.probe_at_s)
+
+    def probe_now(self, now_s: float) -> None:
+        """Let the next push to each place pass at once."""
+        for one in self._there:
+            one.breaker.probe_now(now_s)
+
     def target(self, attempt: int, now_s: float) -> Target:
         """Where try number ``attempt`` of a delivery goes; where a breaker is open, this is its probe."""
         there = self._there
@@ -78,8 +89,9 @@ class Places:
             push=found.push, attempt=attempt, tries=self._tries, is_backup=found.is_backup, another=len(there) > 1
         )
 
-    def succeeded(self, target: Target, now_s: float) -> None:
-        self._standing(target).breaker.succeeded(now_s)
+    def succeeded(self, target: Target, now_s: float) -> bool:
+        """Record a push that succeeded; True if it closed the breaker of its place."""
+        return self._standing(target).breaker.succeeded(now_s)
 
     def failed(self, target: Target, now_s: float) -> None:
         self._standing(target).breaker.failed(now_s)

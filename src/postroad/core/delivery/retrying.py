@@ -67,7 +67,7 @@ def verdict(answer: PushAnswer, target: Target, jitter: float, now_us: int) -> V
     if is_gone(answer) and not target.another:
         return SwitchOff(reason=reason)
     if target.attempt >= target.tries:
-        return GiveUp(reason=f"{reason}; tried {target.attempt} times")
+        return GiveUp(reason=f"{reason}; tried {times(target.attempt)}")
     if target.is_last_here or (is_gone(answer) and not target.is_backup):
         return _again(0.0, reason, now_us)  # somebody else is asked: there is nobody to be patient with
     return _again(max(_scheduled_s(target.attempt_there, target.push, jitter), _patience_s(answer)), reason, now_us)
@@ -103,3 +103,8 @@ def _reason(answer: PushAnswer) -> str:
     if 400 <= status < 500 and status not in PASSING:
         return f"the receiver refused it with {status}; see whether its address and authentication are right"
     return f"the receiver answered {status}"
+
+
+def times(number: int) -> str:
+    """Returns "once" or "N times"."""
+    return "once" if number == 1 else f"{number} times"

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from postroad.core.model.delivery import Content, Found, Queued, State
-from postroad.core.model.journal import InvocationReturned, MessagePosted, decode
+from postroad.core.model.journal import DeliveryAttempted, InvocationReturned, MessagePosted, decode
 from postroad.core.projection.queries import WAITING
 
+PUSH_FAILED = "push failed: "  # how the reason of a delivery begins that waits for its next push
 COLUMN = {name: place for place, name in enumerate(WAITING)}
 
 
@@ -22,6 +23,8 @@ def found_from_row(
     """The delivery that a row of the queries ``mailbox``, ``delivery`` or ``received_by`` describes."""
     message = (message_of or message_from_row)(row)
     available_at_us = row[COLUMN["available_at_us"]]
+    available_at = now + max(0, available_at_us - now_us) / 1_000_000 if available_at_us else 0.0
+    waits_for_push = row[COLUMN["reason"]].startswith(PUSH_FAILED)
     returned = _returned(row)
     queued = Queued(
         number=row[COLUMN["number"]],
@@ -33,11 +36,17 @@ def found_from_row(
         content=_content(row, message, returned),
         expires_at_us=row[COLUMN["expires_at_us"]],
         attempt=row[COLUMN["attempts"]],
-        available_at=now + max(0, available_at_us - now_us) / 1_000_000 if available_at_us else 0.0,
+        available_at=0.0 if waits_for_push else available_at,
+        retry_at=available_at if waits_for_push else 0.0,
         round=row[COLUMN["journey"]] or _journey_onward(row, returned),
         origin=row[COLUMN["origin"]],
     )
     return Found(queued, State(row[COLUMN["state"]]))
+
+
+def is_put_off(entry: DeliveryAttempted) -> bool:
+    """Whether the receiver does not have what was pushed: it waits for its next push, and may be polled before that."""
+    return entry.reason.startswith(PUSH_FAILED)
 
 
 def message_from_row(row: tuple[Any, ...]) -> MessagePosted:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from postroad.core.delivery.places import target_at
 from postroad.core.delivery.pushing import PushAnswer
-from postroad.core.delivery.retrying import Again, Delivered, GiveUp, SwitchOff, Verdict, verdict
+from postroad.core.delivery.retrying import Again, Delivered, GiveUp, SwitchOff, Verdict, times, verdict
 from postroad.core.model.directory import Push
 
 PUSH = Push(url="https://aster.example/in")
@@ -94,6 +94,10 @@ def test_the_reason_says_what_came_back_and_what_to_do(status: int | None, fault
     assert isinstance(last, GiveUp)
     assert says in again.reason
     assert last.reason == f"{again.reason}; tried 9 times"
+
+
+def test_a_single_try_is_not_told_in_the_plural() -> None:
+    assert (times(1), times(2)) == ("once", "2 times")
 
 
 @given(

@@ -1,0 +1,57 @@
+"""The pause of a service's pushes, and a push at once, on somebody's behalf.
+
+Rule: members of the service's organization may see the pause, and the service itself; a developer of it may ask for a push, and
+the service itself, which could as well poll. Who asked for a push is on record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from postroad.core.delivery.pauses import Pause
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import DeliveryMode, Role, Service
+from postroad.core.model.journal import AccessRecorded
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Refused
+from postroad.flow.administration import service_for, visible_service
+from postroad.flow.commit import committed
+from postroad.flow.network import Network
+from postroad.flow.push_control import Tried
+from postroad.ports import Step
+
+NOT_PUSHED = "this service is not pushed to: its profile does not have delivery: push"
+NOT_HERE = "this server does not push messages"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushState:
+    service: Service
+    pause: Pause | None
+    problems: tuple[str, ...] = ()  # what is wrong with its push settings
+
+
+def push_state(network: Network, caller: Caller, named: str) -> PushState:
+    """Whether pushes to the service are paused, until when and why."""
+    service = _service(caller, network.directory, named, Role.VIEWER)
+    problems = tuple(fault.told for fault in network.pushes.faults(service))
+    return PushState(service=service, pause=network.pushes.pause(service.gcid), problems=problems)
+
+
+async def try_now(network: Network, caller: Caller, named: str) -> tuple[Service, Tried]:
+    """Push the oldest waiting message at once, in a pause too; when that succeeds, the pause is over."""
+    service = _service(caller, network.directory, named, Role.DEVELOPER)
+    if network.directory.is_suspended(service):
+        raise Refused("service.suspended", f"{service.address} is suspended; its messages wait until that ends")
+    if service.delivery is not DeliveryMode.PUSH:
+        return service, Tried(reason=NOT_PUSHED)
+    entry = AccessRecorded(network.clock.now_us(), caller.name, "push.tried", service.gcid)
+    await committed(network.desk, Step(entry, reserve=True))
+    return service, await network.pushes.try_now(service.gcid) or Tried(reason=NOT_HERE)
+
+
+def _service(caller: Caller, directory: Directory, named: str, least: Role) -> Service:
+    service = visible_service(caller, directory, named)
+    if caller.service is not None and caller.service.gcid == service.gcid:
+        return service
+    return service_for(caller, directory, named, least)

@@ -1,4 +1,4 @@
-"""Standards of interchanges that installed packages bring, found by their entry points.
+"""Standards of interchanges and batchers that installed packages bring, found by their entry points.
 
 Kept rule: what a package brings that cannot be used stops the start, with every fault at once; a batch is never assembled by
 something else than what was installed for it.
@@ -8,33 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
+from typing import TypeVar
 
 from postroad.core.interchange.catalogue import BUILT_IN, PLUG_INS, Catalogue, Standard
+from postroad.core.model.batcher import BATCHERS, BatcherPlugIn
 from postroad.errors import Misconfigured, Refused
 
+Plug = TypeVar("Plug", Standard, BatcherPlugIn)
 
-def installed_catalogue(found: Iterable[EntryPoint] | None = None) -> Catalogue:
+
+def installed_catalogue(
+    found: Iterable[EntryPoint] | None = None, batchers: Iterable[EntryPoint] | None = None
+) -> Catalogue:
     """What is built in and what is installed; in the order of names, so that it is the same everywhere."""
     catalogue, faults = BUILT_IN, list[str]()
     for point in sorted(entry_points(group=PLUG_INS) if found is None else found, key=lambda one: one.name):
         try:
-            catalogue = catalogue.with_plug_ins([_loaded(point)])
+            catalogue = catalogue.with_plug_ins([_loaded(point, Standard)])
         except Refused as refused:
             faults.append(f"{PLUG_INS} {point.name} ({point.value}): {refused.detail}")
+    for point in sorted(entry_points(group=BATCHERS) if batchers is None else batchers, key=lambda one: one.name):
+        try:
+            catalogue = catalogue.with_batchers([_loaded(point, BatcherPlugIn)])
+        except Refused as refused:
+            faults.append(f"{BATCHERS} {point.name} ({point.value}): {refused.detail}")
     if faults:
         raise Misconfigured(faults)
     return catalogue
 
 
-def _loaded(point: EntryPoint) -> Standard:
+def _loaded(point: EntryPoint, kind: type[Plug]) -> Plug:
     try:
-        standard = point.load()
+        found = point.load()
     except Exception as fault:  # a stranger's module may fail in any way
         raise Refused("interchange.unfit", f"it cannot be loaded: {type(fault).__name__}: {fault}") from fault
-    if not isinstance(standard, Standard):
-        raise Refused("interchange.unfit", f"it is a {type(standard).__name__}, and not a Standard")
-    if standard.name != point.name:
-        raise Refused(
-            "interchange.unfit", f"it calls itself {standard.name!r}; its entry point must have the same name"
-        )
-    return standard
+    if not isinstance(found, kind):
+        raise Refused("interchange.unfit", f"it is a {type(found).__name__}, and not a {kind.__name__}")
+    if found.name != point.name:
+        raise Refused("interchange.unfit", f"it calls itself {found.name!r}; its entry point must have the same name")
+    return found

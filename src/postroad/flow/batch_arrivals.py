@@ -21,6 +21,7 @@ from postroad.core.model.message import Message, MessageType, Status
 from postroad.core.model.selector import EVERYTHING
 from postroad.core.routing.forwards import Forward
 from postroad.core.routing.message_subject import travelling_subject
+from postroad.core.routing.shares import Budget
 from postroad.errors import Refused, Unavailable
 from postroad.flow.batch_gathering import Come
 from postroad.flow.batch_posting import caller_for
@@ -50,12 +51,12 @@ class Arrivals:
 
     async def take(self, service: Service, batching: Batching) -> tuple[list[Come], bool]:
         """What has come to be gathered, and whether more may wait; all else is on its way by then."""
-        claimed = await self._network.desk.claim(self._gcid, EVERYTHING, PAGE, LEASE_S)
+        claimed = await self._network.desk.claim(self._gcid, EVERYTHING, PAGE, LEASE_S, early=True)
         come: list[Come] = []
         for portion in _portions(claimed):
             aside = []
             for queued, body in await carried(self._network.desk, service.address, portion):
-                found = self._gathered(service, batching, queued, body)
+                found = await self._gathered(service, batching, queued, body)
                 if isinstance(found, Come):
                     come.append(found)
                 else:
@@ -63,7 +64,7 @@ class Arrivals:
             await asyncio.gather(*aside)
         return come, len(claimed) == PAGE
 
-    def _gathered(
+    async def _gathered(
         self, service: Service, batching: Batching, queued: Queued, body: bytes | None
     ) -> Come | Coroutine[Any, Any, None]:
         """The message as it comes to a batch, or what is to be done with it instead."""
@@ -72,7 +73,8 @@ class Arrivals:
         if queued.in_transit or queued.message.type is not MessageType.NOTIFICATION:
             return self._refuse(service, queued, body)
         try:
-            return self._come(batching, queued, body) or self._pass_by(service, batching, queued, body)
+            come = await self._come(service, batching, queued, body)
+            return come or self._pass_by(service, batching, queued, body)
         except Exception as error:
             log.error("%s failed on session %s: %s", service.address, queued.message.session, place_of(error))
             return self._network.ending.fail(queued.number, f"{FAILED.code}: {FAILED.text}")
@@ -85,7 +87,7 @@ class Arrivals:
         except Refused as refusal:  # expired or answered meanwhile
             log.info("%s: session %s: %s", service.address, queued.message.session, refusal.code)
 
-    def _come(self, batching: Batching, queued: Queued, body: bytes) -> Come | None:
+    async def _come(self, service: Service, batching: Batching, queued: Queued, body: bytes) -> Come | None:
         """The message as it comes to a batch; None: it goes by itself."""
         parts = parts_of(queued.content.parts, body)
         if len(parts) != 1:
@@ -93,8 +95,13 @@ class Arrivals:
         member = member_of(queued.number, parts)
         arrival = arrival_unseen(batching.policy, member)
         if arrival is None:
-            subject = travelling_subject(queued, parts, queued.message.properties, self._network.directory)
-            arrival = arrival_of(batching.policy, subject, member)
+            directory, properties = self._network.directory, queued.message.properties
+            arrival = await self._network.heavy.route(
+                service.organization,
+                lambda at_once: arrival_of(
+                    batching.policy, travelling_subject(queued, parts, properties, directory, Budget(at_once)), member
+                ),
+            )
         return Come(arrival, self._came_at_us(queued)) if arrival.taken else None
 
     def _came_at_us(self, queued: Queued) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
@@ -20,8 +20,9 @@ from postroad.core.batching.contents import document_of, envelope_of
 from postroad.core.batching.moves import assembled, left, suspended
 from postroad.core.batching.redrawing import Redrawing
 from postroad.core.interchange.catalogue import Standard
+from postroad.core.interchange.declared import declared_options
 from postroad.core.interchange.filing import filed
-from postroad.core.interchange.nouns import Envelope, Placed
+from postroad.core.interchange.nouns import Described, Envelope, Placed
 from postroad.core.interchange.numbering import Drawing, Sides
 from postroad.core.model.batch import Batch, BatchMember, BatchState
 from postroad.core.model.batch_policy import Batching
@@ -33,7 +34,7 @@ from postroad.core.model.message import Message, Part, Property, PropertyType
 from postroad.core.projection.keys import batch_key, number_key
 from postroad.core.projection.queries import MESSAGE
 from postroad.errors import Refused, Unavailable
-from postroad.flow.batch_book import Gathered, next_version
+from postroad.flow.batch_book import Gathered, Held, next_version
 from postroad.flow.batch_posting import interchange_step
 from postroad.flow.commit import committed
 from postroad.flow.interchange_book import InterchangeBook
@@ -65,6 +66,7 @@ class Document(NamedTuple):
     gathered: Gathered
     topic: str
     data: bytes
+    options: Mapping[str, str] = {}  # how the document is written, as far as its message declares it
 
 
 class Made(NamedTuple):
@@ -173,8 +175,7 @@ class Assembling:
                 if body is None:
                     gone += 1
                 else:
-                    data = document_of(parts_of(held.queued.content.parts, body)).data
-                    found[held.queued.number] = Document(held.member, held.gathered, held.queued.message.topic, data)
+                    found[held.queued.number] = _document(batching, held, body)
         if gone:
             raise Refused(
                 "body.dropped", f"the documents of {gone} members are no longer kept; take them out, or drop it"
@@ -236,6 +237,12 @@ class Assembling:
         return after
 
 
+def _document(batching: Batching, held: Held, body: bytes) -> Document:
+    message, part = held.queued.message, document_of(parts_of(held.queued.content.parts, body))
+    options = declared_options(batching.standard, part.content_type, message.properties)
+    return Document(held.member, held.gathered, message.topic, part.data, options)
+
+
 def _sides(service: Service, batching: Batching) -> Sides:
     return Sides(service.organization, batching.standard, batching.sender, batching.receiver)
 
@@ -264,12 +271,9 @@ def _failed(error: Exception) -> Refused:
 
 
 def _assembled(standard: Standard, envelope: Envelope, drawing: Redrawing, documents: list[Document]) -> Made:
-    if standard.assemble is None:
-        raise Refused(
-            "interchange.unfit", f"interchanges of {standard.title} cannot be assembled; choose another standard"
-        )
     placed: list[Placed] = []
-    pieces = standard.assemble([one.data for one in documents], envelope, drawing, placed.append)
+    described = [Described(one.data, one.options) for one in documents]
+    pieces = standard.assembled(described, envelope, drawing, placed.append)
     stream = b"".join(pieces)
     return Made(stream, drawing.again(), drawing.new(), placed)
 

@@ -112,7 +112,7 @@ class Gathering:
         write.batch = batch
         write.come.append(come)
         # Timers are looked at again when they go off, and no message brings one nearer: nothing but the batch has changed.
-        if batch.state is BatchState.OPEN:
+        if batch.state is BatchState.OPEN and self._port.batcher is None:
             self._batches[batch.id] = batch
         else:
             self.note(batch)

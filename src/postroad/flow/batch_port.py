@@ -18,7 +18,7 @@ from postroad.core.batching.arriving import is_selective
 from postroad.core.batching.moves import closed, closed_empty, recovered
 from postroad.core.model import ids
 from postroad.core.model.batch import Batch, BatchState, Criterion
-from postroad.core.model.batch_policy import Batching, Policy, Port, Recovery
+from postroad.core.model.batch_policy import Batching, Policy, Recovery
 from postroad.core.model.delivery import State
 from postroad.core.model.directory import Service
 from postroad.flow.batch_arrivals import Arrivals
@@ -77,7 +77,7 @@ class SendPort:
         if service is None or service.batching is None:
             return None
         batching = service.batching
-        port = Port(time_zone=service.time_zone, windows=service.windows)
+        port = self._network.standards.port_of(service, batching.policy)
         if self._gathering.follow(self._within(batching.policy), port):
             self._empty_after_us = self._now_us  # what it says of earlier times, nobody has asked for
         await self._begin(batching)
@@ -147,11 +147,16 @@ class SendPort:
             come, more = await self._arrivals.take(service, batching)
             self._let_come(come)
             unsaved = self._gathering.unsaved
-            if unsaved and (unsaved >= batching.persist_at or self._gathering.has_completed):
+            if unsaved and (unsaved >= self._persist_at(batching) or self._gathering.has_completed):
                 await self._save()
             if not more:
                 return False
         return True
+
+    def _persist_at(self, batching: Batching) -> int:
+        """How many joins are written at a time: what the port or its batcher plug-in says, whichever is more."""
+        chosen = self._network.standards.batcher(batching.policy.batcher)
+        return max(batching.persist_at, chosen.persist_at if chosen is not None else 0)
 
     def _let_come(self, come: Sequence[Come]) -> None:
         if not self._gathering.unsaved:

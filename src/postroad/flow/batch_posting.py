@@ -49,6 +49,7 @@ def interchange_step(network: Network, service: Service, sends_to: str, message:
         type=message.type,
         topic=message.topic,
         size=sum(len(part.data) for part in message.parts),
+        wire_size=0,
         form=FORM,
         expires_at_us=expires_at_us,
         directory=directory.version,

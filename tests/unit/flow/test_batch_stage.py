@@ -238,17 +238,18 @@ async def test_a_batcher_that_is_told_to_end_while_it_works_does_not_sleep_befor
     async with bench(Policy(count=10)) as port:
         works, goes_on, claim = asyncio.Event(), asyncio.Event(), port.network.desk.claim
 
-        async def slow_claim(*asked: Any) -> Any:
+        async def slow_claim(*asked: Any, **how: Any) -> Any:
             works.set()
             await goes_on.wait()
-            return await claim(*asked)
+            return await claim(*asked, **how)
 
         monkeypatch.setattr(port.network.desk, "claim", slow_claim)
         stage = BatchStage(port.network)
         stage.start()
-        await works.wait()
+        async with asyncio.timeout(30):
+            await works.wait()
         closing = asyncio.create_task(stage.close())
         await asyncio.sleep(0.01)
         goes_on.set()
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(30):
             await closing

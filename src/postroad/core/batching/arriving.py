@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
+from postroad.core.batching.deciding import added, begun
 from postroad.core.batching.due import elapsed, is_full, unfinished
 from postroad.core.batching.moves import closed, joined, opened
 from postroad.core.model.batch import Batch, BatchMember, BatchState, Criterion
@@ -80,20 +81,25 @@ def arrive(policy: Policy, port: Port, arrival: Arrival, current: Batch | None, 
         return Arrived(None)
     before = None if current is None else _made_way(policy, arrival, elapsed(policy, port, current, now_us), now_us)
     if before is not None and before.state is BatchState.OPEN:
-        return Arrived(_completed(policy, port, arrival, _with(before, arrival, now_us), now_us))
+        return Arrived(_completed(policy, port, arrival, _with(port, before, arrival, now_us), now_us))
     fresh = opened(batch_id, arrival.key, now_us, kind=arrival.member.kind, controlled=arrival.controlled)
-    return Arrived(_completed(policy, port, arrival, _with(fresh, arrival, now_us), now_us), before)
+    return Arrived(_completed(policy, port, arrival, _with(port, fresh, arrival, now_us), now_us), before)
 
 
 def is_selective(policy: Policy) -> bool:
     """Whether the policy gathers messages that no application has marked."""
-    limits = (policy.count, policy.bytes, policy.age_s, policy.idle_s, policy.cron, policy.last)
+    limits = (policy.count, policy.bytes, policy.age_s, policy.idle_s, policy.cron, policy.last, policy.batcher)
     return any(limits) or policy.before_close_s is not None or policy.types is Types.IN_TURN
 
 
-def _with(batch: Batch, arrival: Arrival, now_us: int) -> Batch:
+def _with(port: Port, batch: Batch, arrival: Arrival, now_us: int) -> Batch:
+    is_new = not batch.count
     batch = joined(batch, arrival.member, now_us)
-    return replace(batch, started=True) if arrival.starts else batch
+    batch = replace(batch, started=True) if arrival.starts else batch
+    if port.batcher is None:
+        return batch
+    batch = begun(port, batch, now_us) if is_new else batch
+    return added(port, batch, arrival.member, now_us)
 
 
 def _made_way(policy: Policy, arrival: Arrival, batch: Batch, now_us: int) -> Batch:
@@ -114,6 +120,8 @@ def _made_way(policy: Policy, arrival: Arrival, batch: Batch, now_us: int) -> Ba
 
 def _completed(policy: Policy, port: Port, arrival: Arrival, batch: Batch, now_us: int) -> Batch:
     """The batch, closed if the message was its last."""
+    if batch.state is not BatchState.OPEN:
+        return batch  # a plug-in decided
     if arrival.ends:
         return closed(batch, Criterion.END, "its application ended it", now_us)
     if arrival.last:

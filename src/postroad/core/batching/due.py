@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from postroad.core.batching.cron import next_time, read_cron
+from postroad.core.batching.deciding import timer_us
 from postroad.core.batching.moves import closed, suspended
 from postroad.core.codecs.lexical import write_time
 from postroad.core.delivery.windows import next_closing
@@ -45,7 +46,8 @@ def readings(policy: Policy, port: Port, batch: Batch) -> tuple[Due, ...]:
     """What every criterion says of an open batch."""
     if batch.controlled:
         return (_unfinished(policy.controlled or Controlled(), batch),)
-    return (*_by_messages(policy, batch), *_by_time(policy, batch), *_by_calendar(policy, port, batch))
+    timed = (*_by_time(policy, batch), *_by_calendar(policy, port, batch))
+    return (*_by_messages(policy, batch), *timed, *_by_plug_in(port, batch))
 
 
 def share_at(reading: Due, batch: Batch, now_us: int) -> float:
@@ -101,7 +103,9 @@ def _nearest_time(policy: Policy, port: Port, batch: Batch) -> Due | None:
     """The earliest time that is set, as ``_nearest`` has it; asked with every message, so nothing is written for people."""
     if batch.controlled or is_full(policy, batch):
         return _nearest(policy, port, batch)
-    return min((*_by_time(policy, batch), *_by_calendar(policy, port, batch)), key=_when, default=None)
+    timed = [*_by_time(policy, batch), *_by_calendar(policy, port, batch)]
+    timed += [one for one in _by_plug_in(port, batch) if one.when_us is not None]
+    return min(timed, key=_when, default=None)
 
 
 def _by_messages(policy: Policy, batch: Batch) -> list[Due]:
@@ -129,6 +133,15 @@ def _by_time(policy: Policy, batch: Batch) -> list[Due]:
         at_us = batch.latest_at_us + policy.idle_s * SECOND_US
         found.append(Due(at_us, f"{policy.idle_s} s after its latest message", Criterion.IDLE))
     return found
+
+
+def _by_plug_in(port: Port, batch: Batch) -> list[Due]:
+    if port.batcher is None:
+        return []
+    name = port.batcher.name
+    if port.batcher.plug_in is None:
+        return [Due(None, f"the batcher plug-in {name} is not installed", Criterion.PLUG_IN)]
+    return [Due(timer_us(port, batch), f"the batcher plug-in {name} decides", Criterion.PLUG_IN)]
 
 
 def _by_calendar(policy: Policy, port: Port, batch: Batch) -> tuple[Due, ...]:

@@ -38,6 +38,7 @@ class Criterion(StrEnum):
     REQUEST = "request"  # somebody asked for it
     RECOVERY = "recovery"
     HOLD = "hold"  # somebody holds it back
+    PLUG_IN = "plugIn"  # a batcher plug-in decided, or failed
 
 
 BATCH_MOVES: dict[BatchState, dict[str, BatchState]] = {
@@ -108,3 +109,4 @@ class Batch(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
     delivery: int = 0  # number under which its interchange is on its way
     resting: bool = False  # the network was stopped in good order while it was open
     numbered: str = ""  # session of the interchange that has drawn numbers for it
+    plug_in_state: str = ""  # what a batcher plug-in knows of it

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from postroad.core.model.batcher import ChosenBatcher
 from postroad.core.model.rule import Condition, Place, ValueType
 from postroad.core.model.window import Window
 
@@ -91,6 +92,8 @@ class Policy:
     empty: Empty = Empty.NOTHING
     controlled: Controlled | None = None  # for messages that name a batch; the criteria above are not for these
     recovery: Recovery = Recovery.GO_ON
+    batcher: str = ""  # the plug-in that decides, too; empty: none
+    batcher_settings: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +102,7 @@ class Port:
 
     time_zone: str = "UTC"
     windows: tuple[Window, ...] = ()
+    batcher: ChosenBatcher | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +116,7 @@ class Batching:
     envelope: tuple[tuple[str, str], ...] = ()  # what else stands in it: qualifiers, versions, delimiters …
     policy: Policy
     ordered: bool = False  # the next batch waits for what becomes of the one before it
-    persist_at: int = 0  # high performance: what joined is written down when it is so many messages; 0: always at once
+    persist_at: int = 0  # joins are written when there are so many; 0: each at once
     gap_free: bool = False  # an interchange whose number is drawn must be sent: its batch cannot be dropped
 
 

@@ -1,0 +1,67 @@
+"""The interface of a batcher plug-in: code that decides when a batch is complete.
+
+A package names a ``BatcherPlugIn`` in its entry points, in the group ``postroad.batchers``, under the plug-in's own name. A batch
+keeps what the plug-in knows of it as text (``state``), in the journal with every change of the batch. Rules: every function gives
+the same result for the same arguments and waits for nothing, so that a batch continues after a restart, on another node and in a
+job over an archive; one that raises suspends the batch, with the error as the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from msgspec import Struct
+
+BATCHERS = "postroad.batchers"
+Settings = Mapping[str, str]
+
+
+class AddedMessage(Struct, frozen=True, gc=False):
+    """A message that joins a batch, and how much the batch has with it."""
+
+    bytes: int
+    kind: str  # the type of its document: 850, ORDERS …
+    at_us: int  # when it came, in microseconds since 1970
+    count: int  # messages in the batch, this one included
+    total_bytes: int
+    values: Mapping[str, str]  # what stands in it at the places of ``sortBy``, by their keys
+
+
+class Decision(NamedTuple):
+    """What a plug-in decides about a batch: it continues, or it is complete."""
+
+    state: str
+    complete: bool = False
+    why: str = ""  # for people, where it is complete
+
+
+def no_timer(_settings: Settings, _state: str) -> int | None:
+    """For plug-ins that decide with messages only."""
+    return None
+
+
+def any_settings(_settings: Settings) -> None:
+    """For plug-ins that take any settings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatcherPlugIn:
+    """One plug-in; ``settings`` are those of ``batching.batcherSettings``."""
+
+    name: str
+    initialise: Callable[[Settings, int], str]  # settings and time of a new batch → its state
+    add: Callable[[Settings, str, AddedMessage], Decision]
+    timer: Callable[[Settings, str], int | None] = no_timer  # when the batch is complete without another message
+    check: Callable[[Settings], None] = any_settings  # raises Refused for settings that cannot be used
+    persist_at: int = 0  # joins may be written so many at a time; the larger of this and ``persistAt`` counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenBatcher:
+    """A plug-in with the settings of one send port; without the plug-in where its package is not installed."""
+
+    name: str
+    plug_in: BatcherPlugIn | None = None
+    settings: tuple[tuple[str, str], ...] = field(default=())

@@ -32,7 +32,7 @@ GROUND_STYLE = """
   @media (prefers-color-scheme: dark) {
     text { fill: #e8ebf2; }
     .note { fill: #a9b3c6; }
-    .ground { fill: #14171d; }
+    .ground { fill: #191e27; } /* the console's cards */
   }
 """
 STYLE = (
@@ -50,7 +50,7 @@ STYLE = (
   .brought { stroke: #9aa5b8; stroke-dasharray: 2 3; fill: none; }
   @media (prefers-color-scheme: dark) {
     .refused { fill: #ff8a80; }
-    .logical { fill: #14171d; }
+    .logical { fill: #191e27; }
     .box { fill: #222733; stroke: #66738c; }
     .sender { fill: #1b2d47; stroke: #7fb0f5; }
     .recipient { fill: #17311f; stroke: #6cc28c; }

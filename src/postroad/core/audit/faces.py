@@ -40,6 +40,10 @@ class Faces:
             sender=sender,
             type=_type_for(story),
             handle="",
+            form="",
+            directory=0,
+            came=None,
+            wire_size=0,
             expires_at_us=story.expires_at_us - story.expires_at_us % 1_000_000,
             answers="",
             forwards="",
@@ -81,3 +85,14 @@ def _as_told(event: Event, stop: Stop, sender: str) -> Event:
     if event.by in (stop.service, NETWORK):
         return replace(event, seq=0)
     return replace(event, seq=0, at_us=event.at_us - event.at_us % 1_000_000, by=sender, detail="")
+
+
+def cut_to(story: MessageHistory, stops: list[Stop]) -> MessageHistory:
+    """The message with these stops alone, as far as the viewer goes; how it came stays between its sender and the network."""
+    copies = []
+    for copy in story.copies:
+        seen = [stop for stop in copy.stops if stop in stops]
+        if seen:
+            copies.append(replace(copy, stops=seen, route=[stop.service for stop in seen]))
+    receives = any(not stop.in_transit for stop in stops)
+    return replace(story, copies=copies, came=None, forwards="", found_by=story.found_by if receives else ())

@@ -12,17 +12,16 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from postroad.core.audit.batches import KnownBatch, contained, gathered
-from postroad.core.audit.faces import NETWORK, Faces
+from postroad.core.audit.faces import NETWORK, Faces, cut_to
 from postroad.core.audit.known_keys import keys_told
 from postroad.core.audit.moves import move, taken, until_us
 from postroad.core.audit.passing import isolating
-from postroad.core.audit.story import Arrival, Contained, CopyHistory, Event, History, MessageHistory, Stop
+from postroad.core.audit.story import UNDER_WAY, Arrival, Contained, CopyHistory, Event, History, MessageHistory, Stop
 from postroad.core.identity.veil import Veil
 from postroad.core.model.delivery import FINAL, State, is_followed
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     BatchesChanged,
-    Came,
     DeliveriesAcknowledged,
     DeliveriesDropped,
     DeliveriesEnded,
@@ -36,12 +35,13 @@ from postroad.core.model.journal import (
     InvocationReturned,
     MessagePosted,
 )
+from postroad.core.model.part_facts import Came
+from postroad.core.model.sizes import content_size, wire_size
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.contexts import is_asker_hidden
 from postroad.core.routing.explanation import OF_ANOTHER
 from postroad.core.routing.layout import Route
 
-UNDER_WAY = "under way"
 A_PARTY = "another party"
 TRANSLATED = "translated"
 STILL_IN_IT = (
@@ -58,13 +58,15 @@ def tell(
     asked: str,
     veil: Veil,
     batches: Mapping[str, KnownBatch] = NO_BATCHES,
+    service: str = "",
 ) -> History | None:
     """The history that these entries of one transaction tell; ``organization`` None sees all. None when nothing may be seen.
 
     ``asked`` is the session that somebody asks with: its own name of a message, or the pseudonym by which it knows it.
-    ``batches`` are those that the entries speak of, by their ids.
+    ``batches`` are those that the entries speak of, by their ids. ``service``: the GCID of the service that asks, which is kept
+    from the wider route also where a service of its own organization isolates it.
     """
-    teller = _Teller(directory, organization, batches)
+    teller = _Teller(directory, organization, batches, service)
     for seq, entry in sorted(entries, key=lambda item: item[0]):
         teller.hear(seq, entry)
     return teller.history(asked, veil)
@@ -72,12 +74,17 @@ def tell(
 
 class _Teller:
     def __init__(
-        self, directory: Directory, organization: str | None, batches: Mapping[str, KnownBatch] = NO_BATCHES
+        self,
+        directory: Directory,
+        organization: str | None,
+        batches: Mapping[str, KnownBatch] = NO_BATCHES,
+        service: str = "",
     ) -> None:
         self._directory = directory
         self._batches = batches
         self._joined: dict[int, str] = {}  # the batch of each delivery that has joined one
         self._viewer = organization.casefold() if organization is not None else None
+        self._viewing_service = service
         self._messages: dict[int, tuple[MessagePosted, MessageHistory]] = {}
         self._stops: dict[int, Stop] = {}
         self._invokers: dict[int, str] = {}  # of each stop
@@ -131,7 +138,8 @@ class _Teller:
             sender=self._address(entry.sender),
             topic=entry.topic,
             handle=entry.handle,
-            size=entry.size,
+            size=content_size(entry),
+            wire_size=wire_size(entry) if self._viewer in (None, self._owner(entry.sender)) else 0,
             form=entry.form,
             directory=entry.directory,
             answers=entry.answers.session if entry.answers else "",
@@ -154,7 +162,7 @@ class _Teller:
                 self._journeys[delivery_number(seq, ordinal)] = story.copies[ordinal]
                 story.copies[ordinal].state = UNDER_WAY if not copy.code else ""
             if not copy.code:
-                self._stop(seq, ordinal, 0, delivery_number(seq, ordinal), sum(part.size for part in entry.parts))
+                self._stop(seq, ordinal, 0, delivery_number(seq, ordinal), content_size(entry))
         if entry.answers is not None and entry.answers.delivery:
             note = f"with session {entry.session}"
             self._note(entry.answers.delivery, seq, entry.at_us, "answered", entry.sender, note, State.DELIVERED)
@@ -193,7 +201,7 @@ class _Teller:
             if entry.message in self._messages:
                 story = self._messages[entry.message][1].copies[entry.copy]
                 story.route = [self._address(hop.service) for hop in entry.hops]
-        self._stop(entry.message, entry.copy, entry.hop, delivery_number(seq, 0), entry.size)
+        self._stop(entry.message, entry.copy, entry.hop, delivery_number(seq, 0), content_size(entry))
 
     def _resent(self, seq: int, entry: DeliveryResent) -> None:
         """A new round: the copy is at the service again at which it failed, and under way where it is followed."""
@@ -298,7 +306,7 @@ class _Teller:
             faces.open.append(story)
             return
         self._name_recipients(entry, story)
-        if self._owner(entry.sender) == self._viewer:
+        if self._is_viewer(entry.sender):
             self._show_own(entry, story, faces)
             return
         stops = [stop for copy in story.copies for stop in copy.stops if self._concerns_viewer(stop)]
@@ -306,18 +314,18 @@ class _Teller:
         shown = self._shown_requester(entry)
         beside = [stop for stop in stops if shown and stop.delivery in self._asked_by_unknown and stop not in hidden]
         if known := [stop for stop in stops if stop not in hidden and stop not in beside]:
-            faces.open.append(self._from_shown_sender(entry, _cut(story, known)))
+            faces.open.append(self._from_shown_sender(entry, cut_to(story, known)))
         if beside:
-            cut = self._from_shown_sender(entry, _cut(story, beside))
+            cut = self._from_shown_sender(entry, cut_to(story, beside))
             faces.hidden.append(faces.passing_to_unknown(cut, self._address(shown)))
         if hidden:
             isolates = self._address(hidden[0].isolated_by)
-            faces.hidden.append(faces.disguised(_cut(story, hidden), isolates))
+            faces.hidden.append(faces.disguised(cut_to(story, hidden), isolates))
 
     def _shown_requester(self, entry: MessagePosted) -> str:
         """Who stands between the two of a response, where the viewer is neither that one nor of its house; or empty."""
         shown = entry.answers.shown_requester if entry.answers is not None else ""
-        return shown if shown and self._owner(shown) != self._viewer else ""
+        return shown if shown and not self._is_viewer(shown) else ""
 
     def _name_recipients(self, entry: MessagePosted, story: MessageHistory) -> None:
         """Call recipients that somebody keeps from the viewer by the names that the sender wrote."""
@@ -341,7 +349,7 @@ class _Teller:
 
     def _from_shown_sender(self, entry: MessagePosted, story: MessageHistory) -> MessageHistory:
         """A response as its receiver knows it, where somebody stands between the two."""
-        if not entry.shown_sender or self._owner(entry.shown_sender) == self._viewer:
+        if not entry.shown_sender or self._is_viewer(entry.shown_sender):
             return story
         shown, real = self._address(entry.shown_sender), self._address(entry.sender)
         for stop in (stop for copy in story.copies for stop in copy.stops if stop.invoker == real):
@@ -349,11 +357,15 @@ class _Teller:
         return replace(story, sender=shown)
 
     def _concerns_viewer(self, stop: Stop) -> bool:
-        return self._viewer in (self._owner(stop.gcid), self._owner(self._invokers[stop.delivery]))
+        return self._is_viewer(stop.gcid) or self._is_viewer(self._invokers[stop.delivery])
 
     def _is_isolated(self, stop: Stop) -> bool:
         """Whether the viewer has to do with this stop only as one that others isolate."""
-        return bool(stop.isolated_by) and self._owner(stop.isolated_by) != self._viewer
+        return bool(stop.isolated_by) and not self._is_viewer(stop.isolated_by)
+
+    def _is_viewer(self, gcid: str) -> bool:
+        """Whether this is the service that asks; for a person, a service of their organization."""
+        return gcid == self._viewing_service if self._viewing_service else self._owner(gcid) == self._viewer
 
     def _rule(self, hop: Hop) -> str:
         """The name of the rule that brought the service in; that of another organization is not told."""
@@ -376,17 +388,6 @@ class _Teller:
     def _owner(self, gcid: str) -> str:
         service = self._directory.services.get(gcid)
         return service.organization.casefold() if service is not None else ""
-
-
-def _cut(story: MessageHistory, stops: list[Stop]) -> MessageHistory:
-    """The message with these stops alone, as far as the viewer goes; how it came stays between its sender and the network."""
-    copies = []
-    for copy in story.copies:
-        seen = [stop for stop in copy.stops if stop in stops]
-        if seen:
-            copies.append(replace(copy, stops=seen, route=[stop.service for stop in seen]))
-    receives = any(not stop.in_transit for stop in stops)
-    return replace(story, copies=copies, came=None, forwards="", found_by=story.found_by if receives else ())
 
 
 def _arrival(came: Came) -> Arrival:

@@ -14,6 +14,7 @@ from postroad.core.audit.party_view import KEPT_BACK
 from postroad.core.delivery.dead_letters import Cause, DeadLetter, cause_of
 from postroad.core.identity.veil import Veil
 from postroad.core.model.message import MessageType
+from postroad.core.model.sizes import content_size
 from postroad.core.model.snapshot import Directory
 
 Owns = Callable[[str], bool]  # told a GCID
@@ -124,7 +125,7 @@ class Sight:
             failed_at_us=dead.failed_at_us - dead.failed_at_us % SECOND_US,
             service=towards if shown else KEPT_BACK,
             gcid="",
-            size=message.size,
+            size=content_size(message),
             attempts=0,
             cause=Cause.KEPT_BACK,
             reason=f"A service on the way to {towards} failed",

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from postroad.core.delivery.pauses import Pause
+
+UNDER_WAY = "under way"  # state of a followed copy whose journey has not ended
+WAITING, IN_TRANSIT = "waiting", "in transit"  # how people are shown what has not ended
+
 
 @dataclass(slots=True, kw_only=True)
 class Event:
@@ -95,6 +100,7 @@ class Stop:
     events: list[Event] = field(default_factory=list)
     gathered: Gathered | None = None  # where the service gathers messages
     held: HeldBack | None = None  # while it waits and is held back
+    paused: Pause | None = None  # while it waits and pushes to the service are paused
 
 
 @dataclass(slots=True, kw_only=True)
@@ -117,6 +123,23 @@ class CopyHistory:
         has_left = last.in_transit and bool(last.events) and last.events[-1].what == "answered"
         return has_left and len(self.route) > len(self.stops)
 
+    @property
+    def shown_state(self) -> str:
+        """Returns the one word that lists, searches and the message's own page show for the copy.
+
+        It is refused, waiting, in transit, delivered, rejected, failed, expired or cancelled.
+        """
+        if self.code:
+            return "refused"
+        if self.is_out_of_sight:
+            return IN_TRANSIT if self.state == UNDER_WAY else self.state
+        last = self.stops[-1]
+        if last.state == "queued":
+            return WAITING
+        if self.state != UNDER_WAY:
+            return self.state or last.state
+        return IN_TRANSIT if last.in_transit else last.state
+
 
 @dataclass(slots=True, kw_only=True)
 class Arrival:
@@ -137,7 +160,7 @@ class MessageHistory:
     sender: str
     topic: str
     handle: str
-    size: int
+    size: int  # bytes of the documents and attachments
     form: str
     directory: int
     answers: str  # session of the request that this one answers
@@ -145,6 +168,9 @@ class MessageHistory:
     came: Arrival | None = None
     forwards: str = ""  # session of the message that an exchange or a model lets go on with this one
     contained: Contained | None = None  # of an interchange: what it was made of
+    wire_size: int = 0  # bytes on the wire, as it arrived: for the sender's organization; 0 for the others
+    code: str = ""  # why the whole post was rejected; empty: it was accepted
+    detail: str = ""  # the same in words
     expires_at_us: int = field(default=0, compare=False)  # 0: never
     found_by: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # business keys, for sender and receivers
 

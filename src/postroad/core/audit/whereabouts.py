@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from postroad.core.audit.story import CopyHistory, Event, MessageHistory, Stop
+from postroad.core.audit.story import UNDER_WAY, CopyHistory, Event, MessageHistory, Stop
 from postroad.core.delivery.release import kept_until_us
 from postroad.core.delivery.windows import next_opening
 from postroad.core.model.directory import DeliveryMode, Service
@@ -77,7 +77,7 @@ def _of(message: MessageHistory, copy: CopyHistory, directory: Directory, now_us
     if copy.code:
         return Whereabouts(
             recipient=copy.recipient,
-            state="refused",
+            state=copy.shown_state,
             where=f"It was not sent to {copy.recipient}.",
             since_us=message.at_us,
             why=f"{copy.code}: {copy.detail}",
@@ -93,10 +93,10 @@ def _of(message: MessageHistory, copy: CopyHistory, directory: Directory, now_us
 def _out_of_sight(message: MessageHistory, copy: CopyHistory) -> Whereabouts:
     if copy.state in ENDS_OUT_OF_SIGHT:
         where = ENDS_OUT_OF_SIGHT[copy.state].format(recipient=copy.recipient)
-        return Whereabouts(recipient=copy.recipient, state=copy.state, where=where, since_us=0)
+        return Whereabouts(recipient=copy.recipient, state=copy.shown_state, where=where, since_us=0)
     return Whereabouts(
         recipient=copy.recipient,
-        state=copy.state,
+        state=copy.shown_state,
         where=f"It is on its way to {copy.recipient}.",
         since_us=copy.stops[-1].events[-1].at_us if copy.stops else message.at_us,
         expires_us=message.expires_at_us,
@@ -105,11 +105,11 @@ def _out_of_sight(message: MessageHistory, copy: CopyHistory) -> Whereabouts:
 
 def _ended(message: MessageHistory, copy: CopyHistory, stop: Stop) -> Whereabouts:
     last = stop.events[-1] if stop.events else None
-    is_awaited = stop.state == "delivered" and copy.state == "under way"
+    is_awaited = stop.state == "delivered" and copy.state == UNDER_WAY
     told = _delivered(stop, last, is_awaited) if stop.state == "delivered" else _not_delivered(stop, last)
     return Whereabouts(
         recipient=copy.recipient,
-        state=stop.state if copy.state == "under way" else copy.state or stop.state,
+        state=copy.shown_state,
         where=told.where,
         since_us=last.at_us if last is not None else 0,
         why=told.why,
@@ -142,13 +142,14 @@ def _waiting(message: MessageHistory, copy: CopyHistory, directory: Directory, n
     service = directory.services.get(stop.gcid)
     told = (
         _batched(stop)
+        or _paused(stop, last)
         or _tried(stop, last, now_us)
         or _held_back(stop)
         or _in_mailbox(stop, service, directory, now_us)
     )
     return Whereabouts(
         recipient=copy.recipient,
-        state="waiting",
+        state=copy.shown_state,
         where=told.where,
         since_us=last.at_us if last is not None else arrived_us,
         why=told.why,
@@ -177,6 +178,24 @@ def _batched(stop: Stop) -> _Told | None:
     )
 
 
+def _paused(stop: Stop, last: Event | None) -> _Told | None:
+    """What waits for a receiver whose pushes are paused; not what a poll has been handed, or what is held back anyway."""
+    pause = stop.paused
+    if pause is None or stop.held is not None or (last is not None and last.what not in ("push failed", "given back")):
+        return None
+    return _Told(
+        where=f"It waits at {stop.service}." if last is None else f"It waits at {stop.service}, which did not take it.",
+        why=_fault(last) if last is not None else "",
+        next=f"Pushes to {stop.service} are paused because {pause.why}. The next push is tried.",
+        next_us=pause.until_us,
+    )
+
+
+def _fault(event: Event) -> str:
+    """What went wrong, without when it was to be tried again: that is said apart, as it is now."""
+    return event.detail.rpartition("; again ")[0] or event.detail
+
+
 def _tried(stop: Stop, last: Event | None, now_us: int) -> _Told | None:
     if last is None or last.what not in TRIED:
         return None
@@ -188,7 +207,7 @@ def _tried(stop: Stop, last: Event | None, now_us: int) -> _Told | None:
         where = f"{stop.service} has been pushed it, and its receipt is still to come."
         return _Told(where=where, why=last.detail, next="Without a receipt it is pushed again.", next_us=ahead_us)
     where = f"It waits at {stop.service}, which did not take it the last time."
-    return _Told(where=where, why=last.detail, next="It is tried again.", next_us=ahead_us)
+    return _Told(where=where, why=_fault(last), next="It is tried again.", next_us=ahead_us)
 
 
 ATTEMPTS = ("handed out", "pushed", "push failed")

@@ -27,7 +27,7 @@ class Balance:
 
     @property
     def paid(self) -> Decimal:
-        return sum((item.amount for item in self.payments), Decimal(0))
+        return sum((item.amount for item in self.payments), abs(self.invoice.total) * 0)  # with its decimals
 
     @property
     def open(self) -> Decimal:

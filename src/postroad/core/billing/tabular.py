@@ -11,6 +11,7 @@ import msgspec
 from pydantic.alias_generators import to_camel
 
 from postroad.core.billing.wording import line_text
+from postroad.core.codecs.csv_cells import csv_cell
 from postroad.core.model.billing import Invoice
 
 COLUMNS = (
@@ -25,7 +26,7 @@ def as_csv(invoices: Iterable[Invoice], addresses: Mapping[str, str]) -> str:
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for invoice in invoices:
-        writer.writerows(invoice_rows(invoice, addresses))
+        writer.writerows([csv_cell(cell) for cell in row] for row in invoice_rows(invoice, addresses))
     return text.getvalue()
 
 

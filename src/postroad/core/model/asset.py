@@ -44,7 +44,6 @@ NEEDS: dict[AssetKind, tuple[Hosting, ...]] = {  # what must run the service tha
     AssetKind.MAP: (Hosting.CROSSREFERENCE,),
     AssetKind.QUERY: (Hosting.EXCHANGE,),
     AssetKind.SCRIPT: (Hosting.EXCHANGE,),
-    AssetKind.DTD: (Hosting.VALIDATE, Hosting.EXCHANGE),
     AssetKind.JSONSCHEMA: (Hosting.VALIDATE, Hosting.EXCHANGE),
 }
 CONTENT_MOST = 16 << 20

@@ -12,8 +12,9 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import Hop, MessagePosted, PartFacts, Returned
+from postroad.core.model.journal import Hop, MessagePosted, Returned
 from postroad.core.model.message import Delivered, MessageType
+from postroad.core.model.part_facts import PartFacts
 
 
 class State(IntEnum):
@@ -90,10 +91,19 @@ class Queued(Struct, gc=False, kw_only=True):
     attempt: int = 0
     available_at: float = 0.0  # monotonic seconds; later than now while leased or put back with a delay
     leased: bool = False
+    retry_at: float = 0.0  # monotonic seconds before which it is not pushed again; a poll may have it; 0: at any time
     token: str = ""  # once computed
     data: bytes | None = None  # the body's bytes while they are still warm
     round: int = 0  # the journey, where it is not the one that began with the post
     origin: int = 0  # of a dead letter that was resent: the first round's delivery
+
+    @property
+    def place(self) -> int:
+        """Its place among the deliveries of one hand-out: that of its post, whatever order services on the way answered in.
+
+        A later round of a dead letter has its own place, behind what was posted before it was resent.
+        """
+        return self.number if not self.hop or self.origin else delivery_number(self.message_seq, self.copy)
 
     @property
     def hops(self) -> tuple[Hop, ...]:

@@ -102,6 +102,7 @@ class Person:
     organization: str = ""  # empty for an operator who belongs to the network itself
     role: Role = Role.VIEWER
     operator: bool = False
+    unconfirmed: str = ""  # the operator who added them, while no owner has confirmed it; they cannot log in until then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +119,7 @@ class Credential:
     expires_at_us: int = 0  # 0 = never
     certificate: str = ""  # PEM, for kind certificate: the TLS front must know whom it may let in
     starts_at_us: int = 0  # not accepted before; a certificate may be registered ahead of its time
+    unconfirmed: str = ""  # the operator who added it, while no owner has confirmed it; it is refused until then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,11 +209,20 @@ class As2:
     must_be_signed: bool = True  # the least that is taken from the partner
     must_be_encrypted: bool = False
     receipt_urls: tuple[str, ...] = ()  # how addresses begin to which its receipts may be posted
+    soap_body: str = "strip"  # or keep: of a SOAP message with attachments, whether its filled Body is sent as a part
+    message_per_part: bool = False  # each part of a message is sent as an AS2 message of its own
 
     @property
     def stations(self) -> tuple[str, str]:
-        """Both names, by which the agreement is known; nobody else may have the same two."""
+        """Both names, by which the agreement is known; no other service of the organization may have the same two."""
         return self.name, self.own_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StationClaim:
+    """Which service receives, at the address that all organizations share, what is sent under a pair of AS2 names."""
+
+    service: str  # GCID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,27 +19,7 @@ from postroad.core.model.cross_reference import CrossReferenceRecord, Key
 from postroad.core.model.exchange import Forwarded
 from postroad.core.model.interchange import AnsweredMember, Assembled
 from postroad.core.model.message import Argument, MessageType, Property, Status
-
-
-class PartFacts(Struct, gc=False, frozen=True, array_like=True):
-    """One part as the journal describes it; its bytes are the next ``size`` bytes of the entry's body."""
-
-    id: str
-    content_type: str
-    size: int
-    expires_at_us: int = 0
-    attachment: bool = False
-    headers: tuple[tuple[str, str], ...] = ()
-
-
-class Came(Struct, gc=False, frozen=True, array_like=True):
-    """How a message came that was not in one of the network's own forms; what gives the same bytes again lies in the body."""
-
-    setting: int = 0  # bytes between the parts and the explanation in the body: how the parts were wrapped
-    notes: tuple[str, ...] = ()  # what its headers said otherwise than its bytes, and what its reader let pass
-    message_id: str = ""  # by AS2: what its sender calls it
-    mic: str = ""  # by AS2: the digest that the receipt confirms
-    layers: tuple[str, ...] = ()  # by AS2: signed, encrypted, compressed, from the outside in
+from postroad.core.model.part_facts import Came, PartFacts
 
 
 class Context(Struct, gc=False, frozen=True, array_like=True):
@@ -114,7 +94,7 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     sender: str  # GCID
     type: MessageType
     topic: str
-    size: int  # of the wire, as it arrived
+    size: int  # bytes of the documents and attachments; where ``wire_size`` is -1 (older entries), bytes on the wire
     form: str  # wire form: json, soap11, soap12, envelope; soap, swa, dime, mime, as2, cloudevents
     expires_at_us: int
     directory: int  # version of the directory under which it was admitted and routed
@@ -136,20 +116,30 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     forwarded: Forwarded | None = None  # by its sender, an exchange or a model; ``shown_sender`` wrote it
     assembled: Assembled | None = None  # by its sender, a batcher or splitter: it is an interchange
     found_by: tuple[tuple[str, str], ...] = ()  # business keys that its sender and receivers declare: name, value
+    wire_size: int = -1  # bytes on the wire, as it arrived; 0: made inside the network; -1: see ``size``
 
 
 class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.refused"):
-    """A post was rejected, and why; the body is not kept."""
+    """A post was rejected, and why; its documents are not kept. The body, where there is one, is the explanation of its route."""
 
     at_us: int
     session: str  # given to refused posts too, so that support can find them
     sender: str  # GCID of the authenticated poster, or empty
     code: str
     detail: str
-    size: int
+    size: int  # bytes of the documents and attachments, 0 where the post could not be read; else as in MessagePosted
     form: str
     handle: str = ""
     named: tuple[str, ...] = ()
+    wire_size: int = -1  # as in MessagePosted
+    type: str = ""  # of the message; empty where the post could not be read
+    topic: str = ""
+    parts: tuple[PartFacts, ...] = ()
+    copies: tuple[
+        Copy, ...
+    ] = ()  # one for each recipient, with the code that each was refused with, where it was routed
+    explained: int = 0  # as in MessagePosted
+    directory: int = 0  # version of the directory under which it was refused
 
 
 class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="invocation.returned"):
@@ -164,7 +154,7 @@ class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_fie
     copy: int
     hop: int  # index of the hop that is next
     next: str  # GCID of the service that is next
-    size: int
+    size: int  # as in MessagePosted, of the changed message
     expires_at_us: int
     parts: tuple[PartFacts, ...]
     keys: tuple[int, ...] = ()  # as in MessagePosted
@@ -176,6 +166,7 @@ class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_fie
     explained: int = 0  # as in MessagePosted
     directory: int = 0  # version of the directory, where rules were tried
     setting: int = 0  # bytes between parts and explanation: how the message had been wrapped, as far as that holds
+    wire_size: int = -1  # as in MessagePosted, of the answer
 
 
 class DeliveriesLeased(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.leased"):

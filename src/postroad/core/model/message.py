@@ -26,10 +26,18 @@ class PropertyType(StrEnum):
     NUMBER = "number"
     BOOLEAN = "boolean"
     DATE = "date"
+    ARRAY = "array"
+    SEQUENCE = "sequence"
+
+
+COLLECTIONS = frozenset({PropertyType.ARRAY, PropertyType.SEQUENCE})
 
 
 class Property(Struct, gc=False, frozen=True, array_like=True):
-    """A typed property; ``value`` is its text in XML Schema's lexical form (``12.50``, ``true``, ``2026-11-15T10:00:00Z``)."""
+    """A typed property; ``value`` is its text in XML Schema's lexical form (``12.50``, ``true``, ``2026-11-15T10:00:00Z``).
+
+    The text of an array or a sequence is a JSON array of single values, as ``core.codecs.property_values`` reads it.
+    """
 
     name: str
     value: str

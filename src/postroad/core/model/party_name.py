@@ -1,18 +1,32 @@
 """Names of organizations and services: what they are shown by, and trusted by, wherever somebody lists whom they accept.
 
 Kept rule: one name is never taken for another. So none looks like a GCID, which stands in the same lists; none is written in
-characters that are only other forms of usual ones; and no word mixes alphabets, of which some letters look alike.
+characters that are only other forms of usual ones; and no word mixes alphabets, of which some letters look alike. A new
+organization is refused when its name, with look-alikes replaced (``lookalike``), is that of another.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from postroad.core.model.ids import GCID, check_name
 from postroad.errors import Refused
 
 ALPHABETS = frozenset({"LATIN", "GREEK", "CYRILLIC"})  # whose letters are mistaken for each other
+# Letters of phonetic alphabets that look like usual ones, and that no language needs beside them.
+PHONETIC = frozenset(
+    "\u0251\u0261\u0269\u026a\u0274\u0280\u028f\u0299\u029c\u029f\u01c0\u01c3\u1d00\u1d04\u1d05\u1d07\u1d0a\u1d0b\u1d0d\u1d0f\u1d18\u1d1b\u1d1c\u1d20\u1d21\u1d22\ua731"
+)
+# Letters of other alphabets, in lower case, by the Latin one for which each, or its capital, is mistaken.
+_SIMILAR = str.maketrans(
+    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458\u04bb\u0501\u051b\u051d\u04cf\u0131"
+    "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u03f2\u03f3"
+    "\u0251\u0261",
+    "abekmhopctyxsijhdqwli" "abezhikmnoptyxcj" "ag",
+)  # fmt: skip
+_ALIKE = str.maketrans("i10", "llo")  # which one typeface or another draws alike
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -30,9 +44,23 @@ def party_name_fault(name: str) -> str:
         return "looks like a GCID, and would be taken for one; choose another"
     if unicodedata.normalize("NFKC", name) != name or "  " in name:
         return "is written in an unusual way, by which it looks like another; use plain letters and single spaces"
+    if not PHONETIC.isdisjoint(name):
+        return "has phonetic letters in it, by which it looks like another; use plain letters"
     if any(len(_alphabets(word)) > 1 for word in _WORD.findall(name)):
         return "mixes letters of several alphabets in one word, by which it looks like another; keep to one"
     return ""
+
+
+@lru_cache(maxsize=1 << 16)
+def lookalike(name: str) -> str:
+    """What a name looks like: equal for names that people take for each other, and not meant to be shown."""
+    folded = unicodedata.normalize("NFKC", name).casefold().translate(_SIMILAR).translate(_ALIKE)
+    return re.sub(r"[\W_]+", " ", folded).strip().replace("rn", "m").replace("vv", "w")
+
+
+def mixes_alphabets(text: str) -> bool:
+    """Whether letters of alphabets that are mistaken for each other stand together anywhere in a text."""
+    return len(_alphabets("".join(_WORD.findall(text)))) > 1
 
 
 def _alphabets(word: str) -> set[str]:

@@ -6,6 +6,7 @@ explained by the ones that were in force. What they mean is decided in ``core.ro
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -111,7 +112,10 @@ class Action(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A rule of one service; names are unique in a service, and ``place`` orders its rules."""
+    """A rule of one service; names are unique in a service, and ``place`` orders its rules.
+
+    ``positions`` puts it elsewhere in the order of single roles: a service keeps one order per role.
+    """
 
     service: str  # GCID of the service it belongs to
     name: str
@@ -121,6 +125,20 @@ class Rule:
     then: tuple[Action, ...]
     enabled: bool = True
     description: str = ""
+    positions: tuple[tuple[RuleRole, int], ...] = ()  # counted from 1, among the rules that are tried for the role
+
+
+def in_order(rules: Iterable[Rule], role: RuleRole) -> list[Rule]:
+    """Return the rules that are tried for a role, given by their places, in that role's own order."""
+    mine = [rule for rule in rules if rule.role in (role, RuleRole.ANY)]
+    placed = [(position, rule) for rule in mine for one, position in rule.positions if one is role]
+    if not placed:
+        return mine
+    moved = [rule for _, rule in placed]
+    found = [rule for rule in mine if rule not in moved]
+    for position, rule in sorted(placed, key=lambda one: one[0]):
+        found.insert(position - 1, rule)
+    return found
 
 
 def rule_key(service: str, name: str) -> str:

@@ -15,7 +15,7 @@ from rpds import HashTrieMap
 
 from postroad.core.model.asset import Asset, AssetKind, Hosting, asset_key
 from postroad.core.model.billing import BOOKS_KEY, Books, Invoice, Payment, Tariff
-from postroad.core.model.directory import Credential, Organization, Person, Service, Visibility
+from postroad.core.model.directory import Credential, Organization, Person, Service, StationClaim, Visibility
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.model_tree import ModelAttachment, ModelNode, ModelTopic, attachment_key, node_key, topic_key
@@ -42,7 +42,9 @@ KINDS: dict[str, type[Any]] = {
     "attachment": ModelAttachment,
     "topic": ModelTopic,
     "support": SupportRequest,
+    "as2-stations": StationClaim,
 }
+STATIONS = "as2-stations"  # by both names, a line each; and by organization and both names, so that two nodes collide
 BY_THE_THOUSAND = frozenset(
     ("binding", "node", "attachment", "topic", "support")
 )  # on which no answer in ``cache`` depends
@@ -90,6 +92,7 @@ class Directory:
     assets: Mapping[str, Asset] = field(default_factory=dict)
     provisionings: Mapping[str, Provisioning] = field(default_factory=dict)  # by the enterprise's GCID
     cookies: Mapping[str, RegisteredCookie] = field(default_factory=dict)
+    stations: Mapping[str, StationClaim] = field(default_factory=dict)
     billing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # books, tariffs, invoices, payments by kind
     exchanging: Mapping[str, Owned] = field(
         default_factory=dict
@@ -327,6 +330,7 @@ _TABLES = {
     "asset": "assets",
     "provisioning": "provisionings",
     "cookie": "cookies",
+    "as2-stations": "stations",
 }
 
 

@@ -22,6 +22,9 @@ from postroad.core.model.journal import (
     MessagePosted,
 )
 
+# Keys of handles that were accepted as possible duplicates are in the last 256th of all keys: an index finds them together.
+FLAGGED_FROM = 0x7F << 56
+
 
 def unique_keys(entry: Entry) -> list[int]:
     """Hashes under which this entry is remembered, so that a second one like it is recognised."""
@@ -47,12 +50,23 @@ def unique_keys(entry: Entry) -> list[int]:
 
 
 def post_keys(
-    sender: str, handle: str, idempotency: str, answers_delivery: int | None = None, ends_journey: int = 0
+    sender: str,
+    handle: str,
+    idempotency: str,
+    answers_delivery: int | None = None,
+    ends_journey: int = 0,
+    *,
+    flagged: bool = False,
 ) -> tuple[int, ...]:
-    """The keys of a post, for whoever writes its entry: hashed once there, they need not be hashed by every reader."""
+    """The keys of a post, for whoever writes its entry: hashed once there, they need not be hashed by every reader.
+
+    ``flagged``: its handle was accepted as a possible duplicate.
+    """
     keys = []
     if handle:
         keys.append(handle_key(sender, handle))
+        if flagged:
+            keys.append(flagged_key(keys[0]))
     if idempotency:
         keys.append(idempotency_key(sender, idempotency))
     if answers_delivery is not None:
@@ -65,7 +79,8 @@ def post_keys(
 def keys_of_post(entry: MessagePosted) -> tuple[int, ...]:
     answered = entry.answers.delivery if entry.answers is not None else None
     ended = entry.ends.journey if entry.ends is not None else 0
-    keys = post_keys(entry.sender, entry.handle, entry.idempotency, answered, ended)
+    flagged = entry.possible_duplicate
+    keys = post_keys(entry.sender, entry.handle, entry.idempotency, answered, ended, flagged=flagged)
     return keys if entry.assembled is None else (*keys, *assembled_keys(entry.assembled))
 
 
@@ -91,6 +106,17 @@ def dealt_key(delivery: int) -> int:
 
 def handle_key(sender: str, handle: str) -> int:
     return key_hash("handle", sender, handle)
+
+
+def flagged_key(handle: int) -> int:
+    """A handle, given by its key, that was accepted as a possible duplicate: no later post of that sender may use it."""
+    # Other low bits than the handle's own: one key in 256 lies in this range, and must not be its own flagged key.
+    return FLAGGED_FROM | (~handle & ((1 << 56) - 1))
+
+
+def bulk_key(sender: str, key: str) -> int:
+    """All posts of a bulk with this Idempotency-Key; where it is new, so are the keys of each of them."""
+    return key_hash("bulk", sender, key)
 
 
 def idempotency_key(sender: str, key: str) -> int:

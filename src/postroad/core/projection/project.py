@@ -41,6 +41,7 @@ from postroad.core.model.journal import (
     decode,
 )
 from postroad.core.model.message import MessageType
+from postroad.core.model.sizes import content_size
 from postroad.core.projection.found_by import found_keys
 from postroad.core.projection.keys import keys_of_post, unique_keys, version_key
 from postroad.core.projection.tables import Changes
@@ -71,7 +72,8 @@ def settled_by_post(entry: MessagePosted) -> tuple[int, ...]:
 def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body: BodyAt) -> None:
     session, sender, at_us = entry.session, entry.sender, entry.at_us
     changes["insert_message"].append(
-        (seq, session, entry.transaction, sender, entry.type._value_, entry.topic, entry.handle, at_us, entry.size, facts,
+        (seq, session, entry.transaction, sender, entry.type._value_, entry.topic, entry.handle, at_us, content_size(entry),
+         facts,
          *(body or NO_BODY))
     )  # fmt: skip
     number = seq << 16  # as delivery_number makes it of ordinal 0; the others follow
@@ -164,7 +166,17 @@ def _returned_invocation(changes: Changes, seq: int, entry: InvocationReturned, 
 
 def _refused(changes: Changes, seq: int, entry: MessageRefused, facts: bytes, body: BodyAt) -> None:
     changes["insert_refused"].append(
-        (seq, entry.session, entry.at_us, entry.sender, entry.code, entry.detail, entry.size, entry.form, entry.handle)
+        (
+            seq,
+            entry.session,
+            entry.at_us,
+            entry.sender,
+            entry.code,
+            entry.detail,
+            content_size(entry),
+            entry.form,
+            entry.handle,
+        )
     )
     _found(changes, seq, entry)
 

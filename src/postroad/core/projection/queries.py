@@ -68,11 +68,16 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("seq",),
     ),  # entries after that which handed out, gave back, translated or ended undelivered ones, as far as those were
     # handed out, given back or ended after it; oldest first
+    "delivery_trail": (
+        ("number",),
+        ("seq",),
+    ),  # entries that handed it out, gave it back or translated it, oldest first
     "all_messages": (("before_seq", "limit"), MESSAGE),  # newest first
     "refused": (("session",), TABLES["refused"]),
     "refused_by": (("sender", "before_seq", "limit"), TABLES["refused"]),  # newest first
     "seen": (("key",), TABLES["seen"]),
     "recent_keys": (("limit",), ("key",)),  # newest first
+    "keys_from": (("key", "limit"), ("key",)),  # the smallest first
     # histories
     "transaction_messages": (("transaction_id",), MESSAGE),  # oldest first
     "transaction_contents": (("transaction_id",), CONTENT),  # oldest first
@@ -87,7 +92,8 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "dead_letter": (("number",), LETTER),  # dealt with or not
     # due times; none of what is in a batch that is assembled
     "journey": (("id",), JOURNEY),
-    "due_journeys": (("until_us", "limit"), JOURNEY),  # open ones that expire by then, the first to expire first
+    # open ones that expire by then, the first to expire first, with the batch that the delivery of each is in, or an empty text
+    "due_journeys": (("until_us", "limit"), (*JOURNEY, "batch")),
     "due_deliveries": (
         ("until_us", "limit"),
         ("number", "expires_at_us", "batch"),

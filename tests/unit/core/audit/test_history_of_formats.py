@@ -13,7 +13,6 @@ from postroad.core.identity.veil import Veil
 from postroad.core.model.directory import Service
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
-    Came,
     Context,
     Copy,
     DeliveriesLeased,
@@ -23,6 +22,7 @@ from postroad.core.model.journal import (
     MessagePosted,
 )
 from postroad.core.model.message import MessageType
+from postroad.core.model.part_facts import Came
 from postroad.core.model.snapshot import Directory
 
 BUYER, SELLER, BANK = "b" * 16, "5" * 16, "ba" * 8

@@ -9,6 +9,7 @@ import pytest
 
 from postroad.core.audit.story import CopyHistory, Event, Gathered, HeldBack, MessageHistory, Stop
 from postroad.core.audit.whereabouts import ENDS_OUT_OF_SIGHT, Whereabouts, whereabouts
+from postroad.core.delivery.pauses import Pause
 from postroad.core.model.directory import DeliveryMode, Organization, Release, Service, Window
 from postroad.core.model.snapshot import Directory
 
@@ -175,7 +176,7 @@ ANSWERED = stop(event("answered", 4_000_000), state="delivered", service="Stamps
 def test_where_somebody_keeps_the_way_to_itself_it_says_no_more_than_how_it_ended(stops: tuple[Stop, ...]) -> None:
     route = ["Stamps/In", "Acme/Supply"]
     going = told(message(*stops, state="under way", route=route))
-    assert (going.state, going.where, going.next) == ("under way", "It is on its way to Acme/Supply.", "")
+    assert (going.state, going.where, going.next) == ("in transit", "It is on its way to Acme/Supply.", "")
     assert going.since_us == (4_000_000 if stops else POSTED)
     assert going.expires_us == EXPIRES
     ended = [told(message(*stops, state=state, route=route)) for state in ENDS_OUT_OF_SIGHT]
@@ -199,3 +200,21 @@ def test_services_of_a_suspended_organization_are_suspended() -> None:
     directory = Directory(services={SUPPLY: POLLING}, organizations={"acme": house})
     [one] = whereabouts(message(stop()), directory, NOW)
     assert (one.why, one.next) == (SUSPENDED, "It waits until an operator ends that.")
+
+
+PAUSE = Pause(until_us=90_000_000, failed=3, of=5)
+PAUSED = "Pushes to Acme/Supply are paused because 3 of the last 5 pushes failed. The next push is tried."
+
+
+@pytest.mark.parametrize("has_failed", [True, False])
+def test_a_pause_of_pushes_is_reported_with_its_end(has_failed: bool) -> None:
+    failed = event("push failed", detail="the receiver answered 500, after 27 ms; again in 1.838 s", until_us=3_838_000)
+    one = told(message(stop(*([failed] if has_failed else []), paused=PAUSE)), PUSHED)
+    assert (one.next, one.next_us) == (PAUSED, 90_000_000)
+    assert one.why == ("the receiver answered 500, after 27 ms" if has_failed else "")
+    assert "again" not in one.why
+
+
+def test_what_a_poll_was_handed_in_a_pause_waits_for_the_poll() -> None:
+    one = told(message(stop(event("handed out", until_us=90_000_000), paused=PAUSE)), PUSHED)
+    assert one.where == HANDED_OUT

@@ -95,6 +95,11 @@ def test_a_credit_for_a_reason_of_its_own_is_no_difference_to_what_was_used() ->
     assert correction({SENT: Sum(3, 4, 3_000_000)}, [bill, note], issue("2026-10-0003"), "") is None
 
 
+def test_an_unpaid_amount_has_the_decimals_of_its_invoice() -> None:
+    (balance,) = balances([first(sent=2_200_000)], [])
+    assert (f"{balance.paid:f}", f"{balance.open:f}") == ("0.00", "2.20")
+
+
 def test_corrections_and_payments_count_for_the_invoice_they_belong_to() -> None:
     bill = first(sent=3_000_000)
     note = credit_note(bill, Decimal("1.00"), issue("2026-10-0002"), "sorry")

@@ -67,7 +67,9 @@ def test_names_of_parties_in_any_one_script_are_allowed(name: str) -> None:
 
 
 @pytest.mark.req("N3")
-@pytest.mark.parametrize("name", ["0123456789ABCDEF", "Аcme", "Acmε", "Ａcme", "Acme  Supply", "ﬁne", "½"])
+@pytest.mark.parametrize(
+    "name", ["0123456789ABCDEF", "Аcme", "Acmε", "Ａcme", "Acme  Supply", "ﬁne", "½", "Alph\u0251", "Bi\u0261"]
+)
 def test_names_of_parties_look_like_no_others(name: str) -> None:
     with pytest.raises(Refused, match=r"name\.invalid"):
         check_party_name(name, "The organization's")

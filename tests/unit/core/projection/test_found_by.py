@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from postroad.core.model.interchange import Assembled, Drawn, Filed
-from postroad.core.model.journal import Came, MessagePosted, MessageRefused
+from postroad.core.model.journal import MessagePosted, MessageRefused
 from postroad.core.model.message import Property
+from postroad.core.model.part_facts import Came
 from postroad.core.projection.found_by import document_key, found_key, found_keys, is_known_by, known_by, normal
 from postroad.testing.index_story import STORY
 from postroad.testing.journals import plain_posts

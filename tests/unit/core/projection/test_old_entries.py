@@ -12,7 +12,9 @@ from postroad.core.projection.project import project
 from postroad.testing.index_story import STORY
 from tests.unit.core.projection.old_entries import OLD_ENTRIES
 
-ADDED_SINCE = {"MessagePosted": 8, "InvocationReturned": 8, "DeliveriesAcknowledged": 2, "DeliveriesEnded": 2}
+ADDED_SINCE = {
+    "MessagePosted": 9, "InvocationReturned": 9, "MessageRefused": 7, "DeliveriesAcknowledged": 2, "DeliveriesEnded": 2,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("old", "entry"), [*zip(OLD_ENTRIES, STORY, strict=False)], ids=lambda one: type(one).__name__)

@@ -6,8 +6,10 @@ Kept rule: to the last character, and within bounds; forms of the console and bo
 from __future__ import annotations
 
 import re
+from unicodedata import normalize
 
 from postroad.core.configuration.shapes import EMAIL, LINE
+from postroad.core.model.party_name import PHONETIC, mixes_alphabets
 from postroad.errors import Refused
 
 EMAIL_MOST, LINE_MOST = 254, 200
@@ -18,6 +20,14 @@ def check_email(text: str) -> str:
     """The address itself, when it may name an account."""
     if len(text) > EMAIL_MOST or not _EMAIL.match(text):
         raise Refused("value.invalid", "Give one e-mail address, such as ann@example.com", pointer="/email")
+    is_unusual = normalize("NFKC", text) != text or not text.isprintable() or not PHONETIC.isdisjoint(text)
+    if is_unusual or mixes_alphabets(text):
+        raise Refused(
+            "value.invalid",
+            "The e-mail address has letters of several alphabets or unusual forms of letters, by which it looks like another; "
+            "write it in one alphabet",
+            pointer="/email",
+        )
     return text
 
 

@@ -46,12 +46,21 @@ class As2Profile(Shape):
     must_be_signed: StrictBool = True
     must_be_encrypted: StrictBool = False
     receipt_urls: Annotated[tuple[Url, ...], Field(max_length=20), AfterValidator(unique)] = ()
+    soap_body: Annotated[
+        Literal["strip", "keep"],
+        Field(description="Of a SOAP message with attachments: whether its filled Body is sent as a part"),
+    ] = "strip"
+    message_per_part: Annotated[
+        StrictBool, Field(description="Send each part of a message as an AS2 message of its own")
+    ] = False
 
     @model_validator(mode="after")
     def has_what_it_takes(self) -> Self:
         signs, decrypts = self.sign or self.mdn_signed, self.must_be_encrypted
         if not self.secret_from and (signs or decrypts):
-            raise ValueError("signing and decrypting need secretFrom, where our key is found: env:NAME or file:PATH")
+            raise ValueError(
+                "signing and decrypting need secretFrom, where our key is found: file:NAME or env:PUSH_SECRET_GCID…"
+            )
         if not self.certificates and (self.encrypt or self.must_be_signed or (self.mdn_signed and self.mdn != "none")):
             raise ValueError("encrypting and checking signatures need the partner's certificate in certificates")
         return self

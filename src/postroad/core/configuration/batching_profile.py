@@ -6,7 +6,7 @@ same policy. Whether it can be used is asked in ``port_faults``, where the servi
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, StringConstraints
 
@@ -99,10 +99,14 @@ class BatchingProfile(Shape):
     empty: Annotated[Empty, Field(description="What a scheduled time does when nothing was gathered")] = Empty.NOTHING
     controlled: ControlledProfile | None = None
     recovery: Annotated[Recovery, Field(description="Of batches that a crash found open")] = Recovery.GO_ON
+    batcher: Annotated[
+        StandardName | Literal[""], Field(description="A batcher plug-in that decides when a batch is complete, too")
+    ] = ""
+    batcher_settings: Annotated[FactsEntry, Field(description="What the plug-in is told, by its own names")]
     ordered: Annotated[StrictBool, Field(description="The next batch waits for what becomes of this one")] = False
     persist_at: Annotated[
         StrictInt,
-        Field(ge=0, le=PERSIST_MOST, description="High performance: joins are written so many at a time; 0: at once"),
+        Field(ge=0, le=PERSIST_MOST, description="Joins are written so many at a time; 0: each at once"),
     ] = 0
     gap_free: Annotated[StrictBool, Field(description="Once its number is drawn, a batch cannot be dropped")] = False
 
@@ -137,6 +141,8 @@ class BatchingProfile(Shape):
             empty=self.empty,
             controlled=self.controlled.controlled() if self.controlled else None,
             recovery=self.recovery,
+            batcher=self.batcher,
+            batcher_settings=facts_of(self.batcher_settings),
         )
 
 
@@ -176,6 +182,8 @@ def _policy_entry(policy: Policy) -> dict[str, Any]:
         "empty": policy.empty.value,
         "controlled": _controlled_entry(policy.controlled) if policy.controlled else None,
         "recovery": policy.recovery.value,
+        "batcher": policy.batcher,
+        "batcherSettings": facts_entry(policy.batcher_settings),
     }
 
 

@@ -122,7 +122,7 @@ def _payments(entry: BillingEntry) -> Iterator[Wanted]:
 def _check_records(wanted: list[Wanted], planning: Planning) -> None:
     invoices = dict(planning.directory.billing.get("invoice", {}))
     invoices |= {item.value.number: item.value for item in wanted if isinstance(item.value, Invoice)}
-    for place, record, _ in wanted:
+    for place, record in ((item.place, item.value) for item in wanted):
         kind, key = ("invoice", record.number) if isinstance(record, Invoice) else ("payment", record.id)
         existing = planning.directory.object(kind, key)
         if existing is not None and existing != record:

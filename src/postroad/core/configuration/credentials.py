@@ -51,6 +51,9 @@ def _credential(
     if certificate is not None and certificate.expires_at_us <= planning.now_us:
         planning.fault(place + "/certificate", "has expired; register its successor")
         return None
+    if certificate is not None and planning.proven is not None and place not in planning.proven:
+        planning.fault(place + "/certificate", "prove that you have its key: apply with --certificate-key FILE")
+        return None
     if entry.password is not None and len(entry.password) < LEAST:
         planning.fault(place + "/password", f"needs at least {LEAST} characters; or use a key, which nobody can guess")
         return None

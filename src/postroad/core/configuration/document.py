@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import Field, StrictBool, ValidationError, model_validator
+from pydantic import Field, StrictBool, StrictStr, ValidationError, model_validator
 
 from postroad.core.configuration.assets import AssetSections
 from postroad.core.configuration.billing_records import BillingEntry
@@ -77,6 +77,11 @@ class CredentialEntry(Shape):
     key: Annotated[Key | None, Field(description="Never written in a file: sent by the command line")] = None
     key_from: SecretFrom | None = None
     certificate: Annotated[Pem | None, Field(description="A certificate in PEM; public, so it may stand here")] = None
+    challenge: Annotated[Line | None, Field(description="Never written in a file: sent by the command line")] = None
+    signature: Annotated[
+        StrictStr | None,
+        Field(max_length=4_096, description="Of the challenge, with the certificate's key; sent by the command line"),
+    ] = None
     kept: Annotated[StrictBool | None, Field(description="It exists already, and stays as it is")] = None
 
     @model_validator(mode="after")

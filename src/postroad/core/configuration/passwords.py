@@ -1,15 +1,18 @@
 """Which passwords people may choose: long ones, of any characters, but none that everybody tries first.
 
-Length is what counts, so there are no rules about kinds of characters; what is refused is refused with its reason.
+Length is what counts, so there are no rules about kinds of characters; what is refused is refused with its reason. Guessers try
+common words, rows of the keyboard, sequences and repetitions first, so each of these counts as a character or two, however long
+it is, and a password needs eight that count. ``NIST SP 800-63B`` asks for such a list and advises against rules of composition.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
+import re
 
 from postroad.errors import Refused
 
 LEAST = 15
+COUNTING_LEAST = 8
 MOST = 256
 PASSWORDS_MOST = 2  # of one service: the one in use, and its successor; each costs whoever is asked a slow hash
 # Long enough to pass, and among the first that are tried.
@@ -24,6 +27,26 @@ SILLY = frozenset(
     }
 )  # fmt: skip
 
+# What passwords are commonly made of, in lower case and without digits in the place of letters.
+COMMON = (
+    "administrator", "changeme", "correcthorse", "batterystaple", "password", "passwort", "passwd", "football", "baseball",
+    "iloveyou", "princess", "sunshine", "superman", "postroad", "business", "computer", "internet", "michael", "welcome",
+    "letmein", "default", "company", "monkey", "dragon", "master", "shadow", "secret", "server", "service", "summer",
+    "winter", "spring", "autumn", "please", "qwerty", "qwertz", "azerty", "batman", "hello", "login", "admin", "guest",
+    "thisis", "trustno", "access", "love", "test", "user", "root", "pass", "demo", "word", "this", "that", "your", "mein",
+)  # fmt: skip
+ROWS = ("1234567890", "qwertyuiop", "qwertzuiop", "azertyuiop", "asdfghjkl", "zxcvbnm", "yxcvbnm", "1qaz2wsx3edc4rfv5tgb6yhn",
+        "1q2w3e4r5t6y7u8i9o0p", "abcdefghijklmnopqrstuvwxyz", "0123456789")  # fmt: skip
+RUN_LEAST = 3  # neighbours in a row of the keyboard or the alphabet, forwards or backwards
+IN_PLACE_OF_LETTERS = str.maketrans("@0134$57!", "aoieassti")
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+_RUNS = frozenset(
+    way[start : start + RUN_LEAST]
+    for row in ROWS
+    for way in (row, row[::-1])
+    for start in range(len(row) - RUN_LEAST + 1)
+)
+
 
 def check_password(password: str, *own_words: str) -> str:
     """The password itself, when it may be used; ``own_words`` (e-mail, names) must not be all there is to it."""
@@ -34,6 +57,11 @@ def check_password(password: str, *own_words: str) -> str:
     folded = password.casefold()
     if folded in SILLY or folded.strip("0123456789!.") in SILLY or _repeats(folded):
         raise _refused("is one of those that are tried first; choose another")
+    if _counting(folded) < COUNTING_LEAST:
+        raise _refused(
+            "is made of what is tried first (common words, rows of the keyboard, sequences, repetitions); "
+            "use a few unrelated words instead"
+        )
     rest = folded
     for word in sorted((word.casefold() for word in own_words if len(word) > 3), key=len, reverse=True):
         rest = rest.replace(word, "")
@@ -43,11 +71,33 @@ def check_password(password: str, *own_words: str) -> str:
 
 
 def _repeats(text: str) -> bool:
-    """Whether it is a short piece over and over, or a run such as 1234…"""
-    if any(text == (text[:size] * len(text))[: len(text)] for size in range(1, 5)):
-        return True
-    steps = {ord(after) - ord(before) for before, after in pairwise(text)}
-    return len(steps) == 1
+    """Whether it is a short piece over and over."""
+    return any(text == (text[:size] * len(text))[: len(text)] for size in range(1, len(text) // 2 + 1))
+
+
+def _counting(text: str) -> int:
+    """How many characters count: a common word as two, a run, a year or a repetition as one, any other character as one."""
+    plain, at, counted = text.translate(IN_PLACE_OF_LETTERS), 0, 0
+    while at < len(text):
+        word = next((word for word in COMMON if plain.startswith(word, at) or text.startswith(word, at)), "")
+        length = max(_run_at(text, at), _repetition_at(text, at), 4 if _YEAR.match(text, at) else 0)
+        counted += 2 if len(word) > length else 1
+        at += max(len(word), length, 1)
+    return counted
+
+
+def _run_at(text: str, at: int) -> int:
+    """The length of the run of neighbours that begins here; 0 when there is none."""
+    end = at
+    while text[end : end + RUN_LEAST] in _RUNS:
+        end += 1
+    return end - at + RUN_LEAST - 1 if end > at else 0
+
+
+def _repetition_at(text: str, at: int) -> int:
+    """The length of the same character over and over; 0 when it comes less than three times."""
+    length = len(text) - at - len(text[at:].lstrip(text[at]))
+    return length if length >= 3 else 0
 
 
 def _refused(why: str) -> Refused:

@@ -58,12 +58,14 @@ def plan(
     binding_faults: Mapping[str, Sequence[Fault]] | None = None,
     callables: frozenset[str] = frozenset(),
     standards: Catalogue = BUILT_IN,
+    proven: frozenset[str] | None = None,
 ) -> Plan:
     """The way from the directory to the document.
 
     ``secrets`` gives what is stored for each secret in the document (a hash, a fingerprint), by the entry's pointer; where
     a secret is the one already stored, that is the stored value itself, so that it shows no change. ``asset_faults`` says what is
-    wrong with assets that had to be compiled to find out, by the asset's pointer; ``binding_faults`` likewise.
+    wrong with assets that had to be compiled to find out, by the asset's pointer; ``binding_faults`` likewise. ``proven`` are the
+    entries of certificates whose keys the caller is proven to have; None when no new certificate needs such a proof.
     """
     planning = Planning(
         directory=directory,
@@ -73,6 +75,7 @@ def plan(
         may_choose_ids=may_choose_ids,
         asset_faults=asset_faults or {},
         binding_faults=binding_faults or {},
+        proven=proven,
         callables=callables,
     )
     steps: list[PlannedStep] = []
@@ -108,7 +111,7 @@ def _wanted(name: str, entry: OrganizationEntry, place: str, planning: Planning)
         suspended=existing.suspended if existing else "",
         limits=_limits(entry, existing),
     )
-    found = [Wanted(place, organization, organization.name)]
+    found = [Wanted(place, organization, organization.name, entry.named_fields())]
     for section in SECTIONS:
         found += section.wanted(organization.name, entry, place, planning)
     return found
@@ -123,7 +126,7 @@ def _faults_after(
     return [
         *(fault for item in wanted if isinstance(item.value, Rule) for fault in new_faults(item, before, after)),
         *new_port_faults(services, before, after, standards),
-        *station_faults(partners, after, sees_all=sees_all),
+        *station_faults(partners, after),
         *shared_certificates(wanted, before),
         *too_many_passwords(services, before, after),
         *schemaless(services, after),
@@ -142,8 +145,15 @@ def _step(wanted: Wanted, directory: Directory) -> PlannedStep | None:
         name=wanted.name,
         seen_version=directory.object_version(kind, key),
         value=wanted.value,
-        fields=differences(existing, wanted.value),
+        fields=_with_resets(differences(existing, wanted.value), wanted.named if existing is not None else None),
     )
+
+
+def _with_resets(changes: tuple[FieldChange, ...], named: frozenset[str] | None) -> tuple[FieldChange, ...]:
+    """The changes, with those marked that happen only because the document does not set the field."""
+    if named is None:
+        return changes
+    return tuple(replace(item, resets=item.field.partition(".")[0] not in named) for item in changes)
 
 
 def _rate(entry: OrganizationEntry, existing: Organization | None) -> int:

@@ -17,6 +17,7 @@ class Wanted(NamedTuple):
     place: str
     value: Any
     name: str
+    named: frozenset[str] | None = None  # the fields that the document sets; None where that makes no difference
 
 
 @dataclass(slots=True, kw_only=True)
@@ -30,6 +31,7 @@ class Planning:
     may_choose_ids: bool
     asset_faults: Mapping[str, Sequence[Fault]] = field(default_factory=dict)  # by the place of the asset
     binding_faults: Mapping[str, Sequence[Fault]] = field(default_factory=dict)  # by the place of the binding
+    proven: frozenset[str] | None = None  # places of certificates whose keys are proven; None: none needs to be
     callables: frozenset[str] = frozenset()  # routings that the operator has registered
     faults: list[Fault] = field(default_factory=list)
     replaced: list[Credential] = field(default_factory=list)  # that go, because others come under their labels

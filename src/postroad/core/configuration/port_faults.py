@@ -57,6 +57,7 @@ def _batching_faults(
 ) -> Iterator[Fault]:
     yield from _receiver_faults(service, batching.sends_to, f"{BATCHING}/sendsTo", directory)
     yield from _policy_faults(service, batching.policy, directory)
+    yield from _batcher_faults(service, batching.policy, standards)
     standard = _standard(batching.standard, standards)
     if isinstance(standard, str):
         yield Fault(f"{BATCHING}/standard", standard)
@@ -64,6 +65,23 @@ def _batching_faults(
         yield Fault(f"{BATCHING}/standard", f"{standard.title} cannot be assembled; take another standard")
     else:
         yield from _envelope_faults(standard, batching)
+
+
+def _batcher_faults(service: Service, policy: Policy, standards: Catalogue) -> Iterator[Fault]:
+    chosen = standards.port_of(service, policy).batcher
+    if chosen is None:
+        if policy.batcher_settings:
+            yield Fault(f"{BATCHING}/batcherSettings", "there is no batcher that they are for; name one in batcher")
+        return
+    if chosen.plug_in is None:
+        yield Fault(
+            f"{BATCHING}/batcher", f"there is no batcher plug-in {chosen.name!r} installed; install its package"
+        )
+        return
+    try:
+        chosen.plug_in.check(dict(chosen.settings))
+    except Refused as refusal:
+        yield Fault(f"{BATCHING}/batcherSettings", refusal.detail)
 
 
 def _splitting_faults(

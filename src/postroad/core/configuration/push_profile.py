@@ -65,10 +65,10 @@ def _lacking(push: BackupPushProfile) -> Iterator[str]:
         yield "basic authentication needs a username without a colon"
     if push.authentication in SECRETS and not push.secret_from:
         secret = SECRETS[push.authentication]
-        yield f"needs secretFrom, where {secret} is found: env:NAME or file:PATH; or choose authentication: none"
+        yield f"needs secretFrom, where {secret} is found: file:NAME or env:PUSH_SECRET_GCID…; or choose authentication: none"
     if push.authentication is PushAuthentication.CERTIFICATE:
         if not push.secret_from.startswith("file:"):
-            yield "a certificate needs secretFrom: file:PATH, a PEM file with the certificate and its key"
+            yield "a certificate needs secretFrom: file:NAME, a PEM file with the certificate and its key"
         if not is_https(push.url):
             yield "a certificate can only be shown to an https address"
 

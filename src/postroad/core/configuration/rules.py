@@ -6,9 +6,9 @@ as the very same rule.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, StrictBool, StrictStr
+from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 
 from postroad.core.configuration.rule_shapes import SOME, ActionEntry, ConditionEntry
 from postroad.core.configuration.shapes import Name, Shape
@@ -45,6 +45,13 @@ class RuleEntry(Shape):
     name: Name
     role: Annotated[RuleRole, Field(description="When it is tried")] = RuleRole.ANY
     enabled: StrictBool = True
+    positions: Annotated[
+        dict[Literal["sender", "recipient", "inTransit"], Annotated[StrictInt, Field(ge=1, le=10_000)]],
+        Field(
+            default_factory=dict,
+            description="Its position in the order of single roles, counted from 1; else its place in the list",
+        ),
+    ]
     description: Annotated[StrictStr, Field(max_length=4_000)] = ""
     when: Annotated[ConditionEntry, BeforeValidator(_always), Field(json_schema_extra=_or_always)]
     then: Annotated[tuple[ActionEntry, ...], Field(max_length=50, json_schema_extra=SOME)]
@@ -60,6 +67,7 @@ def rule_of(entry: RuleEntry, service_gcid: str, place: int) -> Rule:
         then=tuple(action.action() for action in entry.then),
         enabled=entry.enabled,
         description=entry.description,
+        positions=tuple(sorted((RuleRole(role), position) for role, position in entry.positions.items())),
     )
 
 
@@ -73,6 +81,7 @@ def entry_of(rule: Rule) -> dict[str, Any]:
         name=rule.name,
         role=rule.role.value if rule.role is not RuleRole.ANY else None,
         enabled=None if rule.enabled else False,
+        positions={role.value: position for role, position in rule.positions},
         description=rule.description,
         when=ALWAYS if when == ALWAYS_WRITTEN else when,
         then=[_action_entry(action) for action in rule.then],

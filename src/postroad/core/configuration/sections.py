@@ -26,6 +26,7 @@ from postroad.core.model.snapshot import Directory
 
 DRAWN = "the network draws GCIDs itself; leave it out, or give the one it has"
 OTHER_OF_THE_NAME = "another service has this name; give that one's GCID or none, or rename or remove it first"
+OTHERS_ACCOUNT = "this address belongs to an account outside this organization"
 USUAL = profile_of(ServiceProfile().service(gcid="", organization="", name=""))
 
 
@@ -54,11 +55,21 @@ class People:
             existing = planning.directory.person(email)
             here = place + pointer("people", email)
             if existing and (existing.operator or existing.organization.casefold() != organization.casefold()):
-                planning.fault(here, "this address belongs to an account outside this organization")
+                if all(
+                    fault.detail != OTHERS_ACCOUNT for fault in planning.faults
+                ):  # one at a time: it tells who is there
+                    planning.fault(here, OTHERS_ACCOUNT)
                 continue
             known = existing.email if existing else email
-            value = Person(email=known, name=person.name, organization=organization, role=Role(person.role))
-            found.append(Wanted(here, value, known))
+            unconfirmed = existing.unconfirmed if existing else ""
+            value = Person(
+                email=known,
+                name=person.name,
+                organization=organization,
+                role=Role(person.role),
+                unconfirmed=unconfirmed,
+            )
+            found.append(Wanted(here, value, known, person.named_fields()))
         return found
 
     def prunable(self, organization: str, entry: OrganizationEntry, directory: Directory) -> list[Any]:
@@ -85,7 +96,8 @@ class Services:
             here = place + pointer("services", name)
             service = self._service(organization, name, wish, here, planning)
             if service is not None:
-                found.append(Wanted(here, service, service.address))
+                named = wish.named_fields() | {"name"}
+                found.append(Wanted(here, service, service.address, named))
                 for wanted_of in (wanted_credentials, wanted_assets, wanted_rules, wanted_cookies):
                     found += wanted_of(service, wish, here, planning)
         return found

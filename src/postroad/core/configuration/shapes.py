@@ -33,6 +33,11 @@ class Shape(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel)
 
+    def named_fields(self) -> frozenset[str]:
+        """The names, as people write them, of the fields that were set and not left at their defaults."""
+        fields = type(self).model_fields
+        return frozenset(fields[name].alias or name for name in self.model_fields_set)
+
 
 def check_url(text: str) -> str:
     """An http(s) address of some host, without credentials in it; or nothing."""

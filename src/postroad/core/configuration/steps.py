@@ -23,9 +23,12 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldChange:
+    """One field that changes; ``resets`` where the document does not set it, so that it returns to its default."""
+
     field: str
     before: Any
     after: Any
+    resets: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +48,7 @@ class PlannedStep:
 class Plan:
     steps: tuple[PlannedStep, ...] = ()
     faults: tuple[Fault, ...] = ()
+    warnings: tuple[Fault, ...] = ()  # what may be right later, or on another node; nothing of them stops the plan
 
     @property
     def version(self) -> str:

@@ -27,7 +27,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.model.trust import RegisteredCookie
 
 IDENTITY = frozenset({"gcid", "id", "createdAtUs", "startsAtUs", "expiresAtUs", "service", "person", "organization"})
-USUAL_RULE = {"role": "any", "enabled": True, "description": ""}
+USUAL_RULE = {"role": "any", "enabled": True, "description": "", "positions": {}}
 USUAL_BINDING = {
     "queue": "", "query": "", "script": "", "routing": "", "routingKey": "", "description": "", "enabled": True
 }  # fmt: skip

@@ -6,6 +6,7 @@ Kept rule: what is read is what was written. A name that comes twice is a fault,
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -18,6 +19,13 @@ MERGE = "tag:yaml.org,2002:merge"
 
 class _Dumper(yaml.SafeDumper):
     """Where lines cannot stand as they are (blanks at their ends, say), PyYAML itself falls back to quotes."""
+
+    def write_double_quoted(self, text: str, split: bool = True) -> None:
+        """Escapes a text with invisible characters in it wholly; a terminal would obey some of them."""
+        allowed = self.allow_unicode
+        self.allow_unicode = allowed and text.replace("\n", "").isprintable()
+        super().write_double_quoted(text, split)
+        self.allow_unicode = allowed
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -35,14 +43,18 @@ def as_yaml(value: Any) -> str:
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
 
 
+def _check_names(node: yaml.MappingNode) -> None:
+    seen: set[str] = set()
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode) and key.tag != MERGE:
+            if key.value in seen:
+                raise ConstructorError(None, None, f"{key.value[:80]!r} stands there twice", key.start_mark)
+            seen.add(key.value)
+
+
 class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.tag != MERGE:
-                if key.value in seen:
-                    raise ConstructorError(None, None, f"{key.value[:80]!r} stands there twice", key.start_mark)
-                seen.add(key.value)
+        _check_names(node)
         return super().construct_mapping(node, deep)
 
 
@@ -52,6 +64,28 @@ _Loader.yaml_implicit_resolvers = {
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 _Loader.add_implicit_resolver(BOOLEAN, re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
+
+
+_Fast: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a PyYAML without libyaml reads the same
+
+
+class _FastLoader(_Fast):  # type: ignore[misc]  # chosen when this is imported
+    yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
+        _check_names(node)
+        return super().construct_mapping(node, deep)
+
+
+def events_of(text: str) -> Iterator[yaml.Event]:
+    """What stands in the text, piece by piece; raises YAMLError where it cannot be read."""
+    events: Iterator[yaml.Event] = yaml.parse(text, Loader=_Fast)
+    return events
+
+
+def from_shallow_yaml(text: str) -> Any:
+    """What a text says that is known not to be nested deep: libyaml, which reads ten times as fast, has no limit of its own."""
+    return yaml.load(text, Loader=_FastLoader)  # noqa: S506 - a safe loader
 
 
 def from_yaml(text: str | bytes) -> Any:

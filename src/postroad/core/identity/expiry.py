@@ -1,6 +1,6 @@
 """What expires, and when to say so: at 30, 14, 7 and 1 days before the end, and when it has come.
 
-Kept rule: what is meant to end by itself (a login, an invitation) is nothing to warn of.
+Kept rule: what is meant to end by itself (a login, a browser session, an invitation) is nothing to warn of.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ OVER = 0
 LOGIN = "login"
 INVITATION = "invitation"
 LINK = "login link"  # logs its bearer in once
+BROWSER = "login (browser)"  # the key in a console cookie; the API refuses it
+OF_THE_NETWORK = (LOGIN, INVITATION, LINK, BROWSER)
 
 
 class Expiring(NamedTuple):
@@ -98,4 +100,4 @@ def _in_days(expires_at_us: int, now_us: int) -> str:
 
 
 def _passes_by_itself(credential: Credential) -> bool:
-    return bool(credential.person) and credential.label in (LOGIN, INVITATION, LINK)
+    return bool(credential.person) and credential.label in OF_THE_NETWORK

@@ -22,6 +22,12 @@ def test_any_text_comes_back(content: str) -> None:
     assert yaml.safe_load(as_yaml(document)) == document
 
 
+def test_invisible_characters_are_escaped() -> None:
+    document = {"description": "caf\u00e9 \u202egnp.exe", "other": "caf\u00e9"}
+    assert as_yaml(document) == 'description: "caf\\xE9 \\u202Egnp.exe"\nother: caf\u00e9\n'
+    assert from_yaml(as_yaml(document)) == document
+
+
 def test_lines_stand_as_lines() -> None:
     assert as_yaml({"content": "<a>\n  <b/>\n</a>\n"}) == "content: |\n  <a>\n    <b/>\n  </a>\n"
 

@@ -1,0 +1,16 @@
+"""What is wrong with the push settings of a service, as far as it can be known before a message is pushed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushFault:
+    field: str  # below the service, such as push/url
+    detail: str
+    is_error: bool = False  # no push can ever succeed; else it is a warning
+
+    @property
+    def told(self) -> str:
+        return f"{self.field}: {self.detail}"

@@ -13,7 +13,7 @@ from postroad.adapters.memory.journal import MemoryJournal
 from postroad.errors import Misconfigured
 from postroad.flow import indexing
 from postroad.flow.indexing import catch_up, follow, rebuild
-from postroad.ports import Head
+from postroad.ports import Batch, Head
 from postroad.testing.journals import new_records, plain_posts
 
 
@@ -118,12 +118,39 @@ async def test_entries_are_gathered_while_nobody_waits_and_hurried_when_somebody
     keeper = FollowedIndex(journal, index, patience_s=30.0)
     await keeper.start()
     try:
-        await asyncio.sleep(0.05)  # it looks once by itself when it begins
+        await asyncio.wait_for(keeper.wait_for(1), 20)  # it looks once by itself when it begins
         await journal.append(new_records(list(plain_posts(2, 2))))
         keeper.notify(3)
         await asyncio.sleep(0.05)
         assert (await index.position()).seq == 1
         await asyncio.wait_for(keeper.wait_for(3), 20)
         assert (await index.position()).seq == 3
+    finally:
+        await keeper.stop()
+
+
+class GrowingJournal(MemoryJournal):
+    """Gets another group with each read, once it grows: its end is never reached, as under load."""
+
+    grows = False
+
+    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
+        if self.grows:
+            await asyncio.sleep(0.001)
+            await self.append(new_records(list(plain_posts(1, (await self.head()).seq + 1))))
+        return await super().read(after_seq, 1)
+
+
+async def test_waiting_ends_with_its_entry_and_not_with_the_end_of_the_journal() -> None:
+    """After a takeover under load the index catches up for long; what waited for an early entry gave up after 10 seconds."""
+    journal, index = GrowingJournal(), MemoryIndex()
+    await journal.append(new_records(list(plain_posts(3))))
+    keeper = FollowedIndex(journal, index)
+    await keeper.start()
+    try:
+        journal.grows = True
+        keeper.notify(4)
+        await asyncio.wait_for(keeper.wait_for(20), 5)
+        assert (await index.position()).seq >= 20
     finally:
         await keeper.stop()

@@ -48,7 +48,7 @@ class FollowedIndex:
         self._arrived = asyncio.Event()
         self._wanted = asyncio.Event()  # set while somebody waits for an entry
         self._waiting = 0
-        self._moved = asyncio.Condition()
+        self._moved = asyncio.Event()  # a new one after each step; whoever waits holds the one that will be set
         self._seq = 0
         self._task: asyncio.Task[None] | None = None
 
@@ -71,8 +71,9 @@ class FollowedIndex:
         self._arrived.set()
         self._wanted.set()
         try:
-            async with asyncio.timeout(GIVE_UP_S), self._moved:
-                await self._moved.wait_for(lambda: self._seq >= seq)
+            async with asyncio.timeout(GIVE_UP_S):
+                while self._seq < seq:
+                    await self._moved.wait()
         except TimeoutError:
             raise behind() from None
         finally:
@@ -106,8 +107,7 @@ class FollowedIndex:
             raise Deposed
 
     async def _wait(self) -> None:
-        async with self._moved:
-            self._moved.notify_all()
+        self._wake()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LOOK_AGAIN_S):
                 await self._arrived.wait()
@@ -116,7 +116,13 @@ class FollowedIndex:
         self._arrived.clear()
 
     def _progress(self, head: Head) -> None:
+        """After each batch: under load the end of the journal is never reached, and waiting for it would wait in vain."""
         self._seq = head.seq
+        self._wake()
+
+    def _wake(self) -> None:
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()
 
 
 def behind() -> Unavailable:

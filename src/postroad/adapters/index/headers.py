@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from postroad.core.model.journal import MessagePosted, decode
+from postroad.core.model.sizes import content_size
 from postroad.core.projection.queries import MESSAGE, QUERIES
 
 Row = tuple[Any, ...]
@@ -31,5 +32,6 @@ def _with_header(row: Row) -> Row:
     if not isinstance(entry, MessagePosted):
         raise ValueError(f"the header of message {seq} is not that of a post")
     return (
-        seq, session, transaction, sender, entry.type.value, entry.topic, entry.handle, at_us, entry.size, header, *body,
+        seq, session, transaction, sender, entry.type.value, entry.topic, entry.handle, at_us, content_size(entry),
+        header, *body,
     )  # fmt: skip

@@ -46,7 +46,7 @@ class PostgresLeadership:
         except TimeoutError:  # whether the lock is ours cannot be known: it must not be while another may have it
             self._give_up()
             return False
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
             return False
 
     def _give_up(self) -> None:

@@ -1,7 +1,8 @@
-"""The index process as the server sees it: start it, tell it of news, wait for it, start it again when it dies.
+"""The index process as the server sees it: start it, tell it of news, wait for it, start it again when it dies or hangs.
 
-Kept rule: the server never waits for the index unless somebody asked something that needs it. One byte is under way at a
+Rule: the server never waits for the index unless someone asked something that needs it. One byte is under way at a
 time, and what was appended meanwhile is told when that one has been answered; so nothing is missed and the pipe never fills.
+Rule: an index that is being rebuilt answers no query before it has every entry that the journal had when the rebuild began.
 What the process itself does is in ``process_main``; run as a module, this file starts it.
 """
 
@@ -15,7 +16,18 @@ from pathlib import Path
 
 import msgspec
 
-from postroad.adapters.index.process_main import AT_ONCE, EXIT_MISCONFIGURED, WHEN_IT_SUITS, Announcement, main
+from postroad.adapters.index.process_main import (
+    AT_ONCE,
+    EXIT_DAMAGED,
+    EXIT_MISCONFIGURED,
+    EXIT_RESERVE_USED,
+    HEARTBEAT,
+    HEARTBEAT_S,
+    WHEN_IT_SUITS,
+    Announcement,
+    main,
+)
+from postroad.adapters.index.sqlite_file import UnusableIndex
 from postroad.errors import Misconfigured, Unavailable
 
 WAIT_TIMEOUT_S = 10.0
@@ -24,6 +36,9 @@ SILENCE_MOST_S = 120.0  # after a question; a batch takes a second, on a bad day
 FIRST_BACK_OFF_S = 0.1
 LONGEST_BACK_OFF_S = 10.0
 EXIT_NOT_STARTED = 71  # EX_OSERR
+MISSED_BEATS_MOST = 8  # in a row, until a silent process is killed and another one started
+LATE_BEATS = 3  # in a row, until readiness reports it
+REBUILDS_MOST = 3  # in a row that did not end
 
 log = logging.getLogger(__name__)
 read_announcement = msgspec.json.Decoder(Announcement).decode
@@ -44,6 +59,11 @@ class IndexProcess:
         self._asked = b""  # the byte under way, if any
         self._is_at_work = False  # it has spoken; before that it may migrate an index, for however long that takes
         self._silence: asyncio.TimerHandle | None = None
+        self._missed_beats = 0
+        self._rebuilds = 0
+        self._vain_rebuilds = 0  # since the index was complete for the last time
+        self._complete_at: int | None = None  # while it is being rebuilt: the entry with which it is complete
+        self._must_forget = False  # the next process removes the file first
         self._waiting = 0  # how many wait for the index
         self._moved = asyncio.Event()  # a new one after each word; whoever waits holds the one that will be set
 
@@ -55,6 +75,29 @@ class IndexProcess:
     def pid(self) -> int | None:
         """The running process's id; None while it is being started again."""
         return self._process.pid if self._process and self._process.returncode is None else None
+
+    @property
+    def rebuilds(self) -> int:
+        """How often a rebuild has begun."""
+        return self._rebuilds
+
+    def require_complete(self) -> None:
+        """Raise Unavailable while the index is being rebuilt."""
+        if self._complete_at is not None:
+            raise self._being_rebuilt()
+
+    def require_running(self) -> None:
+        """Raise Unavailable while the index cannot be kept up: it is being rebuilt, or its process does not run."""
+        self.require_complete()
+        if self._missed_beats >= LATE_BEATS or (self._heard and self.pid is None):
+            raise Unavailable("network.unavailable", "The index process does not run; it is being started again")
+
+    def rebuild(self, reason: UnusableIndex) -> Unavailable:
+        """Begin to rebuild the index, unless that is under way; returns the answer to queries meanwhile."""
+        if self._complete_at is None:
+            self._begin_rebuild(str(reason))
+            self._kill()
+        return self._being_rebuilt()
 
     async def start(self) -> None:
         """Start the process and return once it is at work; Misconfigured if it cannot be."""
@@ -120,8 +163,11 @@ class IndexProcess:
     def _end_silence(self) -> None:
         """It hangs: another one goes on where its last batch ended."""
         self._silence = None
+        log.error("the index process has said nothing for %d seconds; it is killed", SILENCE_MOST_S)
+        self._kill()
+
+    def _kill(self) -> None:
         if self._process is not None and self._process.returncode is None:
-            log.error("the index process has said nothing for %d seconds; it is killed", SILENCE_MOST_S)
             self._process.kill()
 
     def _broken_silence(self) -> None:
@@ -135,6 +181,11 @@ class IndexProcess:
         progressed = announcement.seq > self._position
         self._heard, self._asked, self._faults = True, b"", announcement.faults
         self._position = max(self._position, announcement.seq)
+        if not self._faults:
+            self._must_forget = False
+        if self._complete_at is not None and self._position >= self._complete_at:
+            log.warning("the index has been rebuilt from the journal, up to entry %d", self._position)
+            self._complete_at, self._vain_rebuilds = None, 0
         if self._position < self._wanted and not self._faults:
             # Without progress there is no hurry either: the process would only say the same again, and again.
             self._ask(AT_ONCE if self._waiting and progressed else WHEN_IT_SUITS)
@@ -154,8 +205,15 @@ class IndexProcess:
         back_off_s = FIRST_BACK_OFF_S
         while True:
             before = self._position
+            rebuilds = self._rebuilds
             code = await self._run()
-            if code == EXIT_MISCONFIGURED or not self._heard:
+            if code == EXIT_DAMAGED and rebuilds == self._rebuilds:
+                self._begin_rebuild("the lines before say what is wrong with it")
+            if code == EXIT_RESERVE_USED:
+                continue
+            if rebuilds != self._rebuilds and self._vain_rebuilds <= REBUILDS_MOST:
+                continue
+            if code in (EXIT_MISCONFIGURED, EXIT_DAMAGED) or not self._heard:
                 self._faults = self._faults or (
                     f"the index process ended with {code} at once; the lines before say why",
                 )
@@ -165,22 +223,54 @@ class IndexProcess:
             log.warning("index process ended with %s after entry %d; starting it again", code, self._position)
             await asyncio.sleep(back_off_s)
 
+    def _begin_rebuild(self, reason: str) -> None:
+        log.error("the index has to be rebuilt from the journal: %s", reason)
+        self._rebuilds += 1
+        self._vain_rebuilds += 1
+        self._must_forget = True
+        self._complete_at, self._position = self._wanted, 0
+
+    def _being_rebuilt(self) -> Unavailable:
+        detail = (
+            f"The index is being rebuilt from the journal (entry {self._position} of {self._complete_at}); try again"
+        )
+        return Unavailable("network.unavailable", detail, retry_after_s=5)
+
+    async def _watch(self) -> None:
+        """Kill a process that has stopped. Ticks are counted, not seconds, because this server may have been stopped itself."""
+        while True:
+            await asyncio.sleep(HEARTBEAT_S)
+            self._missed_beats += 1
+            if self._missed_beats == MISSED_BEATS_MOST:
+                log.error("the index process has stopped: no sign of life for %d s; it is killed", MISSED_BEATS_MOST)
+                self._kill()
+
     async def _run(self) -> int:
         """One life of the process, from its start to its end. It speaks first, so nothing need be asked at its start."""
         pipe = asyncio.subprocess.PIPE
         self._is_at_work = False
+        self._missed_beats = 0
+        rebuilds = self._rebuilds
+        options = ["--rebuild"] * self._must_forget + ["--starting"] * (not self._heard)
         try:
-            self._process = await asyncio.create_subprocess_exec(*self._command, stdin=pipe, stdout=pipe)
+            self._process = await asyncio.create_subprocess_exec(*self._command, *options, stdin=pipe, stdout=pipe)
         except OSError as error:  # no memory or no file descriptor left, for now perhaps
             log.error("the index process cannot be started: %s", error)
             return EXIT_NOT_STARTED
         self._asked = b""
-        if self._process.stdout is not None:
-            async for line in self._process.stdout:
-                with contextlib.suppress(msgspec.DecodeError):  # a line cut off by the process's end
-                    self._hear(read_announcement(line))
-        self._broken_silence()
-        return await self._process.wait()
+        watching = asyncio.get_running_loop().create_task(self._watch(), name="index watchdog")
+        try:
+            if self._process.stdout is not None:
+                async for line in self._process.stdout:
+                    self._missed_beats = 0
+                    if line == HEARTBEAT or rebuilds != self._rebuilds:  # what it says of a file that is given up
+                        continue
+                    with contextlib.suppress(msgspec.DecodeError):  # a line cut off by the process's end
+                        self._hear(read_announcement(line))
+            self._broken_silence()
+            return await self._process.wait()
+        finally:
+            watching.cancel()
 
 
 if __name__ == "__main__":

@@ -1,17 +1,20 @@
 """The index in a SQLite file: a writer for the process that follows the journal, readers for the one that answers.
 
-Kept rule: one writer. It works on the thread that calls it, because a thread that steps through rows beside a busy event loop
+Rule: one writer. It works on the thread that calls it, because a thread that steps through rows beside a busy event loop
 waits for the interpreter's lock at every row; in the server it therefore lives in a process of its own
 (``postroad.adapters.index.process``). Queries run in a few threads, so a long one never holds up the event loop.
+Rule: a query is answered from one complete index or not at all. While the index is being rebuilt, queries are refused; a
+connection to a file that has been replaced is not used again.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import queue
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import apsw
 
@@ -28,7 +31,15 @@ from postroad.adapters.index.layout import (
     stored,
 )
 from postroad.adapters.index.named_sql import named, whole_table
-from postroad.adapters.index.sqlite_file import DAMAGE, damaged, open_reader, open_writer, writing
+from postroad.adapters.index.sqlite_checkpoint import Checkpoints
+from postroad.adapters.index.sqlite_file import (
+    UnusableIndex,
+    open_reader,
+    open_writer,
+    reporting_damage,
+    require_checksums,
+    writing,
+)
 from postroad.core.projection.tables import Changes
 from postroad.errors import Unavailable
 from postroad.ports import Head
@@ -42,7 +53,9 @@ class SqliteWriter:
     """Applies changes, each batch in one transaction. Belongs to one thread."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._connection = open_writer(path)
+        self._checkpoints = Checkpoints(path, self._connection)
         self._statements = named("statements.sql", "sqlite")
         self._queries = named("queries.sql", "sqlite")
         self._numbers = ServiceNumbers()
@@ -52,6 +65,11 @@ class SqliteWriter:
         return Head(seq, chain)
 
     def apply(self, changes: Changes, head: Head) -> None:
+        with reporting_damage(self._path):
+            self._apply(changes, head)
+            self._checkpoints.take_if_due()
+
+    def _apply(self, changes: Changes, head: Head) -> None:
         with writing(self._connection):
             self._know_services()
             changes = fold(changes, self.position().seq)
@@ -68,8 +86,14 @@ class SqliteWriter:
                 self._connection.execute(f"DELETE FROM {table}")  # noqa: S608 - a name from TABLES
             self._connection.execute(self._statements["reset_position"], NOTHING_APPLIED)
 
+    def settle(self) -> None:
+        """Copy the write-ahead log to the database file, whose pages have checksums."""
+        with reporting_damage(self._path):
+            self._checkpoints.take()
+
     def close(self) -> None:
-        self._connection.close()
+        with reporting_damage(self._path):
+            self._checkpoints.close()
 
     def _run(self, name: str, rows: list[Row]) -> None:
         if name == "hand_out":
@@ -86,14 +110,36 @@ class SqliteWriter:
             self._numbers = ServiceNumbers(self._connection.execute(self._queries["services"]).fetchall())
 
 
+class Keeper(Protocol):
+    """Whoever writes the index that a reader reads."""
+
+    @property
+    def rebuilds(self) -> int:
+        """How often it has begun to rebuild the index."""
+        ...
+
+    def require_complete(self) -> None:
+        """Raise Unavailable while the index is being rebuilt."""
+
+    def rebuild(self, reason: UnusableIndex) -> Unavailable:
+        """Begin to rebuild the index; returns what queries are answered meanwhile."""
+        ...
+
+
+class _Opened(NamedTuple):
+    connection: apsw.Connection
+    file: tuple[int, int]  # device and inode: a rebuilt index has others
+
+
 class SqliteReader:
     """Answers queries from threads of its own, each with a read-only connection that is opened when first needed."""
 
-    def __init__(self, path: Path, threads: int = READERS) -> None:
+    def __init__(self, path: Path, threads: int = READERS, keeper: Keeper | None = None) -> None:
         self._path = path
+        self._keeper = keeper
         self._queries = named("queries.sql", "sqlite")
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="index-reader")
-        self._idle: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
+        self._idle: queue.SimpleQueue[_Opened] = queue.SimpleQueue()
 
     async def position(self) -> Head:
         [(seq, chain)] = await self.query("position")
@@ -108,31 +154,54 @@ class SqliteReader:
     async def close(self) -> None:
         self._threads.shutdown()
         while not self._idle.empty():
-            self._idle.get().close()
+            self._idle.get().connection.close()
 
     async def _run(self, sql: str, parameters: Row) -> list[Row]:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, sql, parameters)
+        asked = asyncio.get_running_loop().run_in_executor
+        if self._keeper is None:
+            return await asked(self._threads, self._answer, sql, parameters)
+        self._keeper.require_complete()
+        rebuilds = self._keeper.rebuilds
+        try:
+            rows = await asked(self._threads, self._answer, sql, parameters)
+        except UnusableIndex as error:
+            raise self._keeper.rebuild(error) from error
+        if rebuilds != self._keeper.rebuilds:  # this may be the answer of an index that was not complete yet
+            return await self._run(sql, parameters)
+        return rows
 
     def _answer(self, sql: str, parameters: Row) -> list[Row]:
+        opened = self._take()
         try:
-            connection = self._idle.get_nowait()
-        except queue.Empty:
-            connection = open_reader(self._path)
-        try:
-            return connection.execute(sql, parameters).fetchall()
+            with reporting_damage(self._path):
+                rows = opened.connection.execute(sql, parameters).fetchall()
+            require_checksums(self._path, opened.connection)
         except apsw.BusyError:
             raise Unavailable("network.busy", "The index is busy; try again in a second") from None
-        except (*DAMAGE, apsw.IOError) as error:
-            raise _unreadable(error) from error
+        except apsw.IOError as error:
+            detail = f"The index {self._path} cannot be read ({error}); check its disk"
+            raise Unavailable("storage.failed", detail, retry_after_s=60) from error
         finally:
-            self._idle.put(connection)
+            self._idle.put(opened)
+        return rows
 
+    def _take(self) -> _Opened:
+        """A connection to the file that has the index's name now."""
+        while True:
+            try:
+                opened = self._idle.get_nowait()
+            except queue.Empty:
+                return _Opened(open_reader(self._path), self._file())
+            if opened.file == self._file():
+                return opened
+            opened.connection.close()
 
-def _unreadable(error: apsw.Error) -> Unavailable:
-    detail = (
-        f"The index cannot be read ({error}); stop the server and run `postroad index rebuild`; nothing is lost by it"
-    )
-    return Unavailable("storage.damaged", detail, retry_after_s=60)
+    def _file(self) -> tuple[int, int]:
+        try:
+            found = os.stat(self._path)
+        except FileNotFoundError:
+            raise Unavailable("network.unavailable", f"There is no index {self._path}; it is being rebuilt") from None
+        return found.st_dev, found.st_ino
 
 
 class SqliteIndex(SqliteReader):
@@ -145,13 +214,13 @@ class SqliteIndex(SqliteReader):
     async def apply(self, changes: Changes, head: Head, after: int = 0) -> None:
         if after:
             require_no_gap((await self.position()).seq, after)
-        try:
-            self._writer.apply(changes, head)
-        except DAMAGE as error:
-            raise damaged(self._path, error) from error
+        self._writer.apply(changes, head)
 
     async def clear(self) -> None:
         self._writer.clear()
+
+    def settle(self) -> None:
+        self._writer.settle()
 
     async def close(self) -> None:
         await super().close()

@@ -1,7 +1,8 @@
-"""Opening a SQLite index: the library's version, the connection's settings, and the schema.
+"""Opening a SQLite index: the library's version, the connection's settings, checksums, and the schema.
 
-Kept rule: the file can always be rebuilt from the journal, so a commit need not reach the disk before it is answered
-(``synchronous=NORMAL``); after a power cut the index is merely some entries behind, never wrong.
+Rule: the file can always be rebuilt from the journal, so a commit need not reach the disk before it is answered
+(``synchronous=NORMAL``); after a power cut the index is some entries behind, never wrong. A file that is damaged, or that an
+earlier version wrote without page checksums, raises ``UnusableIndex``; the server then rebuilds it.
 """
 
 from __future__ import annotations
@@ -14,12 +15,17 @@ from pathlib import Path
 import apsw
 
 from postroad.adapters.index.migrations import VERSION_TABLE, Migration, pending
+from postroad.adapters.index.sqlite_checkpoint import NOTE_SUFFIX, DamagedLog, lost_frames
+from postroad.adapters.index.sqlite_checksums import CHECKSUM_BYTES, checksum_vfs, is_damage, verifies_checksums
 from postroad.errors import Misconfigured
 
 OLDEST_SQLITE = (3, 51, 3)  # before it, resetting the write-ahead log could corrupt the database
 BUSY_TIMEOUT_MS = 10_000
 MODE = 0o640  # like the journal's files: headers of messages are in it; its log takes after it
-DAMAGE = (apsw.CorruptError, apsw.NotADBError)
+
+
+class UnusableIndex(Misconfigured):
+    """The file is damaged, or has no checksums that would tell. It has to be rebuilt from the journal."""
 
 
 def open_writer(path: Path) -> apsw.Connection:
@@ -27,59 +33,92 @@ def open_writer(path: Path) -> apsw.Connection:
     refuse_old_sqlite(apsw.sqlite_lib_version())
     with suppress(OSError):  # SQLite will say it
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, MODE))
-    connection = _opened(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
-    try:
+    with _opened(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) as connection:
+        is_new = not path.stat().st_size
+        if is_new:
+            connection.reserve_bytes("main", CHECKSUM_BYTES)
         connection.pragma(
             "page_size", 16_384
         )  # heeded only while the file is empty; a page in the log costs two writes
+        if lost := lost_frames(path, connection):
+            raise damaged(path, lost)
         connection.pragma("journal_mode", "wal")
+        if not is_new:
+            require_checksums(path, connection)
         connection.pragma("synchronous", "normal")
         connection.pragma("cache_size", -65_536)  # KiB
-        connection.pragma("wal_autocheckpoint", 4_000)  # pages: fewer copies of the pages that every batch changes
+        connection.pragma("wal_autocheckpoint", 0)  # ``Checkpoints`` takes them
         connection.pragma("journal_size_limit", 128 << 20)
         migrate(connection, path)
-    except DAMAGE as error:
-        connection.close()
-        raise damaged(path, error) from error
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+        return connection
 
 
 def open_reader(path: Path) -> apsw.Connection:
     """A connection for queries only; several may be open beside the writer, in any process."""
     refuse_old_sqlite(apsw.sqlite_lib_version())
-    connection = _opened(path, apsw.SQLITE_OPEN_READONLY)
-    try:
+    with _opened(path, apsw.SQLITE_OPEN_READONLY) as connection:
         connection.pragma("query_only", 1)
-        if behind := pending(schema_version(connection), str(path)):
+        behind = pending(schema_version(connection), str(path))
+        require_checksums(path, connection)
+        if behind:
             raise Misconfigured(
                 [
                     f"index {path}: its schema lacks migration {behind[0].version}; start the process that writes it first"
                 ]
             )
-    except DAMAGE as error:
-        connection.close()
-        raise damaged(path, error) from error
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+        return connection
 
 
-def damaged(path: Path, error: apsw.Error) -> Misconfigured:
-    return Misconfigured(
+def require_checksums(path: Path, connection: apsw.Connection) -> None:
+    """Refuse a file whose pages have no checksums. Call after something was read through the connection."""
+    if verifies_checksums(connection):
+        return
+    raise UnusableIndex(
         [
-            f"index {path}: the file is damaged ({error}); nothing is lost: stop the server and run `postroad index rebuild`, "
-            "which makes it anew from the journal"
+            f"index {path}: its pages have no checksums, because an earlier version wrote it or because it is damaged; nothing "
+            "is lost: the server rebuilds it from the journal when it starts, and so does `postroad index rebuild`"
         ]
     )
 
 
+@contextmanager
+def reporting_damage(path: Path) -> Iterator[None]:
+    """Turn errors that mean damage into ``UnusableIndex``."""
+    try:
+        yield
+    except DamagedLog as error:
+        raise damaged(path, str(error)) from error
+    except apsw.Error as error:
+        if is_damage(error):
+            raise damaged(path, str(error)) from error
+        raise
+
+
+def damaged(path: Path, what: str) -> UnusableIndex:
+    return UnusableIndex(
+        [
+            f"index {path}: the file is damaged ({what}); nothing is lost: the server rebuilds it from the journal when it "
+            "starts, and so does `postroad index rebuild`"
+        ]
+    )
+
+
+def check_file(path: Path) -> None:
+    """Read every page of the index and check its checksum and structure; raises UnusableIndex."""
+    connection = open_reader(path)
+    try:
+        with reporting_damage(path):
+            found = connection.execute("PRAGMA quick_check(1)").get
+        if found != "ok":
+            raise damaged(path, str(found))
+        require_checksums(path, connection)
+    finally:
+        connection.close()
+
+
 def forget(path: Path) -> None:
-    """Remove an index that is to be made anew, whatever state it is in; nobody may have it open."""
-    for suffix in ("", "-wal", "-shm"):
+    """Remove an index that is to be rebuilt, whatever state it is in; no one may write it."""
+    for suffix in ("", "-wal", "-shm", NOTE_SUFFIX):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
@@ -127,12 +166,19 @@ def writing(connection: apsw.Connection) -> Iterator[None]:
         raise
 
 
-def _opened(path: Path, flags: int) -> apsw.Connection:
+@contextmanager
+def _opened(path: Path, flags: int) -> Iterator[apsw.Connection]:
+    """A connection that is closed again if it cannot be made ready."""
     try:
-        connection = apsw.Connection(str(path), flags=flags)
+        connection = apsw.Connection(str(path), flags=flags, vfs=checksum_vfs())
     except apsw.CantOpenError:
         raise Misconfigured(
             [f"index {path}: the file cannot be opened; check that its folder exists and is yours"]
         ) from None
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-    return connection
+    try:
+        with reporting_damage(path):
+            yield connection
+    except BaseException:
+        connection.close()
+        raise

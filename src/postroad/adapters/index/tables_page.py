@@ -102,7 +102,7 @@ COLUMN_TEXTS = {
     "session": "the session id",
     "settle_seq": "the entry that ended it; 0 = none",
     "settled_at_us": "when that was",
-    "size": "bytes on the wire",
+    "size": "bytes of the documents and attachments",
     "state": (
         "0 queued, 1 delivered, 2 rejected, 3 failed, 4 expired, 5 cancelled; of a batch: open, closed, assembled, sent, "
         "suspended, dropped, dissolved"

@@ -9,6 +9,7 @@ from typing import Any
 import apsw
 
 from postroad.adapters.index.migrations import migrations
+from postroad.adapters.index.sqlite_checksums import CHECKSUM_BYTES, checksum_vfs
 
 FROZEN = Path(__file__).parent / "schemas"
 
@@ -28,6 +29,13 @@ async def postgres_dump(connection: Any) -> str:
     indexes = await connection.fetch("SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY indexname")
     lines = [" ".join(str(value) for value in row) for row in columns] + [row["indexdef"] for row in indexes]
     return "\n".join(lines) + "\n"
+
+
+def with_checksums(path: Path) -> apsw.Connection:
+    """A new SQLite file whose pages have checksums, as the index's files have."""
+    connection = apsw.Connection(str(path), vfs=checksum_vfs())
+    connection.reserve_bytes("main", CHECKSUM_BYTES)
+    return connection
 
 
 def frozen_sqlite(version: int) -> str:

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import apsw
 import asyncpg
 
 from postroad.adapters.index import postgres
@@ -19,7 +18,7 @@ from postroad.core.model.journal import decode
 from postroad.core.projection.tables import TABLES
 from postroad.flow.indexing import catch_up
 from postroad.ports import Index, NewRecord
-from tests.unit.adapters.index.schema_dumps import FROZEN, frozen_sqlite
+from tests.unit.adapters.index.schema_dumps import FROZEN, frozen_sqlite, with_checksums
 from tests.unit.core.projection.old_entries import OLD_ENTRIES
 
 Filled = dict[str, tuple[list[str], list[list[Any]]]]
@@ -66,7 +65,7 @@ async def test_the_stored_rows_are_those_of_this_journal() -> None:
 
 
 async def test_a_filled_sqlite_index_of_the_first_version(tmp_path: Path) -> None:
-    connection = apsw.Connection(str(tmp_path / "index.sqlite"))
+    connection = with_checksums(tmp_path / "index.sqlite")
     connection.execute(frozen_sqlite(1))
     connection.execute("INSERT INTO schema_version VALUES (1, 'first')")
     for table, (columns, rows) in rows_of(1).items():

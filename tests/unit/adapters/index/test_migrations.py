@@ -27,6 +27,7 @@ from tests.unit.adapters.index.schema_dumps import (
     postgres_dump,
     sqlite_dump,
     versions,
+    with_checksums,
 )
 
 STORED_ELSEWHERE = {"seen": ("session",), "message": IN_HEADER}
@@ -68,7 +69,7 @@ def test_sqlite_up_to_a_version_gives_what_was_frozen(version: int) -> None:
 
 @pytest.mark.parametrize("version", versions())
 def test_a_sqlite_file_of_any_version_becomes_the_present_one(version: int, tmp_path: Path) -> None:
-    old = apsw.Connection(str(tmp_path / "old.sqlite"))
+    old = with_checksums(tmp_path / "old.sqlite")
     old.execute(frozen_sqlite(version))
     old.executemany("INSERT INTO schema_version VALUES (?, 'frozen')", [(number,) for number in range(1, version + 1)])
     old.close()

@@ -18,7 +18,8 @@ import pytest
 
 from postroad.adapters.index import process_main
 from postroad.adapters.index.process import IndexProcess
-from postroad.adapters.index.sqlite import SqliteIndex, SqliteReader
+from postroad.adapters.index.sqlite import SqliteIndex, SqliteReader, SqliteWriter
+from postroad.adapters.index.sqlite_file import UnusableIndex, open_reader
 from postroad.adapters.journal.segments import SegmentJournal, SegmentSettings
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.core.projection.tables import TABLES
@@ -97,15 +98,31 @@ async def test_killed_at_any_moment_it_comes_back_and_goes_on(
     await reader.close()
 
 
-async def test_one_that_hangs_is_killed_and_another_goes_on(
+async def test_a_stopped_process_is_reported_killed_and_replaced(
     journal: SegmentJournal, process: IndexProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("postroad.adapters.index.process.SILENCE_MOST_S", 0.2)
-    hung = process.pid
-    assert hung is not None
-    os.kill(hung, signal.SIGSTOP)
+    """Also when no one asks it anything: the heartbeat is missing."""
+    monkeypatch.setattr("postroad.adapters.index.process.HEARTBEAT_S", 0.02)
+    process.require_running()
+    stopped = process.pid
+    assert stopped is not None
+    os.kill(stopped, signal.SIGSTOP)
+    async with asyncio.timeout(60):
+        while not (reported := report_of(process)):  # noqa: ASYNC110 - it is about time going by
+            await asyncio.sleep(0.005)
+    assert "index process does not run" in reported
+    monkeypatch.undo()
     await process.wait_for(await append(journal, 5), timeout=120)
-    assert process.pid not in (None, hung)
+    assert process.pid not in (None, stopped)
+    process.require_running()
+
+
+def report_of(process: IndexProcess) -> str:
+    try:
+        process.require_running()
+    except Unavailable as unavailable:
+        return unavailable.detail
+    return ""
 
 
 async def test_one_that_cannot_be_started_is_tried_again(
@@ -160,6 +177,106 @@ async def test_an_index_of_another_journal_is_refused(journal: SegmentJournal, t
     await process.stop()
 
 
+@pytest.mark.parametrize("kind", ["without checksums", "not a database", "a damaged page", "a lost write-ahead log"])
+async def test_an_unusable_index_is_rebuilt_at_the_start(kind: str, journal: SegmentJournal, tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    seq = await append(journal, 3_000)
+    await make_unusable(path, kind, journal)
+    process = IndexProcess(tmp_path / "journal", path)
+    await process.start()
+    await process.wait_for(seq, timeout=120)
+    process.require_running()
+    assert process.rebuilds == 1
+    await require_complete_index(journal, SqliteReader(path, keeper=process))
+    await process.stop()
+
+
+async def test_damage_that_a_query_meets_is_rebuilt_while_it_runs(
+    journal: SegmentJournal, process: IndexProcess, tmp_path: Path
+) -> None:
+    path = tmp_path / "index.sqlite"
+    seq = await append(journal, 3_000)
+    await process.wait_for(seq)
+    reader = SqliteReader(path, keeper=process)
+    await reader.position()
+    async with asyncio.timeout(60):  # the idle process copies its log to the file, where pages have checksums
+        while path.stat().st_size < 500_000:  # noqa: ASYNC110 - another process does it
+            await asyncio.sleep(0.05)
+    spoil(path, 16_384)
+    with pytest.raises(Unavailable, match="being rebuilt") as refused:
+        await reader.rows("message")
+    assert refused.value.code == "network.unavailable"
+    with pytest.raises(Unavailable, match="being rebuilt"):
+        await reader.position()
+    await process.wait_for(await append(journal, 10), timeout=120)
+    await require_complete_index(journal, reader)
+
+
+async def test_a_damaged_write_ahead_log_is_not_copied_to_the_file(journal: SegmentJournal, tmp_path: Path) -> None:
+    """A checksum is made when a page is copied, and would vouch for the damage."""
+    path = tmp_path / "index.sqlite"
+    await append(journal, 3_000)
+    index = SqliteIndex(path)
+    await catch_up(journal, index)
+    before = path.read_bytes()
+    spoil(path.with_name("index.sqlite-wal"), 1 << 20)
+    with pytest.raises(UnusableIndex, match=r"index\.sqlite-wal is not as it was written"):
+        index.settle()
+    with pytest.raises(UnusableIndex):
+        await index.close()
+    assert path.read_bytes() == before
+
+
+async def test_an_index_that_is_damaged_again_and_again_stops_the_start(
+    journal: SegmentJournal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await append(journal, 3)
+    process = IndexProcess(tmp_path / "journal", tmp_path / "index.sqlite")
+    ended = [sys.executable, "-c", f"raise SystemExit({process_main.EXIT_DAMAGED})"]
+    monkeypatch.setattr(process, "_command", ended)
+    with pytest.raises(Misconfigured, match=f"ended with {process_main.EXIT_DAMAGED}"):
+        await process.start()
+    await process.stop()
+
+
+async def make_unusable(path: Path, kind: str, journal: SegmentJournal) -> None:
+    if kind == "without checksums":
+        old = apsw.Connection(str(path))
+        old.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, name TEXT NOT NULL)")
+        old.close()
+    elif kind == "not a database":
+        path.write_bytes(b"no database" * 2_000)
+    else:
+        index = SqliteIndex(path)
+        await catch_up(journal, index)
+        index._writer._checkpoints.take()
+        files = [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-checkpoint")]
+        content = {file: file.read_bytes() for file in files}  # as a kill would leave them
+        await index.close()
+        if kind == "a damaged page":
+            spoil(path, 50_000)
+            return
+        for file in files:
+            file.write_bytes(content[file])
+        spoil(files[1], 50_000)
+
+
+def spoil(path: Path, step: int) -> None:
+    """Change some bytes of every page but the first."""
+    with path.open("r+b") as file:
+        for place in range(20_000, path.stat().st_size, step):
+            file.seek(place)
+            file.write(os.urandom(64))
+
+
+async def require_complete_index(journal: SegmentJournal, reader: SqliteReader) -> None:
+    expected = MemoryIndex()
+    await catch_up(journal, expected)
+    for table in TABLES:
+        assert await reader.rows(table) == await expected.rows(table)
+    await reader.close()
+
+
 async def test_a_missing_journal_is_said_plainly(tmp_path: Path) -> None:
     process = IndexProcess(tmp_path / "nothing", tmp_path / "index.sqlite")
     with pytest.raises(Misconfigured, match="journal: there is none"):
@@ -178,3 +295,14 @@ def test_a_full_disk_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert process_main.main() == process_main.EXIT_TROUBLE
     [line] = capsys.readouterr().err.splitlines()
     assert line == "index index.sqlite: database or disk is full; check its disk, and how much of it is free"
+
+
+def test_a_log_that_was_left_whole_is_not_taken_for_damaged(tmp_path: Path) -> None:
+    """As after a stop at which another process still read the index, so that its log stays."""
+    path = tmp_path / "index.sqlite"
+    writer = SqliteWriter(path)
+    reader = open_reader(path)
+    writer.close()
+    assert path.with_name("index.sqlite-wal").exists()
+    SqliteWriter(path).close()
+    reader.close()

@@ -152,7 +152,7 @@ def test_a_question_is_answered_through_its_index(
     "name",
     [
         *("transaction_deliveries", "transaction_trail", "transaction_journeys"),
-        *("tried_at", "delivery", "seen", "next_due", "related", "held_back", "found"),
+        *("tried_at", "delivery_trail", "delivery", "seen", "next_due", "related", "held_back", "found"),
     ],
 )
 def test_no_question_about_one_thing_scans_a_table(name: str, tmp_path: Path) -> None:

@@ -128,6 +128,11 @@ WHERE activity.service = (SELECT service.number FROM service WHERE service.gcid 
   AND delivery.recipient = activity.service AND delivery.state = 1
 ORDER BY activity.span DESC, delivery.number DESC LIMIT $2
 
+-- name: delivery_trail
+SELECT delivery.lease_seq AS seq FROM delivery WHERE delivery.number = $1 AND delivery.lease_seq > 0
+UNION SELECT trail.seq FROM trail WHERE trail.number = $1
+ORDER BY seq
+
 -- name: tried_at
 WITH tried (number, lease_seq, settle_seq) AS (
   SELECT delivery.number, delivery.lease_seq, delivery.settle_seq
@@ -181,6 +186,13 @@ ORDER BY newest.seq DESC
 
 -- name: recent_keys
 SELECT key FROM seen ORDER BY span DESC, seq DESC, key LIMIT $1
+
+-- name: keys_from
+WITH RECURSIVE spans (span) AS (
+  SELECT max(seen.span) FROM seen
+  UNION ALL SELECT (SELECT max(seen.span) FROM seen WHERE seen.span < spans.span) FROM spans WHERE spans.span IS NOT NULL
+)
+SELECT DISTINCT seen.key FROM spans JOIN seen ON seen.span = spans.span AND seen.key >= $1 ORDER BY seen.key LIMIT $2
 
 -- name: transaction_messages
 SELECT {message} FROM message WHERE session = $1 AND transaction_id IS NULL
@@ -266,7 +278,9 @@ SELECT {journey} FROM journey WHERE id = $1
 -- Members of a batch that is assembled are on their way, and do not expire until it is known what becomes of it. What they are
 -- asked is a question of its own, which PostgreSQL does not make a join of: both indexes stay in order.
 -- name: due_journeys
-SELECT {journey} FROM journey WHERE state = 0 AND expires_at_us > 0 AND expires_at_us <= $1
+SELECT {journey},
+  coalesce((SELECT batch_member.batch FROM batch_member WHERE batch_member.number = journey.at_number), '') AS batch
+FROM journey WHERE state = 0 AND expires_at_us > 0 AND expires_at_us <= $1
   AND coalesce((SELECT batch.state FROM batch_member JOIN batch ON batch.id = batch_member.batch
                 WHERE batch_member.number = journey.at_number), '') <> 'assembled'
 ORDER BY expires_at_us, id LIMIT $2

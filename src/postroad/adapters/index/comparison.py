@@ -1,0 +1,119 @@
+"""Comparing a SQLite index with the journal: a second index is made from the journal, and every row must be in both.
+
+Rule: nothing is changed, and a running server is disturbed little: the index is read as it was at one moment, and that moment is
+held only while rows are compared.
+"""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from postroad.adapters.index.keys import KEYS
+from postroad.adapters.index.named_sql import named, whole_table
+from postroad.adapters.index.sqlite import SqliteIndex
+from postroad.adapters.index.sqlite_file import check_file, damaged, open_reader, reporting_damage
+from postroad.core.projection.project import project
+from postroad.core.projection.tables import TABLES
+from postroad.flow.indexing import BATCH_BYTES, Progress, Source, of_another_journal
+from postroad.ports import Head
+
+_ACTIVITY = """SELECT service.gcid, activity.part, activity.span FROM activity JOIN service ON service.number = activity.service
+ORDER BY 1, 2, 3"""
+
+_MESSAGE = "SELECT 1 FROM message WHERE seq = ?1"
+BODY_OFFSET = "body_offset"
+LAST_ENTRIES = 5_000  # that a quick check looks for
+
+
+async def compare_with_journal(
+    journal: Source, path: Path, scratch: Path, on_progress: Progress | None = None
+) -> list[str]:
+    """What differs between the index and one made from the journal, a line for each table; raises UnusableIndex."""
+    check_file(path)
+    reader = open_reader(path)
+    fresh = SqliteIndex(scratch)
+    try:
+        head = await _extend(journal, fresh, Head(0, bytes(32)), _position(path, reader), on_progress)
+        head = await _extend(
+            journal, fresh, head, _position(path, reader), None
+        )  # what a running server added meanwhile
+        with reporting_damage(path):
+            reader.execute("BEGIN")
+            head = await _extend(journal, fresh, head, _position(path, reader), None)
+            return _differing_tables(reader, scratch)
+    finally:
+        reader.close()
+        await fresh.close()
+
+
+async def check_quickly(journal: Source, path: Path) -> None:
+    """Check every page of the index, its place in the journal and the last messages; raises UnusableIndex or Misconfigured."""
+    check_file(path)
+    reader = open_reader(path)
+    try:
+        position = _position(path, reader)
+        if position.seq and (await journal.read(position.seq - 1, 1)).head != position:
+            raise of_another_journal(position.seq)
+        batch = await journal.read(max(0, position.seq - LAST_ENTRIES), BATCH_BYTES)
+        rows = project([record for record in batch.records if record.seq <= position.seq]).get("insert_message", ())
+        with reporting_damage(path):
+            missing = [row[0] for row in rows if not reader.execute(_MESSAGE, (row[0],)).fetchall()]
+        if missing:
+            raise damaged(path, f"{len(missing)} messages are missing in it, the first is entry {missing[0]}")
+    finally:
+        reader.close()
+
+
+async def _extend(journal: Source, fresh: SqliteIndex, head: Head, end: Head, on_progress: Progress | None) -> Head:
+    """Apply the journal's entries up to ``end``, which is the end of a group."""
+    while head.seq < end.seq and (batch := await journal.read(head.seq, BATCH_BYTES)).records:
+        records = [record for record in batch.records if record.seq <= end.seq]
+        reached = min(batch.head, end)
+        await fresh.apply(project(records), reached, head.seq)
+        head = reached
+        if on_progress:
+            on_progress(head)
+    return head
+
+
+def _position(path: Path, reader: apsw.Connection) -> Head:
+    with reporting_damage(path):
+        seq, chain = reader.execute(named("queries.sql", "sqlite")["position"]).get
+    return Head(seq, chain)
+
+
+def _differing_tables(reader: apsw.Connection, scratch: Path) -> list[str]:
+    expected = open_reader(scratch)
+    try:
+        questions = {table: whole_table(table, KEYS[table]) for table in TABLES} | {"activity": _ACTIVITY}
+        found = (_difference(table, reader.execute(sql), expected.execute(sql)) for table, sql in questions.items())
+        return [difference for difference in found if difference]
+    finally:
+        expected.close()
+
+
+def _difference(table: str, found: Any, expected: Any) -> str:
+    """Rows of both in the order of their keys; empty when they are the same."""
+    columns = TABLES.get(table, ())
+    offset = columns.index(BODY_OFFSET) if BODY_OFFSET in columns else None
+    rows = due_rows = 0
+    first = None
+    for row, due in zip_longest(found, expected):
+        rows += row is not None
+        due_rows += due is not None
+        if row != due and first is None and not _is_dropped_body(row, due, offset):
+            first = row or due
+    if first is None:
+        return ""
+    return f"table {table} has {rows} rows and should have {due_rows}; the first difference is at key {first[0]}"
+
+
+def _is_dropped_body(row: Any, due: Any, offset: int | None) -> bool:
+    """Whether only the place of a body differs, and the journal has dropped that body: its place is 0 then."""
+    if offset is None or row is None or due is None or due[offset] != 0:
+        return False
+    return bool((*row[:offset], 0, *row[offset + 1 :]) == due)

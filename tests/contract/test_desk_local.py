@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from postroad.adapters.desk import hot_state
+from postroad.adapters.desk import hot_state, local_queues
 from postroad.adapters.desk.local import LocalDesk
 from postroad.adapters.index.sqlite import SqliteIndex
 from postroad.adapters.journal.segments.journal import SegmentJournal
@@ -17,8 +17,8 @@ from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.core.model.delivery import Queued, State
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import DeliveriesAcknowledged
-from postroad.core.model.selector import Selector
+from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesEnded, DeliveriesLeased, decode
+from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.errors import Unavailable
 from postroad.ports import Appended, Batch, BodyAt, Clock, Committed, Desk, Head, Index, Journal, NewRecord, Step
 from postroad.testing.desk_contract import DeskContract
@@ -62,6 +62,24 @@ class StallingJournal:
 
     async def close(self) -> None:
         await self.journal.close()
+
+
+async def leases_in(journal: Journal) -> list[tuple[int, ...]]:
+    """The deliveries of each hand-out that the journal holds."""
+    entries = [decode(record.facts) for record in (await journal.read(0)).records]
+    return [entry.deliveries for entry in entries if isinstance(entry, DeliveriesLeased)]
+
+
+def is_leased(network: Network, number: int, attempt: int = 1) -> bool:
+    assert isinstance(network.desk, LocalDesk)
+    found = network.desk._hot.find(number)
+    return found is not None and found.queued.leased and found.queued.attempt == attempt
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - no one is told of it
+            await asyncio.sleep(0)
 
 
 class LocalDeskContract(DeskContract):
@@ -118,11 +136,84 @@ class TestInMemory(LocalDeskContract):
         async with self.stalled(network.desk):
             refused = asyncio.ensure_future(network.acknowledge(first))
             await asyncio.sleep(0)
-            assert numbers(await network.poll(most=1)) == [second]  # read past what is being settled
+            polling = asyncio.ensure_future(network.poll(most=1))  # reads past what is being settled
+            await until(lambda: is_leased(network, second))
             self.journal.is_broken = True
         assert isinstance(await refused, Unavailable)
+        with pytest.raises(Unavailable):
+            await polling
         self.journal.is_broken = False
-        assert numbers(await network.poll()) == [first]
+        assert numbers(await network.poll()) == [first, second]
+
+    async def test_a_hand_out_that_cannot_be_written_leaves_the_mailbox_as_it_was(self, network: Network) -> None:
+        posted = [await network.post(network.message()) << 16 for _ in range(3)]
+        await network.poll(most=1)
+        network.clock.advance(LEASE_S + 1)
+        self.journal.is_broken = True
+        for selector in (EVERYTHING, Selector(topic="orders"), EVERYTHING):
+            with pytest.raises(Unavailable, match="the disk takes nothing"):
+                await network.poll(selector=selector)
+        self.journal.is_broken = False
+        handed_out = await network.poll()
+        assert [(queued.number, queued.attempt) for queued in handed_out] == list(zip(posted, (2, 1, 1), strict=True))
+        assert await leases_in(self.journal) == [(posted[0],), tuple(posted)]
+
+    async def test_a_poller_that_leaves_before_its_hand_out_is_written_has_been_handed_it(
+        self, network: Network
+    ) -> None:
+        number = await network.post(network.message()) << 16
+        async with self.stalled(network.desk):
+            leaving = asyncio.ensure_future(network.poll())
+            await until(lambda: is_leased(network, number))
+            leaving.cancel()
+        await asyncio.gather(leaving, return_exceptions=True)
+        assert await network.poll() == []
+        network.clock.advance(LEASE_S + 1)
+        assert [(queued.number, queued.attempt) for queued in await network.poll()] == [(number, 2)]
+        assert await leases_in(self.journal) == [(number,), (number,)]
+
+    async def test_a_hand_out_that_fails_wakes_the_next_poller(self, network: Network) -> None:
+        number = await network.post(network.message()) << 16
+        async with self.stalled(network.desk):
+            failing = asyncio.ensure_future(network.poll())
+            await until(lambda: is_leased(network, number))
+            waiting = asyncio.ensure_future(network.desk.arrival(SELLER, 60.0))
+            await asyncio.sleep(0)
+            self.journal.is_broken = True
+        with pytest.raises(Unavailable):
+            await failing
+        await asyncio.wait_for(waiting, 10)
+
+    async def test_what_is_settled_or_returned_while_its_hand_out_is_written_is_not_handed_out(
+        self, network: Network
+    ) -> None:
+        posted = [await network.post(network.message()) << 16 for _ in range(3)]
+        await network.poll()
+        network.clock.advance(LEASE_S + 1)
+        async with self.stalled(network.desk):
+            polling = asyncio.ensure_future(network.poll())
+            await until(lambda: is_leased(network, posted[2], attempt=2))
+            settled = asyncio.ensure_future(network.acknowledge(posted[0]))
+            await asyncio.sleep(0)
+        assert isinstance(await settled, Committed)
+        assert numbers(await polling) == posted[1:]
+
+    @pytest.mark.parametrize("claim_first", [True, False])
+    async def test_what_a_claim_and_another_step_find_expired_has_one_end(
+        self, network: Network, claim_first: bool
+    ) -> None:
+        first, second = [await network.post(network.message(expires_in_s=1)) << 16 for _ in range(2)]
+        network.clock.advance(2)
+        expired = Step(network.ended("expired", (first,)), reserve=True, waiting=(first,))
+        async with self.stalled(network.desk):
+            works = [network.poll(), network.submit(expired)][:: 1 if claim_first else -1]
+            running = [asyncio.ensure_future(work) for work in works]
+            await until(lambda: network.desk._group._waiting_bytes > 0)  # type: ignore[attr-defined]
+        await asyncio.gather(*running)
+        assert await network.poll() == []
+        entries = [decode(record.facts) for record in (await self.journal.read(0)).records]
+        ended = [number for entry in entries if isinstance(entry, DeliveriesEnded) for number in entry.deliveries]
+        assert sorted(ended) == [first, second]
 
     async def test_what_could_not_be_ended_is_ended_by_the_next_claim(self, network: Network) -> None:
         number = await network.post(network.message(expires_in_s=1)) << 16
@@ -198,6 +289,49 @@ class TestLongQueues(LocalDeskContract):
         await network.acknowledge(queue[5])
         await network.acknowledge(*numbers(await network.poll(most=2)))
         assert numbers(await network.poll()) == [*queue[2:5], *queue[6:]]
+
+    @pytest.fixture
+    def impatient(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Each claim searches one page of two rows."""
+        monkeypatch.setattr(local_queues, "SEARCH_S", 0.0)
+        monkeypatch.setattr(local_queues, "PAGE_ROWS", 2)
+
+    @pytest.mark.usefixtures("impatient")
+    async def test_a_search_goes_on_where_the_last_claim_stopped(self, network: Network, queue: list[int]) -> None:
+        bills = Selector(topic="bills")
+        assert await network.poll(selector=bills) == []
+        assert network.desk.is_searching(SELLER, bills)
+        assert not network.desk.is_searching(SELLER, Selector(topic="orders"))
+        assert numbers(await self.searched(network, bills)) == [queue[5]]
+        assert await self.searched(network, bills) == []
+        assert not network.desk.is_searching(SELLER, bills)
+        later = await network.post(network.message(topic="bills")) << 16
+        assert numbers(await network.poll(selector=bills)) == [later], "what came later is found at once"
+        network.clock.advance(LEASE_S + 1)
+        assert numbers(await network.poll(selector=bills)) == [queue[5], later], "what was found before is in memory"
+
+    @pytest.mark.usefixtures("impatient")
+    async def test_a_search_finds_what_is_delayed_in_its_time(self, network: Network, queue: list[int]) -> None:
+        bills = Selector(topic="bills")
+        network.desk = await self.restart(network.desk)
+        await network.give_back(queue[5], delay_s=20)
+        assert await self.searched(network, bills) == []
+        network.clock.advance(21)
+        assert numbers(await network.poll(selector=bills)) == [queue[5]]
+
+    @pytest.mark.usefixtures("impatient")
+    async def test_a_search_by_session_needs_no_more_than_one_claim(self, network: Network, queue: list[int]) -> None:
+        message = network.message()
+        number = await network.post(message) << 16
+        for selector in (Selector(session=message.session), Selector(transaction=message.transaction)):
+            assert numbers(await network.poll(selector=selector)) == [number]
+            network.clock.advance(LEASE_S + 1)
+        assert await network.poll(selector=Selector(session="none")) == []
+
+    async def searched(self, network: Network, selector: Selector) -> list[Queued]:
+        while not (found := await network.poll(selector=selector)) and network.desk.is_searching(SELLER, selector):
+            pass
+        return found
 
     async def test_what_is_settled_before_it_was_read_after_a_restart_does_not_come(
         self, network: Network, queue: list[int]

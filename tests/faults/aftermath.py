@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from postroad.adapters.index.postgres import PostgresIndex
@@ -10,6 +11,8 @@ from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_verification import verify as verify_postgres
 from postroad.adapters.journal.segments import Fault, SegmentReader, verify
 from postroad.adapters.memory.index import MemoryIndex
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.journal import DeliveriesLeased, MessagePosted, decode
 from postroad.core.projection.tables import TABLES
 from postroad.flow.indexing import catch_up
 from postroad.ports import IndexReader
@@ -45,6 +48,39 @@ async def require_whole_in_postgres(dsn: str) -> None:
     finally:
         await live.close()
         await journal.close()
+
+
+async def hand_outs_in(data: Path) -> Counter[str]:
+    """How often the journal of a data folder records that each session was handed out."""
+    journal = SegmentReader(data / "journal")
+    try:
+        return await hand_outs_by_session(journal)
+    finally:
+        journal.close()
+
+
+async def hand_outs_in_postgres(dsn: str) -> Counter[str]:
+    """How often a journal in PostgreSQL records that each session was handed out."""
+    journal = await PostgresJournal.open(dsn)
+    try:
+        return await hand_outs_by_session(journal)
+    finally:
+        await journal.close()
+
+
+async def hand_outs_by_session(journal: SegmentReader | PostgresJournal) -> Counter[str]:
+    sessions: dict[int, str] = {}
+    hand_outs: Counter[str] = Counter()
+    seq = 0
+    while records := (await journal.read(seq)).records:
+        seq = records[-1].seq
+        for record in records:
+            entry = decode(record.facts)
+            if isinstance(entry, MessagePosted):
+                sessions[delivery_number(record.seq, 0)] = entry.session
+            elif isinstance(entry, DeliveriesLeased):
+                hand_outs.update(sessions[number] for number in entry.deliveries)
+    return hand_outs
 
 
 async def require_same_rows(live: IndexReader, fresh: IndexReader) -> None:

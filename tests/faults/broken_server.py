@@ -2,11 +2,17 @@
 
 python broken_server.py late-journal serve     posts are answered before their group is written
 python broken_server.py forgotten-acks serve   acknowledgements are answered and never written
+python broken_server.py early-hand-outs serve  polls are answered before their hand-out is written, half a second later
+python broken_server.py no-room serve          no mistake: nothing can be written while the file "no-room" lies beside the data
 python broken_server.py own-disk serve         no mistake: what others on this machine write does not count as taken
+python broken_server.py held-disk serve        no mistake: nothing is synced while there is a file hold-disk in the working
+                                               folder, and the file requests-read has a byte for each post and poll
 """
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import os
 import sys
 import threading
@@ -16,13 +22,20 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from postroad.adapters.journal.segments import files, journal
+from postroad.adapters.desk.local import LocalDesk
+from postroad.adapters.journal.segments import files, journal, syncing
+from postroad.adapters.journal.segments.space import as_unavailable
+from postroad.api.messages import MessageEndpoints
 from postroad.cli.main import main
+from postroad.core.delivery.mailbox import Mailbox
+from postroad.core.model.delivery import Queued
 from postroad.flow import settle
+from postroad.ports import Appended
 
 LATE_S = 0.3
-SLOW_S = {"slow-disk": 0.02, "very-slow-disk": 1.0}
 OWN_DISK_BYTES = 256 << 20
+RECORDED = LocalDesk._recorded
+LATE: set[asyncio.Future[None]] = set()
 
 
 class LateJournal:
@@ -64,12 +77,28 @@ class LateJournal:
             self.write(min(count, len(self._held)))
 
 
-def syncing_in(seconds: float) -> Callable[[files.RealFiles, int], None]:
-    def sync_slowly(seam: files.RealFiles, fd: int) -> None:
-        time.sleep(seconds)
+def hold_disk(holding: Path, requests: Path) -> None:
+    """Let a test choose when syncs end, and show it which requests have been read."""
+
+    def sync_when_released(seam: files.RealFiles, fd: int) -> None:
+        while holding.exists():
+            time.sleep(0.005)
         os.fdatasync(fd)
 
-    return sync_slowly
+    def noted(work: Callable[..., None]) -> Callable[..., None]:
+        def work_and_note(*arguments: Any) -> None:
+            work(*arguments)
+            with requests.open("ab") as file:
+                file.write(b".")
+
+        return work_and_note
+
+    patch.object(files.RealFiles, "fdatasync", sync_when_released).start()
+    patch.multiple(
+        syncing, QUICK_S=-1.0, TRY_AGAIN_AFTER=sys.maxsize
+    ).start()  # in a thread, so that the loop continues
+    for name in ("_post", "_hand_out"):
+        patch.object(MessageEndpoints, name, noted(getattr(MessageEndpoints, name))).start()
 
 
 def own_space(seam: files.RealFiles, journal_folder: Path) -> files.Space:
@@ -89,14 +118,44 @@ async def forget(*arguments: Any) -> None:
     """In place of writing it down."""
 
 
+async def record_late(
+    desk: LocalDesk, mailbox: str, box: Mailbox, leased: list[Queued], lease_s: float
+) -> list[Queued]:
+    """In place of waiting until the hand-out is durable."""
+    recording = RECORDED(desk, mailbox, box, list(leased), lease_s)
+
+    async def late() -> None:
+        await asyncio.sleep(LATE_S)
+        await recording
+
+    LATE.add(asyncio.ensure_future(late()))
+    return leased
+
+
+def install_full_disk() -> None:
+    """Let every append fail while the file is there, as on a disk whose reserve is used up too."""
+    append, no_room = journal.SegmentJournal.append, Path(os.environ["POSTROAD_DATA"]).with_name("no-room")
+
+    async def append_if_there_is_room(*arguments: Any, **options: Any) -> Appended:
+        if no_room.exists():
+            raise as_unavailable(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+        return await append(*arguments, **options)
+
+    patch.object(journal.SegmentJournal, "append", append_if_there_is_room).start()
+
+
 if __name__ == "__main__":
     mistake = sys.argv.pop(1)
     if mistake == "late-journal":
         LateJournal().install()
     elif mistake == "forgotten-acks":
         patch.object(settle, "committed", forget).start()
-    elif mistake in SLOW_S:
-        patch.object(files.RealFiles, "fdatasync", syncing_in(SLOW_S[mistake])).start()
+    elif mistake == "early-hand-outs":
+        patch.object(LocalDesk, "_recorded", record_late).start()
+    elif mistake == "no-room":
+        install_full_disk()
+    elif mistake == "held-disk":
+        hold_disk(Path("hold-disk").absolute(), Path("requests-read").absolute())
     elif mistake == "own-disk":
         patch.object(files.RealFiles, "space", own_space).start()
     else:

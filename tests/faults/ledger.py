@@ -7,6 +7,7 @@ and the ledger learns which from what comes later.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -20,6 +21,7 @@ class Ledger:
     sessions: dict[str, str] = field(default_factory=dict)  # handle → session it was accepted under
     delivered: dict[str, str] = field(default_factory=dict)  # handle → session it was handed out under
     acknowledged_at: dict[str, float] = field(default_factory=dict)  # token → when that was answered
+    attempts: dict[str, set[int]] = field(default_factory=dict)  # session → attempt numbers that receivers got
     hand_outs: int = 0
     duplicates: int = 0
     faults: list[str] = field(default_factory=list)
@@ -37,8 +39,11 @@ class Ledger:
         self.duplicates += 1
         self.accept(handle, session)
 
-    def hand_out(self, handle: str, session: str, token: str, data: bytes, asked_at: float) -> None:
+    def hand_out(self, handle: str, session: str, token: str, attempt: int, data: bytes, asked_at: float) -> None:
         self.hand_outs += 1
+        if attempt in (attempts := self.attempts.setdefault(session, set())):
+            self.faults.append(f"{handle} was handed out twice as attempt {attempt}")
+        attempts.add(attempt)
         if self.sent.get(handle) != digest(data):
             self.faults.append(f"{handle} was handed out with other bytes than were posted")
         if self.delivered.setdefault(handle, session) != session:
@@ -49,6 +54,15 @@ class Ledger:
     def acknowledge(self, tokens: list[str], answered_at: float) -> None:
         for token in tokens:
             self.acknowledged_at.setdefault(token, answered_at)
+
+    def missing_from(self, leases: Mapping[str, int]) -> list[str]:
+        """The hand-outs that receivers got and a journal lacks that has so many of each session."""
+        return [
+            f"attempt {attempt} of session {session} is not in the journal, which has {leases.get(session, 0)} hand-outs"
+            for session, attempts in self.attempts.items()
+            for attempt in sorted(attempts)
+            if attempt > leases.get(session, 0)
+        ]
 
     @property
     def lost(self) -> list[str]:

@@ -142,7 +142,8 @@ class Load:
             return []
         messages = ENVELOPE_FORM.decode_delivered(answer.body)
         for message in messages:
-            self.ledger.hand_out(message.handle, message.session, message.token, message.parts[0].data, asked_at)
+            data = message.parts[0].data
+            self.ledger.hand_out(message.handle, message.session, message.token, message.attempt, data, asked_at)
         return messages
 
     async def acknowledge(self, receiving: Connection, messages: list[Delivered]) -> None:

@@ -1,4 +1,7 @@
-"""kill -9 on the running server, large groups and short rounds: what it answered is true after any number of deaths."""
+"""kill -9 on the running server, large groups and short rounds: what it answered is true after any number of deaths.
+
+``POSTROAD_TEST_SERVER_KILLS=4`` makes 64 rounds of the first test, and four times as many of the others.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from postroad.core.model.message import Delivered
 from postroad.testing.load import Connection
 from postroad.testing.postgres import PostgresServer
 from postroad.testing.server import ServerProcess
-from tests.faults.aftermath import require_whole, require_whole_in_postgres
+from tests.faults.aftermath import hand_outs_in, hand_outs_in_postgres, require_whole, require_whole_in_postgres
 from tests.faults.parties import enroll
 from tests.faults.server_load import RECEIVER, SENDER, Load
 
@@ -87,6 +90,7 @@ async def test_a_killed_server_keeps_every_promise(tmp_path: Path, chance: Rando
     finally:
         server.kill()
     await require_whole(server.data)
+    assert load.ledger.missing_from(await hand_outs_in(server.data))[:5] == []
 
 
 @pytest.mark.req("A3")
@@ -106,6 +110,35 @@ async def test_the_index_process_may_die_with_the_server_or_alone(tmp_path: Path
     finally:
         server.kill()
     await require_whole(server.data)
+    assert load.ledger.missing_from(await hand_outs_in(server.data))[:5] == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for child processes in /proc")
+@pytest.mark.req("A3", "O3")
+async def test_a_stopped_index_process_is_reported_and_replaced(tmp_path: Path) -> None:
+    server = ServerProcess(tmp_path / "data", SETTINGS)
+    with server:
+        async with Connection(server.port, "") as watching:
+            assert (await watching.get("/readyz")).status == 200
+            [index_process] = index_processes(server)
+            os.kill(index_process, signal.SIGSTOP)
+            await readiness(watching, 503)
+            await readiness(watching, 200)
+        assert index_process not in index_processes(server)
+        assert server.stop() == 0
+
+
+def index_processes(server: ServerProcess) -> list[int]:
+    children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+    return [
+        int(pid) for pid in children if b"postroad.adapters.index.process" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+
+
+async def readiness(watching: Connection, status: int) -> None:
+    async with asyncio.timeout(60):
+        while (await watching.get("/readyz")).status != status:  # noqa: ASYNC110 - another process does it
+            await asyncio.sleep(0.1)
 
 
 @pytest.mark.req("A3", "M6")
@@ -121,6 +154,7 @@ async def test_a_killed_server_keeps_every_promise_in_postgres(
     finally:
         server.kill()
     await require_whole_in_postgres(database[1])
+    assert load.ledger.missing_from(await hand_outs_in_postgres(database[1]))[:5] == []
 
 
 @pytest.mark.req("A3")
@@ -143,6 +177,7 @@ async def test_postgres_may_stop_at_once_under_load(
     finally:
         server.kill()
     await require_whole_in_postgres(dsn)
+    assert load.ledger.missing_from(await hand_outs_in_postgres(dsn))[:5] == []
 
 
 @pytest.mark.parametrize(
@@ -160,6 +195,20 @@ async def test_a_broken_server_is_found_out(tmp_path: Path, chance: Random, mist
         finally:
             server.kill()
         if any(found in fault for fault in load.ledger.close()):
+            return
+    pytest.fail(f"{LIVES_MOST} lives of a broken server, and no complaint")
+
+
+async def test_hand_outs_that_are_answered_before_they_are_written_are_found_out(
+    tmp_path: Path, chance: Random
+) -> None:
+    command = (sys.executable, str(BROKEN), "early-hand-outs", "serve")
+    server = ServerProcess(tmp_path / "data", SETTINGS, command=command)
+    load = await load_on(server, chance)
+    for _ in range(LIVES_MOST):
+        await one_life(server, load)
+        repeated = any("handed out twice" in fault for fault in load.ledger.faults)
+        if repeated or load.ledger.missing_from(await hand_outs_in(server.data)):
             return
     pytest.fail(f"{LIVES_MOST} lives of a broken server, and no complaint")
 

@@ -18,12 +18,13 @@ from postroad.core.model.message import Delivered, Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.testing.load import Answer, Connection
 from postroad.testing.server import ServerProcess
-from tests.faults.aftermath import require_whole
+from tests.faults.aftermath import hand_outs_in, require_whole
 from tests.faults.parties import enroll
 from tests.faults.server_load import RECEIVER, SENDER
 
 MIB = 1 << 20
 RECOVERY_S = 60.0
+NO_ROOM = (sys.executable, str(Path(__file__).with_name("broken_server.py")), "no-room", "serve")
 OWN_DISK = (sys.executable, str(Path(__file__).with_name("broken_server.py")), "own-disk", "serve")
 
 
@@ -46,10 +47,14 @@ class Customer:
     """Posts, polls and acknowledges, one after the other."""
 
     def __init__(self, server: ServerProcess, keys: dict[str, str]) -> None:
-        self.posting = Connection(server.port, keys[SENDER])
-        self.receiving = Connection(server.port, keys[RECEIVER])
+        self._keys = keys
+        self.reconnect(server)
         self.accepted: list[str] = []
         self.received: list[str] = []
+
+    def reconnect(self, server: ServerProcess) -> None:
+        self.posting = Connection(server.port, self._keys[SENDER])
+        self.receiving = Connection(server.port, self._keys[RECEIVER])
 
     async def post(self) -> Answer:
         part = Part(id="d1", content_type="application/octet-stream", data=os.urandom(20_000))
@@ -106,6 +111,27 @@ async def live_through_a_full_disk(server: ServerProcess, filler: Path, filler_b
     await require_whole(server.data)
 
 
+async def test_a_poll_whose_hand_out_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    server = ServerProcess(tmp_path / "data", command=NO_ROOM)
+    customer = Customer(server, await enroll(server, SENDER, RECEIVER))
+    with server:
+        for _ in range(20):
+            assert (await customer.post()).status == 202
+        no_room = tmp_path / "no-room"
+        no_room.touch()
+        request = JSON_FORM.encode_poll(PollRequest(max=100))
+        for _ in range(3):
+            refused = await customer.receiving.post("/v1/poll", request)
+            assert (refused.status, JSON_FORM.decode_refusal(refused.body).code) == (507, "storage.full")
+        no_room.unlink()
+        messages = await customer.receive(100)
+        assert [message.session for message in messages] == customer.accepted
+        assert {message.attempt for message in messages} == {1}
+        customer.close()
+        assert server.stop() == 0
+    assert await hand_outs_in(server.data) == dict.fromkeys(customer.accepted, 1)
+
+
 def fill(path: Path, size: int) -> None:
     """Take so much of the disk, or all there is."""
     with path.open("wb", buffering=0) as file:
@@ -131,3 +157,34 @@ async def test_posts_are_refused_below_the_watermark(tmp_path: Path) -> None:
 async def test_a_disk_without_a_free_byte(small_disk: Path) -> None:
     server = ServerProcess(small_disk / "data", {"segment_bytes": MIB, "least_free_bytes": 16 * MIB})
     await live_through_a_full_disk(server, small_disk / "filler", 1 << 40)
+
+
+@pytest.mark.req("A3", "D2")
+async def test_a_server_killed_on_a_full_disk_starts_and_hands_out(small_disk: Path) -> None:
+    """Not a byte is free: the index catches up in space reserved for it, acknowledgments go to the journal's reserve."""
+    server = ServerProcess(small_disk / "data", {"segment_bytes": MIB, "least_free_bytes": 8 * MIB})
+    customer = Customer(server, await enroll(server, SENDER, RECEIVER))
+    filler = small_disk / "filler"
+    with server:
+        for _ in range(60):
+            assert (await customer.post()).status == 202
+        fill(filler, 1 << 40)
+        await customer.post_until(507, RECOVERY_S)
+        assert len(await customer.receive(4)) == 4
+        customer.close()
+        server.kill()
+        fill(small_disk / "rest", 1 << 40)
+        server.start()
+        customer.reconnect(server)
+        while await customer.receive(10):
+            pass
+        assert customer.received == customer.accepted
+        filler.unlink()
+        (small_disk / "rest").unlink()
+        await customer.post_until(202, RECOVERY_S)
+        while await customer.receive(100):
+            pass
+        assert customer.received == customer.accepted
+        customer.close()
+        assert server.stop() == 0
+    await require_whole(server.data)

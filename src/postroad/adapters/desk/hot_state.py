@@ -14,7 +14,7 @@ from typing import Any
 
 from postroad.adapters.desk.keys import SeenKeys
 from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox
-from postroad.core.delivery.waiting import posted_content, returned_content
+from postroad.core.delivery.waiting import is_put_off, posted_content, returned_content
 from postroad.core.model.delivery import FINAL, Found, Queued, State
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
@@ -32,7 +32,7 @@ from postroad.core.model.journal import (
     InvocationReturned,
     MessagePosted,
 )
-from postroad.core.projection.keys import unique_keys
+from postroad.core.projection.keys import FLAGGED_FROM, unique_keys
 from postroad.core.projection.project import settled_by_post
 from postroad.ports import BodyAt, Clock
 
@@ -43,6 +43,7 @@ WARM_BYTES = 128 << 20  # bodies of waiting deliveries kept in memory
 class HotState:
     def __init__(self, clock: Clock, *, head_most: int = HEAD_MOST) -> None:
         self.keys = SeenKeys()
+        self.flagged = SeenKeys()  # handles that were accepted as possible duplicates: few, so nearly always complete
         self.applied_seq = 0
         # The last entry that changed a delivery which is still to be read from the index: an index that does not know it
         # may call waiting what has come to its end.
@@ -56,6 +57,7 @@ class HotState:
         self._recent: OrderedDict[int, Found] = OrderedDict()
         self._over: OrderedDict[int, None] = OrderedDict()  # all that ended of late, also what was not in memory
         self._arrivals: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)
+        self._hastened_us: dict[str, int] = {}  # by recipient, when pushes that were put off became available at once
         self._warm_bytes = 0
         self._woken = False
         # By type rather than by isinstance: this runs for every entry there is.
@@ -100,6 +102,14 @@ class HotState:
         """Whether the delivery came to its end a moment ago."""
         return number in self._over
 
+    def has_key(self, key: int) -> bool:
+        """Whether an entry of late has used the key."""
+        return self.keys.has(key) or (key >= FLAGGED_FROM and self.flagged.has(key))
+
+    def decides(self, key: int) -> bool:
+        """Whether ``has_key`` is certain about this key."""
+        return self.keys.decides(key) or (key >= FLAGGED_FROM and self.flagged.decides(key))
+
     def known(self, number: int) -> bool:
         """Whether memory knows better than a row that was just read from the index."""
         return (
@@ -139,6 +149,18 @@ class HotState:
 
     def arrivals(self, recipient: str) -> set[asyncio.Future[None]]:
         return self._arrivals[recipient]
+
+    def hasten(self, recipient: str) -> int:
+        """Make available what waits for its next push, now and when it is read from the index; returns how many are."""
+        self._hastened_us[recipient] = self._clock.now_us()
+        hastened = self.mailbox(recipient).hasten()
+        if hastened:
+            self.wake(recipient)
+        return hastened
+
+    def is_hastened(self, recipient: str, put_off_at_us: int) -> bool:
+        """Whether a push that was put off then need not wait any more."""
+        return put_off_at_us <= self._hastened_us.get(recipient, 0)
 
     def wake(self, recipient: str) -> None:
         for future in self._arrivals.get(recipient, ()):
@@ -186,6 +208,8 @@ class HotState:
     def _apply_post(self, entry: MessagePosted, seq: int, body: BodyAt | None, data: bytes | None) -> None:
         if keys := entry.keys or unique_keys(entry):
             self.keys.remember(keys, seq)
+            if entry.possible_duplicate and entry.handle:
+                self.flagged.remember([key for key in keys if key >= FLAGGED_FROM], seq)
         content = posted_content(entry, body)
         for ordinal, copy in enumerate(entry.copies):
             if not copy.code:
@@ -272,10 +296,12 @@ class HotState:
     def _apply_give_back(self, entry: DeliveriesReturned | DeliveryAttempted, *_: object) -> None:
         available_at = self._clock.monotonic() + entry.delay_s
         for number in entry.deliveries:
-            if (box := self._open.get(number)) is not None:
-                box.give_back(number, available_at)
-            else:
+            if (box := self._open.get(number)) is None:
                 self.index_must_know = self.applied_seq
+            elif isinstance(entry, DeliveryAttempted) and is_put_off(entry):
+                box.put_off(number, available_at)
+            else:
+                box.give_back(number, available_at)
         self.wake(entry.by)
 
     def _apply_release(self, entry: DeliveriesReleased, *_: object) -> None:

@@ -1,6 +1,6 @@
 """Keys that have been used (handles, Idempotency-Keys, answers), kept in memory as far back as room allows.
 
-Kept rule: a key that is not found here may be called new only while nothing has been forgotten; otherwise the index is asked.
+Rule: a key that is not found here may be called new only while nothing has been forgotten; otherwise the index is asked.
 Two generations are kept: when the younger is full it becomes the older, and the older is forgotten whole, which costs nothing
 for each key.
 """
@@ -8,6 +8,7 @@ for each key.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from postroad.ports import IndexReader
 
@@ -24,9 +25,19 @@ class SeenKeys:
 
     async def load(self, index: IndexReader) -> None:
         """Remember the keys of earlier runs."""
-        rows = await index.query("recent_keys", self._most)
+        self._load(await index.query("recent_keys", self._most))
+
+    async def load_from(self, index: IndexReader, least: int) -> None:
+        """Remember the keys of earlier runs that are at least that large."""
+        self._load(await index.query("keys_from", least, self._most))
+
+    def _load(self, rows: list[tuple[Any, ...]]) -> None:
         self._complete = len(rows) < self._most
         self._old = dict.fromkeys((key for (key,) in rows), 0)  # 0: used, by which entry is in the index
+
+    def decides(self, key: int) -> bool:
+        """Whether ``has`` is certain about this key."""
+        return self._complete or self.has(key)
 
     def has(self, key: int) -> bool:
         return key in self._young or key in self._old

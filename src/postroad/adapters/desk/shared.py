@@ -130,13 +130,29 @@ class SharedDesk:
     # --- handing out ---------------------------------------------------------------------------------------------
 
     async def claim(
-        self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int = 0, up_to: int = EVERY_NUMBER
+        self,
+        mailbox: str,
+        selector: Selector,
+        most: int,
+        lease_s: float,
+        tries: int = 0,
+        up_to: int = EVERY_NUMBER,
+        early: bool = False,
     ) -> list[Queued]:
         while True:
             before = self._arrivals.count(mailbox)
-            leased = await self._claims.claim(mailbox, selector, most, lease_s, tries, up_to)
+            leased = await self._claims.claim(mailbox, selector, most, lease_s, tries, up_to, early)
             if leased or before == self._arrivals.count(mailbox):  # else something came while we looked elsewhere
                 return leased
+
+    async def hasten(self, mailbox: str) -> int:
+        [row] = await self._connections.fetch(SQL["hasten"], mailbox)
+        if row[0]:
+            self._arrivals.wake(mailbox)  # other nodes look again within seconds
+        return int(row[0])
+
+    def is_searching(self, mailbox: str, selector: Selector) -> bool:
+        return self._claims.searches.is_under_way(mailbox, selector)
 
     async def arrival(self, mailbox: str, timeout_s: float) -> None:
         before = self._arrivals.count(mailbox)
@@ -162,14 +178,20 @@ class SharedDesk:
         now, now_us = self._clock.monotonic(), self._clock.now_us()
         found: dict[int, Found] = {}
         for row in await self._connections.fetch(SQL["waiting"], list(numbers)):
-            found[row[0]] = Found(queued_from_row(row, now + max(0, row[17] - now_us) / 1_000_000), State.QUEUED)
-            found[row[0]].queued.leased = row[17] > now_us
+            number, available_at_us, retry_at_us = row[0], row[17], row[18]
+            available_at = now + max(0, available_at_us - now_us) / 1_000_000
+            retry_at = now + (retry_at_us - now_us) / 1_000_000 if retry_at_us > now_us else 0.0
+            found[number] = Found(queued_from_row(row, available_at, retry_at), State.QUEUED)
+            found[number].queued.leased = available_at_us > now_us and available_at_us != retry_at_us
         if len(ended := set(numbers).difference(found)):
             await self._indexed((await self._journal.head()).seq)
         for number in ended:
             for row in await self._index.query("delivery", number):
                 found[number] = found_from_row(row, now=now, now_us=now_us)
         return found
+
+    def checks(self, key: int) -> bool:
+        return True  # the table has every key there ever was
 
     async def seen(self, key: int) -> tuple[int, str] | None:
         rows = await self._connections.fetch(SQL["seen"], key)

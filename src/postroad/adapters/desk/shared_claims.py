@@ -6,10 +6,12 @@ same time; only what the group recorded is handed out; what was reserved for not
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from postroad.adapters.desk.group_commit import GroupCommit
+from postroad.adapters.desk.searches import PAGE_ROWS, SEARCH_S, Searches
 from postroad.adapters.desk.shared_effects import ABOUT_DELIVERIES
 from postroad.adapters.desk.shared_waiting import queued_from_row
 from postroad.adapters.journal.postgres_connections import Connections
@@ -27,8 +29,6 @@ from postroad.core.routing.contexts import is_asker_hidden
 from postroad.errors import Unavailable
 from postroad.ports import Clock, EndJourney, Step
 
-PAGE = 500
-
 
 class Lease(NamedTuple):
     """One claim's terms: when it was made, when what it reserves comes again, and how often that may be."""
@@ -39,6 +39,7 @@ class Lease(NamedTuple):
     until: float  # monotonic
     attempts_most: int
     up_to: int  # the highest number that is asked for
+    early: bool = False  # also what waits for its next push
 
     @property
     def until_us(self) -> int:
@@ -55,13 +56,16 @@ class Claims:
         self._sql = sql
         self._attempts_most = attempts_most
         self._reserved: set[int] = set()  # by this node, while the hand-out is being recorded
+        self.searches = Searches(
+            again_s=0.0
+        )  # what was passed over because it was leased is looked at by the next search
         self.end_journey: EndJourney | None = None
 
     async def claim(
-        self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int, up_to: int
+        self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int, up_to: int, early: bool
     ) -> list[Queued]:
         until = self._clock.monotonic() + lease_s
-        lease = Lease(mailbox, self._clock.now_us(), lease_s, until, max(self._attempts_most, tries), up_to)
+        lease = Lease(mailbox, self._clock.now_us(), lease_s, until, max(self._attempts_most, tries), up_to, early)
         leased: list[Queued] = []
         while (wanted := most - len(leased)) > 0:
             reserved = await self._reserve(lease, selector, wanted)
@@ -82,17 +86,24 @@ class Claims:
     async def _reserve(self, lease: Lease, selector: Selector, most: int) -> list[Queued]:
         if selector == EVERYTHING:
             return await self._reserve_rows(lease, most, None)
-        after = 0
-        while rows := await self._connections.fetch(self._sql["candidates"], lease.mailbox, lease.at_us, after, PAGE):
-            after = rows[-1][0]
+        began = self._clock.monotonic()
+        after, through = self.searches.begin(lease.mailbox, selector, began), False
+        reserved: list[Queued] = []
+        while not reserved and not through and self._clock.monotonic() < began + SEARCH_S:
+            rows = await self._connections.fetch(
+                self._sql["candidates"], lease.mailbox, lease.at_us, after, PAGE_ROWS, lease.early
+            )
+            through = not rows
             matching = [row[0] for row in rows if _matches(selector, row)][:most]
-            if matching and (reserved := await self._reserve_rows(lease, most, matching)):
-                return reserved
-        return []
+            if matching:
+                reserved = await self._reserve_rows(lease, most, matching)
+            after = matching[-1] if reserved else rows[-1][0] if rows else after
+        self.searches.stop(lease.mailbox, selector, after, self._clock.monotonic(), through=through)
+        return reserved
 
     async def _reserve_rows(self, lease: Lease, most: int, among: list[int] | None) -> list[Queued]:
         rows = await self._connections.fetch(
-            self._sql["reserve"], lease.mailbox, lease.at_us, most, lease.until_us, among, lease.up_to
+            self._sql["reserve"], lease.mailbox, lease.at_us, most, lease.until_us, among, lease.up_to, lease.early
         )
         return [queued_from_row(row, lease.until) for row in rows]
 
@@ -121,11 +132,12 @@ class Claims:
 
     async def _end_journeys(self, given_up: list[Queued], state: str, reason: str) -> list[Queued]:
         """Let journeys be ended by who knows what that means; what is no journey's is returned."""
-        if self.end_journey is None:
+        if (end_journey := self.end_journey) is None:
             return given_up
-        for queued in given_up:
-            if queued.journey:
-                await self.end_journey(queued, state, reason)
+        ends = [end_journey(queued, state, reason) for queued in given_up if queued.journey]
+        for error in await asyncio.gather(*ends, return_exceptions=True):
+            if error is not None:
+                raise error
         return [queued for queued in given_up if not queued.journey]
 
     async def _write(self, lease: Lease, entries: Iterable[Entry], reserved: list[Queued]) -> None:

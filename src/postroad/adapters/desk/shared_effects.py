@@ -12,6 +12,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from postroad.core.delivery.mailbox import IN_A_BATCH_US
+from postroad.core.delivery.waiting import is_put_off
 from postroad.core.model.journal import (
     BatchesChanged,
     DeliveriesAcknowledged,
@@ -35,6 +36,7 @@ class Touch(NamedTuple):
 
     attempts: int
     available_at_us: int
+    is_push_retry: bool = False  # it waits for its next push, and a poll may have it before
 
 
 def queued_copies(entry: MessagePosted) -> list[tuple[int, str]]:
@@ -54,7 +56,8 @@ def touch(entry: Entry) -> Touch | None:
     if isinstance(entry, DeliveriesLeased):
         return Touch(1, entry.at_us + int(entry.lease_s * 1_000_000))
     if isinstance(entry, RETURNING):
-        return Touch(0, entry.at_us + int(entry.delay_s * 1_000_000))
+        is_push_retry = isinstance(entry, DeliveryAttempted) and is_put_off(entry)
+        return Touch(0, entry.at_us + int(entry.delay_s * 1_000_000), is_push_retry)
     if isinstance(entry, BatchesChanged):
         return Touch(0, IN_A_BATCH_US)
     return None

@@ -81,6 +81,7 @@ class GroupPlan:
         self._free: set[int] = set()  # they must be in no batch
         self._settled: set[int] = set()
         self._touched: dict[int, Touch] = {}
+        self._put_off: dict[int, int] = {}  # until when they wait for their next push
         for step in steps:
             self.verdicts.append(self._judge(step))
 
@@ -113,10 +114,12 @@ class GroupPlan:
             self._woken(),
             *self._resent(),
             list(self._free),
+            list(self._put_off),
+            list(self._put_off.values()),
         )
 
     def _judge(self, step: Step) -> Verdict:
-        for key in step.keys:
+        for key in (*step.keys, *step.absent):
             if key in self._seen:
                 return Used(key, seq=self._seen[key])
             if key in self._keys:
@@ -130,6 +133,7 @@ class GroupPlan:
         if isinstance(entry, BatchesChanged):
             self._gather(entry)
         self._checked.extend(step.keys)
+        self._checked.extend(step.absent)
         for key in step.keys:
             self._keys[key] = len(self._records)
         return self._write(entry, step.body)
@@ -172,6 +176,8 @@ class GroupPlan:
         self._gone.update(numbers)  # for the steps that follow in this group
 
     def _touch(self, numbers: Collection[int], change: Touch) -> None:
+        if change.is_push_retry:
+            self._put_off.update(dict.fromkeys(numbers, change.available_at_us))
         for number in numbers:
             before = self._touched.get(number)
             self._touched[number] = change._replace(attempts=before.attempts + change.attempts) if before else change

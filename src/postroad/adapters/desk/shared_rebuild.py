@@ -22,10 +22,10 @@ FactsPlace = tuple[int, int, int]  # group, offset, length
 QUEUE = (
     "number", "mailbox", "message_seq", "copy", "hop", "expires_at_us", "attempts", "available_at_us",
     "message_group", "message_at", "message_bytes", "content_group", "content_at", "content_bytes", "body_at", "body_bytes",
-    "content_seq", "journey", "origin",
+    "content_seq", "journey", "origin", "retry_at_us",
 )  # fmt: skip
-ATTEMPTS, AVAILABLE = QUEUE.index("attempts"), QUEUE.index("available_at_us")
-FIRST_ROUND = (None, None, None)  # content_seq, journey and origin, which only a later round has
+ATTEMPTS, AVAILABLE, RETRY_AT = map(QUEUE.index, ("attempts", "available_at_us", "retry_at_us"))
+FIRST_ROUND = (None, None, None, 0)  # content_seq, journey and origin, which only a later round has; no failed push
 NOWHERE = (0, 0, 0)  # until the database has looked where it lies
 
 
@@ -62,7 +62,7 @@ class Replay:
             number = delivery_number(seq, 0)
             row = [number, entry.next, entry.message, entry.copy, entry.hop, entry.expires_at_us, 0, 0]
             journey = number if entry.followed else None
-            self.queue[number] = [*row, *NOWHERE, *NOWHERE, None, 0, entry.content, journey, entry.origin]
+            self.queue[number] = [*row, *NOWHERE, *NOWHERE, None, 0, entry.content, journey, entry.origin, 0]
         elif isinstance(entry, ABOUT_DELIVERIES | BatchesChanged):
             self._apply_to_waiting(entry)
         self._remember(seq, entry)
@@ -76,6 +76,7 @@ class Replay:
                 row[ATTEMPTS] += change.attempts
                 if row[AVAILABLE] != IN_A_BATCH_US:  # where it stays
                     row[AVAILABLE] = change.available_at_us
+                    row[RETRY_AT] = change.available_at_us if change.is_push_retry else row[RETRY_AT]
 
     def _remember(self, seq: int, entry: Entry) -> None:
         """Keys and answers of an entry."""

@@ -10,7 +10,7 @@ from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import InvocationReturned, MessagePosted, decode
 
 
-def queued_from_row(row: Sequence[Any], available_at: float) -> Queued:
+def queued_from_row(row: Sequence[Any], available_at: float, retry_at: float = 0.0) -> Queued:
     """The delivery that a row of the statements ``reserve`` or ``waiting`` describes."""
     number, message_seq, copy, hop, mailbox, expires_at_us, attempts, group, body_at, body_bytes = row[:10]
     header, replaced, digest, data, content_seq, journey, origin = row[10:17]
@@ -30,6 +30,7 @@ def queued_from_row(row: Sequence[Any], available_at: float) -> Queued:
         expires_at_us=expires_at_us,
         attempt=attempts,
         available_at=available_at,
+        retry_at=retry_at,
         data=data,
         round=journey or (returned.journey if returned is not None and content_seq is None else 0),
         origin=origin or 0,

@@ -36,7 +36,7 @@ NAMES = (
     "returned", "deliveries", "returned_mailboxes", "messages", "copies", "hops", "returned_expires",
     "returned_at", "returned_bytes", "returned_body_at", "returned_body_bytes", "woken",
     "resent", "resent_mailboxes", "resent_messages", "resent_copies", "resent_hops", "resent_contents", "resent_expires",
-    "resent_followed", "resent_origins", "free",
+    "resent_followed", "resent_origins", "free", "put_off", "put_off_until",
 )  # fmt: skip
 
 
@@ -190,7 +190,7 @@ class Tables:
             record, delivery, mailbox, message, copy, hop, expires, *place = row
             number = delivery_number(first + record, 0)
             assert delivery in self.queue
-            where = [*self.places[message], first, place[0], place[1], place[2], place[3], None, None, None]
+            where = [*self.places[message], first, place[0], place[1], place[2], place[3], None, None, None, 0]
             self.queue[number] = [number, mailbox, message, copy, hop, expires, 0, 0, *where]
         for number in given["settled"]:
             self.queue.pop(number, None)
@@ -198,11 +198,14 @@ class Tables:
             if number in self.queue:
                 self.queue[number][6] += more
                 self.queue[number][7] = available
+        for number, until in zip(given["put_off"], given["put_off_until"], strict=True):
+            if number in self.queue:
+                self.queue[number][-1] = until
         for record, ordinal, mailbox, expires, at, size, body_at, body_bytes in zip(
             *(given[name] for name in NAMES[11:19]), strict=True
         ):
             number = delivery_number(first + record, ordinal)
-            where = [first, at, size, first, at, size, body_at, body_bytes, None, None, None]
+            where = [first, at, size, first, at, size, body_at, body_bytes, None, None, None, 0]
             self.places[first + record] = [first, at, size]
             self.queue[number] = [number, mailbox, first + record, ordinal, 0, expires, 0, 0, *where]
         for record, mailbox, message, copy, hop, content, expires, followed, origin in zip(
@@ -221,6 +224,7 @@ class Tables:
                 content,
                 number if followed else None,
                 origin,
+                0,
             ]  # the database looks later
             self.queue[number] = [number, mailbox, message, copy, hop, expires, 0, 0, *where]
         self.seq += len(given["entries"]) // 40

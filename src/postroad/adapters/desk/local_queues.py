@@ -1,0 +1,302 @@
+"""The local desk's queues: handing deliveries out from memory and from the index, and ending those that no one may have.
+
+Rules: a claim returns after its hand-out is durable; if that cannot be written, its deliveries return to the mailbox with the
+attempt number they had. Only the head of a long queue is in memory; the rest is read from the index, page by page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any
+
+from postroad.adapters.desk.group_commit import GroupCommit
+from postroad.adapters.desk.hot_state import HotState
+from postroad.adapters.desk.known_messages import KnownMessages
+from postroad.adapters.desk.pages import PageSize
+from postroad.adapters.desk.searches import PAGE_ROWS, SEARCH_S, Searches
+from postroad.adapters.desk.terms import Terms
+from postroad.adapters.index.gaps import require_no_gap
+from postroad.core.delivery.mailbox import EVERY_NUMBER, Mailbox, Taken, is_wanted
+from postroad.core.delivery.waiting import COLUMN, found_from_row
+from postroad.core.model.delivery import Found, Queued, State
+from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased
+from postroad.core.model.selector import Selector
+from postroad.core.projection.queries import DELIVERY, QUERIES
+from postroad.errors import Unavailable
+from postroad.ports import Clock, Committed, EndJourney, IndexReader, Outcome, Step
+
+SEARCH_AGAIN_S = 60.0  # what a search has found is in memory from then on
+TRANSACTION = QUERIES["message"][1].index("transaction_id")
+RECIPIENT = DELIVERY.index("recipient")
+ENDED_AT_ONCE = 500  # journeys that a claim finds expired or exhausted
+
+
+class LocalQueues:
+    def __init__(
+        self,
+        hot: HotState,
+        group: GroupCommit,
+        index: IndexReader,
+        clock: Clock,
+        *,
+        indexed: Callable[[int], Awaitable[None]],
+        attempts_most: int,
+        head_most: int,
+    ) -> None:
+        self._hot = hot
+        self._group = group
+        self._index = index
+        self._clock = clock
+        self._indexed = indexed  # waits until the index has caught up with an entry
+        self._attempts_most = attempts_most
+        self._refilling: dict[str, asyncio.Lock] = {}
+        self._known = KnownMessages()
+        self._pages = PageSize(head_most)
+        self._searches = Searches(SEARCH_AGAIN_S)
+        self._end_journey: EndJourney | None = None
+
+    def on_given_up(self, end_journey: EndJourney) -> None:
+        self._end_journey = end_journey
+
+    async def claim(
+        self,
+        mailbox: str,
+        selector: Selector,
+        most: int,
+        lease_s: float,
+        tries: int = 0,
+        up_to: int = EVERY_NUMBER,
+        early: bool = False,
+    ) -> list[Queued]:
+        box = self._hot.mailbox(mailbox)
+        searched_to = 0 if selector.selects_all else self._searches.begin(mailbox, selector, self._clock.monotonic())
+        terms = Terms(selector, max(self._attempts_most, tries), up_to, early, searched_to)
+        while leased := await self._leased(mailbox, box, terms, most):
+            if handed_out := await self._recorded(mailbox, box, leased, lease_s):
+                return handed_out
+        return []
+
+    async def _leased(self, mailbox: str, box: Mailbox, terms: Terms, most: int) -> list[Queued]:
+        """Lease up to ``most`` that wait, in memory or in the index, until their hand-out is recorded."""
+        leased: list[Queued] = []
+        try:
+            await self._lease(mailbox, box, terms, most, leased)
+            # While this claim waited for something to be ended or read, one of these may have been settled with an older
+            # token. Another delivery takes its place, or the caller would conclude that the mailbox is empty.
+            while len(still := [queued for queued in leased if box.get(queued.number) is queued]) < len(leased):
+                leased[:] = still
+                await self._lease(mailbox, box, terms, most, leased)
+        except BaseException:  # also when the caller is cancelled
+            self._take_back(mailbox, box, leased)
+            raise
+        return leased
+
+    async def _lease(self, mailbox: str, box: Mailbox, terms: Terms, most: int, leased: list[Queued]) -> None:
+        await self._take(box, terms, most, leased)
+        if box.spilled_to and len(leased) < most and not terms.selector.selects_all:
+            await self._take_from_index(mailbox, box, terms, most, leased)
+        while box.spilled_to and box.loaded_to < terms.up_to and len(leased) < most and terms.selector.selects_all:
+            await self._refill(mailbox, box)
+            await self._take(box, terms, most, leased)
+
+    async def _recorded(self, mailbox: str, box: Mailbox, leased: list[Queued], lease_s: float) -> list[Queued]:
+        """Make the hand-out durable; returns the deliveries that no one settled or returned in the meantime."""
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+
+        def done(outcome: Outcome) -> None:  # runs even if the caller is gone
+            if isinstance(outcome, Unavailable):
+                self._take_back(mailbox, box, leased)
+            else:
+                until = self._clock.monotonic() + lease_s
+                leased[:] = [queued for queued in leased if box.begin_lease(queued, until)]
+            if not future.done():
+                future.set_result(outcome)
+
+        entry = DeliveriesLeased(self._clock.now_us(), mailbox, lease_s, tuple([queued.number for queued in leased]))
+        self._group.submit(Step(entry, reserve=True), done)
+        outcome = await future
+        if isinstance(outcome, Unavailable):
+            raise outcome
+        return leased
+
+    def _take_back(self, mailbox: str, box: Mailbox, leased: list[Queued]) -> None:
+        """These were not handed out: they wait again, at their old places."""
+        for queued in leased:
+            box.undo_hand_out(queued)
+        if leased:
+            self._hot.wake(mailbox)
+
+    async def hasten(self, mailbox: str) -> int:
+        return self._hot.hasten(mailbox)
+
+    async def arrival(self, mailbox: str, timeout_s: float) -> None:
+        box = self._hot.mailbox(mailbox)
+        if (due := box.next_due()) is not None:
+            timeout_s = min(timeout_s, max(0.001, due - self._clock.monotonic()))
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        waiting = self._hot.arrivals(mailbox)
+        waiting.add(future)
+        timer = loop.call_later(timeout_s, _resolve, future)
+        try:
+            await future  # and nothing around it: each step between an arrival and its poller is a turn of a busy loop
+        finally:
+            timer.cancel()
+            waiting.discard(future)
+
+    async def _take(self, box: Mailbox, terms: Terms, most: int, leased: list[Queued]) -> None:
+        now, now_us = self._clock.monotonic(), self._clock.now_us()
+        taken = terms.take(box, most - len(leased), now, now_us)
+        leased += taken.leased
+        await self._end_taken(box, terms, taken)
+
+    async def _end_taken(self, box: Mailbox, terms: Terms, taken: Taken) -> None:
+        if taken.expired:
+            await self._end(box, taken.expired, "expired", "not fetched before it expired")
+        if taken.exhausted:
+            tries = f"handed out {terms.attempts_most} times without being acknowledged"
+            await self._end(box, taken.exhausted, "failed", tries)
+
+    async def _end(self, box: Mailbox, ended: list[Queued], state: str, reason: str) -> None:
+        left = {queued.number: queued for queued in ended}
+        try:
+            journeys = [one for one in ended if one.journey] if self._end_journey is not None else []
+            for start in range(0, len(journeys), ENDED_AT_ONCE):
+                await self._end_journeys(journeys[start : start + ENDED_AT_ONCE], state, reason, left)
+            if left:
+                await self._end_plain(tuple(left), state, reason)
+        except BaseException:  # also when the caller is cancelled: the next claim looks at it again
+            for queued in left.values():
+                if self._hot.is_open(queued.number):
+                    box.reopen(queued)
+            raise
+
+    async def _end_journeys(self, journeys: list[Queued], state: str, reason: str, left: dict[int, Queued]) -> None:
+        """End journeys side by side, so that they share groups; what has ended is taken out of ``left``."""
+
+        async def end(queued: Queued) -> None:
+            await self._end_journey(queued, state, reason)  # type: ignore[misc]
+            del left[queued.number]
+
+        outcomes = await asyncio.gather(*map(end, journeys), return_exceptions=True)
+        for error in outcomes:
+            if error is not None:
+                raise error
+
+    async def _end_plain(self, numbers: tuple[int, ...], state: str, reason: str) -> None:
+        """End deliveries, except those that another step has ended in the meantime: a delivery has one end."""
+        while numbers := tuple([number for number in numbers if not self._hot.is_over(number)]):
+            entry = DeliveriesEnded(self._clock.now_us(), "network", state, reason, numbers)
+            outcome = await self._group.commit(Step(entry, reserve=True, waiting=numbers))
+            if isinstance(outcome, Unavailable):
+                raise outcome
+            if isinstance(outcome, Committed):
+                return
+
+    # --- the part of a queue that lies in the index --------------------------------------------------------------
+
+    async def _refill(self, mailbox: str, box: Mailbox) -> None:
+        """Bring the next stretch of a long queue into memory; what the index has already is enough while it fills a page."""
+        async with self._refilling.setdefault(mailbox, asyncio.Lock()):
+            with self._hot.loading():
+                most, reach = self._pages.rows, self._hot.index_must_know
+                rows = await self._page(mailbox, box.loaded_to, most, reach)
+                if len(rows) < most:
+                    reach = self._hot.applied_seq
+                    rows = await self._page(mailbox, box.loaded_to, most, reach)
+                self._pages.seen(rows)
+                now, now_us = self._clock.monotonic(), self._clock.now_us()
+                for row in rows:
+                    self._hot.load(box, self._found(row, now, now_us).queued)
+                    box.loaded_to = max(box.loaded_to, row[0])
+            if len(rows) < most and box.spilled_to >> 16 <= reach:
+                box.spilled_to = 0
+
+    async def _page(self, mailbox: str, after: int, most: int, reach: int) -> list[tuple[Any, ...]]:
+        """What waits behind a number, by an index that knows at least the entries up to ``reach``."""
+        await self._indexed(reach)
+        # A database that has crashed may have lost what it had said it had, and what it lost would never be read.
+        require_no_gap((await self._index.position()).seq, reach)
+        return await self._index.query("mailbox", mailbox, after, most)
+
+    async def _take_from_index(self, mailbox: str, box: Mailbox, terms: Terms, most: int, leased: list[Queued]) -> None:
+        """Lease matching deliveries behind the head in memory, without loading all that lies between."""
+        taken = Taken(leased, [], [])
+        with self._hot.loading():
+            await self._indexed(self._hot.applied_seq)
+            if terms.selector.session or terms.selector.transaction:
+                self._sort_rows(await self._rows_named(mailbox, box, terms.selector), box, terms, most, taken)
+            else:
+                await self._search(mailbox, box, terms, most, taken)
+        await self._end_taken(box, terms, taken)
+
+    async def _rows_named(self, mailbox: str, box: Mailbox, selector: Selector) -> list[tuple[Any, ...]]:
+        """The deliveries of one transaction that wait in this mailbox, and are not in memory."""
+        transaction = selector.transaction
+        if not transaction:
+            messages = await self._index.query("message", selector.session)
+            transaction = messages[0][TRANSACTION] if messages else ""
+        rows = await self._index.query("transaction_deliveries", transaction)
+        numbers = [row[0] for row in rows if row[RECIPIENT] == mailbox and row[0] > box.loaded_to]
+        found = [row for number in numbers for row in await self._index.query("delivery", number)]
+        return [row for row in found if row[COLUMN["state"]] == State.QUEUED]
+
+    async def _search(self, mailbox: str, box: Mailbox, terms: Terms, most: int, taken: Taken) -> None:
+        """Look at the queue for a bounded time, from where the last claim with this selector stopped."""
+        began = self._clock.monotonic()
+        after, through = max(box.loaded_to, self._searches.begin(mailbox, terms.selector, began)), False
+        while len(taken.leased) < most and not through:
+            rows = await self._index.query("mailbox", mailbox, after, min(self._pages.rows, PAGE_ROWS))
+            self._pages.seen(rows)
+            within = [row for row in rows if row[0] <= terms.up_to]
+            through = not rows or len(within) < len(rows)
+            after = self._sort_rows(within, box, terms, most, taken) or after
+            if self._clock.monotonic() >= began + SEARCH_S:
+                break
+        self._searches.stop(mailbox, terms.selector, after, self._clock.monotonic(), through=through)
+
+    def is_searching(self, mailbox: str, selector: Selector) -> bool:
+        return self._searches.is_under_way(mailbox, selector)
+
+    def _sort_rows(self, rows: list[Any], box: Mailbox, terms: Terms, most: int, taken: Taken) -> int:
+        """Lease those that are asked for; returns the last number that was looked at."""
+        now, now_us = self._clock.monotonic(), self._clock.now_us()
+        number = 0
+        for row in rows:
+            if len(taken.leased) == most:
+                break
+            queued = self._found(row, now, now_us).queued
+            number = queued.number
+            if number > terms.up_to or not is_wanted(terms.selector, queued):
+                continue
+            self._hot.adopt(box, queued)
+            if queued.available_at <= now:
+                terms.take_one(box, number, now_us, taken)
+            elif box.get(number) is queued:  # it comes in its time, from memory
+                box.give_back(number, queued.available_at)
+        return number
+
+    # --- looking up ----------------------------------------------------------------------------------------------
+
+    async def find(self, number: int) -> Found | None:
+        if (found := self._hot.find(number)) is not None:
+            return found
+        await self._indexed(self._hot.applied_seq)
+        rows = await self._index.query("delivery", number)
+        return self._found(rows[0], self._clock.monotonic(), self._clock.now_us()) if rows else None
+
+    async def find_all(self, numbers: Collection[int]) -> dict[int, Found]:
+        found = {number: self._hot.find(number) or await self.find(number) for number in numbers}
+        return {number: one for number, one in found.items() if one is not None}
+
+    def _found(self, row: tuple[Any, ...], now: float, now_us: int) -> Found:
+        found = found_from_row(row, now=now, now_us=now_us, message_of=self._known.message)
+        if found.queued.retry_at and self._hot.is_hastened(found.queued.recipient, row[COLUMN["leased_at_us"]]):
+            found.queued.retry_at = 0.0
+        return found
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

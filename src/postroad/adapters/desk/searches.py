@@ -1,0 +1,54 @@
+"""How far polls with a selector have searched queues that are too long to be read at once.
+
+Rule: a claim searches for ``SEARCH_S`` at most. The next claim with the same selector goes on where the last one stopped, so
+every delivery is looked at however long the queue is, and no poll takes longer than it waits. A search that was through is not
+repeated for ``again_s``: until then only what came later is looked at.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import NamedTuple
+
+from postroad.core.model.selector import Selector
+
+SEARCH_S = 0.5
+PAGE_ROWS = 256  # decoded at a time, while everything else waits
+SEARCHES_MOST = 1_000
+
+Key = tuple[str, type[Selector], Selector]
+
+
+class Search(NamedTuple):
+    after: int  # the last number that was looked at
+    began_at: float | None  # when the time began in which it is not repeated; None: it is not through
+
+
+class Searches:
+    def __init__(self, again_s: float) -> None:
+        self._again_s = again_s
+        self._searches: OrderedDict[Key, Search] = OrderedDict()
+
+    def begin(self, mailbox: str, selector: Selector, now: float) -> int:
+        """The number behind which to go on."""
+        search = self._searches.get((mailbox, type(selector), selector))
+        if search is None or (search.began_at is not None and now >= search.began_at + self._again_s):
+            return 0
+        return search.after
+
+    def stop(self, mailbox: str, selector: Selector, after: int, now: float, *, through: bool) -> None:
+        """Remember how far it has come."""
+        key = (mailbox, type(selector), selector)
+        before = self._searches.pop(key, None)
+        began_at = None
+        if through:
+            goes_on = before is not None and before.began_at is not None and now < before.began_at + self._again_s
+            began_at = before.began_at if goes_on and before is not None else now
+        self._searches[key] = Search(after, began_at)
+        if len(self._searches) > SEARCHES_MOST:
+            self._searches.popitem(last=False)
+
+    def is_under_way(self, mailbox: str, selector: Selector) -> bool:
+        """Whether the last claim stopped before the end of the queue."""
+        search = self._searches.get((mailbox, type(selector), selector))
+        return search is not None and search.began_at is None

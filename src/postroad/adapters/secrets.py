@@ -35,7 +35,7 @@ class OperatorsSecrets:
     def file(self, service: Service, reference: str) -> str:
         kind, _, name = reference.partition(":")
         if kind != "file":
-            raise Misconfigured(["push.secretFrom must name what is sent as proof: env:NAME or file:PATH"])
+            raise Misconfigured(["push.secretFrom must name what is sent as proof: file:NAME or env:PUSH_SECRET_GCID…"])
         own = (self._folder / service.organization).resolve()
         path = (own / name).resolve()
         if not path.is_relative_to(own):

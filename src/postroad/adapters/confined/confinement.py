@@ -13,12 +13,14 @@ import math
 import os
 import resource
 import sys
+from pathlib import Path
 
 from postroad.errors import Misconfigured
 
 NOBODY = 65_534
 CPU_SLACK_S = 2  # the server's deadline is the one that counts; this one is for a server that is gone
 _PR_SET_NO_NEW_PRIVS = 38
+_CAP_SYS_RESOURCE = 24
 
 
 def limit_resources(memory_bytes: int) -> None:
@@ -54,11 +56,31 @@ def _give_up_privileges() -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     if os.geteuid() == 0:
-        # A container may not have the user; the closed doors hold for root as well.
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # a container may not have the user
             os.setgroups([])
             os.setgid(NOBODY)
             os.setuid(NOBODY)
+        if os.geteuid() == 0 and may_raise_limits(_status()):
+            raise Misconfigured(
+                [
+                    "the worker stays root and could open files again: it can neither become nobody (user 65534) nor is it "
+                    "without CAP_SYS_RESOURCE; run the server as another user, or in a container with that user or without "
+                    "that capability"
+                ]
+            )
+
+
+def may_raise_limits(status: str) -> bool:
+    """Whether a process with this /proc/self/status may raise its limits; where that is not known, it may."""
+    line = next((line for line in status.splitlines() if line.startswith("CapEff:")), "")
+    return not line or bool(int(line.split()[1], 16) >> _CAP_SYS_RESOURCE & 1)
+
+
+def _status() -> str:
+    try:
+        return Path("/proc/self/status").read_text()
+    except OSError:
+        return ""
 
 
 def _check_closed() -> None:

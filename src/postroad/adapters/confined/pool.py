@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import AbstractAsyncContextManager, nullcontext
 
 from postroad.adapters.confined.frames import Answers, Call, Outcome, Terms
 from postroad.adapters.confined.penalties import PenaltyBox
 from postroad.adapters.confined.worker import Death, Worker, WorkerDied
 from postroad.errors import Unavailable
+from postroad.flow.trial_turns import TrialTurns
 
 TRIES = 2
 
@@ -24,12 +26,20 @@ class WorkerPool:
     """Processes that run ``room``, a module with a ``main``, on these terms. All methods belong to one event loop."""
 
     def __init__(
-        self, terms: Terms, *, room: str, processes: int, recycle_after: int, penalties: PenaltyBox | None
+        self,
+        terms: Terms,
+        *,
+        room: str,
+        processes: int,
+        recycle_after: int,
+        penalties: PenaltyBox | None,
+        turns: TrialTurns | None = None,
     ) -> None:
         self._terms = terms
         self._room = room
         self._recycle_after = recycle_after
         self._penalties = penalties or PenaltyBox()
+        self._turns = turns  # that callers take before they wait for a worker; None: whoever comes first
         self._processes = processes
         self._seats = asyncio.Semaphore(processes)
         self._idle: list[Worker] = []
@@ -70,15 +80,18 @@ class WorkerPool:
 
     async def attempt(self, call: Call) -> Outcome | Answers:
         """What a worker says, or why it died; for callers that look after their own penalties."""
-        async with self._seats:
+        async with self._turn(), self._seats:
             return await self._attempt(call, tries=TRIES)
 
     async def checked_attempt(self, call: Call) -> Outcome | Answers:
         """Likewise, for a source that does not sit in the penalty box."""
         self._penalties.check(call.source)
-        async with self._seats:
+        async with self._turn(), self._seats:
             self._penalties.check(call.source)  # those before it in the queue may have filled the box
             return await self._attempt(call, tries=TRIES)
+
+    def _turn(self) -> AbstractAsyncContextManager[None]:
+        return self._turns.turn() if self._turns is not None else nullcontext()
 
     async def _attempt(self, call: Call, tries: int) -> Outcome | Answers:
         worker = self._idle.pop() if self._idle else await self._started()

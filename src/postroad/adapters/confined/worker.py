@@ -158,7 +158,10 @@ class Worker:
         await self._process.wait()
 
     async def _exchange(self, frame: bytes, largest: int) -> bytes:
-        self._requests.write(frame)
+        try:
+            self._requests.write(frame)
+        except RuntimeError as error:  # uvloop raises it when it has already closed the pipe to a dead process
+            raise BrokenPipeError(str(error)) from error
         await self._requests.drain()
         length = int.from_bytes(await self._outcomes.readexactly(HEADER_BYTES), "big")
         if length > largest:

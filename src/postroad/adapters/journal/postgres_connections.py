@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeAlias
 
 import asyncpg  # type: ignore[import-untyped]
 
-from postroad.errors import Misconfigured, Unavailable
+from postroad.errors import Misconfigured, PostroadError, Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,7 @@ AWAY = (
     TimeoutError,
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # a connection that was cut in the middle of an answer
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.ReadOnlySQLTransactionError,
@@ -118,7 +119,8 @@ class Connections:
             raise _unavailable("it did not answer a moment ago")
         try:
             async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
-                yield connection
+                with _cut_connections_told(connection):
+                    yield connection
         except AWAY as error:
             raise self._told(error) from error
         self._pause.succeeded()
@@ -147,6 +149,19 @@ class Connections:
             self._pause.failed()
         log.warning("database away: %s: %s", type(error).__name__, error)
         return _unavailable(type(error).__name__)
+
+
+@contextmanager
+def _cut_connections_told(connection: Connection) -> Iterator[None]:
+    """When the connection is gone afterwards, whatever asyncpg raised on the way is the connection's failure."""
+    try:
+        yield
+    except (*AWAY, PostroadError):
+        raise
+    except Exception as error:
+        if connection.is_closed():
+            raise ConnectionResetError(f"{type(error).__name__}: {error}") from error
+        raise
 
 
 def _unavailable(why: str) -> Unavailable:

@@ -7,13 +7,13 @@ found against ``journal_head`` and against the head that the index knows.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_group import group_records
 from postroad.adapters.journal.segments import frame
 from postroad.adapters.journal.segments.frame import EMPTY, ENTRY, Group
-from postroad.adapters.journal.segments.verification import Fault, Progress
+from postroad.adapters.journal.segments.verification import Fault, Progress, Witnesses
 from postroad.ports import Head
 
 TABLE = "journal_group"
@@ -22,28 +22,30 @@ PROGRESS_EVERY_GROUPS = 200
 _sha256 = hashlib.sha256
 
 
-async def verify(journal: PostgresJournal, expected_head: Head | None = None) -> AsyncIterator[Progress | Fault]:
+async def verify(
+    journal: PostgresJournal, expected_head: Head | None = None, noted: Sequence[Head] = ()
+) -> AsyncIterator[Progress | Fault]:
     """Check every group in order; yields progress, counted in records, and each fault with the row it lies in."""
     written = await journal.head()
-    walk = _Walk(expected_head)
+    walk = _Walk(Witnesses(expected_head, noted))
     count = 0
     async for group, bodies in journal.groups():
         for fault in walk.check(group, bodies):
             yield fault
         count += 1
         if count % PROGRESS_EVERY_GROUPS == 0:
-            yield Progress(walk.head.seq, written.seq, walk.head.seq)
+            yield Progress(walk.head.seq, written.seq, *walk.head)
     for fault in walk.end(written):
         yield fault
-    yield Progress(walk.head.seq, written.seq, walk.head.seq)
+    yield Progress(walk.head.seq, written.seq, *walk.head)
 
 
 class _Walk:
     """``head`` is what the next group must continue."""
 
-    def __init__(self, expected: Head | None) -> None:
+    def __init__(self, witnesses: Witnesses) -> None:
         self.head = EMPTY
-        self._expected = expected
+        self._witnesses = witnesses
 
     def check(self, group: Group, bodies: bytes | None) -> Iterator[Fault]:
         due = self.head.seq + 1
@@ -55,8 +57,8 @@ class _Walk:
             yield _fault("changed", due, "the group is not the one in the chain")
         yield from self._contents(group, bodies)
         self.head = group.head
-        if self._expected is not None and self._expected.seq == group.head.seq and self._expected != group.head:
-            yield _fault("changed", group.head.seq, "the chain is not the one the index knows: it was written anew")
+        for seq, detail in self._witnesses.contradict(group.first_seq, group.head):
+            yield _fault("changed", seq, detail)
 
     def _contents(self, group: Group, bodies: bytes | None) -> Iterator[Fault]:
         if len(group.table) != ENTRY.size * group.record_count or not frame.lengths_agree(group):
@@ -69,7 +71,7 @@ class _Walk:
 
     def end(self, written: Head) -> Iterator[Fault]:
         """Compare the end with what the database and the index say it was."""
-        known = max(written.seq, self._expected.seq if self._expected else 0)
+        known = max(written.seq, self._witnesses.last_seq)
         if known > self.head.seq:
             detail = f"records {self.head.seq + 1} to {known} were durable and are gone from the end"
             yield _fault("truncated", self.head.seq + 1, detail)

@@ -38,13 +38,18 @@ def _next_due(index: MemoryIndex) -> list[Row]:
     return [(first("journey"), first("delivery"))]
 
 
+def _due_journeys(index: MemoryIndex, until_us: int, limit: int) -> list[Row]:
+    due = _due(index, "journey", until_us, limit)
+    return [(*row, gathered_in(index, row[AT_NUMBER])) for row in due]
+
+
 def _due_deliveries(index: MemoryIndex, until_us: int, limit: int) -> list[Row]:
     due = _due(index, "delivery", until_us, limit)
     return [(row[0], row[EXPIRES_AT_US], gathered_in(index, row[0])) for row in due]
 
 
 DUE_ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
-    "due_journeys": lambda index, until_us, limit: _due(index, "journey", until_us, limit),
+    "due_journeys": _due_journeys,
     "due_deliveries": _due_deliveries,
     "next_due": _next_due,
 }

@@ -278,6 +278,11 @@ def _tried_at(index: MemoryIndex, recipient: str, after_number: int, after_seq: 
     return [(seq,) for seq in sorted(seqs) if seq > after_seq][:limit]
 
 
+def _delivery_trail(index: MemoryIndex, number: int) -> list[Row]:
+    seqs = {row[DELIVERY["lease_seq"]] for row in index.all("delivery", number=number)}
+    return [(seq,) for seq in sorted(seqs | {row[1] for row in index.all("trail", number=number)}) if seq]
+
+
 def _sent_by(index: MemoryIndex, sender: str, before_seq: int, limit: int) -> list[Row]:
     return _newest(index.all("message", sender=sender), before_seq, limit)
 
@@ -303,6 +308,10 @@ def _transaction_trail(index: MemoryIndex, transaction_id: str) -> list[Row]:
 def _recent_keys(index: MemoryIndex, limit: int) -> list[Row]:
     newest_first = sorted(index.all("seen"), key=lambda row: (-row[2], row[0]))
     return [(key,) for key, *_ in newest_first[:limit]]
+
+
+def _keys_from(index: MemoryIndex, least: int, limit: int) -> list[Row]:
+    return [(key,) for key in sorted(key for key, *_ in index.all("seen") if key >= least)[:limit]]
 
 
 def _transaction_journeys(index: MemoryIndex, transaction_id: str) -> list[Row]:
@@ -357,11 +366,13 @@ ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
     "received_by": _received_by,
     "taken_by": _taken_by,
     "tried_at": _tried_at,
+    "delivery_trail": _delivery_trail,
     "all_messages": lambda index, before_seq, limit: _newest(index.all("message"), before_seq, limit),
     "refused": lambda index, session: index.all("refused", session=session),
     "refused_by": _refused_by,
     "seen": lambda index, key: index.all("seen", key=key)[:1],
     "recent_keys": _recent_keys,
+    "keys_from": _keys_from,
     "transaction_messages": lambda index, transaction_id: index.all("message", transaction_id=transaction_id),
     "transaction_contents": lambda index, transaction_id: index.all("content", transaction_id=transaction_id),
     "transaction_deliveries": _transaction_deliveries,

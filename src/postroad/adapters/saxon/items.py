@@ -44,7 +44,8 @@ def _typed(value: ItemValue) -> tuple[str, str]:
 
 
 def _element(value: ItemValue) -> str:
-    """``<array>`` with an ``<item>`` for each; arrays may stand in arrays."""
+    """Return an array as ``<array>``, a sequence (a tuple) as ``<sequence>``, with an ``<item>`` for each; they may be nested."""
     if isinstance(value, str) or not isinstance(value, list | tuple):
         return escape(_typed(value)[1], quote=False)
-    return "<array>" + "".join(f"<item>{_element(one)}</item>" for one in value) + "</array>"
+    name = "sequence" if isinstance(value, tuple) else "array"
+    return f"<{name}>" + "".join(f"<item>{_element(one)}</item>" for one in value) + f"</{name}>"

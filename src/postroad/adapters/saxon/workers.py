@@ -14,6 +14,7 @@ from postroad.adapters.saxon.frames import Task, Work
 from postroad.adapters.saxon.settings import SETTINGS
 from postroad.core.codecs.xml import to_utf8
 from postroad.errors import Refused, Unavailable
+from postroad.flow.trial_turns import TrialTurns
 
 ROOM = "postroad.adapters.saxon.worker_main"
 DEADLINE_S = 5.0
@@ -32,9 +33,12 @@ class SaxonWorkers(WorkerPool):
         memory_bytes: int = MEMORY_BYTES,
         recycle_after: int = RECYCLE_AFTER,
         penalties: PenaltyBox | None = None,
+        turns: TrialTurns | None = None,
     ) -> None:
         terms = Terms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=SETTINGS)
-        super().__init__(terms, room=ROOM, processes=processes, recycle_after=recycle_after, penalties=penalties)
+        super().__init__(
+            terms, room=ROOM, processes=processes, recycle_after=recycle_after, penalties=penalties, turns=turns
+        )
 
     async def check(self, stylesheet: str) -> None:
         """Compile it; Refused with ``stylesheet.invalid``, naming line and fault, when that fails."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from postroad.adapters.confined.frames import Terms
 from postroad.adapters.confined.penalties import PenaltyBox
 from postroad.adapters.confined.pool import WorkerPool
+from postroad.flow.trial_turns import TrialTurns
 
 ROOM = "postroad.adapters.scripts.worker_main"
 DEADLINE_S = 5.0
@@ -19,7 +20,10 @@ def script_workers(
     memory_bytes: int = MEMORY_BYTES,
     recycle_after: int = RECYCLE_AFTER,
     penalties: PenaltyBox | None = None,
+    turns: TrialTurns | None = None,
 ) -> WorkerPool:
     """Belongs to one event loop; starts nothing before the first script is asked."""
     terms = Terms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=())
-    return WorkerPool(terms, room=ROOM, processes=processes, recycle_after=recycle_after, penalties=penalties)
+    return WorkerPool(
+        terms, room=ROOM, processes=processes, recycle_after=recycle_after, penalties=penalties, turns=turns
+    )

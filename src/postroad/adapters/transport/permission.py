@@ -1,7 +1,8 @@
 """Where the network may go: everywhere in the public Internet by https, and where the operator allows it beyond that.
 
 Kept rule: every address that a name has led to must be allowed; one that is not condemns the name, because whoever owns the
-name chooses which of them comes first.
+name chooses which of them comes first. Rule: a host that does not exist, one that leads to an internal address and one that
+may not be reached without TLS get the same text, or members could learn the names of the operator's network from it.
 """
 
 from __future__ import annotations
@@ -43,20 +44,17 @@ class Permission:
         """Raises NoAnswer unless every one of the addresses may be reached at this destination."""
         reached = [meant(address) for address in addresses]
         for address in reached:
-            if kind := never_allowed(address):
-                raise NoAnswer(
-                    f"{destination.host} leads to an address that is never pushed to ({kind}); use another one"
-                )
-            if (kind := special(address)) and not self._opened(destination, address):
-                raise NoAnswer(
-                    f"{destination.host} leads to an address outside the public Internet ({kind}); use a public one, "
-                    "or have the operator allow it in push_allow_private"
-                )
+            if never_allowed(address) or (special(address) and not self._opened(destination, address)):
+                raise not_allowed(destination)
         if destination.scheme == "http" and not self._without_tls(destination, reached):
-            raise NoAnswer(
-                f"{destination.host} may not be pushed to without TLS; use https, "
-                "or have the operator allow it in push_allow_http"
-            )
+            raise not_allowed(destination)
+
+    def may_allow_http(self, destination: Destination) -> bool:
+        """Whether the name may be reached without TLS, as far as that can be said before it is resolved."""
+        return self._named(destination) or bool(self.networks)
+
+    def _named(self, destination: Destination) -> bool:
+        return not self.without_tls.isdisjoint((ANY, destination.host)) or destination.host in self.names
 
     def _opened(self, destination: Destination, address: Address) -> bool:
         return destination.host in self.names or self._in_networks(address)
@@ -65,9 +63,16 @@ class Permission:
         return any(address.version == network.version and address in network for network in self.networks)
 
     def _without_tls(self, destination: Destination, reached: Sequence[Address]) -> bool:
-        if not self.without_tls.isdisjoint((ANY, destination.host)) or destination.host in self.names:
-            return True
-        return all(self._in_networks(address) for address in reached)
+        return self._named(destination) or all(self._in_networks(address) for address in reached)
+
+
+def not_allowed(destination: Destination) -> NoAnswer:
+    """The error for a destination that may not be reached, or that does not exist."""
+    settings = "push_allow_private" if destination.scheme == "https" else "push_allow_private or push_allow_http"
+    return NoAnswer(
+        f"{destination.host} cannot be pushed to: the host does not exist, or its address is not allowed; check the name, "
+        f"use a public host by https, or have the operator allow it in {settings}"
+    )
 
 
 def _network(text: str) -> Network | None:

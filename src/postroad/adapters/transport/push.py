@@ -19,7 +19,7 @@ from postroad.adapters.transport.destination import Destination
 from postroad.adapters.transport.heads import request_head, retry_after_s
 from postroad.adapters.transport.idle import IdleConnections
 from postroad.adapters.transport.no_answer import ClosedUnanswered, NoAnswer, in_words
-from postroad.adapters.transport.permission import Permission
+from postroad.adapters.transport.permission import Permission, not_allowed
 from postroad.adapters.transport.tls import TlsContexts
 from postroad.core.delivery.pushing import PushAnswer, PushRequest
 from postroad.ports import Clock, Resolver
@@ -127,7 +127,7 @@ class HttpPusher:
         except TimeoutError:
             raise NoAnswer(f"{destination.host}: its name servers did not answer in time") from None
         if not found:
-            raise NoAnswer(f"{destination.host}: there is no such host; check the push URL and its DNS")
+            raise not_allowed(destination)
         return [ip_address(text) for text in found]
 
     def _told(self, answer: Answer) -> PushAnswer:

@@ -14,6 +14,7 @@ from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.validation.frames import UNKNOWN, Validation, read_faults
 from postroad.core.schemas.schema import DocumentFault, Schema
 from postroad.errors import Refused, Unavailable
+from postroad.flow.trial_turns import TrialTurns
 
 ROOM = "postroad.adapters.validation.worker_main"
 DEADLINE_S = 5.0
@@ -41,9 +42,12 @@ class ValidationWorkers(WorkerPool):
         memory_bytes: int = MEMORY_BYTES,
         recycle_after: int = RECYCLE_AFTER,
         penalties: PenaltyBox | None = None,
+        turns: TrialTurns | None = None,
     ) -> None:
         terms = Terms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=())
-        super().__init__(terms, room=ROOM, processes=processes, recycle_after=recycle_after, penalties=penalties)
+        super().__init__(
+            terms, room=ROOM, processes=processes, recycle_after=recycle_after, penalties=penalties, turns=turns
+        )
 
     async def check(self, schema: Schema) -> None:
         """Compile it; Refused with ``schema.invalid``, naming line and fault, when that fails."""

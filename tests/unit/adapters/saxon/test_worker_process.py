@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
+import uvloop
 
 from postroad.adapters.confined import worker as worker_module
 from postroad.adapters.confined.frames import Ready, Terms, framed
@@ -49,6 +53,21 @@ async def death_of(boot: str, monkeypatch: pytest.MonkeyPatch) -> Death:
 )
 async def test_a_worker_that_lies_is_killed(answer: str, death: Death, monkeypatch: pytest.MonkeyPatch) -> None:
     assert await death_of(lying(answer), monkeypatch) is death
+
+
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def test_a_worker_that_was_killed_while_idle_is_told_as_killed(loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    """uvloop closes the pipe to a dead process and refuses writes with an error of its own."""
+
+    async def call_a_killed_worker() -> None:
+        worker = await Worker.start(TERMS, ROOM)
+        os.kill(worker.pid, signal.SIGKILL)
+        await worker._process.wait()
+        await worker.call(Work(task="query", source="1", output_limit=1_000), deadline_s=60)
+
+    with asyncio.Runner(loop_factory=loop) as runner, pytest.raises(WorkerDied) as died:
+        runner.run(call_a_killed_worker())
+    assert died.value.death is Death.FROM_OUTSIDE
 
 
 async def test_a_worker_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ missing cannot be seen in what is left: it is found against the durable mark and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +32,7 @@ class Progress(NamedTuple):
     done_bytes: int
     total_bytes: int
     seq: int
+    chain: bytes = b""  # the chain value after that entry
 
 
 class Fault(NamedTuple):
@@ -44,18 +45,42 @@ class Fault(NamedTuple):
     detail: str
 
 
-def verify(path: Path, expected_head: Head | None = None, files: Files | None = None) -> Iterator[Progress | Fault]:
-    """Check every segment in order; yields progress on the way and each fault where it lies."""
-    return _Verification(files or RealFiles(), path, expected_head).run()
+class Witnesses:
+    """Heads that the journal must pass through: the index's, and those that were noted elsewhere."""
+
+    def __init__(self, index: Head | None, noted: Sequence[Head]) -> None:
+        named = [(head, "noted") for head in noted] + ([(index, "in the index")] if index else [])
+        self._due = sorted(named, key=lambda one: one[0].seq, reverse=True)
+        self.last_seq = self._due[0][0].seq if self._due else 0
+
+    def contradict(self, first_seq: int, head: Head) -> Iterator[tuple[int, str]]:
+        """For a group with these entries: each witness that is in it and knows another chain, as entry and reason."""
+        while self._due and self._due[-1][0].seq <= head.seq:
+            expected, where = self._due.pop()
+            if expected.seq and first_seq <= expected.seq and expected != head:
+                yield (
+                    expected.seq,
+                    f"the chain at record {expected.seq} is not the one {where}: the history was rewritten",
+                )
+
+
+def verify(
+    path: Path, expected_head: Head | None = None, files: Files | None = None, noted: Sequence[Head] = ()
+) -> Iterator[Progress | Fault]:
+    """Check every segment in order; yields progress on the way and each fault where it lies.
+
+    ``expected_head`` is the index's head; ``noted`` are heads that were kept elsewhere.
+    """
+    return _Verification(files or RealFiles(), path, Witnesses(expected_head, noted)).run()
 
 
 class _Verification:
     """The walk: ``_head`` is what the next group must continue."""
 
-    def __init__(self, files: Files, path: Path, expected: Head | None) -> None:
+    def __init__(self, files: Files, path: Path, witnesses: Witnesses) -> None:
         self._files = files
         self._path = path
-        self._expected = expected
+        self._witnesses = witnesses
         self._head = EMPTY
         self._done_bytes = 0
         self._total_bytes = 0
@@ -66,7 +91,7 @@ class _Verification:
         self._total_bytes = sum(self._files.size_of(self._path / segment.name) for segment in segments)
         for segment in segments:
             yield from self._segment(segment, durable_seq if segment is segments[-1] else None)
-            yield Progress(self._done_bytes, self._total_bytes, self._head.seq)
+            yield Progress(self._done_bytes, self._total_bytes, *self._head)
         yield from self._end(segments[-1].name if segments else self._path.name, durable_seq)
 
     def _read_durable_mark(self) -> int | None:
@@ -146,11 +171,8 @@ class _Verification:
             yield Fault("repeated", name, offset, first_seq, f"record {first_seq} comes again after record {due - 1}")
 
     def _compare(self, name: str, group: Group) -> Iterator[Fault]:
-        expected = self._expected
-        if expected is None or not group.first_seq <= expected.seq <= group.head.seq or group.head == expected:
-            return
-        detail = f"the chain at record {expected.seq} is not the one the index knows: the history was written anew"
-        yield Fault("changed", name, group.offset, expected.seq, detail)
+        for seq, detail in self._witnesses.contradict(group.first_seq, group.head):
+            yield Fault("changed", name, group.offset, seq, detail)
 
     def _rest(self, segment: OpenSegment, window: Window, offset: int, durable_seq: int | None) -> Iterator[Fault]:
         """Behind the last group there are zeros, or, in the last segment only, a group that was never acknowledged."""
@@ -159,7 +181,7 @@ class _Verification:
             yield Fault("changed", segment.name, offset, self._head.seq + 1, "a group is damaged, none follows it here")
 
     def _end(self, name: str, durable_seq: int | None) -> Iterator[Fault]:
-        known = max(durable_seq or 0, self._expected.seq if self._expected else 0)
+        known = max(durable_seq or 0, self._witnesses.last_seq)
         if known > self._head.seq:
             detail = f"records {self._head.seq + 1} to {known} were durable and are gone from the end"
             yield Fault("truncated", name, 0, self._head.seq + 1, detail)

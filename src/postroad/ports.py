@@ -157,6 +157,7 @@ class Step(Struct, gc=False, frozen=True):
     keys: tuple[int, ...] = ()  # must never have been seen before (handles, answers …)
     reserve: bool = False  # may use the storage reserve: acknowledgements and administration
     waiting: tuple[int, ...] = ()  # deliveries that must not have come to an end yet
+    absent: tuple[int, ...] = ()  # must never have been used either, and are not used by this step
 
 
 class Committed(Struct, gc=False, frozen=True):
@@ -200,19 +201,38 @@ class Desk(Protocol):
         ...
 
     async def claim(
-        self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int = 0, up_to: int = EVERY_NUMBER
+        self,
+        mailbox: str,
+        selector: Selector,
+        most: int,
+        lease_s: float,
+        tries: int = 0,
+        up_to: int = EVERY_NUMBER,
+        early: bool = False,
     ) -> list[Queued]:
-        """Lease waiting deliveries, oldest first, and record the hand-out; expired ones are ended instead.
+        """Lease waiting deliveries, oldest first, after their hand-out is durable; expired ones are ended instead.
 
         So are those that were handed out too often: as often as the desk allows, or ``tries`` times where that is more.
-        What has a number above ``up_to`` is left alone: it is held back.
+        What has a number above ``up_to`` is left alone: it is held back. ``early``: also deliveries that wait for their next
+        push. If one of them is not acknowledged, its next push is due when it was.
 
-        The record is on its way when this returns, and need not be durable: a lease that a crash forgets is none.
+        Raises Unavailable if the hand-out cannot be recorded; the deliveries then stay in the mailbox.
         """
         ...
 
     def on_given_up(self, end_journey: EndJourney) -> None:
         """Have journeys ended by others: a claim that finds an expired or exhausted delivery of one leaves its end to them."""
+        ...
+
+    async def hasten(self, mailbox: str) -> int:
+        """Make everything available at once that waits for its next push, and return how many that were, as far as known.
+
+        Nothing is recorded: after a crash, some of them wait for their time again.
+        """
+        ...
+
+    def is_searching(self, mailbox: str, selector: Selector) -> bool:
+        """Whether the last claim with this selector stopped before it had looked at all that waits: claim again."""
         ...
 
     async def arrival(self, mailbox: str, timeout_s: float) -> None:
@@ -229,6 +249,10 @@ class Desk(Protocol):
 
     async def seen(self, key: int) -> tuple[int, str] | None:
         """Entry number and session under which a key was first used, once that entry is durable."""
+        ...
+
+    def checks(self, key: int) -> bool:
+        """Whether a step with this key is checked against all earlier entries; if not, ask ``seen`` before submitting it."""
         ...
 
     async def body(self, queued: Queued) -> bytes | None:

@@ -2,7 +2,7 @@
 
 Kept rule: every post is answered exactly once, and success only after the entry that holds it is durable. Rejected posts are
 entries too. Nothing here waits: the answer is given through a callback when the group commit is through, so thousands of
-posts share one sync to disk.
+posts share one sync to disk. A message whose rules need much work is routed in a thread (``heavy_work``) before that.
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ from postroad.core.admission.allowance import UNLIMITED, Amount, Charge, check_s
 from postroad.core.model import ids
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Service
-from postroad.core.model.journal import MessagePosted, MessageRefused
-from postroad.core.model.message import PostResult
+from postroad.core.model.journal import MessagePosted
+from postroad.core.model.part_facts import total_size
 from postroad.core.model.snapshot import Directory
-from postroad.core.projection.keys import handle_key, idempotency_key, post_keys
-from postroad.core.routing.business_keys import PostedSubject, business_keys
-from postroad.core.routing.explanation import pack
-from postroad.core.routing.itinerary import CallRoutes, Routed, itineraries
+from postroad.core.projection.keys import idempotency_key
+from postroad.core.routing.business_keys import PostedSubject
+from postroad.core.routing.itinerary import CallRoutes
+from postroad.core.routing.shares import AT_ONCE, TooMuchAtOnce
 from postroad.errors import Refused, Unavailable
 from postroad.flow.allow import AllowStage
 from postroad.flow.answer import AnswerStage
 from postroad.flow.commit import committed
+from postroad.flow.heavy_work import HeavyWork
+from postroad.flow.posted_once import Placed, answer_all, duplicate, keys_of, once, reused
 from postroad.flow.posting import (
+    Answer,
     Answered,
     AnsweredAt,
     Posting,
@@ -40,11 +43,13 @@ from postroad.flow.posting import (
     replayed,
     result_of,
 )
+from postroad.flow.refusing import refused_entry
+from postroad.flow.routed_post import RoutedPost, route_post, routed_or_refused, with_keys
 from postroad.ports import Clock, Committed, Conflict, Desk, Journal, Outcome, Randomness, Step
 
 log = logging.getLogger(__name__)
 
-DETAIL_MOST = 500  # characters of a refusal's text that the journal keeps
+MANY_AT_ONCE = 5 * AT_ONCE  # steps on the event loop for all posts of one call: some 20 ms
 
 
 class AcceptStage:
@@ -58,6 +63,7 @@ class AcceptStage:
         answers: AnswerStage,
         allowances: AllowStage,
         expires: Callable[[int], None],
+        heavy: HeavyWork,
     ) -> None:
         self._desk = desk
         self._journal = journal
@@ -67,6 +73,7 @@ class AcceptStage:
         self._answers = answers
         self._allowances = allowances
         self._expires = expires  # told of every accepted message when it expires
+        self._heavy = heavy
         self._running: set[asyncio.Task[None]] = set()
 
     def post(self, caller: Caller, posting: Posting, answered: Answered) -> None:
@@ -75,27 +82,53 @@ class AcceptStage:
             directory = self._directory()
             admitted = admit(posting.message, caller, directory, self._clock.now_us())
             if posting.message.type in ADDRESSED:
-                subject = PostedSubject(admitted, directory, posting.form)
-                routed = itineraries(admitted, directory, posting.form, subject)
-                step = self._step(admitted, posting, directory, routed, subject)
+                at_once = self._heavy.at_once(admitted.sender.organization)
+                step = self._step(admitted, posting, directory, route_post(admitted, posting, directory, at_once))
                 self._accept_allowed(step, admitted, posting, answered)
             else:
                 self._later(self._answer(admitted, posting, directory, answered), answered)
+        except TooMuchAtOnce:
+            self._later(self._post_heavy([admitted], [posting], directory, lambda _, given: answered(given)), answered)
         except Refused as refusal:
             self.refuse(caller, posting, refusal, answered)
         except Unavailable as unavailable:
             answered(unavailable)
 
+    async def _post_heavy(
+        self, admitted: Sequence[Admitted], postings: Sequence[Posting], directory: Directory, answered: AnsweredAt
+    ) -> None:
+        """Route posts of one sender in a thread, then accept them here."""
+
+        def route() -> list[RoutedPost | Refused]:
+            pairs = zip(admitted, postings, strict=True)
+            return [routed_or_refused(one, posting, directory) for one, posting in pairs]
+
+        sender, size = admitted[0].sender, sum([posting.size for posting in postings])
+        try:
+            found: Sequence[RoutedPost | Refused] = await self._heavy.run(sender.organization, route, size)
+        except Refused as refusal:
+            found = [refusal] * len(postings)
+        for place, (one, posting, routed) in enumerate(zip(admitted, postings, found, strict=True)):
+            tell = partial(answered, place)
+            try:
+                if isinstance(routed, Refused):
+                    raise routed
+                self._accept_allowed(self._step(one, posting, directory, routed), one, posting, tell)
+            except Refused as refusal:
+                self.refuse(one.caller, posting, refusal, tell)
+            except Unavailable as unavailable:
+                tell(unavailable)
+
     def post_many(self, caller: Caller, postings: Sequence[Posting], answered: AnsweredAt) -> None:
         """Take many posts at once; each is answered by its place, and most of them share one step to the desk."""
         directory = self._directory()
         now_us = self._clock.now_us()
-        steps: list[Step] = []
-        places: list[int] = []
+        together: list[Placed] = []
+        heavy: list[tuple[int, Admitted, Posting]] = []
         limited = caller.service is not None and self._allowances.allowance(caller.service) != UNLIMITED
-        routes, admitted = CallRoutes(directory), None
+        routes, admitted, left = CallRoutes(directory), None, MANY_AT_ONCE
         for place, posting in enumerate(postings):
-            if not _is_plain(posting):
+            if posting.message.type not in ADDRESSED:
                 self.post(caller, posting, partial(answered, place))
                 continue
             try:
@@ -103,70 +136,109 @@ class AcceptStage:
                     admitted = admit(posting.message, caller, directory, now_us)
                 else:
                     admitted = admit_next(posting.message, admitted)
-                subject = PostedSubject(admitted, directory, posting.form)
-                routed = routes.itineraries(admitted, posting.form, subject)
-                step = self._step(admitted, posting, directory, routed, subject)
+                # What leaves the event loop leaves nothing for the rest of the call to be tried here.
+                at_once = 0 if heavy else min(left, AT_ONCE // 10)
+                subject = PostedSubject(admitted, directory, posting.form, at_once)
+                try:
+                    found = routes.itineraries(admitted, posting.form, subject)
+                    routed = with_keys(admitted, directory, found, subject)
+                finally:  # a post that is refused has cost as much
+                    left -= at_once - subject.left_at_once
+                step = self._step(admitted, posting, directory, routed)
                 if limited:
                     self._accept_allowed(step, admitted, posting, partial(answered, place))
-                    continue
-                steps.append(step)
-                places.append(place)
+                else:
+                    together.append(Placed(place, posting, step))
+            except TooMuchAtOnce:
+                if admitted is not None:
+                    heavy.append((place, admitted, posting))
             except Refused as refusal:
                 self.refuse(caller, posting, refusal, partial(answered, place))
-        if steps:
-            self._submit_many(steps, places, answered)
+        if together:
+            self._accept_together(together, answered)
+        if heavy:
+            self._route_many(heavy, directory, answered)
 
-    def _submit_many(self, steps: list[Step], places: list[int], answered: AnsweredAt) -> None:
+    def _route_many(
+        self, heavy: list[tuple[int, Admitted, Posting]], directory: Directory, answered: AnsweredAt
+    ) -> None:
+        at, admitted, postings = zip(*heavy, strict=True)
+
+        def failed(answer: Answer) -> None:
+            for place in at:
+                answered(place, answer)
+
+        self._later(self._post_heavy(admitted, postings, directory, lambda n, given: answered(at[n], given)), failed)
+
+    def _accept_together(self, posts: list[Placed], answered: AnsweredAt) -> None:
+        """Accept posts with one step to the desk; those with keys that it cannot check are looked up first."""
+        left: list[Placed] = []
+        for one in posts:
+            if all(map(self._desk.checks, one.looked_up)):
+                left.append(one)
+            else:
+                self._accept(one.step, one.posting, partial(answered, one.place))
+        bulks = {one.bulk for one in left} - {0} if left and left[0].posting.bulk else set()
+        if not left:
+            return
+        if all(map(self._desk.checks, bulks)):
+            self._submit_many(left, answered)
+        else:
+            self._later(self._submit_if_new(left, bulks, answered), partial(answer_all, left, answered))
+
+    async def _submit_if_new(self, posts: list[Placed], bulks: set[int], answered: AnsweredAt) -> None:
+        """Accept posts with one step, if the key of their bulk is new; if it came before, each is looked up."""
+        try:
+            came_before = [bulk for bulk in bulks if await self._desk.seen(bulk) is not None]
+        except Unavailable as unavailable:
+            answer_all(posts, answered, unavailable)
+            return
+        if not came_before:
+            self._submit_many(posts, answered)
+            return
+        for one in posts:
+            self._accept(one.step, one.posting, partial(answered, one.place))
+
+    def _submit_many(self, posts: list[Placed], answered: AnsweredAt) -> None:
         def done(outcomes: list[Outcome]) -> None:
             results, noted_us = Results(), 0
-            for place, step, outcome in zip(places, steps, outcomes, strict=True):
-                if type(outcome) is not Committed:
-                    answered(place, _failed(outcome))
-                    continue
+            for (place, posting, step), outcome in zip(posts, outcomes, strict=True):
                 entry: MessagePosted = step.entry  # type: ignore[assignment]
+                if type(outcome) is not Committed:
+                    self._done(entry, posting, partial(answered, place), outcome)
+                    continue
                 if entry.expires_at_us != noted_us:  # those of one call mostly expire together
                     noted_us = entry.expires_at_us
                     self._expires(noted_us)
                 answered(place, results.of(entry))
 
         try:
-            self._desk.submit_many(steps, done)
+            self._desk.submit_many([one.step for one in posts], done)
         except Unavailable as unavailable:
-            for place in places:
-                answered(place, unavailable)
+            answer_all(posts, answered, unavailable)
 
     def refuse(
         self, caller: Caller | None, posting: Posting | None, refusal: Refused, answered: Answered, size: int = 0
     ) -> None:
         """Write down that a post was rejected, then say so; also for posts that could not even be read."""
-        message = posting.message if posting else None
         now_us = self._clock.now_us()
-        entry = MessageRefused(
-            now_us,
-            ids.session(now_us, self._randomness.bytes(10)),
-            caller.name if caller else "",
-            refusal.code,
-            refusal.detail[:DETAIL_MOST],
-            posting.size if posting else size,
-            posting.form if posting else "",
-            message.handle if message else "",
-            tuple(recipient.service[:200] for recipient in message.to[:10]) if message else (),
-        )
+        session = ids.session(now_us, self._randomness.bytes(10))
+        wire_size = posting.size if posting else size
+        version = self._directory().version
+        entry, body = refused_entry(caller, posting, refusal, now_us, session, wire_size=wire_size, directory=version)
         refusal = Refused(
             refusal.code, refusal.detail, pointer=refusal.pointer, session=refusal.session or entry.session
         )
         try:
-            self._desk.submit(Step(entry), lambda outcome: answered(refusal))
+            self._desk.submit(Step(entry, body), lambda outcome: answered(refusal))
         except Unavailable:
             answered(refusal)
 
-    def _step(
-        self, admitted: Admitted, posting: Posting, directory: Directory, routed: Routed, subject: PostedSubject
-    ) -> Step:
+    def _step(self, admitted: Admitted, posting: Posting, directory: Directory, routed: RoutedPost) -> Step:
         message = admitted.message
         session = ids.session(admitted.at_us, self._randomness.bytes(10))
-        copies, tried = routed
-        explanation = pack(tried) if tried else b""
+        copies, explanation, keys = routed
+        facts = part_facts(message.parts)
         entry = MessagePosted(
             admitted.at_us,
             session,
@@ -174,11 +246,11 @@ class AcceptStage:
             admitted.sender.gcid,
             message.type,
             message.topic,
-            posting.size,
+            total_size(facts),
             posting.form,
             admitted.expires_at_us,
             directory.version,
-            part_facts(message.parts),
+            facts,
             copies,
             message.handle,
             message.possible_duplicate,
@@ -187,7 +259,7 @@ class AcceptStage:
             None,
             posting.idempotency,
             posting.fingerprint,
-            _keys(admitted.sender.gcid, message.handle, posting.idempotency),
+            keys_of(admitted.sender.gcid, message, posting),
             len(explanation),
             None,
             "",
@@ -195,10 +267,10 @@ class AcceptStage:
             posting.came,
             None,
             None,
-            business_keys(admitted.sender, copies, directory, subject),
+            keys,
+            posting.size,
         )
-        body = body_of(message.parts, explanation, posting.setting)
-        return Step(entry, body, _must_be_new(entry) if message.possible_duplicate or posting.idempotency else ())
+        return once(entry, body_of(message.parts, explanation, posting.setting))
 
     def _accept_allowed(self, step: Step, admitted: Admitted, posting: Posting, answered: Answered) -> None:
         """Accept it if its organization may take that up; where that is not certain, find out first."""
@@ -232,30 +304,29 @@ class AcceptStage:
 
     def _accept(self, step: Step, posting: Posting, answered: Answered) -> None:
         entry: MessagePosted = step.entry  # type: ignore[assignment]
-        if step.keys:
+        if step.keys or (step.absent and not self._desk.checks(step.absent[0])):
             self._later(self._accept_if_new(step, entry, posting, answered), answered)
         else:
-            self._desk.submit(step, lambda outcome: answered(self._outcome(entry, outcome)))
+            self._desk.submit(step, partial(self._done, entry, posting, answered))
 
-    def _outcome(self, entry: MessagePosted, outcome: Outcome) -> PostResult | Unavailable:
-        """What the poster is told once the outcome is known."""
+    def _done(self, entry: MessagePosted, posting: Posting, answered: Answered, outcome: Outcome) -> None:
+        """Tell the poster the outcome."""
         if isinstance(outcome, Committed):
             self._expires(entry.expires_at_us)
-            return result_of(entry)
-        return _failed(outcome)
+            answered(result_of(entry))
+        elif isinstance(outcome, Conflict):
+            self._later(self._again(outcome, entry, posting, answered), answered)
+        else:
+            answered(outcome)
 
     async def _accept_if_new(self, step: Step, entry: MessagePosted, posting: Posting, answered: Answered) -> None:
         """The keys of long ago are in the index; those of a moment ago are checked by the desk when it commits."""
         try:
-            for key in step.keys:
-                if (first := await self._desk.seen(key)) is not None:
+            for key in (*step.keys, *step.absent):
+                if not self._desk.checks(key) and (first := await self._desk.seen(key)) is not None:
                     await self._again(Conflict(key, *first), entry, posting, answered)
                     return
-            outcome = await committed(self._desk, step)
-            if isinstance(outcome, Conflict):
-                await self._again(outcome, entry, posting, answered)
-            else:
-                answered(self._outcome(entry, outcome))
+            self._done(entry, posting, answered, await committed(self._desk, step))
         except Unavailable as unavailable:
             answered(unavailable)
 
@@ -266,13 +337,9 @@ class AcceptStage:
             if first is not None and is_same_post(first, entry):
                 answered(replayed(first))
                 return
-            refusal = _reused(posting, conflict.session)
+            refusal = reused(posting, conflict.session)
         else:
-            refusal = Refused(
-                "message.duplicate",
-                f"Handle {entry.handle!r} was posted before and accepted as session {conflict.session}; nothing more to do",
-                session=conflict.session,
-            )
+            refusal = duplicate(entry, conflict.session)
         self.refuse(Caller(service=self._directory().services.get(entry.sender)), posting, refusal, answered)
 
     async def _answer(self, admitted: Admitted, posting: Posting, directory: Directory, answered: Answered) -> None:
@@ -289,10 +356,14 @@ class AcceptStage:
         task.add_done_callback(partial(self._finished, answered))
 
     def _finished(self, answered: Answered, task: asyncio.Task[None]) -> None:
-        """A mistake of ours is seen in the log, and the poster does not wait for ever."""
+        """Answer the post if its task failed: an error of the server is logged, and what is unavailable may be tried again."""
         self._running.discard(task)
-        if not task.cancelled() and (mistake := task.exception()) is not None:
-            log.error("a post could not be carried out", exc_info=mistake)
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        if isinstance(error, Unavailable):
+            answered(error)
+        else:
+            log.error("a post could not be carried out", exc_info=error)
             answered(Refused("internal", "The post was not carried out; try again"))
 
 
@@ -301,39 +372,3 @@ def _charge(step: Step, sender: Service) -> Charge:
     entry: MessagePosted = step.entry  # type: ignore[assignment]
     deliveries = sum([not copy.code for copy in entry.copies])
     return Charge(sender.organization.casefold(), sender.gcid, Amount(deliveries, len(step.body or b"")))
-
-
-def _is_plain(posting: Posting) -> bool:
-    """Whether the post goes to recipients and nothing needs to be looked up for it first."""
-    message = posting.message
-    flagged = message.possible_duplicate and message.handle
-    return message.type in ADDRESSED and not posting.idempotency and not flagged
-
-
-def _reused(posting: Posting, session: str) -> Refused:
-    """What is said of a name that came with another message before."""
-    if posting.came is not None and posting.came.message_id:
-        detail = "Another message came under this Message-ID before; send each message under an id of its own"
-        return Refused("as2.message-id-reused", detail, session=session)
-    detail = "This Idempotency-Key came with another message before; use a new key for a new message"
-    return Refused("idempotency.mismatch", detail, session=session)
-
-
-def _keys(sender: str, handle: str, idempotency: str) -> tuple[int, ...]:
-    """Most posts have a handle and nothing else that could come twice."""
-    return (handle_key(sender, handle),) if handle and not idempotency else post_keys(sender, handle, idempotency)
-
-
-def _must_be_new(entry: MessagePosted) -> tuple[int, ...]:
-    keys: tuple[int, ...] = ()
-    if entry.handle and entry.possible_duplicate:
-        keys += (handle_key(entry.sender, entry.handle),)
-    if entry.idempotency:
-        keys += (idempotency_key(entry.sender, entry.idempotency),)
-    return keys
-
-
-def _failed(outcome: Outcome) -> Unavailable:
-    if isinstance(outcome, Unavailable):
-        return outcome
-    raise TypeError(f"a post without keys cannot end in {outcome!r}")

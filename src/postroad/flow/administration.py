@@ -15,14 +15,16 @@ from types import MappingProxyType
 from postroad.core.configuration.document import Fault
 from postroad.core.exchange.bound import Language
 from postroad.core.identity import api_key
+from postroad.core.mediation.as2_stations import partner_between, shared_names
 from postroad.core.model import ids
 from postroad.core.model.asset import AssetDraft
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Organization, Role, Service
-from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.snapshot import STATIONS, Directory, object_key
 from postroad.errors import Refused
 from postroad.flow.configure import Change, to_its_end
 from postroad.flow.network import Network
+from postroad.flow.registration import OPEN_REGISTRATION, Registration
 from postroad.flow.turns import Turns
 from postroad.ports import Passwords, QueryEngine
 
@@ -31,7 +33,6 @@ Decision = Callable[[Directory], Sequence[Change]]
 Judges = Mapping[Language, QueryEngine]  # who runs what decides about bindings
 NO_JUDGES: Judges = MappingProxyType({})
 ADDRESS = "address"
-STATIONS = "as2-stations"
 NOTHING_HERE = "There is nothing of that name, or nothing that you may see; check the name, and who you are"
 
 
@@ -50,12 +51,14 @@ class Administration:
         asset_faults: AssetCheck = nothing_to_check,
         judges: Judges = NO_JUDGES,
         open_support_requests: int = 0,
+        registration: Registration = OPEN_REGISTRATION,
     ) -> None:
         self.network = network
         self.passwords = passwords
         self.asset_faults = asset_faults
         self.judges = judges
         self.open_support_requests = open_support_requests  # of one organization; 0: as many as it likes
+        self.registration = registration
         self._one_at_a_time = asyncio.Lock()
         self._turns = Turns()
 
@@ -165,7 +168,7 @@ def service_for(caller: Caller, directory: Directory, name: str, least: Role) ->
     return service
 
 
-def address_claims(before: Service | None, after: Service | None) -> list[Change]:
+def address_claims(before: Service | None, after: Service | None, directory: Directory) -> list[Change]:
     """Leave the old names and take the new ones: the address, and those of an AS2 agreement.
 
     Services are saved by GCID, so two nodes could give one address to two services at the same moment. Taking a name is
@@ -173,15 +176,37 @@ def address_claims(before: Service | None, after: Service | None) -> list[Change
     """
     old, new = _claimed(before), _claimed(after)
     left = [Change(kind=kind, key=key, value=None) for kind, key in old if (kind, key) not in new]
+    shared = _shared_claims(before, after, directory)
     if after is None:
-        return left
+        return left + shared
     taken = [name for name in new if name not in old]
-    return left + [Change(kind=kind, key=key, value={"service": after.gcid}) for kind, key in taken]
+    return left + [Change(kind=kind, key=key, value={"service": after.gcid}) for kind, key in taken] + shared
 
 
 def _claimed(service: Service | None) -> list[tuple[str, str]]:
-    """The names that nobody else may have, each as kind and key."""
+    """The names that no other service of the organization may have, each as kind and key."""
     if service is None:
         return []
-    stations = [(STATIONS, "\n".join(service.as2.stations))] if service.as2 is not None else []
+    house = service.organization.casefold()
+    stations = [(STATIONS, "\n".join((house, *service.as2.stations)))] if service.as2 is not None else []
     return [(ADDRESS, service.address.casefold()), *stations]
+
+
+def _shared_claims(before: Service | None, after: Service | None, directory: Directory) -> list[Change]:
+    """Both AS2 names at the address that all organizations share: the first service has them, and others do without."""
+    old, new = (shared_names(*one.as2.stations) if one and one.as2 else "" for one in (before, after))
+    if old == new:
+        return []
+    changes = []
+    if before is not None and old and _holder(directory, old) == before.gcid:
+        changes.append(Change(kind=STATIONS, key=old, value=None))
+    if after is not None and new and not _holder(directory, new):
+        changes.append(Change(kind=STATIONS, key=new, value={"service": after.gcid}))
+    return changes
+
+
+def _holder(directory: Directory, names: str) -> str:
+    """The GCID of the service that has the names at the shared address; empty when none has."""
+    partner, _, own = names.partition("\n")
+    found = partner_between(directory, partner, own)
+    return found.gcid if found is not None else ""

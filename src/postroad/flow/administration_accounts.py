@@ -6,15 +6,16 @@ serves once, whoever else opens it at the same moment; keys are only ever their 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from postroad.core.configuration.account_texts import check_email, check_label, check_line
 from postroad.core.configuration.passwords import check_password
 from postroad.core.identity import api_key
-from postroad.core.identity.expiry import INVITATION, LINK, LOGIN
+from postroad.core.identity.expiry import BROWSER, INVITATION, LINK, LOGIN, OF_THE_NETWORK
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Credential, CredentialKind, Organization, Person, Role
-from postroad.core.model.party_name import check_party_name
+from postroad.core.model.directory import Credential, CredentialKind, Person, Role
+from postroad.core.model.party_name import check_party_name, lookalike
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration import Administration, denied, not_found, removing
@@ -25,7 +26,6 @@ LOGIN_US = 12 * 3_600 * 1_000_000
 INVITATION_US = 7 * 24 * 3_600 * 1_000_000
 KEYS_MOST = 50
 LINKS_MOST = 5  # that nobody has opened yet
-OF_THE_NETWORK = (LOGIN, INVITATION, LINK)  # labels of keys that nobody names
 
 
 def person_of(caller: Caller) -> Person:
@@ -34,8 +34,27 @@ def person_of(caller: Caller) -> Person:
     return caller.person
 
 
+def registration_faults(organization: str, email: str, name: str, password: str) -> dict[str, str]:
+    """Returns what is wrong with each field of a registration, by the field's name; empty if nothing is."""
+    known = (email, email.partition("@")[0], organization, name)
+    checks: tuple[tuple[str, Callable[[], object]], ...] = (
+        ("organization", lambda: check_party_name(organization, "The organization's")),
+        ("email", lambda: check_email(email)),
+        ("name", lambda: check_line(name, "/name")),
+        ("password", lambda: check_password(password, *known)),
+    )
+    faults: dict[str, str] = {}
+    for field, check in checks:
+        try:
+            check()
+        except Refused as refusal:
+            faults[field] = refusal.detail
+    return faults
+
+
 async def register(administration: Administration, organization: str, email: str, name: str, password: str) -> Person:
     """A new organization with its first owner."""
+    house = administration.registration.organization(organization)
     check_party_name(organization, "The organization's")
     check_email(email)
     check_line(name, "/name")
@@ -46,7 +65,8 @@ async def register(administration: Administration, organization: str, email: str
 
     def decide(directory: Directory) -> list[Change]:
         _check_free(directory, organization, email)
-        return [saving(Organization(name=organization)), saving(owner), saving(credential)]
+        replaced = [removing(item) for item in directory.credentials_of(person=email)]
+        return [*replaced, saving(house), saving(owner), saving(credential)]
 
     await administration.carry_out(email, decide, "registration")
     return owner
@@ -56,24 +76,54 @@ def _check_free(directory: Directory, organization: str, email: str) -> None:
     if directory.organization(organization) is not None:
         raise Refused("name.taken", "An organization of this name exists; choose another, or ask its owner to add you",
                       pointer="/organization")  # fmt: skip
-    if directory.person(email) is not None:
+    shown = lookalike(organization)
+    if any(lookalike(other.name) == shown for other in directory.organizations.values()):
+        raise Refused("name.taken", "An organization has a name that looks like this one; choose another",
+                      pointer="/organization")  # fmt: skip
+    known = directory.person(email)
+    if known is not None and not is_only_invited(directory, known):
         raise Refused("name.taken", "There is an account for this address; log in with it, or use another",
                       pointer="/email")  # fmt: skip
 
 
-async def log_in(administration: Administration, person: Person, link: str = "") -> tuple[str, Credential]:
+def is_only_invited(directory: Directory, person: Person) -> bool:
+    """Whether somebody else has written the address down and nobody has set a password there yet.
+
+    Such an address is free for whoever registers with it, except that an organization keeps its only owner.
+    """
+    used = [item for item in directory.credentials_of(person=person.email) if item.label != INVITATION]
+    if used or person.operator:
+        return False
+    if person.role is not Role.OWNER:
+        return True
+    others = [one for one in directory.people_of(person.organization) if one.email != person.email]
+    return any(one.role is Role.OWNER and not one.unconfirmed for one in others)
+
+
+def has_let_invitation_pass(directory: Directory, person: Person, now_us: int) -> bool:
+    """Whether the person was only invited, and the time for it is over: the account ends with the invitation."""
+    invitations = [one for one in directory.credentials_of(person=person.email) if one.label == INVITATION]
+    is_over = bool(invitations) and all(0 < one.expires_at_us <= now_us for one in invitations)
+    return is_over and is_only_invited(directory, person)
+
+
+async def log_in(
+    administration: Administration, person: Person, link: str = "", *, label: str = LOGIN
+) -> tuple[str, Credential]:
     """A key that ends after twelve hours; what has ended is cleared away with it.
+
+    The API makes keys with the label ``LOGIN``; the console makes keys with the label ``BROWSER``, which the API refuses.
 
     ``link`` is the id of the link by which they come: it is used up in the same step, or nobody is logged in.
     """
     now_us = administration.network.clock.now_us()
-    key, credential = administration.new_key(LOGIN, person=person.email, expires_at_us=now_us + LOGIN_US)
+    key, credential = administration.new_key(label, person=person.email, expires_at_us=now_us + LOGIN_US)
 
     def decide(directory: Directory) -> list[Change]:
         _check_present(directory, person)
         if link and link not in directory.credentials:
             raise not_found()
-        gone = {item.id: item for item in _out_of_use(directory, person, LOGIN, KEYS_MOST, now_us)}
+        gone = {item.id: item for item in _out_of_use(directory, person, label, KEYS_MOST, now_us)}
         if link:
             gone[link] = directory.credentials[link]
         return [saving(credential), *(removing(item) for item in gone.values())]
@@ -110,7 +160,8 @@ def bearer_of(directory: Directory, key: str, label: str, now_us: int) -> Person
     credential = directory.credentials.get(api_key.key_id(key) or "")
     if credential is None or credential.label != label or now_us >= credential.expires_at_us:
         return None
-    return directory.person(credential.person) if api_key.holds(key, credential.secret) else None
+    person = directory.person(credential.person) if api_key.holds(key, credential.secret) else None
+    return person if person is not None and not person.unconfirmed else None
 
 
 def _check_present(directory: Directory, person: Person) -> None:
@@ -169,7 +220,7 @@ async def set_password(
 def _ends_with_password(item: Credential, current_key: str) -> bool:
     if item.kind is CredentialKind.PASSWORD or item.label in (INVITATION, LINK):
         return True
-    return item.label == LOGIN and item.id != current_key
+    return item.label in (LOGIN, BROWSER) and item.id != current_key
 
 
 def has_password(directory: Directory, person: Person) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 
 from postroad.core.configuration.steps import FieldChange
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Credential
-from postroad.core.model.snapshot import KINDS, Directory
+from postroad.core.model.directory import Credential, Organization, Person
+from postroad.core.model.snapshot import KINDS, STATIONS, Directory
 from postroad.core.projection.queries import QUERIES
 from postroad.flow.administration import denied
 from postroad.flow.network import Network
@@ -51,7 +51,7 @@ async def acts(network: Network, caller: Caller, before_seq: int = NEWEST, limit
     found: list[Act] = []
     while len(found) < limit and (rows := await _changes(network, before_seq, limit)):
         # Names that nobody else may have are objects too, and follow from those that people change.
-        found += [await _act(network, row) for row in rows if row["kind"] in KINDS]
+        found += [await _act(network, row) for row in rows if row["kind"] in KINDS and row["kind"] != STATIONS]
         before_seq = rows[-1]["seq"]
     return found
 
@@ -96,6 +96,8 @@ def _name(key: str, item: Any | None, directory: Directory) -> str:
     if isinstance(item, Credential):
         found = directory.services.get(item.service)
         return f"{item.label or key} of {found.address if found is not None else item.service or item.person}"
+    if isinstance(item, Organization | Person):  # keys are in lower case
+        return item.name if isinstance(item, Organization) else item.email
     address = getattr(item, "address", "")
     owner, _, rest = key.partition("/")
     service = directory.services.get(owner)

@@ -117,7 +117,7 @@ async def show(network: Network, caller: Caller, batch_id: str) -> ShownBatch:
     seen = await _seen(network, known.batch)
     criteria: tuple[Due, ...] = ()
     if known.batch.state is BatchState.OPEN and seen.service is not None and seen.service.batching is not None:
-        criteria = readings(seen.service.batching.policy, port_of(seen.service), known.batch)
+        criteria = readings(seen.service.batching.policy, port_of(network, seen.service), known.batch)
     return ShownBatch(
         seen=seen,
         known=known,
@@ -142,8 +142,8 @@ async def visible_batch(network: Network, caller: Caller, batch_id: str) -> Batc
     return (await _known(network, caller, batch_id)).batch
 
 
-def port_of(service: Service) -> Port:
-    return Port(time_zone=service.time_zone, windows=service.windows)
+def port_of(network: Network, service: Service) -> Port:
+    return network.standards.port_of(service)
 
 
 async def _known(network: Network, caller: Caller, batch_id: str) -> KnownBatch:
@@ -210,7 +210,7 @@ async def _due(network: Network, service: Service | None, batch: Batch) -> Due:
         first = await _first_before(network, batch)
         if first is not None:
             return Due(None, f"it is complete; batch {first.id}, which is {first.state.value}, goes before it")
-    return due(service.batching.policy, port_of(service), batch)
+    return due(service.batching.policy, port_of(network, service), batch)
 
 
 async def _first_before(network: Network, batch: Batch) -> Batch | None:

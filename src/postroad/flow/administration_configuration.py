@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -17,6 +19,7 @@ from postroad.core.configuration.document import (
 )
 from postroad.core.configuration.owned_bindings import binding_places
 from postroad.core.configuration.plan import plan
+from postroad.core.configuration.possession import Possession, is_possessed
 from postroad.core.configuration.sections import export
 from postroad.core.configuration.steps import Plan
 from postroad.core.exchange.bound import decider_of
@@ -25,16 +28,20 @@ from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import CredentialKind, Organization, Person, Role
 from postroad.core.model.exchange import Binding
-from postroad.core.model.snapshot import Directory, object_key
-from postroad.errors import Refused
+from postroad.core.model.snapshot import STATIONS, Directory, object_key
+from postroad.errors import Refused, Unavailable
 from postroad.flow.administration import Administration, Contradictory, address_claims, denied, removing
 from postroad.flow.administration_assets import located
 from postroad.flow.administration_bindings import compiled
+from postroad.flow.administration_confirming import acts_for_others
 from postroad.flow.administration_drafts import asset_drafts
+from postroad.flow.administration_services import new_push_faults
 from postroad.flow.binding_book import BindingBook
 from postroad.flow.configure import Change, saving
 
 PASSWORDS_MOST = 200  # each costs a slow hash
+PLANNED_AGAIN = 5  # times, when others change the configuration meanwhile
+PROOFS_MOST = 200  # signatures that are verified for one document
 
 
 class WorkedOut(NamedTuple):
@@ -43,6 +50,7 @@ class WorkedOut(NamedTuple):
     secrets: dict[str, str]
     asset_faults: dict[str, list[Fault]]
     binding_faults: dict[str, list[Fault]]
+    proven: frozenset[str] | None  # certificates whose keys the caller has; None for operators, who need no proof
 
 
 def exported(caller: Caller, directory: Directory) -> dict[str, Any]:
@@ -60,38 +68,78 @@ def exported(caller: Caller, directory: Directory) -> dict[str, Any]:
 
 async def planned(administration: Administration, caller: Caller, content: dict[str, Any], *, prune: bool) -> Plan:
     """What the document would change; raises Contradictory with every fault."""
-    document = _readable(caller, administration.directory, content)
-    known = await _worked_out(administration, caller, document)
-    return _plan(administration, caller, document, administration.directory, known, prune=prune)
+    document, known = await _read_and_work_out(administration, caller, content)
+    return await _plan_elsewhere(administration, caller, document, known, prune=prune)
 
 
 async def apply(
     administration: Administration, caller: Caller, content: dict[str, Any], *, prune: bool, version: str
 ) -> Plan:
     """Carry the plan out, in one entry, if it is still the one that ``version`` names."""
-    document = _readable(caller, administration.directory, content)
-    known = await _worked_out(administration, caller, document)
-    carried_out = Plan()
-
-    def decide(directory: Directory) -> list[Change]:
-        nonlocal carried_out
-        carried_out = _plan(administration, caller, document, directory, known, prune=prune)
+    document, known = await _read_and_work_out(administration, caller, content)
+    for _ in range(PLANNED_AGAIN):
+        planned_on = administration.directory
+        carried_out = await _plan_elsewhere(administration, caller, document, known, prune=prune)
         if carried_out.version != version:
             raise Refused("version.conflict", "What this plan touches has changed since; plan again, look, and apply")
-        return _changes(carried_out, administration, directory)
+        try:
+            await administration.carry_out(
+                caller.name, partial(_changes, carried_out, administration, planned_on), "configuration applied"
+            )
+        except _PlannedOnAnother:
+            continue
+        return carried_out
+    raise Unavailable("network.unavailable", "The configuration of the network changes all the time; apply it again")
 
-    await administration.carry_out(caller.name, decide, "configuration applied")
-    return carried_out
+
+class _PlannedOnAnother(Exception):
+    """The directory has changed since the plan was made."""
 
 
-def _changes(carried_out: Plan, administration: Administration, directory: Directory) -> list[Change]:
+async def _read_and_work_out(
+    administration: Administration, caller: Caller, content: dict[str, Any]
+) -> tuple[NetworkDocument, WorkedOut]:
+    heavy, who = administration.network.heavy, caller.organization or caller.name
+    document = await heavy.run(who, lambda: _readable(caller, administration.directory, content))
+    return document, await _worked_out(administration, caller, document)
+
+
+async def _plan_elsewhere(
+    administration: Administration, caller: Caller, document: NetworkDocument, known: WorkedOut, *, prune: bool
+) -> Plan:
+    """The plan, worked out in a thread on the directory as it is now."""
+    directory, fresh_ids = administration.directory, _fresh_ids(administration)
+    return await administration.network.heavy.run(
+        caller.organization or caller.name,
+        lambda: _plan(administration, caller, document, directory, known, fresh_ids, prune=prune),
+    )
+
+
+def _changes(
+    carried_out: Plan, administration: Administration, planned_on: Directory, directory: Directory
+) -> list[Change]:
+    if directory is not planned_on:
+        raise _PlannedOnAnother
     changes = []
     for step in carried_out.steps:
         changes.append(Change(kind=step.kind, key=step.key, value=step.value, seen_version=step.seen_version))
         if step.kind == "service":
-            changes += address_claims(directory.services.get(step.key), step.value)
+            changes += address_claims(directory.services.get(step.key), step.value, directory)
+    changes = _claimed_once(changes)
     changes += _owners_leave(carried_out, directory)
     return changes + _forgotten(carried_out, administration.network.bindings, directory)
+
+
+def _claimed_once(changes: list[Change]) -> list[Change]:
+    """Without the claims to a pair of AS2 names that another service of the same plan has claimed before."""
+    seen: set[str] = set()
+    kept = []
+    for change in changes:
+        is_taken = change.kind == STATIONS and change.value is not None and change.key in seen
+        if change.kind == STATIONS and change.value is not None:
+            seen.add(change.key)
+        kept += [] if is_taken else [change]
+    return kept
 
 
 def _owners_leave(carried_out: Plan, directory: Directory) -> list[Change]:
@@ -153,6 +201,7 @@ def _plan(
     document: NetworkDocument,
     directory: Directory,
     known: WorkedOut,
+    fresh_ids: Iterator[str],
     *,
     prune: bool,
 ) -> Plan:
@@ -164,14 +213,59 @@ def _plan(
         binding_faults=known.binding_faults,
         callables=administration.network.exchanges.callables,
         standards=administration.network.standards,
-        fresh_ids=_fresh_ids(administration),
+        fresh_ids=fresh_ids,
         now_us=administration.network.clock.now_us(),
         prune=prune,
         may_choose_ids=caller.operator,
+        proven=known.proven,
     )
-    if found.faults:
-        raise Contradictory("configuration.conflict", "The document cannot be applied", list(found.faults))
-    return found
+    pushes = _push_faults(administration, found, directory)
+    faults = [*found.faults, *_owners_faults(caller, directory, found)]
+    faults += [fault for fault, is_error in pushes if is_error]
+    if faults:
+        raise Contradictory("configuration.conflict", "The document cannot be applied", faults)
+    return replace(found, warnings=tuple(fault for fault, _ in pushes))
+
+
+def _push_faults(administration: Administration, found: Plan, directory: Directory) -> list[tuple[Fault, bool]]:
+    """What is wrong with push settings that the plan adds or changes, and whether that is an error."""
+    services = [step.value for step in found.steps if step.kind == "service" and step.value is not None]
+    return [
+        (Fault(pointer("organizations", one.organization, "services", one.name, *fault.field.split("/")), fault.detail),
+         fault.is_error)
+        for one in services
+        for fault in new_push_faults(administration.network, directory.services.get(one.gcid), one)
+    ]  # fmt: skip
+
+
+def _owners_faults(caller: Caller, directory: Directory, found: Plan) -> Iterator[Fault]:
+    """What an operator's document would change that is for the owners of an organization which has one."""
+    for step in found.steps if caller.operator else ():
+        before = directory.object(step.kind, step.key)
+        house = _house_of(step.kind, step.value or before, directory)
+        if house and _is_owners_own(before, step.value) and acts_for_others(caller, directory, house):
+            yield Fault(
+                pointer("organizations", house),
+                f"{step.kind} {step.name}: {house} has an owner; an owner applies this, "
+                "or you add it through the API and an owner confirms it",
+            )
+
+
+def _house_of(kind: str, item: Any, directory: Directory) -> str:
+    """The organization of a person or of a service's credential; empty for everything else."""
+    if kind == "person":
+        return str(item.organization)
+    service = directory.services.get(item.service) if kind == "credential" and item.service else None
+    return service.organization if service is not None else ""
+
+
+def _is_owners_own(before: Any, after: Any) -> bool:
+    """Whether somebody could read more by it: a new person, role or secret; or it takes an owner away."""
+    if after is None:
+        return isinstance(before, Person) and before.role is Role.OWNER and not before.unconfirmed
+    if isinstance(after, Person):
+        return not isinstance(before, Person) or before.role is not after.role
+    return before is None or before.secret != after.secret or before.unconfirmed != after.unconfirmed
 
 
 def _fresh_ids(administration: Administration) -> Iterator[str]:
@@ -186,7 +280,21 @@ async def _worked_out(administration: Administration, caller: Caller, document: 
         secrets,
         await _asset_faults(administration, document),
         await _binding_faults(administration, document),
+        None if caller.operator else frozenset(_proven(administration, caller, document)),
     )
+
+
+def _proven(administration: Administration, caller: Caller, document: NetworkDocument) -> Iterator[str]:
+    """The places of the certificates that come with a signed challenge."""
+    forms, now_us = administration.network.tokens.forms, administration.network.clock.now_us()
+    signed = [
+        (place, entry.certificate, Possession(entry.challenge, entry.signature))
+        for place, _, entry in _credential_entries(document)
+        if entry.certificate and entry.challenge and entry.signature
+    ]
+    for place, pem, given in signed[:PROOFS_MOST]:
+        if is_possessed(pem, given, forms, caller.name, now_us):
+            yield place
 
 
 async def _asset_faults(administration: Administration, document: NetworkDocument) -> dict[str, list[Fault]]:

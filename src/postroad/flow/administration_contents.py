@@ -18,8 +18,9 @@ from postroad.core.identity.veil import is_pseudonym
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
 from postroad.core.model.ids import SESSION
-from postroad.core.model.journal import AccessRecorded, Copy, Hop, MessagePosted, PartFacts, decode
+from postroad.core.model.journal import AccessRecorded, Copy, Hop, MessagePosted, decode
 from postroad.core.model.message import MessageType, Part
+from postroad.core.model.part_facts import PartFacts
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
 from postroad.errors import Refused

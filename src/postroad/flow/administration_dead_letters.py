@@ -15,7 +15,7 @@ from postroad.core.audit.story import Event
 from postroad.core.delivery.dead_letters import DeadLetter, Group, grouped
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
-from postroad.core.model.journal import PartFacts
+from postroad.core.model.part_facts import PartFacts
 from postroad.errors import Refused
 from postroad.flow import administration_contents as contents
 from postroad.flow import administration_messages as messages

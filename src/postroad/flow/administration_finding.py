@@ -136,7 +136,7 @@ async def _seen(network: Network, caller: Caller, candidate: Candidate, asked: s
         message = await reading.message(network, caller, candidate.session)
     except Refused:
         return await _refused(network, caller, candidate, asked)
-    states = {copy.state for copy in message.copies}
+    states = {copy.shown_state for copy in message.copies}
     return FoundMessage(
         session=message.session,
         at_us=message.at_us,

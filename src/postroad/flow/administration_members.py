@@ -15,23 +15,43 @@ from postroad.core.model.directory import Organization, Person, Role
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration import Administration, not_found, organization_for, removing
-from postroad.flow.administration_accounts import INVITATION_US, has_password
+from postroad.flow.administration_accounts import (
+    INVITATION_US,
+    has_let_invitation_pass,
+    has_password,
+    is_only_invited,
+)
+from postroad.flow.administration_confirming import check_owners_own, waiting_for_owner
 from postroad.flow.configure import Change, saving
+
+MEMBERS_MOST = 1_000
+INVITED_MOST = 100  # of them who have not set a password yet
 
 
 async def add(administration: Administration, caller: Caller, organization: str, member: Person) -> str:
-    """A new member; returns the key with which they set their password."""
+    """A new member; returns the key with which they set their password.
+
+    Members who have let their invitation pass go at the same time, wherever they were invited to.
+    """
     check_email(member.email)
     check_line(member.name, "/name")
-    until_us = administration.network.clock.now_us() + INVITATION_US
-    key, credential = administration.new_key(INVITATION, person=member.email, expires_at_us=until_us)
+    now_us = administration.network.clock.now_us()
+    key, credential = administration.new_key(INVITATION, person=member.email, expires_at_us=now_us + INVITATION_US)
 
     def decide(directory: Directory) -> list[Change]:
         house = organization_for(caller, directory, organization, Role.OWNER)
-        if directory.person(member.email) is not None:
+        gone = [one for one in directory.people_of(house.name) if has_let_invitation_pass(directory, one, now_us)]
+        known = directory.person(member.email)
+        if known is not None and not has_let_invitation_pass(directory, known, now_us):
             raise Refused("name.taken", "There is an account for this address; a person belongs to one organization",
                           pointer="/email")  # fmt: skip
-        return [saving(replace(member, organization=house.name)), saving(credential)]
+        _check_number(directory, house.name, gone)
+        ended = {one.email.casefold(): one for one in [*gone, *([known] if known is not None else [])]}
+        keys = [item for one in ended.values() for item in directory.credentials_of(person=one.email)]
+        left = [removing(one) for email, one in ended.items() if email != member.email.casefold()]
+        waiting = waiting_for_owner(caller, directory, house.name)
+        added = [saving(replace(member, organization=house.name, unconfirmed=waiting)), saving(credential)]
+        return [*left, *map(removing, keys), *added]
 
     await administration.carry_out(caller.name, decide, "member added")
     return key
@@ -45,6 +65,7 @@ async def invite_again(administration: Administration, caller: Caller, organizat
 
     def decide(directory: Directory) -> list[Change]:
         current = _member(caller, directory, organization, email, Role.OWNER)
+        check_owners_own(caller, directory, current.organization)
         if has_password(directory, current):
             raise Refused("permission.denied", "This person has a password already, and nobody else may act for them")
         old = [item for item in directory.credentials_of(person=current.email) if item.label == INVITATION]
@@ -59,6 +80,7 @@ async def change_role(
 ) -> None:
     def decide(directory: Directory) -> list[Change]:
         member = _member(caller, directory, organization, email, Role.OWNER)
+        check_owners_own(caller, directory, member.organization)
         changes = [saving(replace(member, role=role), seen_version)]
         return changes + _owner_leaves(directory, member) if role is not Role.OWNER else changes
 
@@ -70,10 +92,22 @@ async def remove(
 ) -> None:
     def decide(directory: Directory) -> list[Change]:
         member = _member(caller, directory, organization, email, Role.OWNER)
+        if member.role is Role.OWNER and not member.unconfirmed:
+            check_owners_own(caller, directory, member.organization)
         credentials = [removing(item) for item in directory.credentials_of(person=member.email)]
         return [removing(member, seen_version), *credentials, *_owner_leaves(directory, member)]
 
     await administration.carry_out(caller.name, decide, "member removed")
+
+
+def _check_number(directory: Directory, organization: str, gone: list[Person]) -> None:
+    people = [one for one in directory.people_of(organization) if one not in gone]
+    if len(people) >= MEMBERS_MOST:
+        raise Refused("value.invalid", f"An organization has at most {MEMBERS_MOST} members; remove one first")
+    if sum(is_only_invited(directory, one) for one in people) >= INVITED_MOST:
+        raise Refused(
+            "value.invalid", f"At most {INVITED_MOST} invitations are open at a time; wait, or remove one of them"
+        )
 
 
 def members(caller: Caller, directory: Directory, organization: str) -> list[Person]:
@@ -97,7 +131,7 @@ def _owner_leaves(directory: Directory, leaving: Person) -> list[Change]:
     if leaving.role is not Role.OWNER:
         return []
     others = [person for person in directory.people_of(leaving.organization) if person.email != leaving.email]
-    if not any(person.role is Role.OWNER for person in others):
+    if not leaving.unconfirmed and not any(one.role is Role.OWNER and not one.unconfirmed for one in others):
         raise Refused("configuration.conflict", "An organization needs an owner; make somebody else owner first")
     house: Organization | None = directory.organization(leaving.organization)
     return [saving(house)] if house is not None else []

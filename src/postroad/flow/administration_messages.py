@@ -14,19 +14,22 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from postroad.core.audit.refused_story import refused_history
 from postroad.core.audit.story import History, MessageHistory
-from postroad.core.identity.veil import Veil
+from postroad.core.identity.veil import Veil, is_pseudonym
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import SESSION
 from postroad.core.model.journal import InvocationReturned, MessagePosted, decode
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
+from postroad.errors import Refused
 from postroad.flow.administration import not_found, visible_service
 from postroad.flow.administration_services import owned_services
-from postroad.flow.administration_waiting import mark_held
+from postroad.flow.administration_waiting import mark_waiting
 from postroad.flow.context import in_seconds
 from postroad.flow.network import Network
+from postroad.flow.refusing import load_refusal
 
 SCAN_MOST = 4_000  # rows looked at for one page, however few of them fit the filters
 PORTION = 200  # rows asked for at once, of all services together …
@@ -68,13 +71,29 @@ async def browse(network: Network, caller: Caller, wish: Wish) -> Page:
     before, scanned, read = wish.before, 0, _HeaderReader(network.tokens.veil)
     async for found in _newest(network, query, order, services, before):
         if len(rows) >= wish.limit or scanned == SCAN_MOST:
-            return Page(rows=rows, next_before=before)
+            return Page(rows=_by_shown_time(rows), next_before=before)
         before = found[order]
         scanned += 1
-        row = read.readable(found)
+        row = await _with_refusal(network, found) if wish.box == "refused" else read.readable(found)
         if _fits(row, wish):
             rows.append(row)
-    return Page(rows=rows, next_before=None)
+    return Page(rows=_by_shown_time(rows), next_before=None)
+
+
+def _by_shown_time(rows: list[Row]) -> list[Row]:
+    """The rows with each hidden message behind all others of its second.
+
+    Else its place among messages with exact times would tell its own. Pages are cut by the order of arrival, in which a mailbox
+    hands messages out as well.
+    """
+    hidden = [row for row in rows if "message" in row and is_pseudonym(row["message"].session)]
+    if not hidden:
+        return rows
+    shown = [row for row in rows if row not in hidden]
+    for row in sorted(hidden, key=lambda row: (row["message"].at_us, row["message"].session)):
+        older = (place for place, other in enumerate(shown) if other["message"].at_us < row["message"].at_us)
+        shown.insert(next(older, len(shown)), row)
+    return shown
 
 
 async def _newest(network: Network, query: str, order: str, services: list[str], before: int) -> AsyncIterator[Row]:
@@ -182,14 +201,15 @@ async def history(network: Network, caller: Caller, session: str) -> History:
     """The whole transaction, as far as the caller took part in it."""
     if not SESSION.match(session):
         raise not_found()
-    found = await network.trace(session, None if caller.operator else caller.organization)
+    service = caller.service.gcid if caller.service is not None else ""
+    found = await network.trace(session, None if caller.operator else caller.organization, service)
     if found is None:
         raise not_found()
     if caller.service is not None:
         _cut_to_service(found, caller.service.address, caller.service.gcid)
     if not any(message.session == found.asked for message in found.messages):
         raise not_found()
-    await mark_held(network, found.messages)
+    await mark_waiting(network, found.messages)
     return found
 
 
@@ -219,7 +239,7 @@ async def fates(network: Network, caller: Caller, sessions: Iterable[str]) -> di
 
 
 def fates_of(message: MessageHistory) -> Fates:
-    return list(Counter("refused" if copy.code else copy.state for copy in message.copies).items())
+    return list(Counter(copy.shown_state for copy in message.copies).items())
 
 
 async def refusal(network: Network, caller: Caller, session: str) -> Row:
@@ -228,8 +248,24 @@ async def refusal(network: Network, caller: Caller, session: str) -> Row:
     for row in await network.index.query("refused", session) if SESSION.match(session) else []:
         found = dict(zip(QUERIES["refused"][1], row, strict=True))
         if caller.operator or found["sender"] in _services(caller, network.directory, ""):
-            return found
+            return await _with_refusal(network, found)
     raise not_found()
+
+
+async def _with_refusal(network: Network, row: Row) -> Row:
+    """Return the row of a rejected post with its entry, which knows more than the index."""
+    return row | {"refusal": await load_refusal(network.journal, row["seq"])}
+
+
+async def trace(network: Network, caller: Caller, session: str) -> History:
+    """Return the history of a message; of a rejected post, what is known of it, for the sender's organization."""
+    try:
+        return await history(network, caller, session)
+    except Refused as unknown:
+        if unknown.code != "not-found":
+            raise
+    row = await refusal(network, caller, session)
+    return refused_history(row["seq"], row["refusal"], network.directory)
 
 
 async def waiting(network: Network, caller: Caller) -> list[tuple[str, int]]:

@@ -64,14 +64,14 @@ async def try_batching(
     if len(coming) > MESSAGES_MOST:
         raise Refused("value.invalid", f"Try it on {MESSAGES_MOST} messages at most")
     ordered = sorted(coming, key=lambda one: one.at_us)
-    found = tried_policy(batching.policy, port_of(owner), _arrivals(network, caller, owner, batching, ordered))
+    found = tried_policy(batching.policy, port_of(network, owner), _arrivals(network, caller, owner, batching, ordered))
     refused = [one.name for one in ordered if not _is_notification(one)]
     apart = [one.name for one in ordered if _is_notification(one) and not _is_one_document(one)]
     return PortTrial(
         batches=tuple(
             TriedBatch(
                 batch=one.batch,
-                due=due(batching.policy, port_of(owner), one.batch),
+                due=due(batching.policy, port_of(network, owner), one.batch),
                 members=tuple(ordered[member.number].name for member in one.members),
             )
             for one in found.batches

@@ -19,6 +19,7 @@ from postroad.core.routing.checking import rule_faults
 from postroad.errors import Refused
 from postroad.flow.administration import Administration, Contradictory, not_found, removing, service_for
 from postroad.flow.configure import Change, saving
+from postroad.flow.network import Network
 
 RULES_MOST = 1_000
 LAST = RULES_MOST  # a place behind all others
@@ -101,6 +102,8 @@ async def _change(
 ) -> Rule:
     """Save what differs between the rules as they are and as they are wanted, in order."""
     key = rule_key(wanted.service, wanted.name)
+    if checked:
+        await check_elsewhere(administration.network, caller, wanted)
 
     def decide(directory: Directory) -> list[Change]:
         owner = service_for(caller, directory, wanted.service, Role.DEVELOPER)
@@ -115,6 +118,13 @@ async def _change(
 
     directory = await administration.carry_out(caller.name, decide, reason)
     return directory.rules[key]
+
+
+async def check_elsewhere(network: Network, caller: Caller, rule: Rule) -> None:
+    """Check a rule in a thread, so that its patterns are compiled by the time it is saved."""
+    directory = network.directory
+    owner = service_for(caller, directory, rule.service, Role.DEVELOPER)
+    await network.heavy.run(caller.organization or caller.name, lambda: check(rule, directory, owner))
 
 
 def check(rule: Rule, directory: Directory, owner: Service) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from postroad.core.configuration.as2_names import same_station, taken_by
 from postroad.core.configuration.assets import lacks_schema
+from postroad.core.configuration.document import Fault
 from postroad.core.configuration.port_faults import port_faults
 from postroad.core.configuration.profile import ServiceProfile
+from postroad.core.configuration.push_faults import PushFault
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, OrganizationLimits, Role, Service, Visibility
@@ -28,6 +30,7 @@ from postroad.flow.administration import (
     visible_service,
 )
 from postroad.flow.configure import Change, saving
+from postroad.flow.network import Network
 
 
 async def create(
@@ -42,10 +45,11 @@ async def create(
         if directory.service(f"{house.name}/{name}") is not None:
             raise _taken(house.name)
         made = profile.service(gcid=gcid, organization=house.name, name=name)
-        _check_stations(caller, made, directory)
+        _check_stations(made, directory)
         _check_schema(made, directory)
         _check_port(administration, made, directory)
-        return [saving(made), *address_claims(None, made)]
+        _check_push(administration, None, made)
+        return [saving(made), *address_claims(None, made, directory)]
 
     directory = await administration.carry_out(caller.name, decide, "service made")
     return directory.services[gcid]
@@ -69,10 +73,11 @@ async def replace_service(
         changed = profile.service(
             gcid=service.gcid, organization=service.organization, name=name, suspended=service.suspended
         )
-        _check_stations(caller, changed, directory)
+        _check_stations(changed, directory)
         _check_schema(changed, directory)
         _check_port(administration, changed, directory)
-        return [saving(changed, seen_version), *address_claims(service, changed)]
+        _check_push(administration, service, changed)
+        return [saving(changed, seen_version), *address_claims(service, changed, directory)]
 
     gcid = service_for(caller, administration.directory, named, Role.DEVELOPER).gcid
     directory = await administration.carry_out(caller.name, decide, "service changed")
@@ -94,7 +99,7 @@ async def remove(administration: Administration, caller: Caller, named: str, see
             *administration.network.bindings.concerning(service.gcid),
             *directory.attachments_to({service.gcid}),
         )
-        return [removing(service, seen_version), *map(removing, owned), *address_claims(service, None)]
+        return [removing(service, seen_version), *map(removing, owned), *address_claims(service, None, directory)]
 
     await administration.carry_out(caller.name, decide, "service removed")
 
@@ -202,7 +207,23 @@ def _check_port(administration: Administration, service: Service, directory: Dir
         raise Contradictory("batching.invalid", f"{service.address} cannot be used as it is written", faults)
 
 
-def _check_stations(caller: Caller, service: Service, directory: Directory) -> None:
+def _check_push(administration: Administration, before: Service | None, service: Service) -> None:
+    """Push settings that can never work are not saved; those that were saved before stay until they are changed."""
+    faults = [
+        Fault(f"/{fault.field}", fault.detail)
+        for fault in new_push_faults(administration.network, before, service)
+        if fault.is_error
+    ]
+    if faults:
+        raise Contradictory("value.invalid", f"{service.address} can never be pushed to in this way", faults)
+
+
+def new_push_faults(network: Network, before: Service | None, service: Service) -> Sequence[PushFault]:
+    """What is wrong with the push settings of a service, where they are new or changed."""
+    is_same = before is not None and (before.push, before.delivery) == (service.push, service.delivery)
+    return () if is_same else network.pushes.faults(service)
+
+
+def _check_stations(service: Service, directory: Directory) -> None:
     if other := same_station(service, directory):
-        shown = caller.operator or directory.visible(other, caller.organization)
-        raise Refused("name.taken", f"/as2/name: {taken_by(other, shown)}", pointer="/as2/name")
+        raise Refused("name.taken", f"/as2/name: {taken_by(other)}", pointer="/as2/name")

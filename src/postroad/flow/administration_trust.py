@@ -70,7 +70,7 @@ async def begin(administration: Administration, caller: Caller, wish: Wish, publ
         changes: list[Change] = []
         if service is None:
             service = _mapped_service(gcid, house.name, wish.service, provider)
-            changes = [saving(service), *address_claims(None, service)]
+            changes = [saving(service), *address_claims(None, service, directory)]
         provisioning = Provisioning(
             service=service.gcid,
             provider=provider.gcid,

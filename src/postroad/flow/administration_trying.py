@@ -58,8 +58,7 @@ async def try_condition(
     owner = own_service(caller, network.directory, service)
     name, place = "tried", LAST
     rule = Rule(service=owner.gcid, name=name, place=place, role=RuleRole.ANY, when=condition, then=HARMLESS)
-    check(rule, network.directory, owner)
-    return _tried(network, caller, owner, rule, message)
+    return await _check_and_try(network, caller, owner, rule, message)
 
 
 async def try_rule(network: Network, caller: Caller, rule: Rule, message: Message) -> Trial:
@@ -68,9 +67,18 @@ async def try_rule(network: Network, caller: Caller, rule: Rule, message: Messag
     owner = own_service(caller, directory, rule.service)
     existing = directory.rules.get(rule_key(owner.gcid, rule.name))
     wanted = replace(rule, service=owner.gcid, enabled=True, place=existing.place if existing else LAST)
-    check(wanted, directory, owner)
-    trial = _tried(network, caller, owner, wanted, message)
+    trial = await _check_and_try(network, caller, owner, wanted, message)
     return replace(trial, explanation=await _explained(network, caller, wanted, message))
+
+
+async def _check_and_try(network: Network, caller: Caller, owner: Service, rule: Rule, message: Message) -> Trial:
+    """In a thread: patterns are compiled, and documents are parsed and searched."""
+
+    def tried() -> Trial:
+        check(rule, network.directory, owner)
+        return _tried(network, caller, owner, rule, message)
+
+    return await network.heavy.run(caller.organization or caller.name, tried)
 
 
 async def try_stylesheet(
@@ -133,6 +141,7 @@ def _tried(network: Network, caller: Caller, owner: Service, rule: Rule, message
         topic=message.topic,
         arguments=_arguments(owner, message, directory),
         default_attributes=default_attributes_of(owner.gcid, directory),
+        owner=owner.organization.casefold(),
     )
     held = compiled(rule.when)(subject)
     return Trial(role=role, held=held, told=tell(rule.when, subject.seen), faults=subject.faults)
@@ -189,6 +198,8 @@ async def _explained(network: Network, caller: Caller, rule: Rule, message: Mess
     change = ObjectChange(kind, key, directory.object_version(kind, key) + 1, msgspec.to_builtins(rule))
     changed = directory.changed([change], directory.version)
     veil = network.tokens.veil
-    stage = ExplainStage(network.journal, network.index, lambda: changed, network.clock, network.indexed, veil)
+    stage = ExplainStage(
+        network.journal, network.index, lambda: changed, network.clock, network.indexed, veil, network.heavy
+    )
     found = await stage.hypothetical(sender_for(caller, directory, message), message)
     return found if caller.service is None else with_own_rules(found, owns(caller, directory))

@@ -1,4 +1,4 @@
-"""What waits because its service's ``release`` holds it back, and until when; for whoever looks at a message."""
+"""Why something waits that is not yet pushed: held back by its service's ``release``, or in a pause of the pushes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from postroad.core.delivery.release import next_release
 from postroad.flow.network import Network
 
 
-async def mark_held(network: Network, messages: Iterable[MessageHistory]) -> None:
-    """Write it down at the stops at which something is held back."""
+async def mark_waiting(network: Network, messages: Iterable[MessageHistory]) -> None:
+    """Set ``held`` and ``paused`` of the stops at which a copy waits."""
     for message in messages:
         for copy in message.copies:
             if copy.stops and copy.stops[-1].state == "queued":
                 copy.stops[-1].held = await _held(network, copy.stops[-1])
+                copy.stops[-1].paused = network.pushes.pause(copy.stops[-1].gcid)
 
 
 async def _held(network: Network, stop: Stop) -> HeldBack | None:

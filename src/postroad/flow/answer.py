@@ -17,17 +17,20 @@ from postroad.core.model.delivery import Found, Queued, State
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import Answers, MessagePosted
 from postroad.core.model.message import MessageType, PostResult, Status
+from postroad.core.model.part_facts import total_size
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.keys import answer_key, post_keys
-from postroad.core.routing.business_keys import PostedSubject, business_keys
+from postroad.core.routing.business_keys import Keys, PostedSubject, business_keys
 from postroad.core.routing.explanation import pack
 from postroad.core.routing.returning import ReturnRoute, return_route
+from postroad.core.routing.shares import Budget
 from postroad.errors import Refused
 from postroad.flow.cancel import CancelStage
 from postroad.flow.commit import committed
 from postroad.flow.context import refused_to, told_of
 from postroad.flow.end import EndStage
 from postroad.flow.go_on import GoOnStage
+from postroad.flow.heavy_work import HeavyWork
 from postroad.flow.posting import Posting, body_of, is_same_post, part_facts, posted_at, replayed, result_of
 from postroad.flow.settle import acknowledge
 from postroad.ports import Conflict, Desk, Journal, Randomness, Step
@@ -48,6 +51,7 @@ class AnswerStage:
         tokens: Tokens,
         ending: EndStage,
         cancelling: CancelStage,
+        heavy: HeavyWork,
     ) -> None:
         self._desk = desk
         self._journal = journal
@@ -55,7 +59,8 @@ class AnswerStage:
         self._tokens = tokens
         self._ending = ending
         self._cancelling = cancelling
-        self._going_on = GoOnStage(desk, ending, _answered)
+        self._heavy = heavy
+        self._going_on = GoOnStage(desk, ending, _answered, heavy)
 
     async def answer(self, admitted: Admitted, posting: Posting, directory: Directory) -> PostResult:
         """Carry out a response or an acknowledgement; raises Refused when it does not fit what was delivered."""
@@ -148,7 +153,13 @@ class AnswerStage:
             raise Refused("recipient.unknown", "The service that sent the request does not exist any more")
         way = await self._way_back(admitted, queued, requester, directory)
         explanation = pack(way.tried) if way.tried else b""
-        entry = self._response(admitted, posting, queued, directory, way, len(explanation))
+        keys = await self._heavy.route(
+            admitted.sender.organization,
+            lambda at_once: business_keys(
+                admitted.sender, (way.copy,), directory, PostedSubject(admitted, directory, posting.form, at_once)
+            ),
+        )
+        entry = self._response(admitted, posting, queued, directory, way, len(explanation), keys)
         body = body_of(posting.message.parts, explanation, posting.setting)
         outcome = await committed(self._desk, Step(entry, body, (answer_key(queued.number),)))
         return await self._again(outcome, posting) if isinstance(outcome, Conflict) else result_of(entry)
@@ -158,7 +169,10 @@ class AnswerStage:
     ) -> ReturnRoute:
         """The response's route; where it is not valid, the requester is told, and the poster too."""
         try:
-            return return_route(admitted, queued, requester, directory)
+            return await self._heavy.route(
+                admitted.sender.organization,
+                lambda at_once: return_route(admitted, queued, requester, directory, Budget(at_once)),
+            )
         except Refused as refusal:
             if not refusal.code.startswith("policy."):  # a safer connection may still bring the response
                 status = Status("route.failed", f"{NO_RETURN}: {refusal.detail}")
@@ -176,8 +190,10 @@ class AnswerStage:
         directory: Directory,
         way: ReturnRoute,
         explained: int,
+        keys: Keys,
     ) -> MessagePosted:
         message, request = admitted.message, queued.message
+        parts = part_facts(message.parts)
         return MessagePosted(
             at_us=admitted.at_us,
             session=ids.session(admitted.at_us, self._randomness.bytes(10)),
@@ -185,11 +201,11 @@ class AnswerStage:
             sender=admitted.sender.gcid,
             type=message.type,
             topic=message.topic or request.topic,
-            size=posting.size,
+            size=total_size(parts),
             form=posting.form,
             expires_at_us=queued.expires_at_us,
             directory=directory.version,
-            parts=part_facts(message.parts),
+            parts=parts,
             copies=(way.copy,),
             handle=message.handle,
             possible_duplicate=message.possible_duplicate,
@@ -198,13 +214,18 @@ class AnswerStage:
             answers=Answers(queued.number, request.session, request.handle, queued.journey, queued.shown_sender),
             idempotency=posting.idempotency,
             fingerprint=posting.fingerprint,
-            keys=post_keys(admitted.sender.gcid, message.handle, posting.idempotency, queued.number),
+            keys=post_keys(
+                admitted.sender.gcid,
+                message.handle,
+                posting.idempotency,
+                queued.number,
+                flagged=message.possible_duplicate,
+            ),
             explained=explained,
             shown_sender=way.shown_sender,
             came=posting.came,
-            found_by=business_keys(
-                admitted.sender, (way.copy,), directory, PostedSubject(admitted, directory, posting.form)
-            ),
+            wire_size=posting.size,
+            found_by=keys,
         )
 
 

@@ -19,9 +19,9 @@ log = logging.getLogger(__name__)
 
 
 class Partners:
-    def __init__(self, secrets: Secrets, receipt_url: Callable[[], str]) -> None:
+    def __init__(self, secrets: Secrets, receipt_url: Callable[[Service], str]) -> None:
         self._secrets = secrets
-        self._receipt_url = receipt_url  # where partners post asynchronous receipts for what we send
+        self._receipt_url = receipt_url  # where the partner behind a service posts asynchronous MDNs for what we send
 
     def of(self, service: Service) -> Partnership:
         """Raises Misconfigured when our key is not where the profile says, or is none."""
@@ -30,7 +30,7 @@ class Partners:
             raise Misconfigured([f"{service.address} has no section as2; say there what was agreed on"])
         key_pem = self._secrets.secret(service, as2.secret_from) if as2.secret_from else ""
         try:
-            return partnership(as2, key_pem, self._receipt_url())
+            return partnership(as2, key_pem, self._receipt_url(service))
         except Refused as refused:
             raise Misconfigured([f"{as2.secret_from}: {refused.detail}"]) from None
 
@@ -42,9 +42,14 @@ class Partners:
             return str(fault)
         return ""
 
-    def between(self, directory: Directory, partner: str, own: str) -> tuple[Service, Partnership]:
-        """Whoever sends under these names; raises Refused where nobody does, or our key is not at hand."""
-        service = partner_between(directory, partner, own)
+    def between(
+        self, directory: Directory, partner: str, own: str, organization: str = ""
+    ) -> tuple[Service, Partnership]:
+        """The service that sends under these names to the organization's address, or to the shared one.
+
+        Raises Refused when there is none, or our key is not at hand.
+        """
+        service = partner_between(directory, partner, own, organization)
         if service is None:
             raise Refused(
                 "as2.partner-unknown",

@@ -38,8 +38,8 @@ from postroad.core.mediation.translating import message_of
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Service
 from postroad.core.model.formats import Format
-from postroad.core.model.journal import Came
 from postroad.core.model.message import Message, Recipient
+from postroad.core.model.part_facts import Came
 from postroad.core.model.refusals import REFUSALS
 from postroad.core.projection.keys import idempotency_key
 from postroad.errors import Refused
@@ -61,6 +61,7 @@ class Incoming(NamedTuple):
     secure: bool
     authenticated: Callable[[], Awaitable[Caller]]  # who sent it by HTTP; asked only where no signature says so
     charge: Callable[[Caller], None]  # raises Refused when the sender's organization has used up its allowance
+    organization: str = ""  # at whose address it came; empty for the one that all share
 
 
 class Read(NamedTuple):
@@ -89,7 +90,9 @@ class ReceiveStage:
     async def receive(self, incoming: Incoming) -> Receipt | None:
         """Take a message; the receipt for it, None where none is wanted. Raises Refused where no receipt can say it."""
         heading = read_heading(incoming.headers)
-        service, partnership = self._partners.between(self._network.directory, heading.sender, heading.recipient)
+        service, partnership = self._partners.between(
+            self._network.directory, heading.sender, heading.recipient, incoming.organization
+        )
         try:
             session, mic = await self._taken(service, partnership, heading, incoming)
             disposition, about, is_proven = PROCESSED, session, True

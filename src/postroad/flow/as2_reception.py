@@ -26,7 +26,7 @@ class Reception:
     async def take(self, incoming: Incoming) -> BuiltMdn | None:
         """What the request is answered with; None: nothing but that it was taken. Raises Refused where only HTTP can say it."""
         if await _is_receipt(incoming):
-            await self._returned.take(incoming.headers, incoming.body)
+            await self._returned.take(incoming.headers, incoming.body, incoming.organization)
             return None
         receipt = await self._receiving.receive(incoming)
         if receipt is None or not receipt.url:

@@ -32,9 +32,9 @@ class ReturnStage:
         self._network = network
         self._partners = partners
 
-    async def take(self, headers: Headers, body: bytes) -> None:
+    async def take(self, headers: Headers, body: bytes, organization: str = "") -> None:
         """Take note of a receipt. Raises Refused when it is from nobody we know or cannot be read; it is taken otherwise."""
-        service, partnership = self._between(*names_in(headers))
+        service, partnership = self._between(*names_in(headers), organization)
         mdn = await asyncio.to_thread(read_mdn, headers, body, partnership.partner)
         token = token_in(mdn.original_message_id)
         try:
@@ -45,17 +45,18 @@ class ReturnStage:
         if delivered is None:
             log.info("%s sent an AS2 receipt for what is settled already", service.address)
             return
-        verdict = await self._verdict(partnership, delivered, mdn)
+        soap_body = service.as2.soap_body if service.as2 is not None else ""
+        verdict = await self._verdict(partnership, delivered, mdn, soap_body)
         await self._settle(service, delivered, verdict, receipt_as_it_came(headers, body))
 
-    def _between(self, partner: str, own: str) -> tuple[Service, Partnership]:
+    def _between(self, partner: str, own: str, organization: str) -> tuple[Service, Partnership]:
         """Whose receipt it is. Some products take the names in their quotation marks from the message, and quote them again."""
-        if partner_between(self._network.directory, partner, own) is None:
+        if partner_between(self._network.directory, partner, own, organization) is None:
             partner, own = unquoted(partner), unquoted(own)
-        return self._partners.between(self._network.directory, partner, own)
+        return self._partners.between(self._network.directory, partner, own, organization)
 
-    async def _verdict(self, partnership: Partnership, delivered: Delivered, mdn: Mdn) -> Verdict:
-        sent = await asyncio.to_thread(_sent, partnership, delivered)
+    async def _verdict(self, partnership: Partnership, delivered: Delivered, mdn: Mdn, soap_body: str) -> Verdict:
+        sent = await asyncio.to_thread(_sent, partnership, delivered, soap_body)
         return judge_mdn(mdn, sent)
 
     async def _settle(self, service: Service, delivered: Delivered, verdict: Verdict, receipt: bytes) -> None:
@@ -68,7 +69,7 @@ class ReturnStage:
             log.warning("an AS2 receipt from %s does not count: %s", service.address, verdict.reason)
 
 
-def _sent(partnership: Partnership, delivered: Delivered) -> Sent:
+def _sent(partnership: Partnership, delivered: Delivered, soap_body: str) -> Sent:
     """What was sent for the delivery; the secret bytes that encrypting takes do not matter to it."""
-    given = given_in(delivered, Format.AS2)
+    given = given_in(delivered, Format.AS2, soap_body)
     return built_for(partnership, delivered, given, delivered.posted_at_us, bytes).sent

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from postroad.core.configuration.passwords import PASSWORDS_MOST
 from postroad.core.identity import api_key
-from postroad.core.identity.expiry import INVITATION, LINK
+from postroad.core.identity.expiry import BROWSER, INVITATION, LINK
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Credential, CredentialKind
 from postroad.core.model.snapshot import Directory
@@ -47,6 +47,7 @@ class Proof(NamedTuple):
     authorization: bytes = b""
     certificate_der: bytes | None = None
     secure: bool = False
+    in_console: bool = False  # the key came in a console cookie, not in an Authorization header
 
 
 class Remembered(NamedTuple):
@@ -213,6 +214,10 @@ class Authenticator:
         """Whom the credential stands for, unless it is not its time or its service does not allow this kind."""
         if credential.person and credential.label == LINK:
             return None  # it makes a login, in the console, and is good for nothing else
+        if credential.person and credential.label == BROWSER and not proof.in_console:
+            return None  # the idle timeout and the form proofs of the console guard it, and the API has neither
+        if credential.unconfirmed:
+            return None  # an operator made it for an organization that has an owner
         now_us = self._clock.now_us()
         if credential.starts_at_us > now_us or 0 < credential.expires_at_us <= now_us:
             return None
@@ -223,7 +228,7 @@ class Authenticator:
                 return None
             return Caller(service=service, level=level, secure=proof.secure)
         person = directory.person(credential.person)
-        if person is None:
+        if person is None or person.unconfirmed:
             return None
         return Caller(person=person, level=level, secure=proof.secure, invited=credential.label == INVITATION)
 

@@ -7,6 +7,7 @@ may be repeated without harm.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 
 from msgspec.structs import replace
 
@@ -45,7 +46,9 @@ from postroad.flow.settle import acknowledge
 from postroad.flow.trail import TrailStage
 from postroad.ports import Clock, Desk, Step
 
+_place = attrgetter("place")
 LEASE_S = 60.0
+INTERRUPTED_MOST = 100  # pushes of one delivery that stops of the server may interrupt before it is given up
 _PLAIN = frozenset(PLAIN)
 
 
@@ -69,9 +72,17 @@ class DeliverStage:
         self._ending = ending
 
     async def poll(
-        self, caller: Caller, request: PollRequest, patience: Patience | None = None, up_to: int = EVERY_NUMBER
+        self,
+        caller: Caller,
+        request: PollRequest,
+        patience: Patience | None = None,
+        up_to: int = EVERY_NUMBER,
+        early: bool = True,
     ) -> list[Delivered]:
-        """Lease what waits in the caller's mailbox, up to that number, waiting for the first one if asked to."""
+        """Lease what waits in the caller's mailbox, up to that number, waiting for the first one if asked to.
+
+        ``early``: also what waits for its next push.
+        """
         patience = patience or Patience()
         service = _receiver(caller)
         selector = self._selector(request)
@@ -82,7 +93,8 @@ class DeliverStage:
         deadline = self._clock.monotonic() + min(request.wait_s, WAIT_MAX_S)
         while True:
             _check_standing(service, self._directory())
-            claimed = await self._desk.claim(service.gcid, selector, most, lease_s, _tries(service), up_to)
+            claimed = await self._desk.claim(service.gcid, selector, most, lease_s, _tries(service), up_to, early)
+            claimed.sort(key=_place)
             kept = await self._kept(service, claimed) if claimed else []
             if claimed and not kept:
                 continue  # all of it has failed just now, and more may wait
@@ -92,7 +104,8 @@ class DeliverStage:
                 delivered = [self._delivered(queued, body, directory) for queued, body in kept]
                 handed_out = [queued for queued, _ in kept]
                 return await self._trail.traced(handed_out, delivered, directory) if request.trace else delivered
-            await patience.wait(self._desk.arrival(service.gcid, left_s))
+            if not self._desk.is_searching(service.gcid, selector):
+                await patience.wait(self._desk.arrival(service.gcid, left_s))
 
     async def _kept(self, service: Service, claimed: list[Queued]) -> list[tuple[Queued, bytes | None]]:
         """What was claimed and can be handed out, with its bytes; what retention has left nothing of has failed."""
@@ -236,8 +249,12 @@ def _over(token: str) -> Settled:
 
 
 def _tries(service: Service) -> int:
-    """How often a delivery may be handed out at least, because the service is to be pushed to so often."""
-    return service.push.tries_everywhere if service.push is not None and service.delivery is DeliveryMode.PUSH else 0
+    """How often a delivery may be handed out at least, because the service is to be pushed to so often.
+
+    A push that a stop of the server interrupts is handed out again and is not a try.
+    """
+    is_pushed = service.push is not None and service.delivery is DeliveryMode.PUSH
+    return service.push.tries_everywhere + INTERRUPTED_MOST if service.push is not None and is_pushed else 0
 
 
 def _receiver(caller: Caller) -> Service:

@@ -29,8 +29,12 @@ class DueTimes:
     def earliest_us(self) -> int:
         return self._earliest_us
 
+    def look_again(self) -> None:
+        """The clock was set: whoever waits looks at the time again."""
+        self._sooner.set()
+
     async def sooner(self, timeout_s: float) -> None:
-        """Return when something earlier is noted, or the time is over."""
+        """Return when something earlier is noted, the clock was set, or the time is over."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self._sooner.wait()

@@ -6,7 +6,8 @@ entry that ends it; a notification ends in silence, visible in the audit trail a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 
 from postroad.core.audit.passing import recipient_as_known, unnamed
 from postroad.core.model import ids
@@ -17,9 +18,9 @@ from postroad.core.model.message import MessageType, Status
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.keys import answer_key, journey_key
 from postroad.flow.batch_book import BatchBook
-from postroad.flow.commit import committed
+from postroad.flow.commit import committed, stored, submitted
 from postroad.flow.due import DueTimes
-from postroad.flow.rounds import traveller
+from postroad.flow.rounds import Traveller, traveller, travellers
 from postroad.ports import Clock, Committed, Conflict, Desk, Journal, Randomness, Step
 
 BY_NETWORK = "network"
@@ -67,16 +68,15 @@ class EndStage:
 
     async def expire(self, numbers: Sequence[int], reason: str) -> None:
         """End deliveries that are no journey's; where one of them was settled just now, one by one."""
-        for start in range(0, len(numbers), TOGETHER):
-            await self._expire(tuple(numbers[start : start + TOGETHER]), reason)
+        parts = [tuple(numbers[start : start + TOGETHER]) for start in range(0, len(numbers), TOGETHER)]
+        await asyncio.gather(*[self._expire(part, reason) for part in parts])
 
     async def _expire(self, numbers: tuple[int, ...], reason: str) -> None:
         entry = DeliveriesEnded(self._clock.now_us(), BY_NETWORK, "expired", reason, numbers)
         outcome = await committed(self._desk, Step(entry, reserve=True, waiting=numbers))
         self._batches.settled(numbers)
         if isinstance(outcome, Conflict) and len(numbers) > 1:
-            for number in numbers:
-                await self._expire((number,), reason)
+            await asyncio.gather(*[self._expire((number,), reason) for number in numbers])
 
     async def end(
         self,
@@ -94,23 +94,39 @@ class EndStage:
         found = await traveller(self._journal, journey)
         if found is None:
             return False
+        step = self._end_step(found, journey, delivery, state, status, told=told)
+        return self._has_ended(step, journey, delivery, await committed(self._desk, step))
+
+    async def end_all(self, journeys: Mapping[int, int], state: str, status: Status) -> bool:
+        """End journeys, each at its delivery, with as few groups as can be; False when all have moved on or ended meanwhile."""
+        found = await travellers(self._journal, journeys)
+        steps = {
+            journey: self._end_step(one, journey, journeys[journey], state, status) for journey, one in found.items()
+        }
+        outcomes = {journey: submitted(self._desk, step) for journey, step in steps.items()}
+        await asyncio.wait(outcomes.values()) if outcomes else None
+        ended = [
+            self._has_ended(steps[journey], journey, journeys[journey], await stored(outcome))
+            for journey, outcome in outcomes.items()
+        ]
+        return any(ended)
+
+    def _end_step(
+        self, found: Traveller, journey: int, delivery: int, state: str, status: Status, *, told: Status | None = None
+    ) -> Step:
         message, ordinal = found
         reason = f"{status.code}: {status.text}"[:REASON_MOST]
         keys = (journey_key(journey), answer_key(delivery))
         requester = self._directory().services.get(message.sender)
         if message.type is MessageType.REQUEST and requester is not None:
             ending = Ending(journey, delivery, state, reason)
-            step = Step(
-                self._error_response(message, ordinal, requester, told or status, ending, keys),
-                None,
-                keys,
-                reserve=True,
-            )
-        else:
-            now_us = self._clock.now_us()
-            ended = DeliveriesEnded(now_us, BY_NETWORK, state, reason, (delivery,), (journey,))
-            step = Step(ended, None, keys, reserve=True)
-        outcome = await committed(self._desk, step)
+            response = self._error_response(message, ordinal, requester, told or status, ending, keys)
+            return Step(response, None, keys, reserve=True)
+        now_us = self._clock.now_us()
+        ended = DeliveriesEnded(now_us, BY_NETWORK, state, reason, (delivery,), (journey,))
+        return Step(ended, None, keys, reserve=True)
+
+    def _has_ended(self, step: Step, journey: int, delivery: int, outcome: Committed | Conflict) -> bool:
         if isinstance(step.entry, MessagePosted):
             self._due.note(step.entry.expires_at_us)
         self._batches.settled((journey, delivery))
@@ -138,6 +154,7 @@ class EndStage:
             type=MessageType.RESPONSE,
             topic=request.topic,
             size=0,
+            wire_size=0,
             form=BY_NETWORK,
             expires_at_us=now_us + requester.default_expiration_s * 1_000_000,
             directory=directory.version,

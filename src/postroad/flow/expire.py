@@ -25,7 +25,7 @@ from postroad.ports import Clock, IndexReader
 log = logging.getLogger(__name__)
 
 AT_NUMBER = JOURNEY.index("at_number")
-AT_ONCE = 500  # rows of the index at a time
+AT_ONCE = 2_000  # rows of the index at a time
 LOOK_AGAIN_S = 1.0  # after trouble; and on a shared network, where other nodes accept messages too
 IDLE_S = 3_600.0
 REST = 10  # times as long as a look has taken, nobody looks again …
@@ -79,12 +79,12 @@ class ExpireStage:
             await self._indexed()
             began, now_us = self._clock.monotonic(), self._clock.now_us()
             journeys = await self._index.query("due_journeys", now_us, AT_ONCE)
-            ended = [await self._end(row[0], row[AT_NUMBER]) for row in journeys]
+            ended = await self._end(journeys)
             if journeys:
                 await self._indexed()
             deliveries = await self._index.query("due_deliveries", now_us, AT_ONCE)
             expired = await self._expire(deliveries)
-            if not any(ended) and not expired:  # also when something has moved on just now: it is looked at again soon
+            if not ended and not expired:  # also when something has moved on just now: it is looked at again soon
                 break
         kept_us = await self._keeping.end_overdue()
         [upcoming] = await self._index.query("next_due")
@@ -111,11 +111,14 @@ class ExpireStage:
         ]
         return bool(plain) or any(have_left)
 
-    async def _end(self, journey: int, delivery: int) -> bool:
-        """End a journey, wherever it is; False when it has moved on."""
+    async def _end(self, journeys: list[tuple[Any, ...]]) -> bool:
+        """End journeys, also those whose delivery waits in a batch; False when nothing could be ended now."""
         reason = f"{EXPIRED.code}: {EXPIRED.text}"
-        has_left = await self._batches.leave(delivery, BY_NETWORK, "expired", reason)
-        return await self._ending.end(journey, delivery, "expired", EXPIRED) if has_left is None else has_left
+        have_left = [
+            await self._batches.leave(row[AT_NUMBER], BY_NETWORK, "expired", reason) for row in journeys if row[-1]
+        ]
+        free = {row[0]: row[AT_NUMBER] for row in journeys if not row[-1]}
+        return await self._ending.end_all(free, "expired", EXPIRED) or any(have_left)
 
     async def _sleep(self, next_us: int | None, most_s: float) -> None:
         latest_us = self._clock.now_us() + int(most_s * 1_000_000)

@@ -6,12 +6,14 @@ what they did to the route; an operator reads which rules held, but not what the
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import msgspec
 from msgspec.structs import replace
 
 from postroad.core.admission.admit import ADDRESSED, admit
+from postroad.core.audit.refused_story import refused_copies
 from postroad.core.identity.veil import Veil
 from postroad.core.model.caller import Caller
 from postroad.core.model.journal import Copy, Hop, InvocationReturned, MessagePosted, decode
@@ -31,8 +33,11 @@ from postroad.core.routing.explanation import (
     unpack,
 )
 from postroad.core.routing.itinerary import attempted
+from postroad.core.routing.shares import Budget
 from postroad.core.routing.telling import tell
 from postroad.errors import Refused
+from postroad.flow.heavy_work import HeavyWork
+from postroad.flow.refusing import load_explained_refusal
 from postroad.ports import BodyAt, Clock, IndexReader, Journal
 
 BODY_OF_MESSAGE = MESSAGE.index("body_segment")
@@ -71,6 +76,7 @@ class ExplainStage:
         clock: Clock,
         indexed: Callable[[], Awaitable[None]],
         veil: Veil,
+        heavy: HeavyWork,
     ) -> None:
         self._journal = journal
         self._index = index
@@ -78,6 +84,7 @@ class ExplainStage:
         self._clock = clock
         self._indexed = indexed
         self._veil = veil
+        self._heavy = heavy
 
     async def hypothetical(self, caller: Caller, message: Message) -> Explanation:
         """What would become of this message if it were posted now; raises Refused when it would not be admitted at all."""
@@ -87,7 +94,9 @@ class ExplainStage:
                 "value.invalid", "Requests and notifications have a route to explain; a response follows its own"
             )
         admitted = admit(message, caller, directory, self._clock.now_us())
-        found = attempted(admitted, directory)
+        found = await self._heavy.route(
+            admitted.sender.organization, lambda at_once: attempted(admitted, directory, Budget(at_once))
+        )
         reader = Reader(admitted.sender.organization, directory)
         return Explanation(
             session="",
@@ -106,6 +115,25 @@ class ExplainStage:
             message = decode(row[MESSAGE.index("header")])
             if isinstance(message, MessagePosted) and self._took_part(message, organization):
                 return await self._stored(row, message, Reader(organization, self._directory()))
+        return await self._refused(session, Reader(organization, self._directory()))
+
+    async def _refused(self, session: str, reader: Reader) -> Explanation | None:
+        """Explain why a post was rejected, for its sender's organization."""
+        directory = self._directory()
+        for seq, *_ in await self._index.query("refused", session):
+            entry, tried, forgotten = await load_explained_refusal(self._journal, seq)
+            if entry.sender and reader.owns(entry.sender):
+                sender = directory.services.get(entry.sender)
+                return Explanation(
+                    session=session,
+                    sender=sender.address if sender is not None else entry.sender,
+                    directory=entry.directory,
+                    services=await self._services(tried, reader),
+                    copies=tuple([explained_copy(copy, directory, reader) for copy in refused_copies(entry)]),
+                    code=entry.code,
+                    detail=entry.detail,
+                    forgotten=forgotten,
+                )
         return None
 
     def _took_part(self, message: MessagePosted, organization: str | None) -> bool:
@@ -166,6 +194,7 @@ class ExplainStage:
         if reader.sees_values:
             rule = await self._rule_at(rule_key(one.service, tried.name), tried.version)
             told = tell(rule.when, one.seen) if rule is not None else None
+            await asyncio.sleep(0)  # a message may pass thousands of rules; others take their turn between them
         return ExplainedRule(name=tried.name, version=tried.version, held=tried.held, told=told, did=tried.did)
 
     async def _rule_at(self, key: str, version: int) -> Rule | None:

@@ -18,18 +18,22 @@ from msgspec import Struct
 from postroad.core.model import ids
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
+from postroad.core.model.directory import Service
 from postroad.core.model.exchange import Forwarded
-from postroad.core.model.journal import Came, MessagePosted
+from postroad.core.model.journal import MessagePosted
 from postroad.core.model.message import Delivered, MessageType
+from postroad.core.model.part_facts import Came
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.keys import forward_key
-from postroad.core.routing.business_keys import PostedSubject, business_keys
+from postroad.core.routing.business_keys import Keys, PostedSubject, business_keys
 from postroad.core.routing.explanation import pack
 from postroad.core.routing.forwarding import closed_to, forwarded_copies
 from postroad.core.routing.forwards import NOT_OPEN, RELAYS, Forward, is_relayed, parted
+from postroad.core.routing.itinerary import Routed
 from postroad.errors import Unavailable
 from postroad.flow.commit import stored, submitted
 from postroad.flow.going import Going, Sent, keys_of, passed_by
+from postroad.flow.heavy_work import HeavyWork
 from postroad.flow.posting import body_of, part_facts, setting_in
 from postroad.ports import Clock, Committed, Conflict, Desk, Outcome, Randomness, Step
 
@@ -57,12 +61,14 @@ class ForwardStage:
         clock: Clock,
         randomness: Randomness,
         expires: Callable[[int], None],
+        heavy: HeavyWork,
     ) -> None:
         self._desk = desk
         self._directory = directory
         self._clock = clock
         self._randomness = randomness
         self._expires = expires
+        self._heavy = heavy
 
     async def forward(
         self,
@@ -100,7 +106,7 @@ class ForwardStage:
         """
         directory = self._directory()
         sent = Sent(caller, delivered, queued, (*passed_by(queued.message), queued.recipient), b"")
-        step = self._step(sent, f"={interchange.chosen_by}", [interchange], directory)
+        step = await self._step(sent, f"={interchange.chosen_by}", [interchange], directory)
         outcome = await stored(await self._earlier(sent, step) or submitted(self._desk, step))
         if isinstance(outcome, Conflict):
             return outcome if outcome.key != step.keys[0] else None
@@ -116,7 +122,7 @@ class ForwardStage:
     async def _submitted(
         self, sent: Sent, name: str, group: Sequence[Forward], directory: Directory
     ) -> tuple[Step, Sequence[Forward], asyncio.Future[Outcome]]:
-        step = self._step(sent, name, group, directory)
+        step = await self._step(sent, name, group, directory)
         return step, group, await self._earlier(sent, step) or submitted(self._desk, step)
 
     async def _earlier(self, sent: Sent, step: Step) -> asyncio.Future[Outcome] | None:
@@ -150,12 +156,13 @@ class ForwardStage:
         if isinstance(step.entry, MessagePosted):
             self._expires(step.entry.expires_at_us)
 
-    def _step(self, sent: Sent, name: str, group: Sequence[Forward], directory: Directory) -> Step:
+    async def _step(self, sent: Sent, name: str, group: Sequence[Forward], directory: Directory) -> Step:
         first, original = group[0], sent.queued.message
         goes = Going(sent, first, self._clock.now_us())
         receivers = [directory.services[one.receiver] for one in group]
-        subject = PostedSubject(goes.admitted, directory, goes.form)
-        copies, tried = forwarded_copies(goes.admitted, goes.written_by, receivers, directory, goes.form, subject)
+        (copies, tried), found_by = await self._heavy.route(
+            goes.admitted.sender.organization, lambda at_once: _routed(goes, receivers, directory, at_once)
+        )
         explanation = pack(tried) if tried else b""
         session = ids.session(goes.admitted.at_us, self._randomness.bytes(10))
         keys = keys_of(sent, name, goes.parts, first, directory)
@@ -167,6 +174,7 @@ class ForwardStage:
             type=MessageType.NOTIFICATION,
             topic=goes.admitted.message.topic,
             size=sum(len(part.data) for part in goes.parts),
+            wire_size=0,
             form=goes.form,
             expires_at_us=goes.admitted.expires_at_us,
             directory=directory.version,
@@ -187,9 +195,17 @@ class ForwardStage:
                 session if first.alone else sent.origin,
             ),
             assembled=first.assembled,
-            found_by=business_keys(goes.admitted.sender, copies, directory, subject),
+            found_by=found_by,
         )
         return Step(entry, body_of(goes.parts, explanation, goes.setting), keys)
+
+
+def _routed(
+    goes: Going, receivers: Sequence[Service], directory: Directory, at_once: int | None
+) -> tuple[Routed, Keys]:
+    subject = PostedSubject(goes.admitted, directory, goes.form, at_once)
+    routed = forwarded_copies(goes.admitted, goes.written_by, receivers, directory, goes.form, subject)
+    return routed, business_keys(goes.admitted.sender, routed.copies, directory, subject)
 
 
 class _Tally:

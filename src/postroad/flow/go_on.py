@@ -18,6 +18,7 @@ from postroad.core.mediation.setting import without_parts
 from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import InvocationReturned, Returned
 from postroad.core.model.message import Part, PostResult, RecipientResult, Status
+from postroad.core.model.part_facts import total_size
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.keys import answer_key
 from postroad.core.routing.contexts import Ancestry, augmented
@@ -26,9 +27,11 @@ from postroad.core.routing.explanation import pack
 from postroad.core.routing.layout import Route
 from postroad.core.routing.message_subject import travelling_subject
 from postroad.core.routing.reaching import reach
+from postroad.core.routing.shares import Budget
 from postroad.errors import Refused
 from postroad.flow.commit import committed
 from postroad.flow.end import EndStage
+from postroad.flow.heavy_work import HeavyWork
 from postroad.flow.posting import Posting, body_of, part_facts, parts_of, setting_in
 from postroad.ports import Conflict, Desk, Step
 
@@ -47,10 +50,11 @@ class Onward(NamedTuple):
 
 
 class GoOnStage:
-    def __init__(self, desk: Desk, ending: EndStage, already_answered: AlreadyAnswered) -> None:
+    def __init__(self, desk: Desk, ending: EndStage, already_answered: AlreadyAnswered, heavy: HeavyWork) -> None:
         self._desk = desk
         self._ending = ending
         self._already_answered = already_answered
+        self._heavy = heavy
 
     async def go_on(self, admitted: Admitted, posting: Posting, queued: Queued, directory: Directory) -> PostResult:
         """An in-transit service has answered: the message goes on, or its journey ends with the error."""
@@ -70,7 +74,10 @@ class GoOnStage:
     ) -> None:
         parts = await self._parts(admitted, queued, directory)
         try:
-            onward = _onward(admitted, queued, place, parts, directory)
+            onward = await self._heavy.route(
+                admitted.sender.organization,
+                lambda at_once: _onward(admitted, queued, place, parts, directory, Budget(at_once)),
+            )
         except Refused as refusal:  # what rules added on the way is not valid
             await self._end(queued, _misrouted(refusal, queued, directory))
             return
@@ -136,7 +143,9 @@ def _failure(admitted: Admitted, status: Status, queued: Queued, directory: Dire
     return Ended("failed", Status("route.failed", f"{by} answered {status.code} {status.text}".rstrip()), told)
 
 
-def _onward(admitted: Admitted, queued: Queued, place: int, parts: tuple[Part, ...], directory: Directory) -> Onward:
+def _onward(
+    admitted: Admitted, queued: Queued, place: int, parts: tuple[Part, ...], directory: Directory, budget: Budget
+) -> Onward:
     route = Route(queued.hops, queued.logical)
     ancestry = Ancestry(*route)
     returned = queued.content.returned
@@ -151,7 +160,7 @@ def _onward(admitted: Admitted, queued: Queued, place: int, parts: tuple[Part, .
         raise Refused("route.invalid", "The message's sender does not exist any more")
     properties = augmented(queued.message.properties, ancestry.seen_at(place, returned))
     elaboration = Elaboration(
-        directory, lambda: travelling_subject(queued, parts, properties, directory), queued.message.routing
+        directory, lambda: travelling_subject(queued, parts, properties, directory, budget), queued.message.routing
     )
     route = reach(route, place, elaboration, sender)
     tried = tuple(elaboration.tried)
@@ -163,6 +172,7 @@ def _entry(
 ) -> InvocationReturned:
     original = queued.message
     changed = onward.route != Route(original.copies[queued.copy].hops, original.copies[queued.copy].logical)
+    parts = part_facts(onward.parts)
     return InvocationReturned(
         at_us=admitted.at_us,
         delivery=queued.number,
@@ -173,9 +183,10 @@ def _entry(
         copy=queued.copy,
         hop=onward.place,
         next=onward.route.hops[onward.place].service,
-        size=posting.size,
+        size=total_size(parts),
+        wire_size=posting.size,
         expires_at_us=queued.expires_at_us,
-        parts=part_facts(onward.parts),
+        parts=parts,
         keys=(key,),
         journey=queued.journey,
         hops=onward.route.hops if changed else (),

@@ -33,15 +33,15 @@ class HistoryStage:
         self._veil = veil
         self._indexed = indexed  # waits until the index knows everything that is durable now
 
-    async def trace(self, session: str, organization: str | None) -> History | None:
-        """Everything that happened in the transaction a session belongs to, as far as the organization may see it."""
+    async def trace(self, session: str, organization: str | None, service: str = "") -> History | None:
+        """Return what happened in the transaction of a session, as far as the organization, or its service, may see it."""
         await self._indexed()
         rows = await self._index.query("message", self._veil.real_session(session))
         if not rows:
             return None
         entries = await self._entries(rows[0][TRANSACTION])
         batches = await known_batches(self._index, batches_in(entry for _, entry in entries))
-        return tell(entries, self._directory(), organization, session, self._veil, batches)
+        return tell(entries, self._directory(), organization, session, self._veil, batches, service)
 
     async def _entries(self, transaction: str) -> list[tuple[int, Entry]]:
         posted = await self._index.query("transaction_messages", transaction)

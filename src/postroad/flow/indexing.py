@@ -61,13 +61,17 @@ async def trusted_position(journal: Source, index: Index) -> Head:
     """The index's position, once the journal has been seen to pass through it."""
     position = await index.position()
     if position.seq and (await journal.read(position.seq - 1, 1)).head != position:
-        raise Misconfigured(
-            [
-                f"index: it stands at entry {position.seq}, where this journal is shorter or another one; put the right "
-                "journal in place, or run `postroad index rebuild` to make the index anew from this one"
-            ]
-        )
+        raise of_another_journal(position.seq)
     return position
+
+
+def of_another_journal(seq: int) -> Misconfigured:
+    return Misconfigured(
+        [
+            f"index: it stands at entry {seq}, where this journal is shorter or another one; put the right "
+            "journal in place, or run `postroad index rebuild` to make the index anew from this one"
+        ]
+    )
 
 
 async def _catch_up(journal: Source, index: Index, position: Head, on_progress: Progress | None) -> Head:

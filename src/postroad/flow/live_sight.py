@@ -17,6 +17,7 @@ from postroad.core.audit.pulse import Beat
 from postroad.core.delivery.dead_letters import Cause
 from postroad.core.model.caller import Caller
 from postroad.core.model.journal import MessagePosted, MessageRefused
+from postroad.core.model.sizes import content_size
 from postroad.core.model.snapshot import Directory
 from postroad.flow import administration_messages as messages
 from postroad.flow.administration_contents import is_mine
@@ -97,11 +98,12 @@ class LiveSight:
         self._sight = Sight(network.directory, network.tokens.veil, owned)
         self._letters: dict[int, Letter | None] = {}  # by number, of those that failed lately
 
-    async def rows(self, turns: Iterable[Turn], most: int = ROWS_MOST) -> Rows:
+    async def rows(self, turns: Iterable[Turn], most: int = ROWS_MOST, *, newest: bool = False) -> Rows:
+        """Returns at most ``most`` rows: the newest ones, or an even sample of all; and how many others there were."""
         turns = list(turns)
         self._look_at_failures()
         fitting = [one for turn in turns for one in turn.happenings if self._fits(one)]
-        chosen = _sample(fitting, most)
+        chosen = fitting[-most:] if newest else _sample(fitting, most)
         if any(one.entry is None for one in chosen):
             await self._network.indexed()
         told = [row for one in reversed(chosen) if (row := await self._row(one)) is not None]
@@ -197,7 +199,7 @@ class LiveSight:
             receivers=tuple(receivers),
             topic=message.topic,
             handle=message.handle,
-            size=message.size,
+            size=content_size(message),
             note=one.detail if one.what is What.TRIED else "",  # other reasons may be about others
         )
 
@@ -207,10 +209,10 @@ class LiveSight:
             what=one.what,
             session=entry.session,
             sender=self._address(entry.sender),
-            receivers=(),
-            topic="",
+            receivers=entry.named,
+            topic=entry.topic,
             handle=entry.handle,
-            size=entry.size,
+            size=content_size(entry),
             note=entry.code,
         )
 

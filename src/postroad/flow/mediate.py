@@ -24,8 +24,9 @@ from postroad.core.mediation.translating import given_in, message_of, plain_form
 from postroad.core.model.delivery import Wrapped
 from postroad.core.model.directory import Service
 from postroad.core.model.formats import Format
-from postroad.core.model.journal import Came, DeliveryTranslated
+from postroad.core.model.journal import DeliveryTranslated
 from postroad.core.model.message import Delivered
+from postroad.core.model.part_facts import Came
 from postroad.errors import Refused
 from postroad.flow.commit import committed
 from postroad.flow.end import EndStage
@@ -94,7 +95,8 @@ class MediateStage:
     async def _given(self, service: Service, format: Format | None, waiting: Sequence[Delivered]) -> list[Handed]:
         if format is None:
             return [Handed(delivered) for delivered in waiting]
-        handed = [await _handed_beside(delivered, format) for delivered in waiting]
+        soap_body = service.as2.soap_body if service.as2 is not None else ""
+        handed = [await _handed_beside(delivered, format, soap_body) for delivered in waiting]
         fitting = await asyncio.gather(*[self._noted(service, format, one) for one in handed])
         return [one for one, fits in zip(handed, fitting, strict=True) if fits]
 
@@ -129,16 +131,16 @@ class MediateStage:
         return number
 
 
-async def _handed_beside(delivered: Delivered, format: Format) -> Handed:
+async def _handed_beside(delivered: Delivered, format: Format, soap_body: str) -> Handed:
     """Large messages are written beside the event loop: looking through ten megabytes may take seconds."""
     if sum([len(part.data) for part in delivered.parts]) <= WRITTEN_AT_ONCE_BYTES:
-        return _handed(delivered, format)
-    return await asyncio.to_thread(_handed, delivered, format)
+        return _handed(delivered, format, soap_body)
+    return await asyncio.to_thread(_handed, delivered, format, soap_body)
 
 
-def _handed(delivered: Delivered, format: Format) -> Handed:
+def _handed(delivered: Delivered, format: Format, soap_body: str) -> Handed:
     """The delivery in a plain format, and beside it what has a place there; AS2 has nothing beside it."""
-    given = given_in(delivered, format)
+    given = given_in(delivered, format, soap_body)
     if format is Format.AS2:
         return Handed(delivered, given)
     fits, dropped = fitting(delivered)

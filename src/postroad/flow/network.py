@@ -34,6 +34,7 @@ from postroad.flow.answer import AnswerStage
 from postroad.flow.batch_book import BatchBook
 from postroad.flow.binding_book import BindingBook
 from postroad.flow.cancel import CancelStage
+from postroad.flow.clock_steps import ClockSteps
 from postroad.flow.configure import Configuration
 from postroad.flow.dead_letters import DeadLetterStage
 from postroad.flow.deliver import DeliverStage
@@ -43,6 +44,7 @@ from postroad.flow.exchange_book import ExchangeBook
 from postroad.flow.expire import ExpireStage
 from postroad.flow.explain import ExplainStage
 from postroad.flow.forward import ForwardStage, Onward, nothing
+from postroad.flow.heavy_work import HeavyWork
 from postroad.flow.history import HistoryStage
 from postroad.flow.interchange_book import InterchangeBook
 from postroad.flow.keep import KeepStage
@@ -51,6 +53,7 @@ from postroad.flow.model_book import ModelBook
 from postroad.flow.partners import PartnerStage
 from postroad.flow.patience import Patience
 from postroad.flow.posting import Answer, Answered, AnsweredAt, Posting
+from postroad.flow.push_control import PushControl
 from postroad.flow.release import ReleaseStage
 from postroad.flow.trail import TrailStage
 from postroad.ports import Clock, Desk, IndexReader, Journal, Randomness
@@ -77,32 +80,38 @@ class Network:
         self.randomness = randomness
         self.indexed = indexed
         self.standards = standards  # of interchanges, with those that plug-ins bring
+        self.heavy = HeavyWork()
         self.configuration = Configuration(desk, index, clock)
         directory = self.configuration.directory
         due = DueTimes()
+        self.clock_steps = ClockSteps(clock)
         self.expires = due.note  # told of everything durable when it expires
         self.batches = BatchBook(desk, index, clock, indexed)
         self.ending = ending = EndStage(desk, journal, directory, clock, randomness, due, self.batches)
         desk.on_given_up(ending.give_up)
         cancelling = CancelStage(desk, index, clock, indexed, self.batches)
         self.tokens = tokens = Tokens(token_key)
-        answers = AnswerStage(desk, journal, randomness, tokens, ending, cancelling)
+        answers = AnswerStage(desk, journal, randomness, tokens, ending, cancelling, self.heavy)
         self.dead_letters = DeadLetterStage(desk, directory, clock, due)
         keeping = KeepStage(desk, index, clock, ending, due, self.batches)
         self.configuration.on_change(keeping.follow)
         self.expiry = ExpireStage(index, clock, ending, keeping, due, indexed, self.batches)
         self.releases = ReleaseStage(desk, index, clock, indexed)
         self.allowances = AllowStage(index, directory, clock, indexed, limits or OrganizationLimits())
-        self._accept = AcceptStage(desk, journal, directory, clock, randomness, answers, self.allowances, due.note)
+        self._accept = AcceptStage(
+            desk, journal, directory, clock, randomness, answers, self.allowances, due.note, self.heavy
+        )
         self._deliver = DeliverStage(desk, directory, clock, answers, TrailStage(index, indexed), tokens, ending)
         self.mediation = MediateStage(desk, clock, tokens, ending)
-        self._explain = ExplainStage(journal, index, directory, clock, indexed, tokens.veil)
+        self._explain = ExplainStage(journal, index, directory, clock, indexed, tokens.veil, self.heavy)
         self._answers = answers
-        self._forward = ForwardStage(desk, directory, clock, randomness, due.note)
+        self._forward = ForwardStage(desk, directory, clock, randomness, due.note, self.heavy)
         self.partners = PartnerStage(desk, clock, InterchangeBook(index, indexed), answers, self._forward)
         self.exchanges = ExchangeBook(self.configuration)
         self.models = ModelBook(self.configuration)
         self.bindings = BindingBook(self.configuration)
+        self.pushes = PushControl()
+        self.clock_steps.add(due.look_again)
         self._history = HistoryStage(journal, index, directory, indexed, tokens.veil)
 
     @property
@@ -139,10 +148,15 @@ class Network:
         return answer
 
     async def poll(
-        self, caller: Caller, request: PollRequest, patience: Patience | None = None, up_to: int = EVERY_NUMBER
+        self,
+        caller: Caller,
+        request: PollRequest,
+        patience: Patience | None = None,
+        up_to: int = EVERY_NUMBER,
+        early: bool = True,
     ) -> list[Delivered]:
-        """Hand out what waits; whoever holds some of it back says up to which number it may go."""
-        return await self._deliver.poll(caller, request, patience, up_to)
+        """Hand out what waits, up to that number; ``early``: also what waits for its next push."""
+        return await self._deliver.poll(caller, request, patience, up_to, early)
 
     async def poll_in_format(
         self, caller: Caller, request: PollRequest, patience: Patience | None = None
@@ -202,5 +216,5 @@ class Network:
         """Why a posted message took its way, as far as the organization may read it; None: all of it, without values."""
         return await self._explain.stored(session, organization)
 
-    async def trace(self, session: str, organization: str | None) -> History | None:
-        return await self._history.trace(session, organization)
+    async def trace(self, session: str, organization: str | None, service: str = "") -> History | None:
+        return await self._history.trace(session, organization, service)

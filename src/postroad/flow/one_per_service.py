@@ -36,6 +36,11 @@ class OnePerService(Generic[Task, Worker]):
     def start(self, configuration: Configuration) -> None:
         configuration.on_change(self._follow)
 
+    def get(self, gcid: str) -> Worker | None:
+        """Who works for the service now, if anybody does."""
+        working = self._working.get(gcid)
+        return working[1] if working is not None else None
+
     async def close(self) -> None:
         self._closed = True
         for gcid in tuple(self._working):

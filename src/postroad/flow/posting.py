@@ -8,8 +8,9 @@ from hashlib import blake2b
 from msgspec import Struct
 
 from postroad.core.model.delivery import Content
-from postroad.core.model.journal import Came, Copy, MessagePosted, PartFacts, decode
+from postroad.core.model.journal import Copy, MessagePosted, decode
 from postroad.core.model.message import Message, Part, PostResult, RecipientResult
+from postroad.core.model.part_facts import Came, PartFacts
 from postroad.errors import Refused, Unavailable
 from postroad.ports import Journal
 
@@ -30,6 +31,7 @@ class Posting(Struct, gc=False, frozen=True):
     fingerprint: str = ""
     came: Came | None = None  # how it came, where there is anything to tell
     setting: bytes = b""  # how its parts were wrapped, packed
+    bulk: str = ""  # the Idempotency-Key of the call that it came in together with others
 
 
 class Replayed(PostResult, gc=False, frozen=True, kw_only=True):

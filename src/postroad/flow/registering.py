@@ -8,16 +8,23 @@ organizations a day.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from math import ceil
 
+from postroad.core.configuration.document import Fault
+from postroad.core.configuration.sections import OTHERS_ACCOUNT
 from postroad.errors import Refused
+from postroad.flow.administration import Contradictory
 from postroad.flow.throttle import REMEMBERED_MOST, Throttle, neighbourhood
 from postroad.flow.turns import Turns
 from postroad.ports import Clock
 
 DAY_S = 24 * 3_600.0
+
+
+def _faults_of(refusal: Refused) -> Sequence[Fault]:
+    return refusal.faults if isinstance(refusal, Contradictory) else ()
 
 
 class Registering:
@@ -42,6 +49,21 @@ class Registering:
                     self._throttle.failed(peer, "")
                 raise
             self._made(peer)
+
+    @contextmanager
+    def adding(self, organization: str) -> Iterator[None]:
+        """For one attempt of an organization to add people; raises Refused after too many addresses that have an account.
+
+        Counted for the organization, from wherever its people ask: the answer tells whether an address has an account.
+        """
+        who = f"members of {organization.casefold()}"
+        self._throttle.wait_s(who, "")
+        try:
+            yield
+        except Refused as refusal:
+            if refusal.code == "name.taken" or any(fault.detail == OTHERS_ACCOUNT for fault in _faults_of(refusal)):
+                self._throttle.failed(who, "")
+            raise
 
     def _check_number(self, peer: str) -> None:
         made = self._within_a_day(peer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from postroad.core.identity.veil import Veil
@@ -10,8 +11,9 @@ from postroad.core.model.delivery import Queued, Resent, is_followed
 from postroad.core.model.journal import DeliveryResent, MessagePosted, decode
 from postroad.core.model.message import Delivered
 from postroad.core.projection.tables import TABLES
-from postroad.ports import IndexReader, Journal
+from postroad.ports import IndexReader, Journal, Record
 
+READ_BYTES = 256 << 10  # of the journal at a time, for entries that may lie near each other
 ROUND = {column: place for place, column in enumerate(TABLES["round"])}
 
 
@@ -53,6 +55,22 @@ async def traveller(journal: Journal, journey: int) -> Traveller | None:
         if not isinstance(response, MessagePosted) or response.answers is None:
             return None
         journey = response.answers.journey
+
+
+async def travellers(journal: Journal, journeys: Collection[int]) -> dict[int, Traveller]:
+    """Whose journeys these are, as ``traveller`` finds one; entries that lie near each other are read together."""
+    found: dict[int, Traveller] = {}
+    records: Sequence[Record] = ()
+    for journey in sorted(set(journeys)):
+        seq, ordinal = ids.delivery_origin(journey)
+        if not records or seq > records[-1].seq:
+            records = (await journal.read(seq - 1, READ_BYTES)).records
+        entry = decode(records[seq - records[0].seq].facts) if records else None
+        if isinstance(entry, MessagePosted):
+            found[journey] = Traveller(entry, ordinal)
+        elif (one := await traveller(journal, journey)) is not None:
+            found[journey] = one
+    return found
 
 
 async def newest_round(index: IndexReader, seq: int, message: MessagePosted, copy: int) -> Round:

@@ -231,7 +231,7 @@ def reception_for(network: Network, partners: Partners, pusher: Pusher) -> Recep
 async def as2_bench() -> AsyncIterator[As2Bench]:
     async with memory_network() as running:
         secrets, posts = OneKey(), Posts()
-        partners = Partners(secrets, lambda: "https://net.example/as2")
+        partners = Partners(secrets, lambda service: "https://net.example/as2")
         reception = reception_for(running.network, partners, posts)
         pushing = PushStage(running.network, posts, secrets, partners=partners)
         at = As2Bench(

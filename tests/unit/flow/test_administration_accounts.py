@@ -13,7 +13,7 @@ from postroad.core.configuration.profile import ServiceProfile
 from postroad.core.identity import api_key
 from postroad.core.identity.expiry import INVITATION, LINK, LOGIN
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Person, Role
+from postroad.core.model.directory import Organization, Person, Role
 from postroad.errors import Refused
 from postroad.flow import administration_accounts as accounts
 from postroad.flow import administration_credentials as credentials
@@ -21,6 +21,7 @@ from postroad.flow import administration_members as members
 from postroad.flow import administration_services as services
 from postroad.flow.administration import Administration
 from postroad.flow.authenticate import Proof
+from postroad.flow.configure import saving
 from postroad.testing.network import MemoryNetwork, memory_network
 
 PASSWORD = "seven quiet herons wading"
@@ -163,3 +164,95 @@ async def test_names_and_labels_are_lines(house: House, text: str) -> None:
 async def test_a_key_has_a_label_of_its_own(house: House, label: str) -> None:
     with pytest.raises(Refused, match="label"):
         await accounts.make_key(house.administration, house.person, label, 0)
+
+
+@pytest.mark.parametrize("name", ["0ak", "Oak.", "oak", "OAK", "\u041e\u0430\u043a", "Oak-"])
+async def test_an_organization_cannot_look_like_another(house: House, name: str) -> None:
+    with pytest.raises(Refused) as refused:
+        await accounts.register(house.administration, name, "eve@elsewhere.example", "Eve", PASSWORD)
+    assert refused.value.code in ("name.taken", "name.invalid")
+    assert house.made.network.directory.person("eve@elsewhere.example") is None
+
+
+@pytest.mark.parametrize(
+    "email",
+    ["\u0430nn@oak.example", "\uff41nn@oak.example", "\u0251nn@oak.example", "a\u200bnn@oak.example",
+     "\u0441\u043e\u0440@oak.example", "ann@\u043eak.example"],
+)  # fmt: skip
+async def test_an_address_cannot_look_like_another(house: House, email: str) -> None:
+    for attempt in (
+        accounts.register(house.administration, "Elm", email, "Eve", PASSWORD),
+        members.add(house.administration, house.owner, "Oak", Person(email=email, role=Role.VIEWER)),
+    ):
+        with pytest.raises(Refused, match="alphabets"):
+            await attempt
+
+
+@pytest.mark.parametrize(
+    "email",
+    [
+        "ann@elm.example",
+        "j\u00f6rg@m\u00fcller.example",
+        "\u043f\u043e\u0447\u0442\u0430@\u043f\u0440\u0438\u043c\u0435\u0440.\u0440\u0444",
+    ],
+)
+async def test_addresses_of_one_alphabet_are_taken(house: House, email: str) -> None:
+    await accounts.register(house.administration, "Elm", email, "", PASSWORD)
+
+
+async def test_an_invited_address_is_free_for_whoever_registers_with_it(house: House) -> None:
+    """Else anybody could keep strangers out of the network by inviting their addresses."""
+    _, key = await house.invited("bob@elm.example")
+    await accounts.register(house.administration, "Elm", "bob@elm.example", "Bob", PASSWORD)
+    bob = house.made.network.directory.person("bob@elm.example")
+    assert bob is not None
+    assert (bob.organization, bob.role) == ("Elm", Role.OWNER)
+    assert house.labels("bob@elm.example") == ["password"]
+    assert house.bearer(key, INVITATION) is None
+    with pytest.raises(Refused, match="account for this address"):
+        await accounts.register(house.administration, "Fir", "bob@elm.example", "Bob", PASSWORD)
+
+
+async def test_the_only_owner_of_an_organization_stays_though_only_invited(house: House) -> None:
+    operator = await house.made.enroll("op@network.example", operator=True)
+    await house.made.network.configuration.change("test", [saving(Organization(name="Elm"))])
+    owner = Person(email="bob@elm.example", role=Role.OWNER)
+    await members.add(house.administration, operator, "Elm", owner)
+    with pytest.raises(Refused, match="account for this address"):
+        await accounts.register(house.administration, "Fir", "bob@elm.example", "Bob", PASSWORD)
+
+
+async def test_an_unused_invitation_ends_together_with_its_person(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await house.invited("bob@elm.example")
+    await house.invited("eve@elm.example")
+    other = await house.made.enroll("fay@fir.example", organization="Fir")
+    with pytest.raises(Refused, match="account for this address"):
+        await members.add(house.administration, other, "Fir", Person(email="bob@elm.example"))
+    clock, now_us = house.made.network.clock, house.made.network.clock.now_us()
+    monkeypatch.setattr(clock, "now_us", lambda: now_us + accounts.INVITATION_US + 1, raising=False)
+    await members.add(house.administration, other, "Fir", Person(email="bob@elm.example"))
+    bob = house.made.network.directory.person("bob@elm.example")
+    assert bob is not None
+    assert bob.organization == "Fir"
+    assert house.labels("bob@elm.example") == [INVITATION]
+    await house.invited("gil@oak.example")
+    assert house.made.network.directory.person("eve@elm.example") is None
+    assert house.labels("eve@elm.example") == []
+
+
+async def test_an_organization_has_so_many_members_and_open_invitations(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(members, "INVITED_MOST", 2)
+    monkeypatch.setattr(members, "MEMBERS_MOST", 4)
+    for name in ("a", "b"):
+        member, _ = await house.invited(f"{name}@oak.example")
+    with pytest.raises(Refused, match="At most 2 invitations"):
+        await house.invited("c@oak.example")
+    await accounts.set_password(house.administration, member, PASSWORD, "")
+    member, _ = await house.invited("c@oak.example")
+    await accounts.set_password(house.administration, member, PASSWORD, "")
+    with pytest.raises(Refused, match="at most 4 members"):
+        await house.invited("d@oak.example")

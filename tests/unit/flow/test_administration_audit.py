@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroad.core.model.directory import Credential, CredentialKind, Organization, Service
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration import address_claims, removing
 from postroad.flow.administration_audit import NEWEST, Act, acts
@@ -21,7 +22,7 @@ async def test_what_one_entry_changed_is_told_whole_and_names_that_follow_from_i
         operator = await running.enroll("op@network.example", operator=True)
         made = services(7)
         changes = [saving(Organization(name="Oak")), *map(saving, made)]
-        claims = [change for one in made for change in address_claims(None, one)]
+        claims = [change for one in made for change in address_claims(None, one, Directory())]
         await running.network.configuration.change("ann", [*changes, *claims], "applied")
         last = Service(gcid=made[0].gcid, organization="Oak", name="s0", description="new")
         await running.network.configuration.change("bob", [saving(last)], "changed")

@@ -215,7 +215,8 @@ async def test_what_other_nodes_accept_is_noticed_soon(trade: Trade, monkeypatch
     for _ in range(3):
         await trade.post()
     elsewhere.take(charge, allowance)  # it has not looked yet, and begins to
-    await asyncio.sleep(0.2)
+    assert elsewhere._looking is not None
+    await elsewhere._looking
     assert not elsewhere.take(charge, allowance)
 
 

@@ -11,7 +11,7 @@ import pytest
 from postroad.api.resources.message_views import summary
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import DocumentAccess, Policy, Service, Transport, Visibility
+from postroad.core.model.directory import Accepts, DocumentAccess, Policy, Service, Transport, Visibility
 from postroad.core.model.message import Argument, Delivered, Message, MessageType, Part, Recipient, Status
 from postroad.errors import Refused
 from postroad.flow import administration_dead_letters as letters
@@ -385,3 +385,23 @@ async def test_what_is_tried_again_tells_nobody_what_another_was_told(house: Hou
     [delivered] = await house.received(house.other)
     [given] = (await stored_message(house.network, house.other, delivered.session)).to
     assert given.arguments == (Argument("pin", "theirs"),)
+
+
+@pytest.mark.req("N7", "Z5")
+async def test_neither_form_nor_configuration_nor_place_tells_which_message_it_is(house: House) -> None:
+    """The provider gets one message openly, one as a hidden party, and one openly again, within a second."""
+    await house.confirmed()
+    house.second = await house.change(house.second, accepts=Accepts.ANYONE)
+    frozen = house.network.clock.now_us() // 1_000_000 * 1_000_000 + 2_000_000
+    times = iter(range(frozen, frozen + 900_000, 1_000))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(house.network.clock, "now_us", lambda: next(times), raising=False)
+        for to in ("Second/In", "Enterprise/Account", "Second/In"):
+            await house.post(house.first, to, kind=MessageType.NOTIFICATION)
+    rows = (await browse(house.network, house.second, Wish(box="received"))).rows
+    shown = [summary("received", row, house.network.directory) for row in rows]
+    assert [one["from"] for one in shown] == ["First/Out", "First/Out", "Enterprise/Account"]
+    found = await history(house.network, house.second, shown[-1]["session"])
+    assert [(one.form, one.directory, one.wire_size, one.came) for one in found.messages] == [("", 0, 0, None)]
+    openly = await history(house.network, house.second, shown[0]["session"])
+    assert openly.messages[0].form == "python"

@@ -22,7 +22,7 @@ from postroad.testing.network import MemoryNetwork, memory_network
 BUYER, ACME = "MyBiz/Purchasing", "Acme/Supply"
 BODY = (
     b"--b\r\nContent-Type: application/xml\r\nContent-Language: de\r\n\r\n<order/>\r\n"
-    b"--b\r\nContent-Type: application/pdf\r\nContent-ID: <pdf>\r\nContent-Disposition: attachment\r\n\r\n%PDF\r\n--b--\r\n"
+    b"--b\r\nContent-Type: application/pdf\r\nContent-ID: <pdf>\r\nContent-Disposition: inline\r\n\r\n%PDF\r\n--b--\r\n"
 )
 NEVER = {"equals": {"header": "topic", "value": "nothing"}}
 FIELDS = [("content-type", "multipart/mixed; boundary=b"), ("postroad-to", ACME)]
@@ -61,7 +61,9 @@ async def posted() -> AsyncIterator[Posted]:
 async def test_a_trace_tells_of_the_translation(posted: Posted) -> None:
     handed_out, translated = await posted.events("Acme")
     assert (handed_out.what, translated.what) == ("handed out", "translated")
-    assert translated.detail.startswith("from mime to dime; left out: part 1: Content-Language has no place in DIME")
+    assert translated.detail.startswith(
+        "from mime to dime; left out: part pdf: that it is a document, not an attachment, has no place"
+    )
     [_, told] = await posted.events("MyBiz")
     assert told.detail == f"from mime to dime; {translated.detail.count(' has no place ')} left out"
 

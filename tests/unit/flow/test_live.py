@@ -171,6 +171,8 @@ async def test_more_than_can_be_shown_is_sampled_evenly_and_counted(
     sight = LiveSight(house.network, live, people["first"])
     found = await sight.rows(live.turns, most=4)
     assert ([row.topic for row in found.rows], found.left_out) == (["t39", "t29", "t19", "t9"], 36)
+    newest = await sight.rows(live.turns, most=4, newest=True)
+    assert ([row.topic for row in newest.rows], newest.left_out) == (["t39", "t38", "t37", "t36"], 36)
 
 
 async def test_what_nobody_has_time_for_is_skipped_and_said(

@@ -17,7 +17,7 @@ from postroad.flow import administration_dead_letters as letters
 from postroad.flow import administration_resending as resending
 from postroad.flow.mediate import posting_of
 from tests.unit.flow.pushing_bench import BUSY, OK, Bench, in_virtual_time, url_of
-from tests.unit.flow.test_mediation import ACME, ENVELOPE, MIXED, TWO_PARTS, wire
+from tests.unit.flow.test_mediation import ACME, ENVELOPE, MIXED, TWO_DOCUMENTS, TWO_PARTS, wire
 
 
 async def posted_to_acme(at: Bench, content_type: str = MIXED, body: bytes = TWO_PARTS, **fields: str) -> None:
@@ -44,7 +44,7 @@ def test_a_push_is_the_message_itself_with_its_header_beside_it() -> None:
 def test_a_push_that_would_not_be_whole_is_not_made() -> None:
     async def work(at: Bench) -> None:
         await at.pushed_to(ACME, format="dime", whole_only=True)
-        await posted_to_acme(at)
+        await posted_to_acme(at, body=TWO_DOCUMENTS)
         await posted_to_acme(at, "application/xml", b"<whole/>")
         await asyncio.sleep(1)
         [seen] = at.receivers.seen

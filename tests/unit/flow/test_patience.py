@@ -35,18 +35,20 @@ async def test_a_hand_out_under_way_is_finished(monkeypatch: pytest.MonkeyPatch)
     async with memory_network() as running:
         acme, patience = await running.register("Acme/Supply"), Patience()
         desk = running.network.desk
-        claim = desk.claim
+        claim, has_claimed, goes_on = desk.claim, asyncio.Event(), asyncio.Event()
 
         async def claim_slowly(*arguments: object) -> object:
             claimed = await claim(*arguments)  # type: ignore[arg-type]
-            await asyncio.sleep(0.1)
+            has_claimed.set()
+            await goes_on.wait()
             return claimed
 
         monkeypatch.setattr(desk, "claim", claim_slowly)
         posted = await running.network.post(acme, Message(to=(Recipient("Acme/Supply"),)))
         polling = asyncio.create_task(running.network.poll(acme, PollRequest(wait_s=60.0), patience))
-        await asyncio.sleep(0.03)
+        await asyncio.wait_for(has_claimed.wait(), 30)
         patience.end()
+        goes_on.set()
         [delivered] = await asyncio.wait_for(polling, 30)
         assert delivered.session == posted.session
 

@@ -14,7 +14,8 @@ from postroad.core.model.journal import Entry, MessagePosted, MessageRefused, de
 from postroad.core.model.message import Argument, Delivered, Message, MessageType, Part, Property, Recipient, Status
 from postroad.core.model.polling import Outcome, PollRequest, Selector, Settlement
 from postroad.errors import Refused, Unavailable
-from postroad.ports import BodyAt
+from postroad.flow.posting import Answer, Posting
+from postroad.ports import BodyAt, Journal
 from postroad.testing.network import MemoryNetwork, memory_network
 
 PUBLIC = {"visibility": Visibility.PUBLIC}
@@ -45,6 +46,12 @@ class House:
         with pytest.raises(Refused) as refused:
             await self.network.post(caller, Message(**fields))  # type: ignore[arg-type]
         return refused.value
+
+    def forget_keys(self) -> None:
+        """Leave the keys of earlier posts to the index, as after a million others."""
+        hot = self.network.desk._hot  # type: ignore[attr-defined]
+        hot.keys, hot.flagged = SeenKeys(), SeenKeys()
+        hot.keys._complete = hot.flagged._complete = False
 
     async def entries(self) -> list[Entry]:
         return [decode(record.facts) for record in (await self.network.journal.read(0, 1 << 30)).records]
@@ -142,6 +149,59 @@ async def test_a_flagged_duplicate_names_the_first_session(house: House) -> None
     assert (refusal.code, refusal.session) == ("message.duplicate", first)
     await house.post(house.supply, to=(Recipient("Transmatics/xslt"),), handle="PO-1", possible_duplicate=True)
     assert len(await house.poll(house.supply)) == 2
+
+
+@pytest.mark.req("M6")
+@pytest.mark.parametrize("forgetful", [False, True])
+async def test_a_handle_that_was_accepted_with_the_flag_is_used_up(house: House, forgetful: bool) -> None:
+    first = await house.order(handle="PO-1", possible_duplicate=True)
+    if forgetful:
+        house.forget_keys()
+    for flagged in (False, True):
+        refusal = await house.refusal(
+            house.buyer, to=(Recipient("Acme/Supply"),), handle="PO-1", possible_duplicate=flagged
+        )
+        assert (refusal.code, refusal.session) == ("message.duplicate", first)
+    await house.order(handle="PO-2")
+    assert len(await house.poll(house.supply)) == 2
+
+
+async def test_a_repeated_post_may_be_tried_again_when_its_first_cannot_be_read(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await house.order(handle="PO-1", possible_duplicate=True)
+
+    async def away(journal: Journal, seq: int) -> None:
+        raise Unavailable("network.unavailable", "the database is away")
+
+    monkeypatch.setattr("postroad.flow.accept.posted_at", away)
+    with pytest.raises(Unavailable, match="the database is away"):
+        await house.order(handle="PO-1", possible_duplicate=True)
+
+
+@pytest.mark.req("M6")
+@pytest.mark.parametrize("forgetful", [False, True])
+async def test_a_bulk_that_comes_again_with_its_key_is_stored_once(house: House, forgetful: bool) -> None:
+    message = Message(to=(Recipient("Acme/Supply"),), parts=(ORDER,), handle="PO-1", possible_duplicate=True)
+    others = [Message(to=(Recipient("Acme/Supply"),), parts=(ORDER,)) for _ in range(4)]
+    postings = [
+        Posting(one, 10, "bulk", f"k/{place}", "mark", bulk="k") for place, one in enumerate([message, *others])
+    ]
+
+    async def post(some: list[Posting]) -> list[str]:
+        answers: dict[int, asyncio.Future[Answer]] = {
+            place: asyncio.get_running_loop().create_future() for place in range(len(some))
+        }
+        house.network.submit_many(house.buyer, some, lambda place, answer: answers[place].set_result(answer))
+        return [answer.session for answer in await asyncio.gather(*answers.values())]  # type: ignore[union-attr]
+
+    first = await post(postings[:3])
+    if forgetful:
+        house.forget_keys()
+    again = await post(postings)
+    assert again[:3] == first
+    assert len(set(again)) == 5
+    assert len(await house.poll(house.supply)) == 5
 
 
 @pytest.mark.req("M6")
@@ -271,8 +331,10 @@ async def test_an_in_transit_services_error_ends_the_route(house: House) -> None
 
 
 async def test_an_expired_delivery_is_ended_and_never_handed_out(house: House) -> None:
-    session = await house.order(expires_at_us=house.network.clock.now_us() + 300_000)
-    await asyncio.sleep(0.35)
+    expires_at_us = house.network.clock.now_us() + 1_000_000
+    session = await house.order(expires_at_us=expires_at_us)
+    while house.network.clock.now_us() <= expires_at_us:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
     assert await house.poll(house.supply) == []
     history = await house.network.trace(session, None)
     assert history is not None

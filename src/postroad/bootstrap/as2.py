@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from urllib.parse import quote
 
 from postroad.bootstrap.own_address import OwnAddress
 from postroad.bootstrap.pushing import operators_secrets
@@ -16,11 +17,16 @@ from postroad.flow.as2_returned import ReturnStage
 from postroad.flow.network import Network
 from postroad.ports import Pusher
 
-PATH = "/as2"
+PATH = "/as2"  # for all organizations; each has its own below it
 
 
 def as2_partners(settings: Settings, own_address: OwnAddress) -> Partners:
-    return Partners(operators_secrets(settings), lambda: own_address.url + PATH)
+    return Partners(operators_secrets(settings), lambda service: as2_url(own_address, service.organization))
+
+
+def as2_url(own_address: OwnAddress, organization: str) -> str:
+    """The URL at which the AS2 partners of an organization reach it."""
+    return f"{own_address.url}{PATH}/{quote(organization, safe='')}"
 
 
 def receive_as2(

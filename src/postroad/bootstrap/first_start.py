@@ -12,6 +12,7 @@ from postroad.core.identity import api_key
 from postroad.core.model import ids
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Credential, CredentialKind, Organization, Person, Service, Visibility
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration import address_claims
 from postroad.flow.configure import saving
@@ -60,6 +61,13 @@ async def ensure_operator(network: Network, data: Path) -> str | None:
     return key.text
 
 
+def has_operator_password(directory: Directory) -> bool:
+    """Whether any operator has set a password, and so can log in to the console without a link."""
+    operators = [person.email for person in directory.people.values() if person.operator]
+    credentials = (item for email in operators for item in directory.credentials_of(person=email))
+    return any(item.kind is CredentialKind.PASSWORD for item in credentials)
+
+
 async def _has_operator(network: Network) -> bool:
     """Whether anybody made one; before it says no, it waits for what another node may have written just now."""
 
@@ -94,7 +102,7 @@ async def ensure_own_service(network: Network) -> None:
         log.error("there is no %s, because an organization of that name exists; rename it and restart", service.address)
         return
     own = Organization(name=OWN_ORGANIZATION, description="This network itself")
-    changes = [saving(own, 0), saving(service), *address_claims(None, service)]
+    changes = [saving(own, 0), saving(service), *address_claims(None, service, network.directory)]
     try:
         await network.configuration.change("network", changes, "first start")
     except Refused:  # another node of the network was quicker

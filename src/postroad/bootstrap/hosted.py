@@ -11,8 +11,10 @@ import logging
 import os
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from typing import NamedTuple
 
 from postroad.adapters.confined.pool import WorkerPool
+from postroad.adapters.reading.workers import ReadingWorkers
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.adapters.scripts.scripts import StarlarkScripts
@@ -25,39 +27,62 @@ from postroad.core.model.asset import AssetKind, Hosting
 from postroad.core.model.snapshot import Directory
 from postroad.errors import PostroadError
 from postroad.flow.network import Network
+from postroad.flow.trial_turns import TrialTurns
 from postroad.ports import QueryEngine
 from postroad.services.callables import Callables
 from postroad.services.engine import Engines
 from postroad.services.hosting import HostedServices
 
 WORKERS_MOST = 4
+READERS = 2  # so that one organization's large bodies do not keep others' waiting
 
 log = logging.getLogger(__name__)
 
 
-def host_services(settings: Settings, network: Network, stack: AsyncExitStack) -> Engines:
+class HostedEngines(NamedTuple):
+    """Workers for messages, and others for what people try and save, so that no message waits for a trial."""
+
+    live: Engines
+    trials: Engines
+    reader: ReadingWorkers  # of large bodies
+
+
+def host_services(settings: Settings, network: Network, stack: AsyncExitStack) -> HostedEngines:
     """Have the hosted services attended to until the stack is closed; returns those who do their heavy work."""
     callables = Callables(load_routings(settings.routings))
     network.exchanges.install(callables.names)
     processes = max(1, min(WORKERS_MOST, (os.cpu_count() or 1) // 2))
-    workers = SaxonWorkers(processes=processes)
-    stack.push_async_callback(workers.close)
+    workers, validation = SaxonWorkers(processes=processes), ValidationWorkers(processes=processes)
+    live = _engines(workers, script_workers(), validation, callables, stack)
     _keep_warm(workers, _has_stylesheets, network, stack)
-    scripting = script_workers()
-    stack.push_async_callback(scripting.close)
-    validation = ValidationWorkers(processes=processes)
-    stack.push_async_callback(validation.close)
     _keep_warm(validation, _has_catalogues, network, stack)
+    turns = TrialTurns()
+    trials = _engines(
+        SaxonWorkers(turns=turns), script_workers(turns=turns), ValidationWorkers(turns=turns), callables, stack
+    )
+    hosted = HostedServices(network, live)
+    stack.push_async_callback(hosted.close)
+    hosted.start()
+    reader = ReadingWorkers(processes=READERS)
+    stack.push_async_callback(reader.close)
+    return HostedEngines(live, trials, reader)
+
+
+def _engines(
+    workers: SaxonWorkers,
+    scripting: WorkerPool,
+    validation: ValidationWorkers,
+    callables: Callables,
+    stack: AsyncExitStack,
+) -> Engines:
+    for pool in (workers, scripting, validation):
+        stack.push_async_callback(pool.close)
     judges: dict[Language, QueryEngine] = {
         Language.QUERY: SaxonQueries(workers),
         Language.SCRIPT: StarlarkScripts(scripting),
         Language.CALLABLE: callables,
     }
-    engines = Engines(transformer=workers, judges=judges, validator=validation)
-    hosted = HostedServices(network, engines)
-    stack.push_async_callback(hosted.close)
-    hosted.start()
-    return engines
+    return Engines(transformer=workers, judges=judges, validator=validation)
 
 
 def _has_stylesheets(directory: Directory) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from postroad.adapters.desk.local import LocalDesk
@@ -43,6 +43,7 @@ from postroad.flow.as2_reception import Reception
 from postroad.flow.authenticate import Authenticator
 from postroad.flow.expire import LOOK_AGAIN_S, always
 from postroad.flow.network import Network
+from postroad.flow.reading import BodyReader
 from postroad.ports import Clock, Desk, Index, IndexReader, Journal, Passwords, Randomness
 from postroad.services.assets import asset_faults
 from postroad.services.engine import Engines
@@ -66,13 +67,16 @@ class RunningNetwork:
     passwords: Passwords
     settings: Settings
     engines: Engines
+    trials: Engines  # for what people try and save
+    reader: BodyReader
     as2: Reception
     own_address: OwnAddress
     operator_key: str | None  # only at the very first start
+    require_index: Callable[[], None]  # raises Unavailable while the index is not kept up
 
     async def asset_faults(self, draft: AssetDraft) -> Sequence[Fault]:
         """Everything wrong with an asset that somebody wants to save."""
-        return await asset_faults(draft, self.engines)
+        return await asset_faults(draft, self.trials)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +86,7 @@ class Store:
     keeper: IndexKeeper
     desk: Desk
     leads: Callable[[], Awaitable[bool]] = always  # whether this node does what one node does for all
+    require_index: Callable[[], None] = lambda: None  # raises Unavailable while the index is not kept up
 
 
 @asynccontextmanager
@@ -127,10 +132,13 @@ async def open_network(
             ),
             passwords=passwords,
             settings=settings,
-            engines=engines,
+            engines=engines.live,
+            trials=engines.trials,
+            reader=engines.reader,
             as2=receive_as2(settings, network, partners, pusher, stack),
             own_address=own_address,
             operator_key=operator_key,
+            require_index=store.require_index,
         )
 
 
@@ -141,6 +149,7 @@ def _keep_house(settings: Settings, network: Network, store: Store, stack: Async
         chores.append(network.expiry.run(store.leads, LOOK_AGAIN_S))
     else:
         chores.append(network.expiry.run())
+    chores.append(network.clock_steps.run())
     if settings.keep_bodies_days:
         chores.append(retain(network, store.journal, settings.keep_bodies_days))
     for chore in chores:
@@ -183,9 +192,10 @@ async def _open_embedded(settings: Settings, clock: Clock, stack: AsyncExitStack
     await keeper.start()
     stack.push_async_callback(keeper.stop)
     await keeper.wait_for((await journal.head()).seq, None)
-    index = SqliteReader(settings.data / INDEX_FILE)
+    index = SqliteReader(settings.data / INDEX_FILE, keeper=keeper)
     stack.push_async_callback(index.close)
-    return await _with_local_desk(settings, clock, stack, journal, index, keeper)
+    store = await _with_local_desk(settings, clock, stack, journal, index, keeper)
+    return replace(store, require_index=keeper.require_running)
 
 
 async def _open_local(settings: Settings, clock: Clock, stack: AsyncExitStack, journal: Journal, index: Index) -> Store:

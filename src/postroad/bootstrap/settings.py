@@ -42,8 +42,9 @@ class Settings:
     host: str = "127.0.0.1"
     # port the server listens on; 0 takes a free one
     port: int = 8470
-    # the server's certificate chain and key in PEM files; both or neither
+    # PEM file with the server's certificate chain; needs tls_key
     tls_certificate: str = ""
+    # PEM file with the private key of the server's certificate; needs tls_certificate
     tls_key: str = ""
     # addresses of proxies whose Client-Cert, X-Forwarded-For and X-Forwarded-Proto headers are believed
     trusted_proxies: tuple[str, ...] = ()
@@ -58,11 +59,24 @@ class Settings:
     bulk_bytes: int = 32 << 20
     # posts per second allowed for each organization; 0 means no limit
     posts_per_s: int = 0
-    # what may wait of each organization's own messages, in bytes and in deliveries; 0 means no limit
+    # bytes of each organization's own messages that may wait for delivery; 0 means no limit
     stored_bytes: int = 0
+    # deliveries of each organization's own messages that may wait; 0 means no limit
     queued_messages: int = 0
+    # who may register an organization: "open" anybody, "approval" anybody, and an operator approves it before it takes part,
+    # "closed" nobody (operators create organizations)
+    registration: str = "open"
     # organizations that may be registered from one address within a day; 0 means no limit
     registrations_per_day: int = 50
+    # `posts_per_s` of an organization that registers, until an operator changes it; organizations that exist keep their limit;
+    # 0 means that `posts_per_s` applies
+    new_posts_per_s: int = 500
+    # `stored_bytes` of an organization that registers, until an operator changes it; organizations that exist keep their limit;
+    # 0 means that `stored_bytes` applies
+    new_stored_bytes: int = 1 << 30
+    # `queued_messages` of an organization that registers, until an operator changes it; organizations that exist keep their
+    # limit; 0 means that `queued_messages` applies
+    new_queued_messages: int = 100_000
     # support requests of one organization that may be open at a time; 0 means no limit
     open_support_requests: int = 50
     # size of a journal segment file in bytes
@@ -99,18 +113,21 @@ class Settings:
 
 
 def read_settings(
-    *, file: Path | None = None, environment: Mapping[str, str], overrides: Mapping[str, Any] | None = None
+    *,
+    file: Path | None = None,
+    environment: Mapping[str, str],
+    overrides: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """The settings that hold; raises Misconfigured with every fault there is."""
+    """The settings that hold; raises Misconfigured with every fault there is. ``defaults`` replace the usual ones."""
     faults: list[str] = []
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = dict(defaults or {})
     values |= _from_file(file, faults)
     values |= _from_environment(environment, faults)
     values |= {name: value for name, value in (overrides or {}).items() if value is not None}
-    settings = _converted(values, faults)
-    if settings is not None:
-        faults += _contradictions(settings)
-    if settings is None or faults:
+    settings, unreadable = _converted(values, faults)
+    faults += [fault for fault in _contradictions(settings) if fault.partition(":")[0] not in unreadable]
+    if faults:
         raise Misconfigured(faults)
     return settings
 
@@ -156,16 +173,25 @@ def _known(values: Mapping[str, Any], where: str, faults: list[str]) -> dict[str
     return {name: value for name, value in values.items() if name in names}
 
 
-def _converted(values: dict[str, Any], faults: list[str]) -> Settings | None:
+def _converted(values: dict[str, Any], faults: list[str]) -> tuple[Settings, set[str]]:
+    """Returns the settings with defaults in the place of values that cannot be read, and the names of those."""
     good: dict[str, Any] = {}
+    unreadable: set[str] = set()
     for field in dataclasses.fields(Settings):
         if field.name not in values:
             continue
         try:
             good[field.name] = _value(str(field.type), values[field.name])
         except (msgspec.ValidationError, TypeError) as error:
-            faults.append(f"{field.name}: {error}")
-    return Settings(**good) if not faults else None
+            shown = "(hidden)" if field.name in SECRET else repr(values[field.name])
+            faults.append(f"{field.name}: {_wrong_type(str(field.type), shown, error)}")
+            unreadable.add(field.name)
+    return Settings(**good), unreadable
+
+
+def _wrong_type(kind: str, shown: str, error: Exception) -> str:
+    wanted = {"int": "a whole number", "str": "text", "tuple[str, ...]": "a list of texts"}.get(kind)
+    return f"must be {wanted}, not {shown}" if wanted else str(error)
 
 
 def _value(kind: str, given: Any) -> Any:
@@ -201,6 +227,14 @@ def _contradictions(settings: Settings) -> list[str]:
         ),
         (0 <= settings.strict_transport_days <= 3_650, "strict_transport_days: must be between 0 and 3650"),
         (settings.posts_per_s >= 0, "posts_per_s: must not be negative"),
+        (
+            settings.registration in ("open", "approval", "closed"),
+            'registration: must be "open", "approval" or "closed"',
+        ),
+        (
+            min(settings.new_posts_per_s, settings.new_stored_bytes, settings.new_queued_messages) >= 0,
+            "new_posts_per_s, new_stored_bytes and new_queued_messages: must not be negative",
+        ),
         (settings.stored_bytes >= 0, "stored_bytes: must not be negative"),
         (settings.queued_messages >= 0, "queued_messages: must not be negative"),
         (settings.registrations_per_day >= 0, "registrations_per_day: must not be negative"),

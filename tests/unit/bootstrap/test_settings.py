@@ -18,6 +18,16 @@ def faults(tmp_path: Path, text: str = "", **environment: str) -> tuple[str, ...
     return refused.value.faults
 
 
+def test_wrong_types_unknown_names_and_contradictions_are_listed_together(tmp_path: Path) -> None:
+    listed = faults(tmp_path, 'port = "abc"\nindex = "foo"\nacceptance = "x"\nnope = 1\nsecret = 7\n')
+    assert "port: must be a whole number, not 'abc'" in listed
+    assert 'index: must be "sqlite", "postgres" or "memory"' in listed
+    assert 'acceptance: must be "local" or "shared"' in listed
+    assert "secret: must be text, not (hidden)" in listed
+    assert any("nope" in line for line in listed)
+    assert sum(line.startswith("port:") for line in listed) == 1
+
+
 @pytest.mark.req("O3")
 def test_nothing_need_be_set() -> None:
     assert read_settings(environment={}) == Settings()

@@ -26,6 +26,7 @@ from postroad.api.resources import (
     batches,
     bindings,
     configuration,
+    confirmations,
     cookies,
     credentials,
     dead_letters,
@@ -36,6 +37,7 @@ from postroad.api.resources import (
     models,
     organizations,
     provisionings,
+    pushes,
     releases,
     rules,
     services,
@@ -53,21 +55,24 @@ from postroad.bootstrap.own_address import OwnAddress
 from postroad.bootstrap.settings import Settings
 from postroad.core.admission.rate import RateLimiter
 from postroad.core.configuration.document import plainly, pointer
+from postroad.core.model.directory import OrganizationLimits
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused, Unavailable
 from postroad.flow.administration import NO_JUDGES, Administration, AssetCheck, Judges, nothing_to_check
 from postroad.flow.administration_trying import Transform
 from postroad.flow.authenticate import Authenticator
 from postroad.flow.network import Network
+from postroad.flow.reading import BodyReader
+from postroad.flow.registration import Registration, RegistrationMode
 from postroad.ports import Passwords, Validator
 
 Pages = Callable[[Administration], ASGIApp]  # what people with a browser see, with the means to change things
-RESOURCES = ("/v1/", "/soap")
+RESOURCES = ("/v1/", "/soap", "/as2/")
 FOR_PROGRAMS = frozenset({"/v1", *FAST_PATHS})
 REQUESTS_PER_S = 100  # for each organization; messages have a limit of their own
 ROUTERS = (
-    accounts.opened, accounts.router, organizations.router, members.router, credentials.router, services.router,
-    releases.router,
+    accounts.opened, accounts.router, organizations.router, members.router, confirmations.router, credentials.router,
+    services.router, releases.router, pushes.router,
     assets.router, assets.contents, rules.router, rules.switching, bindings.router, bindings.bench,
     models.router, models.pieces,
     cookies.router, provisionings.router,
@@ -94,7 +99,9 @@ def application(
     judges: Judges = NO_JUDGES,
     validator: Validator | None = None,
     own_address: OwnAddress | None = None,
+    reader: BodyReader | None = None,
     pages: Pages | None = None,
+    require_index: Callable[[], None] = lambda: None,
 ) -> FastAPI:
     """The application for a running network."""
     app = FastAPI(
@@ -104,7 +111,12 @@ def application(
         network=network,
         authenticator=authenticator,
         administration=Administration(
-            network, passwords, asset_faults, judges, open_support_requests=settings.open_support_requests
+            network,
+            passwords,
+            asset_faults,
+            judges,
+            open_support_requests=settings.open_support_requests,
+            registration=registration_of(settings),
         ),
         cursors=Cursors(_cursor_key(network, settings)),
         limiter=RateLimiter(requests_per_s),
@@ -113,7 +125,9 @@ def application(
         message_bytes=settings.message_bytes,
         transform=transform,
         validator=validator,
+        reader=reader,
         has_console=pages is not None,
+        require_index=require_index,
     )
     app.router.routes.extend((*ROUTES, *PAGES))
     if pages is not None:
@@ -136,6 +150,15 @@ def _lead_elsewhere(app: FastAPI, pages: ASGIApp) -> None:
         )  # they put themselves in as the application
 
     app.router.default = elsewhere
+
+
+def registration_of(settings: Settings) -> Registration:
+    """How organizations register, by the settings."""
+    return Registration(
+        mode=RegistrationMode(settings.registration),
+        posts_per_s=settings.new_posts_per_s,
+        limits=OrganizationLimits(stored_bytes=settings.new_stored_bytes, queued_messages=settings.new_queued_messages),
+    )
 
 
 def _cursor_key(network: Network, settings: Settings) -> bytes:
@@ -203,9 +226,15 @@ def _of_framework(request: Request, error: Exception) -> Response:
     return _response(problem(code, "The request could not be understood"))
 
 
+def _fast_path(path: str) -> str:
+    """The path as ``FAST_PATHS`` has it."""
+    parent, _, last = path.rpartition("/")
+    return "/as2/{organization}" if parent == "/as2" and last else path
+
+
 def allowed_methods(request: Request) -> list[str]:
     """Every method that some route offers at this path."""
-    methods = set(FAST_PATHS.get(request.url.path, ()))
+    methods = set(FAST_PATHS.get(_fast_path(request.url.path), ()))
     for route in request.app.routes:
         pattern = getattr(route, "path_regex", None)
         if pattern is not None and pattern.match(request.url.path):

@@ -1,4 +1,4 @@
-"""The address for AS2: partners post messages and receipts here, and are answered with receipts.
+"""The addresses for AS2: partners post messages and MDNs to `/as2/ORGANIZATION` or `/as2`, and are answered with MDNs.
 
 Kept rule: the signature says who it is; HTTP credentials count only for partners that are allowed to send without one.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from urllib.parse import unquote
 
 from postroad.api.answers import answer_refused, answer_unavailable
 from postroad.api.asked import asked
@@ -23,6 +24,7 @@ from postroad.flow.as2_receive import Incoming
 from postroad.flow.as2_reception import Reception
 from postroad.flow.authenticate import Authenticator
 
+BELOW = f"{PATH}/*".encode()  # with the name of an organization as the last part of the path
 FRONT_WRITES = frozenset({"content-type", "date"})
 
 
@@ -42,7 +44,8 @@ class As2Endpoint:
         self._running: set[asyncio.Task[None]] = set()
 
     def routes(self) -> FastRoutes:
-        return {(b"POST", PATH.encode()): FastRoute(self._serve, self._message_bytes)}
+        route = FastRoute(self._serve, self._message_bytes)
+        return {(b"POST", PATH.encode()): route, (b"POST", BELOW): route}
 
     def _serve(self, request: Request, reply: Reply) -> None:
         task = asyncio.get_running_loop().create_task(self._served(request, reply))
@@ -67,6 +70,7 @@ class As2Endpoint:
             secure=request.secure,
             authenticated=lambda: self._authenticator.authenticate(asked(request).proof, request.peer),
             charge=self._charge,
+            organization=_organization_in(request.path),
         )
 
     def _charge(self, caller: Caller) -> None:
@@ -74,6 +78,12 @@ class As2Endpoint:
         if not rate.allowed:
             detail = f"Your organization's allowance is used up; try again in {rate.retry_after_s} seconds"
             raise Refused("rate.exceeded", detail, retry_after_s=rate.retry_after_s)
+
+
+def _organization_in(path: bytes) -> str:
+    """The organization whose address this is; empty for the address that all share."""
+    name = path.removeprefix(PATH.encode()).removeprefix(b"/")
+    return unquote(name.decode("latin-1")) or ("" if path == PATH.encode() else "?")
 
 
 def _answer(reply: Reply, receipt: BuiltMdn | None) -> None:

@@ -7,18 +7,13 @@ client leaves, and what was handed to nobody goes back at once.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
-from msgspec.structs import replace
-
-from postroad.api.answers import answer_limited, answer_refused, answer_unavailable, rate_headers
-from postroad.api.asked import asked, check_encoding
-from postroad.api.bulk import BulkAnswer, read_bulk
+from postroad.api.answers import answer_refused, answer_unavailable
+from postroad.api.asked import asked
 from postroad.api.error_page import serve_error_page
 from postroad.api.forms import form_in, spoken
 from postroad.api.http.mistakes import log_mistake
@@ -27,33 +22,27 @@ from postroad.api.plain_messages import (
     answer_messages,
     answer_next,
     answer_polled,
-    check_addressed,
     next_request,
     wants_plain,
-    wire_of,
 )
-from postroad.core.admission.rate import UNLIMITED, RateLimiter, RateState
+from postroad.api.posts import NO_SOAP, PostEndpoints, Served
 from postroad.core.codecs.codec import Codec
-from postroad.core.codecs.detect import FORMS, Own, answer_codec, codec_for, form_of, message_in, operation_in
+from postroad.core.codecs.detect import CODECS, FORMS, answer_codec, codec_for, operation_in
 from postroad.core.codecs.json_form import JSON_FORM
-from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.schema import MESSAGES_XSD, wsdl
-from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
+from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.model.caller import Caller
-from postroad.core.model.journal import Came
-from postroad.core.model.message import Delivered, PostResult
+from postroad.core.model.message import Delivered
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
-from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused, Unavailable
-from postroad.flow.authenticate import Authenticator, Proof
-from postroad.flow.mediate import Handed, posting_of
-from postroad.flow.network import Network
+from postroad.flow.authenticate import Proof
+from postroad.flow.mediate import Handed
 from postroad.flow.patience import Patience
-from postroad.flow.posting import Answer, Posting, Replayed, check_idempotency_key, fingerprint
+from postroad.flow.reading import LARGE_BYTES
 
 REQUEST_BYTES = 1 << 20  # of polls and settlements
 
-Served = Callable[[Caller, Request, Reply, Codec], None]
 Find = Callable[[Request], tuple[Codec, Served]]
 
 
@@ -65,29 +54,7 @@ class HandingOut(NamedTuple):
     answer: Callable[[Reply, list[Handed], Codec], None]
 
 
-class MessageEndpoints:
-    def __init__(
-        self,
-        network: Network,
-        authenticator: Authenticator,
-        *,
-        message_bytes: int,
-        bulk_bytes: int,
-        public_url: str = "",
-        posts_per_s: int = 0,
-    ) -> None:
-        self._network = network
-        self._authenticator = authenticator
-        self._message_bytes = message_bytes
-        self._bulk_bytes = bulk_bytes
-        self._public_url = public_url
-        self._limiter = RateLimiter(posts_per_s)
-        self._limits = WireLimits(body_bytes=message_bytes)
-        self._bulk_limits = WireLimits(body_bytes=bulk_bytes)
-        self._running: set[asyncio.Task[None]] = set()
-        self._waiting: set[Patience] = set()
-        self._ending = False
-
+class MessageEndpoints(PostEndpoints):
     def routes(self) -> FastRoutes:
         return {
             (b"POST", b"/v1/messages"): FastRoute(self._serving(self._find_post), self._message_bytes),
@@ -128,18 +95,24 @@ class MessageEndpoints:
 
     def _find_post(self, request: Request) -> tuple[Codec, Served]:
         """A post in any form or format; why it is in none is told to whom we know, and kept."""
+        if self._is_large(request):
+            return CODECS.get(media_type_of(asked(request).content_type), JSON_FORM), partial(self._post_large, False)
         own = form_in(request)
         return spoken(request, own), partial(self._post, own)
 
     def _find_operation(self, request: Request) -> tuple[Codec, Served]:
         """At the one SOAP address the element in the Body says what is wanted; an envelope of others is a post."""
+        if self._is_large(request):
+            return CODECS.get(media_type_of(asked(request).content_type), SOAP11), partial(self._post_large, True)
         own = form_in(request)
         codec = spoken(request, own)
         if codec not in (SOAP11, SOAP12):
-            no_soap = Refused("wire.unsupported", "Send SOAP 1.1 or 1.2 here, JSON to /v1/messages")
-            return SOAP11, partial(self._post, own if isinstance(own, Refused) else no_soap)
+            return SOAP11, partial(self._post, own if isinstance(own, Refused) else NO_SOAP)
         post = partial(self._post, own)
-        return codec, {"Poll": self._poll, "Acknowledge": self._settle}.get(operation_in(request.body), post)
+        return codec, self._operation(operation_in(request.body)) or post
+
+    def _operation(self, name: str) -> Served | None:
+        return {"Poll": self._poll, "Acknowledge": self._settle}.get(name)
 
     def _authenticated(self, served: Served) -> FastHandler:
         return lambda request, reply: self._as_caller(request, reply, JSON_FORM, served)
@@ -158,85 +131,6 @@ class MessageEndpoints:
             served(caller, request, reply, codec)
         except Refused as refusal:
             answer_refused(reply, codec, refusal)
-
-    # --- posting -----------------------------------------------------------------------------------------------
-
-    def _post(self, own: Own | Refused | None, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
-        rate = self.rate(caller, 1)
-        if not rate.allowed:
-            answer_limited(reply, codec, rate)
-            return
-
-        def answered(answer: Answer) -> None:
-            _answer_post(reply, codec, answer, rate)
-
-        posting = None
-        try:
-            posting = self._decoded(own, request)
-            if not posting.message.to:
-                check_addressed(posting)
-        except Refused as refusal:
-            self._network.refuse(caller, refusal, len(request.body), answered, posting)
-        else:
-            self._network.submit(caller, posting, answered)
-
-    def _decoded(self, own: Own | Refused | None, request: Request) -> Posting:
-        body, key = request.body, asked(request).idempotency
-        check_encoding(request)
-        if isinstance(own, Refused):
-            raise own
-        message = message_in(own, body, self._limits, asked(request).content_type)
-        if key is not None:
-            check_idempotency_key(key)
-        if own is None or message is None:
-            return posting_of(wire_of(request), self._limits, key or "")
-        came = Came(notes=(own.note,)) if own.note else None
-        mark = fingerprint(body) if key else ""
-        return Posting(message, len(body), form_of(own.codec), key or "", mark, came)
-
-    def _bulk(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
-        posts = self._decoded_bulk(request)
-        rate = self.rate(caller, 1 if isinstance(posts, Refused) else max(1, len(posts)))
-        if not rate.allowed:
-            answer_limited(reply, JSON_FORM, rate)
-        elif isinstance(posts, Refused):
-            self._network.refuse(
-                caller, posts, len(request.body), lambda answer: _answer_post(reply, JSON_FORM, answer, rate)
-            )
-        else:
-            answer = BulkAnswer(reply, asked(request).content_type, len(posts), rate_headers(rate))
-            self._post_many(caller, posts, asked(request).idempotency, answer)
-
-    def _decoded_bulk(self, request: Request) -> list[Posting | Refused] | Refused:
-        content_type, key = asked(request).content_type, asked(request).idempotency
-        try:
-            check_encoding(request)
-            if key is not None:
-                check_idempotency_key(key)
-            return read_bulk(content_type, request.body, self._bulk_limits, self._message_bytes)
-        except Refused as refusal:
-            return refusal
-
-    def _post_many(self, caller: Caller, posts: list[Posting | Refused], key: str | None, answer: BulkAnswer) -> None:
-        postings: list[Posting] = []
-        places: list[int] = []
-        for place, post in enumerate(posts):
-            if isinstance(post, Refused):
-                self._network.refuse(caller, post, 0, partial(answer.answered, place))
-            else:
-                postings.append(post if key is None else _with_key(post, key, place))
-                places.append(place)
-        if len(places) == len(posts):
-            self._network.submit_many(caller, postings, answer.answered)
-        else:
-            self._network.submit_many(caller, postings, lambda at, given: answer.answered(places[at], given))
-
-    def rate(self, caller: Caller, posts: int) -> RateState:
-        """What is left of the organization's allowance after these posts."""
-        own = _own_rate(self._network.directory, caller.organization)
-        if not own and not self._limiter.per_s:
-            return UNLIMITED
-        return self._limiter.take(caller.organization, self._network.clock.monotonic(), per_s=own, count=posts)
 
     # --- receiving ---------------------------------------------------------------------------------------------
 
@@ -303,7 +197,10 @@ class MessageEndpoints:
 
     async def _settled(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
         try:
-            settlement = codec.decode_settlement(request.body, self._limits)
+            decode = partial(codec.decode_settlement, request.body, self._limits)
+            who = caller.organization or caller.name
+            large = len(request.body) > LARGE_BYTES
+            settlement = await self._network.heavy.run(who, decode) if large else decode()
             result = await self._network.settle(caller, settlement)
         except Refused as refusal:
             answer_refused(reply, codec, refusal)
@@ -315,61 +212,15 @@ class MessageEndpoints:
     # --- SOAP --------------------------------------------------------------------------------------------------
 
     def _wsdl(self, request: Request, reply: Reply) -> None:
-        """The WSDL, for this very address unless the operator has named a public one."""
-        host = (request.header(b"host") or b"localhost").decode("latin-1")
-        base = self._public_url or f"{'https' if request.secure else 'http'}://{host}"
-        reply(200, wsdl(f"{base}/soap"), b"text/xml; charset=utf-8")
-
-    def _later(
-        self, work: Coroutine[Any, Any, None], request: Request, reply: Reply, codec: Codec
-    ) -> asyncio.Task[None]:
-        """Do the work beside others; a mistake in it is answered too, or its client would wait in vain."""
-
-        def ended(task: asyncio.Task[None]) -> None:
-            self._running.discard(task)
-            error = None if task.cancelled() else task.exception()
-            if error is not None:
-                log_mistake(request.method, request.path, error)
-                if not reply.answered:
-                    answer_refused(reply, codec, Refused("internal", "The server logged what went wrong; try again"))
-
-        task = asyncio.get_running_loop().create_task(work)
-        self._running.add(task)
-        task.add_done_callback(ended)
-        return task
+        """The WSDL, for the address that was asked; an unknown Host header is not repeated in it."""
+        host = (request.header(b"host") or b"").decode("latin-1")
+        base = self._own_address.url_at(host, secure=request.secure)
+        reply(200, wsdl(f"{base}/soap"), b"text/xml; charset=utf-8", ((b"cache-control", b"no-store"),))
 
 
 def _in_own_form(served: Served) -> Find:
     return lambda request: (codec_for(asked(request).content_type, request.body), served)
 
 
-def _with_key(posting: Posting, key: str, place: int) -> Posting:
-    """A key for the call is one for each message in its place."""
-    mark = fingerprint(msgspec.msgpack.encode(posting.message))
-    return replace(posting, idempotency=f"{key}/{place}", fingerprint=mark)
-
-
-def _own_rate(directory: Directory, organization: str) -> int:
-    """The rate agreed with the organization; 0 when it has the network's."""
-    known: int | None = directory.cache.get(("rate", organization))
-    if known is None:
-        found = directory.organization(organization)
-        known = directory.cache["rate", organization] = found.posts_per_s if found is not None else 0
-    return known
-
-
 def _xsd(request: Request, reply: Reply) -> None:
     reply(200, MESSAGES_XSD, b"text/xml; charset=utf-8")
-
-
-def _answer_post(reply: Reply, codec: Codec, answer: Answer, rate: RateState) -> None:
-    if isinstance(answer, PostResult):
-        headers = rate_headers(rate)
-        if isinstance(answer, Replayed):
-            headers += ((b"idempotency-replayed", b"true"),)
-        status = 200 if isinstance(codec, SoapCodec) else 202  # stock SOAP clients take a 202 for "no answer"
-        reply(status, codec.encode_result(answer), codec.media_type.encode(), headers)
-    elif isinstance(answer, Refused):
-        answer_refused(reply, codec, answer, rate_headers(rate))
-    else:
-        answer_unavailable(reply, codec, answer)

@@ -37,8 +37,9 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pa
         running.authenticator,
         message_bytes=settings.message_bytes,
         bulk_bytes=settings.bulk_bytes,
-        public_url=settings.public_url,
+        own_address=running.own_address,
         posts_per_s=settings.posts_per_s,
+        reader=running.reader,
     )
     as2 = As2Endpoint(running.as2, running.authenticator, endpoints.rate, message_bytes=settings.message_bytes)
     front = _tls(running)
@@ -49,9 +50,11 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pa
         running.passwords,
         settings,
         asset_faults=running.asset_faults,
-        transform=running.engines.transformer.transform,
-        judges=running.engines.judges,
-        validator=running.engines.validator,
+        transform=running.trials.transformer.transform,
+        judges=running.trials.judges,
+        validator=running.trials.validator,
+        reader=running.reader,
+        require_index=running.require_index,
         own_address=own_address,
         pages=pages,
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.api.bulk import read_bulk
 from postroad.core.codecs.limits import DEFAULT_LIMITS
 from postroad.errors import Refused
+from postroad.flow.bulk_reading import read_bulk
 from postroad.flow.posting import Posting
 
 ENVELOPE = b'<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body><order/></s:Body></s:Envelope>'

@@ -52,7 +52,8 @@ class Front:
             self.emptied.set()
 
     def route(self, method: bytes, path: bytes) -> FastRoute | None:
-        route = self.routes.get((method, path))
+        """The fast route of a path. One that ends in ``/*`` is for every path with one more part in its place."""
+        route = self.routes.get((method, path)) or self.routes.get((method, path[: path.rfind(b"/") + 1] + b"*"))
         if route is None and method == b"HEAD":
             return self.routes.get((b"GET", path))
         return route

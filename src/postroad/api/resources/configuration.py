@@ -7,12 +7,13 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, StrictBool, StrictStr
 
-from postroad.api.resources.context import Api, Asking, answer
+from postroad.api.resources.context import Api, ApiContext, Asking, answer
 from postroad.api.resources.guarded import YAML, DocumentRoute, OpenRoute, prefers
 from postroad.core.configuration.document import document_schema
 from postroad.core.configuration.shapes import Shape
-from postroad.core.configuration.steps import Action, Plan
+from postroad.core.configuration.steps import Action, FieldChange, Plan
 from postroad.core.configuration.yaml_text import as_yaml
+from postroad.core.model.caller import Caller
 from postroad.flow import administration_configuration as configuring
 
 router = APIRouter(route_class=DocumentRoute, tags=["configuration"])
@@ -34,6 +35,7 @@ class FieldView(Shape):
     field: str
     before: Any
     after: Any
+    resets: Annotated[bool, Field(description="The document does not name this field, so it returns to its default")]
 
 
 class StepView(Shape):
@@ -43,12 +45,18 @@ class StepView(Shape):
     fields: list[FieldView]
 
 
+class WarningView(Shape):
+    pointer: str
+    detail: str
+
+
 class PlanView(Shape):
     version: str
     add: int
     change: int
     remove: int
     steps: list[StepView]
+    warnings: Annotated[list[WarningView], Field(description="What will not work yet, and does not stop the plan")]
     applied: bool
 
 
@@ -63,21 +71,29 @@ def plan_view(plan: Plan, *, applied: bool) -> dict[str, Any]:
                 "action": step.action.value,
                 "kind": step.kind,
                 "name": step.name,
-                "fields": [{"field": item.field, "before": item.before, "after": item.after} for item in step.fields],
+                "fields": [_field_view(item) for item in step.fields],
             }
             for step in plan.steps
         ],
+        "warnings": [{"pointer": one.pointer, "detail": one.detail} for one in plan.warnings],
         "applied": applied,
     }
+
+
+def _field_view(change: FieldChange) -> dict[str, Any]:
+    return {"field": change.field, "before": change.before, "after": change.after, "resets": change.resets}
 
 
 @router.get("/v1/configuration", response_model=dict[str, Any])
 async def export_configuration(request: Request, api: Api, caller: Asking) -> Response:
     """Your organization's configuration (for operators, everybody's), as JSON or YAML; applying it changes nothing."""
-    document = configuring.exported(caller, api.network.directory)
-    if prefers(request, YAML):
-        return Response(as_yaml(document), media_type=YAML)
-    return answer(document)
+    as_text = prefers(request, YAML)
+
+    def written() -> Response:
+        document = configuring.exported(caller, api.network.directory)
+        return Response(as_yaml(document), media_type=YAML) if as_text else answer(document)
+
+    return await api.network.heavy.run(caller.organization or caller.name, written)
 
 
 @opened.get("/v1/configuration/schema")
@@ -89,12 +105,21 @@ async def read_schema() -> dict[str, Any]:
 @router.post("/v1/configuration/plan", response_model=PlanView)
 async def plan_configuration(api: Api, caller: Asking, wish: PlanWish) -> Response:
     """What applying a document would change. Changes nothing."""
-    plan = await configuring.planned(api.administration, caller, wish.document, prune=wish.prune)
-    return answer(plan_view(plan, applied=False))
+    with api.authenticator.registering.adding(caller.organization or caller.name):
+        plan = await configuring.planned(api.administration, caller, wish.document, prune=wish.prune)
+    return await _answer_plan(api, caller, plan, applied=False)
 
 
 @router.post("/v1/configuration/apply", response_model=PlanView)
 async def apply_configuration(api: Api, caller: Asking, wish: ApplyWish) -> Response:
     """Apply a document all at once, if the plan is still the one that ``version`` names."""
-    plan = await configuring.apply(api.administration, caller, wish.document, prune=wish.prune, version=wish.version)
-    return answer(plan_view(plan, applied=True))
+    with api.authenticator.registering.adding(caller.organization or caller.name):
+        plan = await configuring.apply(
+            api.administration, caller, wish.document, prune=wish.prune, version=wish.version
+        )
+    return await _answer_plan(api, caller, plan, applied=True)
+
+
+async def _answer_plan(api: ApiContext, caller: Caller, plan: Plan, *, applied: bool) -> Response:
+    who = caller.organization or caller.name
+    return await api.network.heavy.run(who, lambda: answer(plan_view(plan, applied=applied)))

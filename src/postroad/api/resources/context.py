@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -12,12 +12,16 @@ from fastapi import Depends, Request, Response
 from postroad.api.pagination import Cursors, Page, PageQuery, asked_by, link_to_next
 from postroad.bootstrap.own_address import OwnAddress
 from postroad.core.admission.rate import RateLimiter
+from postroad.core.codecs.detect import codec_for
 from postroad.core.codecs.lexical import write_time
+from postroad.core.codecs.limits import WireLimits
 from postroad.core.model.caller import Caller
+from postroad.core.model.message import Message
 from postroad.flow.administration import Administration
 from postroad.flow.administration_trying import Transform
 from postroad.flow.authenticate import Authenticator
 from postroad.flow.network import Network
+from postroad.flow.reading import LARGE_BYTES, BodyReader, LargeBody
 from postroad.ports import Validator
 
 
@@ -33,7 +37,22 @@ class ApiContext:
     message_bytes: int = 0  # of the largest message
     transform: Transform | None = None  # runs a stylesheet on a document with these parameters
     validator: Validator | None = None
+    reader: BodyReader | None = None  # of large bodies
     has_console: bool = False  # whether people have pages to log in to
+    require_index: Callable[[], None] = lambda: None  # raises Unavailable while the index is not kept up
+
+
+async def read_message(api: ApiContext, caller: Caller, content_type: str, body: bytes, limits: WireLimits) -> Message:
+    """A message in a native format, read in another process where it is large."""
+    if len(body) > LARGE_BYTES and api.reader is not None:
+        large = LargeBody(kind="post", body=body, content_type=content_type, message_bytes=limits.body_bytes)
+        async with api.network.heavy.turn(caller.organization or caller.name, len(body)):
+            read = await api.reader.read(large)
+        if read.refusal is not None:
+            raise read.refusal.refused()
+        if read.posting is not None and read.form:
+            return read.posting.message
+    return codec_for(content_type, body).decode_post(body, limits)
 
 
 def _context(request: Request) -> ApiContext:

@@ -9,9 +9,10 @@ from pydantic import Field, StrictInt
 
 from postroad.api.resources.accounts import key_view
 from postroad.api.resources.context import Api, Asking, answer, nothing, page_answer, paged, time_or_none
-from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.guarded import GuardedRoute, proof_of
 from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.queries import Paging
+from postroad.core.configuration.possession import Possession
 from postroad.core.configuration.shapes import Password, Pem, Shape, Word
 from postroad.core.identity.expiry import DAY_US
 from postroad.core.model.directory import Credential, CredentialKind
@@ -36,6 +37,15 @@ class NewServiceCertificate(Shape):
     kind: Literal["certificate"]
     label: Word
     certificate: Pem
+    challenge: Annotated[str, Field(max_length=300, description="From POST /v1/certificate-challenges")] = ""
+    signature: Annotated[
+        str,
+        Field(max_length=4_096, description="Of the challenge, made with the certificate's key (SHA-256), in base64"),
+    ] = ""
+
+
+class Challenge(Shape):
+    challenge: Annotated[str, Field(description="Sign this with the key of the certificate, within 15 minutes")]
 
 
 class CredentialView(Shape):
@@ -48,6 +58,9 @@ class CredentialView(Shape):
     days_left: Annotated[int | None, Field(description="Whole days until it expires; null: it never does")]
     warning: Annotated[str, Field(description="What needs attention soon; empty when nothing does")]
     fingerprint: Annotated[str, Field(description="Of a certificate: SHA-256 of its DER form")]
+    unconfirmed: Annotated[
+        str, Field(description="The operator who made it, while no owner has confirmed it; it is refused until then")
+    ]
 
 
 class NewCredential(CredentialView):
@@ -62,6 +75,7 @@ class CredentialPage(Shape):
 def credential_view(credential: Credential, now_us: int) -> dict[str, Any]:
     fingerprint = credential.secret if credential.kind is CredentialKind.CERTIFICATE else ""
     view = key_view(credential, now_us) | {"kind": credential.kind.value, "fingerprint": fingerprint}
+    view["unconfirmed"] = credential.unconfirmed
     return view | {"startsAt": time_or_none(credential.starts_at_us)}
 
 
@@ -75,14 +89,24 @@ async def list_credentials(request: Request, api: Api, caller: Asking, service: 
     return page_answer(request, page._replace(items=[credential_view(item, now_us) for item in page.items]))
 
 
+@router.post("/v1/certificate-challenges", status_code=201, response_model=Challenge)
+async def make_certificate_challenge(api: Api, caller: Asking) -> Response:
+    """A text to be signed with the key of a client certificate, which proves that you have that key."""
+    return answer({"challenge": proofs.certificate_challenge(api.administration, caller)}, 201)
+
+
 @router.post(SERVICE + "/credentials", status_code=201, response_model=NewCredential)
 async def add_credential(
+    request: Request,
     api: Api,
     caller: Asking,
     service: str,
     wish: Annotated[NewServiceKey | NewServicePassword | NewServiceCertificate, Field(discriminator="kind")],
 ) -> Response:
-    """Add a key (made here, shown once), a password, or a client certificate in PEM."""
+    """Add a key (made here, shown once), a password, or a client certificate in PEM.
+
+    A certificate needs a proof that you have its key: ``challenge`` and ``signature``, or this very connection presents it.
+    """
     shown: dict[str, str] = {}
     match wish:
         case NewServiceKey():
@@ -91,7 +115,11 @@ async def add_credential(
         case NewServicePassword():
             made = await proofs.add_password(api.administration, caller, service, wish.label, wish.password)
         case NewServiceCertificate():
-            made = await proofs.add_certificate(api.administration, caller, service, wish.label, wish.certificate)
+            possession = Possession(wish.challenge, wish.signature) if wish.signature else None
+            evidence = proofs.Evidence(possession, proof_of(request).certificate_der)
+            made = await proofs.add_certificate(
+                api.administration, caller, service, wish.label, wish.certificate, evidence
+            )
     return answer(credential_view(made, api.network.clock.now_us()) | shown, 201)
 
 

@@ -12,7 +12,7 @@ from postroad.core.audit.story import Event
 from postroad.core.codecs.lexical import read_time, write_time
 from postroad.core.configuration.shapes import Line, Seconds, Shape, Word
 from postroad.core.delivery.dead_letters import MEANING, Cause, Group
-from postroad.core.model.journal import PartFacts
+from postroad.core.model.part_facts import PartFacts
 from postroad.errors import Refused
 from postroad.flow.administration_dead_letters import Wish
 from postroad.flow.administration_resending import Dealt

@@ -13,14 +13,14 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from postroad.api.pagination import Page, asked_by
 from postroad.api.resources import dead_letter_shapes as shapes
 from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer
-from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.guarded import StoryRoute
 from postroad.api.resources.paths import LETTER, LETTERS
 from postroad.core.model.caller import Caller
 from postroad.flow import administration_dead_letters as reading
 from postroad.flow import administration_resending as dealing
 from postroad.flow.administration_dead_letters import NUMBER_MOST, Wish
 
-router = APIRouter(route_class=GuardedRoute, tags=["dead letters"])
+router = APIRouter(route_class=StoryRoute, tags=["dead letters"])
 
 Delivery = Annotated[int, Path(ge=1, le=NUMBER_MOST, description="Number of the delivery, as the list tells")]
 Many = shapes.ResendMany | shapes.DropMany

@@ -6,15 +6,13 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from postroad.api.resources.context import Api, Asking
+from postroad.api.resources.context import Api, Asking, read_message
 from postroad.api.resources.explanation_views import DRAWN, ExplanationView, explained
 from postroad.api.resources.guarded import DOCUMENT_BYTES, ExplainedRoute, MessageRoute
 from postroad.api.resources.openapi_problems import XML
 from postroad.api.resources.paths import SESSION
-from postroad.core.codecs.detect import codec_for
 from postroad.core.codecs.envelope import ENVELOPES
 from postroad.core.codecs.limits import WireLimits
-from postroad.core.model.message import Message
 from postroad.flow import administration_explaining as explaining
 
 router = APIRouter(route_class=ExplainedRoute, tags=["messages"])
@@ -36,15 +34,13 @@ WIRE: dict[str, Any] = {
 )
 async def explain_message(request: Request, api: Api, caller: Asking) -> Response:
     """Which way a message would go, and why; it is neither stored nor sent. A person says in From who would post it."""
-    message = message_in(request.headers.get("content-type", ""), await request.body())
-    return explained(request, await explaining.hypothetical(api.network, caller, message))
+    kind = request.headers.get("content-type", "")
+    message = await read_message(api, caller, kind, await request.body(), LIMITS)
+    explanation = await explaining.hypothetical(api.network, caller, message)
+    return await api.network.heavy.run(caller.organization or caller.name, lambda: explained(request, explanation))
 
 
 @router.get(SESSION + "/explanation", response_model=ExplanationView, responses={200: {"content": DRAWN}})
 async def read_explanation(request: Request, api: Api, caller: Asking, session: str) -> Response:
     """Why a posted message went its way: rules tried, what they saw and did, and the route. Reading it is on record."""
     return explained(request, await explaining.stored(api.network, caller, session))
-
-
-def message_in(content_type: str, body: bytes) -> Message:
-    return codec_for(content_type, body).decode_post(body, LIMITS)

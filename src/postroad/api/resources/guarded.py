@@ -6,6 +6,8 @@ says. So whoever may not ask learns nothing about how to ask.
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -20,9 +22,14 @@ from postroad.core.codecs.detect import CODECS
 from postroad.core.model.caller import Caller
 from postroad.errors import Refused
 from postroad.flow.authenticate import REQUIRED, Proof
+from postroad.flow.reading import LARGE_BYTES, BodyReader, LargeBody
+from postroad.flow.registration import check_approved
 from postroad.flow.throttle import neighbourhood
+from postroad.flow.trial_turns import act_for
 
 BODY_BYTES = 1 << 20
+MEMBERS_MOST = 50_000  # of one object or array in a large body
+ABSENT_S = 0.01  # some times what it takes to find out that a message is of others
 DOCUMENT_BYTES = 8 << 20  # configuration documents
 JSON, XML, TEXT, SVG = "application/json", "application/xml", "text/plain", "image/svg+xml"
 YAML = "application/yaml"
@@ -31,6 +38,7 @@ ASSET_TYPES = (
 )  # fmt: skip
 WEIGHT = re.compile(r"q=([01](?:\.[0-9]*)?)")
 READING = frozenset({"GET", "HEAD"})
+OWN_ACCOUNT = ("/v1/account", "/v1/logout")  # what people change of themselves
 INVITED = frozenset({"/v1/account", "/v1/account/password"})  # where an invitation is good for something
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
@@ -76,6 +84,22 @@ class HealthRoute(OpenRoute):
 class GuardedRoute(OpenRoute):
     """Only somebody who has proved who they are may ask."""
 
+    absent_s = 0.0  # "not found" is not answered sooner; 0: at once
+
+    def get_route_handler(self) -> Served:
+        served = super().get_route_handler()
+
+        async def evenly(request: Request) -> Response:
+            answered_at = asyncio.get_running_loop().time() + self.absent_s
+            try:
+                return await served(request)
+            except Refused as refusal:
+                if refusal.code == "not-found":
+                    await asyncio.sleep(max(0.0, answered_at - asyncio.get_running_loop().time()))
+                raise
+
+        return evenly if self.absent_s else served
+
     async def admit(self, request: Request) -> None:
         api = request.app.state.api
         proof = proof_of(request)
@@ -85,7 +109,16 @@ class GuardedRoute(OpenRoute):
         check_site(request)
         check_invited(request, caller)
         request.state.caller = caller
+        act_for(caller)
+        if request.method not in READING and not request.url.path.startswith(OWN_ACCOUNT):
+            check_approved(caller, api.network.directory)
         limit(request, caller.organization.casefold() or caller.name)
+
+
+class StoryRoute(GuardedRoute):
+    """Answers about messages and deliveries. What others have takes longer to look up than what does not exist."""
+
+    absent_s = ABSENT_S
 
 
 class DocumentRoute(GuardedRoute):
@@ -111,6 +144,7 @@ class RuleRoute(GuardedRoute):
 class ExplainedRoute(GuardedRoute):
     """Gives explanations in JSON, told as text, or drawn."""
 
+    absent_s = ABSENT_S
     offered = (JSON, TEXT, SVG)
 
 
@@ -138,6 +172,7 @@ class AssetRoute(GuardedRoute):
 class PayloadRoute(GuardedRoute):
     """Gives bytes as they are."""
 
+    absent_s = ABSENT_S
     offered = ("text/plain", "application/octet-stream")
 
 
@@ -235,7 +270,41 @@ async def check_body(request: Request, most_bytes: int, taken: tuple[str, ...]) 
         raise Refused("wire.unsupported", f"Send {' or '.join(taken)} here")
     if kind != JSON:
         return
+    reader = request.app.state.api.reader
+    if len(body) > LARGE_BYTES and reader is not None:
+        request._json = await read_large_json(request, body, reader)  # where Starlette keeps it
+        return
     try:
         msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
         raise Refused("request.malformed", f"The body is not JSON: {str(error)[:200]}") from None
+
+
+async def read_large_json(request: Request, body: bytes, reader: BodyReader) -> Any:
+    """The content of a large body: looked at in another process first, then read piece by piece in a thread.
+
+    A parser of JSON holds the interpreter's lock until it is through, so no piece may have very many members.
+    """
+    caller: Caller | None = getattr(request.state, "caller", None)
+    who = (caller.organization or caller.name) if caller is not None else neighbourhood(peer_of(request))
+    heavy = request.app.state.api.network.heavy
+    async with heavy.turn(who, len(body)):
+        read = await reader.read(LargeBody(kind="json", body=body))
+    if read.refusal is not None:
+        raise read.refusal.refused()
+    if read.widest > MEMBERS_MOST:
+        raise Refused("wire.too-complex", f"An object or array in a large body here has at most {MEMBERS_MOST} members")
+    return await heavy.run(who, lambda: in_pieces(body), len(body))
+
+
+def in_pieces(text: bytes) -> Any:
+    """What JSON says; each call of the parser is about a small piece, or makes few objects."""
+    if len(text) <= LARGE_BYTES:
+        return json.loads(text)
+    first = text.lstrip()[:1]
+    if first == b"{":
+        members = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        return {name: in_pieces(bytes(value)) for name, value in members.items()}
+    if first == b"[":
+        return [in_pieces(bytes(value)) for value in msgspec.json.decode(text, type=list[msgspec.Raw])]
+    return json.loads(text)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
+from pydantic import Field
 
 from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of
 from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged
@@ -32,6 +33,12 @@ class MemberView(Shape):
     email: str
     name: str
     role: RoleName
+    unconfirmed: Annotated[
+        str,
+        Field(
+            description="The operator who added them, while no owner has confirmed it; they cannot log in until then"
+        ),
+    ]
     version: int
 
 
@@ -50,7 +57,13 @@ class MemberPage(Shape):
 
 def member_view(api: ApiContext, person: Person) -> dict[str, Any]:
     version = api.network.directory.object_version("person", person.email.casefold())
-    return {"email": person.email, "name": person.name, "role": person.role.value, "version": version}
+    return {
+        "email": person.email,
+        "name": person.name,
+        "role": person.role.value,
+        "unconfirmed": person.unconfirmed,
+        "version": version,
+    }
 
 
 @router.get("/v1/organizations/{organization}/members", response_model=MemberPage)
@@ -65,7 +78,8 @@ async def list_members(request: Request, api: Api, caller: Asking, organization:
 async def add_member(api: Api, caller: Asking, organization: str, wish: NewMember) -> Response:
     """Add a person. The answer holds a key, shown once, with which they set their password within 7 days."""
     person = Person(email=wish.email, name=wish.name, role=Role(wish.role))
-    key = await membership.add(api.administration, caller, organization, person)
+    with api.authenticator.registering.adding(caller.organization or caller.name):
+        key = await membership.add(api.administration, caller, organization, person)
     view = member_view(api, api.network.directory.people[wish.email.casefold()])
     return answer(view | {"key": key}, 201)
 

@@ -8,10 +8,14 @@ from postroad.api.resources.batch_stories import contained_view, gathered_view
 from postroad.api.resources.context import time_or_none
 from postroad.core.audit.history import TRANSLATED
 from postroad.core.audit.passing import recipients_as_known
+from postroad.core.audit.refused_story import refused_history
+from postroad.core.audit.role_status import role_of, status_of
 from postroad.core.audit.story import Arrival, CopyHistory, Event, History, MessageHistory, Stop
 from postroad.core.codecs.lexical import write_time
+from postroad.core.delivery.pauses import Pause
 from postroad.core.model.delivery import State
-from postroad.core.model.journal import MessagePosted
+from postroad.core.model.journal import MessagePosted, MessageRefused
+from postroad.core.model.sizes import content_size, wire_size
 from postroad.core.model.snapshot import Directory
 
 IN_WORDS = {
@@ -49,23 +53,26 @@ def summary(box: str, row: dict[str, Any], directory: Directory) -> dict[str, An
         "type": message.type.value,
         "topic": message.topic,
         "handle": message.handle,
-        "size": message.size,
+        "size": content_size(message),
+        "wireSize": wire_size(message) if box == "sent" else 0,
         "state": State(row["state"]).name.lower() if box == "received" else "accepted",
         "code": "",
     }
 
 
 def _refused_summary(row: dict[str, Any], directory: Directory) -> dict[str, Any]:
+    refusal: MessageRefused = row["refusal"]
     return {
         "session": row["session"],
         "box": "refused",
         "at": write_time(row["at_us"]),
         "from": _address(row["sender"], directory),
-        "recipients": [],
-        "type": "",
-        "topic": "",
+        "recipients": list(refusal.named),
+        "type": refusal.type,
+        "topic": refusal.topic,
         "handle": row["handle"],
-        "size": row["size"],
+        "size": content_size(refusal),
+        "wireSize": wire_size(refusal),
         "state": "refused",
         "code": row["code"],
     }
@@ -86,6 +93,7 @@ def status_view(message: MessageHistory) -> dict[str, Any]:
         "topic": message.topic,
         "handle": message.handle,
         "size": message.size,
+        "wireSize": message.wire_size,
         "recipients": [_recipient_status(copy) for copy in message.copies],
         "code": "",
         "detail": "",
@@ -94,8 +102,10 @@ def status_view(message: MessageHistory) -> dict[str, Any]:
 
 def refused_view(row: dict[str, Any], directory: Directory) -> dict[str, Any]:
     known = _refused_summary(row, directory)
-    names = ("session", "state", "at", "from", "type", "topic", "handle", "size", "recipients", "code")
-    return {name: known[name] for name in names} | {"detail": row["detail"]}
+    names = ("session", "state", "at", "from", "type", "topic", "handle", "size", "wireSize", "code")
+    copies = refused_history(row["seq"], row["refusal"], directory).messages[0].copies
+    recipients = [_recipient_status(copy) for copy in copies]
+    return {name: known[name] for name in names} | {"recipients": recipients, "detail": row["detail"]}
 
 
 def _recipient_status(copy: CopyHistory) -> dict[str, Any]:
@@ -128,8 +138,15 @@ def _moves(stop: Stop) -> list[Event]:
     return [event for event in stop.events if event.what != TRANSLATED]
 
 
-def trace_view(history: History) -> dict[str, Any]:
-    return {"transaction": history.transaction, "messages": [_message_view(item) for item in history.messages]}
+def trace_view(history: History, *, shows_counters: bool) -> dict[str, Any]:
+    """``shows_counters``: whether numbers of journal entries are shown, which count the traffic of the whole network."""
+    messages = [_message_view(item) for item in history.messages]
+    if not shows_counters:
+        for message in messages:
+            message |= {"seq": 0, "directory": 0}
+            for event in (event for copy in message["copies"] for stop in copy["stops"] for event in stop["events"]):
+                event["seq"] = 0
+    return {"transaction": history.transaction, "messages": messages}
 
 
 def _message_view(message: MessageHistory) -> dict[str, Any]:
@@ -142,6 +159,7 @@ def _message_view(message: MessageHistory) -> dict[str, Any]:
         "topic": message.topic,
         "handle": message.handle,
         "size": message.size,
+        "wireSize": message.wire_size,
         "form": message.form,
         "directory": message.directory,
         "answers": message.answers,
@@ -157,6 +175,8 @@ def _message_view(message: MessageHistory) -> dict[str, Any]:
             }
             for copy in message.copies
         ],
+        "code": message.code,
+        "detail": message.detail,
         "came": _arrival_view(message.came) if message.came is not None else None,
         "contained": contained_view(message.contained) if message.contained is not None else None,
     }
@@ -172,6 +192,8 @@ def _stop_view(stop: Stop) -> dict[str, Any]:
         "service": stop.service,
         "gcid": stop.gcid,
         "inTransit": stop.in_transit,
+        "role": role_of(stop).value,
+        "status": status_of(stop),
         "state": stop.state,
         "size": stop.size,
         "invoker": stop.invoker,
@@ -182,4 +204,9 @@ def _stop_view(stop: Stop) -> dict[str, Any]:
         ],
         "gathered": gathered_view(stop.gathered) if stop.gathered is not None else None,
         "held": {"until": time_or_none(stop.held.until_us)} if stop.held is not None else None,
+        "paused": _paused(stop.paused),
     }
+
+
+def _paused(pause: Pause | None) -> dict[str, Any] | None:
+    return None if pause is None else {"until": write_time(pause.until_us), "failed": pause.failed, "of": pause.of}

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from postroad.api.pagination import Page, PageQuery, asked_by
 from postroad.api.resources.batch_stories import ContainedView, GatheredView
 from postroad.api.resources.context import Api, Asking, answer, page_answer
-from postroad.api.resources.guarded import GuardedRoute, PayloadRoute
+from postroad.api.resources.guarded import PayloadRoute, StoryRoute
 from postroad.api.resources.message_views import refused_view, status_view, summary, trace_view
 from postroad.api.resources.parts import part_answer
 from postroad.api.resources.paths import SESSION
@@ -22,7 +22,7 @@ from postroad.errors import Refused
 from postroad.flow import administration_contents as contents
 from postroad.flow import administration_messages as reading
 
-router = APIRouter(route_class=GuardedRoute, tags=["messages"])
+router = APIRouter(route_class=StoryRoute, tags=["messages"])
 payloads = APIRouter(route_class=PayloadRoute, tags=["messages"])
 
 Box = Literal["sent", "received", "refused"]
@@ -42,7 +42,7 @@ class MessageQuery(PageQuery):
         if self.state and self.box != "received":
             raise ValueError("state selects among received messages; ask for box=received with it")
         if self.box == "refused" and (self.type or self.topic):
-            raise ValueError("what was refused has neither type nor topic; leave both out")
+            raise ValueError("type and topic select among accepted messages; leave both out with box=refused")
         return self
 
 
@@ -55,7 +55,8 @@ class MessageSummary(Shape):
     type: str
     topic: str
     handle: str
-    size: int
+    size: Annotated[int, Field(description="Bytes of the documents and attachments")]
+    wire_size: Annotated[int, Field(description="Bytes on the wire, as it arrived; 0 for those who did not send it")]
     state: str
     code: str
 
@@ -81,7 +82,8 @@ class MessageStatus(Shape):
     type: str
     topic: str
     handle: str
-    size: int
+    size: Annotated[int, Field(description="Bytes of the documents and attachments")]
+    wire_size: Annotated[int, Field(description="Bytes on the wire, as it arrived; 0 for those who did not send it")]
     recipients: list[RecipientStatus]
     code: str
     detail: str
@@ -99,18 +101,35 @@ class HeldBackView(Shape):
     until: Annotated[str | None, Field(description="None: until enough wait, or somebody asks for it")]
 
 
+class PausedView(Shape):
+    until: Annotated[str, Field(description="When the next message is pushed to the service, as a probe")]
+    failed: int
+    of: Annotated[int, Field(description="So many of the last pushes are counted")]
+
+
 class StopView(Shape):
     delivery: Annotated[int, Field(description="Number of the delivery; what it consisted of is found under it")]
     service: str
     gcid: str
     in_transit: bool
+    role: Annotated[str, Field(description="Of the service: `inTransit` or `recipient`")]
+    status: Annotated[
+        str,
+        Field(
+            description="By its role. In transit: `waiting`, `invoked`, `returned`. Recipient: `waiting`, `handed out`, "
+            "`received`, `answered`. Either: `rejected`, `failed`, `expired`, `cancelled`"
+        ),
+    ]
     state: str
-    size: int
+    size: Annotated[int, Field(description="Bytes of the documents and attachments")]
     invoker: Annotated[str, Field(description="Who brought the service into the route")]
     rule: Annotated[str, Field(description="By which of its rules; empty when named in the message")]
     events: list[EventView]
     gathered: Annotated[GatheredView | None, Field(description="Where the service gathers messages in batches")]
     held: Annotated[HeldBackView | None, Field(description="While it waits and the service's `release` holds it back")]
+    paused: Annotated[
+        PausedView | None, Field(description="While it waits and most pushes to the service have failed")
+    ] = None
 
 
 class CopyView(Shape):
@@ -139,10 +158,13 @@ class MessageView(Shape):
     sender: str = Field(alias="from")
     topic: str
     handle: str
-    size: int
+    size: Annotated[int, Field(description="Bytes of the documents and attachments")]
+    wire_size: Annotated[int, Field(description="Bytes on the wire, as it arrived; 0 for those who did not send it")]
     form: str
     directory: int
     answers: str
+    code: Annotated[str, Field(description="Why the whole post was rejected; empty when it was accepted")]
+    detail: Annotated[str, Field(description="The same in words")]
     forwards: Annotated[str, Field(description="The session of what an exchange or a model lets go on with this one")]
     copies: list[CopyView]
     came: Annotated[ArrivalView | None, Field(description="For its sender to know")]
@@ -193,7 +215,7 @@ async def read_message(api: Api, caller: Asking, session: str) -> Response:
 @router.get(SESSION + "/trace", response_model=Trace)
 async def trace_message(api: Api, caller: Asking, session: str) -> Response:
     """The history of the whole transaction that a message belongs to."""
-    return answer(trace_view(await reading.history(api.network, caller, session)))
+    return answer(trace_view(await reading.trace(api.network, caller, session), shows_counters=caller.operator))
 
 
 @payloads.get(SESSION + "/parts/{part:path}", response_class=Response)

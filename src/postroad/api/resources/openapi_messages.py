@@ -30,6 +30,7 @@ FAST_PATHS: dict[str, tuple[str, ...]] = {
     "/soap": ("GET", "POST"),
     "/soap/messages.xsd": ("GET",),
     "/as2": ("POST",),
+    "/as2/{organization}": ("POST",),
     "/docs/errors": ("GET",),
 }
 LEASING = "/v1/messages/next"  # asking for it takes it, so there is no HEAD
@@ -68,7 +69,11 @@ AS2_HEADERS = {
     "Disposition-Notification-Options": "How the receipt is to be signed",
     "Receipt-Delivery-Option": "Where to post the receipt later; in the answer otherwise",
 }
-SPEAK_JSON = ("post_messages", "receive_as2")  # about what went wrong, whatever they are sent
+SPEAK_JSON = (
+    "post_messages",
+    "receive_as2",
+    "receive_as2_of_organization",
+)  # about what went wrong, whatever they are sent
 AS2_REQUIRED = ("AS2-From", "AS2-To")  # of messages and receipts
 SECURITY: list[dict[str, list[str]]] = [{"key": []}, {"password": []}, {"certificate": []}]
 
@@ -127,6 +132,7 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
             "post": _operation("soap", "Post, poll and acknowledge in SOAP 1.1 or 1.2.", XML, 200, XML),
         },
         "/as2": {"post": _as2()},
+        "/as2/{organization}": {"post": _as2_of_organization()},
     }  # fmt: skip
 
 
@@ -138,6 +144,20 @@ def _as2() -> dict[str, Any]:
         if header["name"] in AS2_REQUIRED:
             header |= {"required": True, "schema": {"type": "string", "minLength": 1}}
     return _operation("receive_as2", text, ANY, 200, ANY, headers) | {"security": []}
+
+
+def _as2_of_organization() -> dict[str, Any]:
+    parameter = {
+        "name": "organization",
+        "in": "path",
+        "required": True,
+        "description": "The organization that the message is for",
+        "schema": {"type": "string", "minLength": 1},
+    }
+    operation = _as2()
+    text = f"{operation['summary']}, at the address of one organization."
+    operation |= {"operationId": "receive_as2_of_organization", "summary": text.rstrip("."), "description": text}
+    return operation | {"parameters": [parameter, *operation["parameters"]]}
 
 
 def _headers(described: dict[str, str]) -> list[dict[str, Any]]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Response
+from pydantic import Field
 
 from postroad.api.resources.context import Api, ApiContext, Asking, answer
 from postroad.api.resources.guarded import GuardedRoute, HealthRoute
@@ -30,10 +31,10 @@ class Queue(Shape):
 
 
 class NetworkStatus(Shape):
-    journal: int
-    index: int
+    journal: Annotated[int, Field(description="The last entry of the journal; 0 for members")]
+    index: Annotated[int, Field(description="The last entry that the index has; 0 for members")]
     behind: int
-    directory: int
+    directory: Annotated[int, Field(description="The entry of the latest change of configuration; 0 for members")]
     queues: list[Queue]
 
 
@@ -53,7 +54,8 @@ async def started(api: Api) -> Response:
 
 @health.get("/readyz", response_model=Health)
 async def ready(api: Api) -> Response:
-    """The journal answers, and the index is not far behind it."""
+    """The journal answers, the index process runs, and the index is complete and not far behind the journal."""
+    api.require_index()
     try:
         async with asyncio.timeout(ANSWER_S):
             journal, index = await positions(api)
@@ -69,12 +71,11 @@ async def read_status(api: Api, caller: Asking) -> Response:
     """How much waits in the mailboxes of your services, and how far the index is behind the journal."""
     queues = await reading.waiting(api.network, caller)
     journal, index = await positions(api)
+    counters = {"journal": journal, "index": index, "directory": api.network.directory.version}
     return answer(
-        {
-            "journal": journal,
-            "index": index,
+        {name: number if caller.operator else 0 for name, number in counters.items()}
+        | {
             "behind": max(0, journal - index),
-            "directory": api.network.directory.version,
             "queues": [{"service": address, "waiting": count} for address, count in queues],
         }
     )

@@ -8,15 +8,15 @@ from fastapi import APIRouter, Path, Response
 from pydantic import Field
 
 from postroad.api.resources.context import Api, Asking, answer
-from postroad.api.resources.guarded import GuardedRoute, PayloadRoute
+from postroad.api.resources.guarded import PayloadRoute, StoryRoute
 from postroad.api.resources.parts import part_answer
 from postroad.api.resources.paths import SESSION
 from postroad.core.configuration.shapes import Shape
-from postroad.core.model.journal import PartFacts
+from postroad.core.model.part_facts import PartFacts
 from postroad.flow import administration_contents as reading
 from postroad.flow.administration_receipts import receipt_at_stop
 
-router = APIRouter(route_class=GuardedRoute, tags=["messages"])
+router = APIRouter(route_class=StoryRoute, tags=["messages"])
 payloads = APIRouter(route_class=PayloadRoute, tags=["messages"])
 
 PARTS = SESSION + "/stops/{delivery}/parts"

@@ -8,7 +8,7 @@ import msgspec
 from fastapi import APIRouter, Response
 from pydantic import Field, StrictStr, model_validator
 
-from postroad.api.resources.context import Api, ApiContext, Asking, answer
+from postroad.api.resources.context import Api, ApiContext, Asking, answer, read_message
 from postroad.api.resources.explanation_views import ExplanationView, ToldView, explanation_view, told_view
 from postroad.api.resources.explanations import LIMITS
 from postroad.api.resources.guarded import BenchRoute
@@ -90,6 +90,10 @@ async def try_out(api: Api, caller: Asking, wish: TryWish) -> Response:
         if condition is None:
             raise Refused("value.invalid", "Say what to try: a rule, a condition or a stylesheet")
         trial = await bench.try_condition(api.network, caller, owner.gcid, condition, message)
+    return await api.network.heavy.run(caller.organization or caller.name, lambda: _shown(trial))
+
+
+def _shown(trial: bench.Trial) -> Response:
     return answer(
         {
             "role": trial.role,
@@ -105,7 +109,7 @@ async def _message(api: ApiContext, caller: Caller, wish: TryWish) -> Message:
     if wish.session is not None:
         return await bench.stored_message(api.network, caller, wish.session)
     if wish.message is not None:
-        return JSON_FORM.decode_post(msgspec.json.encode(wish.message), LIMITS)
+        return await read_message(api, caller, JSON_FORM.media_type, msgspec.json.encode(wish.message), LIMITS)
     return Message(sender=wish.service or "", parts=(_document(wish.document or ""),))
 
 

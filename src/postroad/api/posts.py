@@ -1,0 +1,294 @@
+"""The message endpoints that post: one message, many in one call, and large ones, which are read in other processes.
+
+Rule: what is posted is answered once, in the sender's own wire form, refusals included.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from postroad.api.answers import answer_limited, answer_refused, answer_unavailable, rate_headers
+from postroad.api.asked import asked, check_encoding
+from postroad.api.bulk import BulkAnswer
+from postroad.api.forms import spoken
+from postroad.api.http.mistakes import log_mistake
+from postroad.api.http.request import Reply, Request
+from postroad.api.plain_messages import (
+    check_addressed,
+    wire_of,
+)
+from postroad.bootstrap.own_address import OwnAddress
+from postroad.bootstrap.settings import Settings
+from postroad.core.admission.rate import UNLIMITED, RateLimiter, RateState
+from postroad.core.codecs.codec import Codec
+from postroad.core.codecs.detect import Own
+from postroad.core.codecs.json_form import JSON_FORM
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
+from postroad.core.model.caller import Caller
+from postroad.core.model.message import PostResult
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Refused, Unavailable
+from postroad.flow.authenticate import Authenticator
+from postroad.flow.bulk_reading import read_bulk
+from postroad.flow.network import Network
+from postroad.flow.patience import Patience
+from postroad.flow.posting import Answer, Posting, Replayed, check_idempotency_key, fingerprint
+from postroad.flow.reading import LARGE_BYTES, BodyReader, LargeBody, ReadBody, read_post
+
+AT_A_TIME = 500  # messages of a bulk that are posted at once, in some milliseconds
+NO_SOAP = Refused("wire.unsupported", "Send SOAP 1.1 or 1.2 here, JSON to /v1/messages")
+
+Served = Callable[[Caller, Request, Reply, Codec], None]
+
+
+class PostEndpoints:
+    def __init__(
+        self,
+        network: Network,
+        authenticator: Authenticator,
+        *,
+        message_bytes: int,
+        bulk_bytes: int,
+        own_address: OwnAddress | None = None,
+        posts_per_s: int = 0,
+        reader: BodyReader | None = None,
+    ) -> None:
+        self._network = network
+        self._authenticator = authenticator
+        self._message_bytes = message_bytes
+        self._bulk_bytes = bulk_bytes
+        self._own_address = own_address or OwnAddress(Settings())
+        self._limiter = RateLimiter(posts_per_s)
+        self._limits = WireLimits(body_bytes=message_bytes)
+        self._bulk_limits = WireLimits(body_bytes=bulk_bytes)
+        self._running: set[asyncio.Task[None]] = set()
+        self._waiting: set[Patience] = set()
+        self._reader = reader  # of large bodies; None: all are read on the event loop
+        self._ending = False
+
+    def _operation(self, name: str) -> Served | None:
+        """What serves an operation of a SOAP envelope other than a post."""
+        raise NotImplementedError
+
+    # --- posting -----------------------------------------------------------------------------------------------
+
+    def _post(self, own: Own | Refused | None, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+        rate = self.rate(caller, 1)
+        if not rate.allowed:
+            answer_limited(reply, codec, rate)
+            return
+
+        answered = partial(_answer_post, reply, codec, rate)
+        posting = None
+        try:
+            check_encoding(request)
+            if isinstance(own, Refused):
+                raise own
+            known = asked(request)
+            wire = partial(wire_of, request)
+            posting = read_post(own, request.body, wire, self._limits, known.content_type, known.idempotency)
+            if not posting.message.to:
+                check_addressed(posting)
+        except Refused as refusal:
+            self._network.refuse(caller, refusal, len(request.body), answered, posting)
+        else:
+            self._network.submit(caller, posting, answered)
+
+    # --- large bodies: read elsewhere, by turns of organizations ----------------------------------------------
+
+    def _is_large(self, request: Request) -> bool:
+        return len(request.body) > LARGE_BYTES and self._reader is not None
+
+    def _post_large(self, soap: bool, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+        rate = self.rate(caller, 1)
+        if not rate.allowed:
+            answer_limited(reply, codec, rate)
+        else:
+            work = self._post_read(soap, caller, request, reply, codec, rate)
+            self._later(work, request, reply, codec)
+
+    async def _post_read(
+        self, soap: bool, caller: Caller, request: Request, reply: Reply, codec: Codec, rate: RateState
+    ) -> None:
+        posting = None
+        try:
+            check_encoding(request)
+            read = await self._read(caller, request, "post")
+            own = read.own
+            codec = spoken(request, own)
+            if soap and codec not in (SOAP11, SOAP12):
+                codec = SOAP11
+                raise own if isinstance(own, Refused) else NO_SOAP
+            if soap and (served := self._operation(read.operation)) is not None:
+                served(caller, request, reply, codec)
+                return
+            if read.refusal is not None:
+                raise read.refusal.refused()
+            posting = read.posting
+            if posting is not None and not posting.message.to:
+                check_addressed(posting)
+        except Refused as refusal:
+            if refusal.code == "rate.exceeded":
+                answer_refused(reply, codec, refusal, rate_headers(rate))
+                return
+            answered = partial(_answer_post, reply, codec, rate)
+            self._network.refuse(caller, refusal, len(request.body), answered, posting)
+        except Unavailable as unavailable:
+            answer_unavailable(reply, codec, unavailable)
+        else:
+            if posting is not None:
+                self._network.submit(caller, posting, partial(_answer_post, reply, codec, rate))
+
+    async def _read(self, caller: Caller, request: Request, kind: Literal["post", "bulk"]) -> ReadBody:
+        if self._reader is None:
+            raise RuntimeError("nobody reads large bodies")
+        known = asked(request)
+        large = LargeBody(
+            kind=kind,
+            body=request.body,
+            content_type=known.content_type,
+            headers=tuple(wire_of(request).headers),
+            is_plain=known.is_plain,
+            idempotency=known.idempotency,
+            message_bytes=self._message_bytes,
+            bulk_bytes=self._bulk_bytes,
+        )
+        async with self._network.heavy.turn(caller.organization or caller.name, len(request.body)):
+            return await self._reader.read(large)
+
+    # --- many in one call ------------------------------------------------------------------------------------------
+
+    def _bulk(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+        if self._is_large(request):
+            self._later(self._bulk_large(caller, request, reply), request, reply, codec)
+        else:
+            self._bulk_read(caller, request, reply, self._decoded_bulk(request))
+
+    async def _bulk_large(self, caller: Caller, request: Request, reply: Reply) -> None:
+        try:
+            check_encoding(request)
+            if (key := asked(request).idempotency) is not None:
+                check_idempotency_key(key)
+            posts = (await self._read(caller, request, "bulk")).bulk
+        except Refused as refusal:
+            if refusal.code == "rate.exceeded":
+                answer_refused(reply, JSON_FORM, refusal)
+                return
+            posts = refusal
+        except Unavailable as unavailable:
+            answer_unavailable(reply, JSON_FORM, unavailable)
+            return
+        self._bulk_read(caller, request, reply, posts)
+
+    def _bulk_read(
+        self, caller: Caller, request: Request, reply: Reply, posts: list[Posting | Refused] | Refused
+    ) -> None:
+        rate = self.rate(caller, 1 if isinstance(posts, Refused) else max(1, len(posts)))
+        if not rate.allowed:
+            answer_limited(reply, JSON_FORM, rate)
+        elif isinstance(posts, Refused):
+            self._network.refuse(caller, posts, len(request.body), partial(_answer_post, reply, JSON_FORM, rate))
+        else:
+            answer = BulkAnswer(reply, asked(request).content_type, len(posts), rate_headers(rate))
+            self._post_many(caller, posts, asked(request).idempotency, answer)
+
+    def _decoded_bulk(self, request: Request) -> list[Posting | Refused] | Refused:
+        content_type, key = asked(request).content_type, asked(request).idempotency
+        try:
+            check_encoding(request)
+            if key is not None:
+                check_idempotency_key(key)
+            return read_bulk(content_type, request.body, self._bulk_limits, self._message_bytes)
+        except Refused as refusal:
+            return refusal
+
+    def _post_many(self, caller: Caller, posts: list[Posting | Refused], key: str | None, answer: BulkAnswer) -> None:
+        postings: list[Posting] = []
+        places: list[int] = []
+        for place, post in enumerate(posts):
+            if isinstance(post, Refused):
+                self._network.refuse(caller, post, 0, partial(answer.answered, place))
+            else:
+                postings.append(post if key is None else _with_key(post, key, place))
+                places.append(place)
+        if len(postings) <= AT_A_TIME:
+            self._network.submit_many(caller, postings, lambda at, given: answer.answered(places[at], given))
+        else:
+            self._start(self._submit_slices(caller, postings, places, answer))
+
+    async def _submit_slices(
+        self, caller: Caller, postings: list[Posting], places: list[int], answer: BulkAnswer
+    ) -> None:
+        """Post many messages some at a time, so that others take their turn between them."""
+        for first in range(0, len(postings), AT_A_TIME):
+            some = places[first : first + AT_A_TIME]
+
+            def answered(at: int, given: Answer, some: list[int] = some) -> None:
+                answer.answered(some[at], given)
+
+            self._network.submit_many(caller, postings[first : first + AT_A_TIME], answered)
+            await asyncio.sleep(0)
+
+    def rate(self, caller: Caller, posts: int) -> RateState:
+        """What is left of the organization's allowance after these posts."""
+        own = _own_rate(self._network.directory, caller.organization)
+        if not own and not self._limiter.per_s:
+            return UNLIMITED
+        return self._limiter.take(caller.organization, self._network.clock.monotonic(), per_s=own, count=posts)
+
+    def _later(
+        self, work: Coroutine[Any, Any, None], request: Request, reply: Reply, codec: Codec
+    ) -> asyncio.Task[None]:
+        """Do the work beside others; a mistake in it is answered too, or its client would wait in vain."""
+
+        def ended(task: asyncio.Task[None]) -> None:
+            error = None if task.cancelled() else task.exception()
+            if error is not None:
+                log_mistake(request.method, request.path, error)
+                if not reply.answered:
+                    answer_refused(reply, codec, Refused("internal", "The server logged what went wrong; try again"))
+
+        task = self._start(work)
+        task.add_done_callback(ended)
+        return task
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+
+def _with_key(posting: Posting, key: str, place: int) -> Posting:
+    """A key for the call is one for each message in its place."""
+    mark = fingerprint(msgspec.msgpack.encode(posting.message))
+    return replace(posting, idempotency=f"{key}/{place}", fingerprint=mark, bulk=key)
+
+
+def _own_rate(directory: Directory, organization: str) -> int:
+    """The rate agreed with the organization; 0 when it has the network's."""
+    known: int | None = directory.cache.get(("rate", organization))
+    if known is None:
+        found = directory.organization(organization)
+        known = directory.cache["rate", organization] = found.posts_per_s if found is not None else 0
+    return known
+
+
+def _answer_post(reply: Reply, codec: Codec, rate: RateState, answer: Answer) -> None:
+    if isinstance(answer, PostResult):
+        headers = rate_headers(rate)
+        if isinstance(answer, Replayed):
+            headers += ((b"idempotency-replayed", b"true"),)
+        status = 200 if isinstance(codec, SoapCodec) else 202  # stock SOAP clients take a 202 for "no answer"
+        reply(status, codec.encode_result(answer), codec.media_type.encode(), headers)
+    elif isinstance(answer, Refused):
+        answer_refused(reply, codec, answer, rate_headers(rate))
+    else:
+        answer_unavailable(reply, codec, answer)

@@ -42,14 +42,15 @@ class Access:
 
     @classmethod
     def found_in(
-        cls, environment: Mapping[str, str], *, url: str = "", key: str = "", key_file: str | PathLike[str] = ""
-    ) -> Access:
-        """What was given, else what the environment says."""
+        cls, environment: Mapping[str, str], *, url: str = "", key: str = "", key_file: str | PathLike[str] = "",
+        needs_key: bool = False,
+    ) -> Access:  # fmt: skip
+        """Returns the address and key that were given, or else those that the environment names."""
         known = "" if key_file else environment.get("POSTROAD_KEY", "")
-        return cls.with_key(
-            url or environment.get("POSTROAD_URL", "") or DEFAULT_URL,
-            key or known or _key_in_file(key_file or environment.get("POSTROAD_KEY_FILE", "")),
-        )
+        found = key or known or _key_in_file(key_file or environment.get("POSTROAD_KEY_FILE", ""))
+        if needs_key and not found:
+            raise Misconfigured(["no key: pass key or key_file, or set POSTROAD_KEY_FILE to a file that holds the key"])
+        return cls.with_key(url or environment.get("POSTROAD_URL", "") or DEFAULT_URL, found)
 
 
 def _key_in_file(path: str | PathLike[str]) -> str:
@@ -65,7 +66,7 @@ def _key_in_file(path: str | PathLike[str]) -> str:
 
 
 def _reason(error: OSError | UnicodeDecodeError) -> str:
-    return "it is no text" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
+    return "it is not a text file" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
 
 
 def _address_faults(url: str) -> list[str]:

@@ -66,7 +66,7 @@ class Client:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         """Without arguments, address and key come from POSTROAD_URL and POSTROAD_KEY or POSTROAD_KEY_FILE."""
-        self.access = access or Access.found_in(os.environ, url=url, key=key, key_file=key_file)
+        self.access = access or Access.found_in(os.environ, url=url, key=key, key_file=key_file, needs_key=tls is None)
         self._timeout_s = timeout_s
         self._http = httpx2.Client(base_url=self.access.url, verify=tls if tls is not None else True)
         self._talks = Conversations(
@@ -384,7 +384,7 @@ class Client:
                 request.method, request.path, headers=headers, content=request.body, timeout=timeout
             )
         except httpx2.TransportError as error:
-            return lost(error)
+            return lost(error, self.access.url)
         return Response(status=answer.status_code, headers=dict(answer.headers), body=answer.content)
 
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, TypedDict, Unpack
 
 from postroad.client.documents import parts
+from postroad.core.codecs.property_values import write_items
 from postroad.core.model.message import (
     Argument,
     Delivered,
@@ -27,7 +28,10 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
 To = str | Recipient | Iterable[str | Recipient]
-PropertyValue = str | bool | int | float | Decimal | date | datetime | Property
+SingleValue = str | bool | int | float | Decimal | date | datetime
+PropertyValue = (
+    SingleValue | Property | list[SingleValue] | tuple[SingleValue, ...]
+)  # a list is an array, a tuple a sequence
 
 
 class Fields(TypedDict, total=False):
@@ -98,6 +102,10 @@ def cancel(session: str) -> Message:
 
 
 def typed_property(name: str, value: PropertyValue) -> Property:
+    if isinstance(value, list | tuple):
+        items = [typed_property(name, one) for one in value]
+        kind = PropertyType.ARRAY if isinstance(value, list) else PropertyType.SEQUENCE
+        return Property(name, write_items([(one.type, one.value) for one in items]), kind)
     if isinstance(value, Property):
         return value
     if isinstance(value, bool):

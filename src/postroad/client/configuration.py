@@ -14,6 +14,7 @@ class FieldChange(Struct, frozen=True, kw_only=True):
     field: str
     before: Any = None
     after: Any = None
+    resets: bool = False  # the document does not name the field, so it returns to its default
 
 
 class PlannedStep(Struct, frozen=True, kw_only=True):
@@ -25,11 +26,24 @@ class PlannedStep(Struct, frozen=True, kw_only=True):
     fields: tuple[FieldChange, ...] = ()
 
 
+class PlanWarning(Struct, frozen=True, kw_only=True):
+    """Something that will not work yet, and does not stop the plan."""
+
+    pointer: str
+    detail: str
+
+
 class Plan(Struct, frozen=True, kw_only=True):
     """What a document changes; ``version`` names this very plan, so that applying it cannot do anything else."""
 
     version: str
     steps: tuple[PlannedStep, ...] = ()
+    warnings: tuple[PlanWarning, ...] = ()
+
+    def resets(self) -> dict[str, list[str]]:
+        """By the name of an object, the fields that return to their defaults because the document does not name them."""
+        found = {step.name: [item.field for item in step.fields if item.resets] for step in self.steps}
+        return {name: fields for name, fields in found.items() if fields}
 
 
 def export() -> Request:

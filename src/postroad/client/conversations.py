@@ -85,7 +85,7 @@ class Conversations:
         return (yield from self.ask(request, responses.value))
 
     def _post_chunk(self, chunk: Sequence[Message]) -> Talk[list[Answer]]:
-        """Messages that found the network too busy are posted again, alone; the others keep their answer."""
+        """A chunk in which messages found the network too busy is posted again with its key; the others keep their answer."""
         posting = ChunkPosting(chunk, self.fresh_key)
         for tried in count(1):
             outcome = yield from _once(posting.request())

@@ -46,6 +46,7 @@ class Lost:
     """No answer: refused, cut or timed out."""
 
     reason: str
+    url: str = ""  # where the request was sent
     was_sent: bool = True  # it may have been carried out
 
 

@@ -18,6 +18,7 @@ from postroad.core.audit.story import (
     Stop,
 )
 from postroad.core.codecs.lexical import read_time
+from postroad.core.delivery.pauses import Pause
 
 
 class Shape(Struct, rename="camel", kw_only=True):
@@ -68,6 +69,12 @@ class HeldBackShape(Shape):
     until: str | None = None
 
 
+class PauseShape(Shape):
+    until: str
+    failed: int
+    of: int
+
+
 class StopShape(Shape):
     service: str
     gcid: str
@@ -80,6 +87,7 @@ class StopShape(Shape):
     events: tuple[EventShape, ...] = ()
     gathered: GatheredShape | None = None
     held: HeldBackShape | None = None
+    paused: PauseShape | None = None
 
 
 class CopyShape(Shape):
@@ -107,11 +115,14 @@ class MessageShape(Shape):
     topic: str = ""
     handle: str = ""
     size: int = 0
+    wire_size: int = 0
     form: str = ""
     directory: int = 0
     answers: str = ""
     forwards: str = ""
     copies: tuple[CopyShape, ...] = ()
+    code: str = ""
+    detail: str = ""
     came: ArrivalShape | None = None
     contained: ContainedShape | None = None
 
@@ -135,11 +146,14 @@ def _message(shape: MessageShape) -> MessageHistory:
         topic=shape.topic,
         handle=shape.handle,
         size=shape.size,
+        wire_size=shape.wire_size,
         form=shape.form,
         directory=shape.directory,
         answers=shape.answers,
         forwards=shape.forwards,
         copies=[_copy(item) for item in shape.copies],
+        code=shape.code,
+        detail=shape.detail,
         came=_arrival(shape.came) if shape.came is not None else None,
         contained=_contained(shape.contained) if shape.contained is not None else None,
     )
@@ -174,7 +188,12 @@ def _stop(shape: StopShape) -> Stop:
         events=[_event(item) for item in shape.events],
         gathered=_gathered(shape.gathered) if shape.gathered is not None else None,
         held=_held_back(shape.held) if shape.held is not None else None,
+        paused=_paused(shape.paused) if shape.paused is not None else None,
     )
+
+
+def _paused(shape: PauseShape) -> Pause:
+    return Pause(until_us=read_time(shape.until, "/paused/until"), failed=shape.failed, of=shape.of)
 
 
 def _held_back(shape: HeldBackShape) -> HeldBack:

@@ -25,9 +25,9 @@ WORDS: tuple[tuple[type[BaseException], str], ...] = (
 UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.LocalProtocolError)
 
 
-def lost(error: httpx2.TransportError) -> Lost:
+def lost(error: httpx2.TransportError, url: str) -> Lost:
     known = (words for cause in _causes(error) for kind, words in WORDS if isinstance(cause, kind))
-    return Lost(reason=next(known, type(error).__name__), was_sent=not isinstance(error, UNSENT))
+    return Lost(url=url, reason=next(known, type(error).__name__), was_sent=not isinstance(error, UNSENT))
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

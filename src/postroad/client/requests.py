@@ -24,9 +24,9 @@ def post(message: Message, idempotency_key: str) -> Request:
     return Request(method="POST", path="/v1/messages", headers=headers, body=JSON_FORM.encode_post(message))
 
 
-def post_many(messages: Sequence[Message]) -> Request:
-    """Without a key: each message has a handle, by which a repeated one is recognised alone."""
-    headers = (("Content-Type", ENVELOPES), ("Accept", ENVELOPES))
+def post_many(messages: Sequence[Message], idempotency_key: str) -> Request:
+    """The key counts for each message at its place: repeated with the same messages, it makes none of them come twice."""
+    headers = (("Content-Type", ENVELOPES), ("Accept", ENVELOPES), ("Idempotency-Key", idempotency_key))
     return Request(method="POST", path="/v1/messages/bulk", headers=headers, body=ENVELOPE_FORM.encode_posts(messages))
 
 

@@ -82,7 +82,8 @@ def answered(outcome: Outcome) -> Response:
 
 def error_of(outcome: Outcome) -> PostroadError:
     if isinstance(outcome, Lost):
-        detail = f"No answer from the network ({outcome.reason}); check its address and that it is running"
+        where = outcome.url or "the network"
+        detail = f"No answer from {where} ({outcome.reason}); check the address and that the network is running"
         return Unavailable("network.unreachable", detail)
     problem = _problem(outcome)
     if outcome.status in LATER or outcome.status >= 500:

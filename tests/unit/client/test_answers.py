@@ -13,10 +13,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from postroad.client import Access, Client, Refused, Unavailable, message, routing
+from postroad.client import Access, AsyncClient, Client, Refused, Unavailable, message, routing
 from postroad.client.conversations import Conversations
 from postroad.client.exchange import Response, Talk
 from postroad.client.losing import lost
+from postroad.client.responses import error_of
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import Misconfigured, PostroadError
 from tests.unit.client.scripted import Script, conversations, ok
@@ -63,9 +64,9 @@ def test_a_retry_after_that_is_no_number_of_seconds_means_soon(asked: str) -> No
 def test_why_no_answer_came_is_said_in_words(cause: OSError, words: str) -> None:
     error = httpx2.ConnectError("it failed")
     error.__cause__ = cause
-    assert words in lost(error).reason
-    assert not lost(error).was_sent
-    broken = lost(httpx2.RemoteProtocolError("Server disconnected"))
+    assert words in lost(error, "http://127.0.0.1:1").reason
+    assert not lost(error, "http://127.0.0.1:1").was_sent
+    broken = lost(httpx2.RemoteProtocolError("Server disconnected"), "")
     assert ("broke off" in broken.reason, broken.was_sent) == (True, True)
 
 
@@ -101,3 +102,17 @@ def test_a_key_may_have_white_space_around_it() -> None:
 def test_errors_pass_whole_from_process_to_process(error: PostroadError) -> None:
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
         assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+def test_a_client_without_a_key_is_refused_when_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("POSTROAD_KEY", "POSTROAD_KEY_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    for kind in (Client, AsyncClient):
+        with pytest.raises(Misconfigured, match="no key: pass key or key_file"):
+            kind("http://127.0.0.1:8470")
+    Client("http://127.0.0.1:8470", tls=ssl.create_default_context()).close()  # a client certificate may be its proof
+
+
+def test_an_answer_that_never_came_names_the_address() -> None:
+    error = error_of(lost(httpx2.ConnectError("it failed"), "http://127.0.0.1:9"))
+    assert "No answer from http://127.0.0.1:9 (" in str(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroad.client import Message, PostResult, Refused, Unavailable, message
-from postroad.client.chunks import chunks
+from postroad.client.chunks import BYTES_MOST, chunks
 from postroad.client.exchange import Request, Response
 from postroad.core.codecs.bulk import encode_bulk_answer
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
@@ -41,37 +41,32 @@ def test_each_message_has_its_own_answer() -> None:
     assert sent(script.requests[0]) == orders(3)
 
 
-def test_only_those_who_found_it_busy_are_posted_again() -> None:
-    busy = Refused("network.busy", "later")
-    script = Script([answers(accepted("s0"), busy), answers(accepted("s1"))])
-    results = script.play(conversations().post_many(orders(2), lambda done: None))
-    assert [result.session for result in results] == ["s0", "s1"]
-    assert [item.handle for item in sent(script.requests[1])] == ["PO-1"]
+def test_a_chunk_with_messages_that_found_it_busy_is_posted_again_with_its_key() -> None:
+    busy, refused = Refused("network.busy", "later"), Refused("recipient.unknown", "look it up")
+    script = Script([answers(accepted("s0"), busy, refused), answers(accepted("s0"), accepted("s1"), refused)])
+    results = script.play(conversations().post_many(orders(3), lambda done: None))
+    assert [result.session for result in results] == ["s0", "s1", ""]
+    assert script.requests[0] == script.requests[1]
     assert script.pauses_s == [0.2]
 
 
 @pytest.mark.req("M6")
-def test_after_a_lost_answer_messages_are_posted_as_possible_duplicates() -> None:
-    duplicate = Refused("message.duplicate", "came before", session="s0")
-    script = Script([LOST, answers(duplicate, accepted("s1"))])
+def test_after_a_lost_answer_the_chunk_is_posted_again_with_its_key() -> None:
+    script = Script([LOST, LOST, answers(accepted("s0"), accepted("s1"))])
     results = script.play(conversations().post_many(orders(2), lambda done: None))
     assert [result.session for result in results] == ["s0", "s1"]
-    assert not any(isinstance(result, Refused) for result in results)
-    first, second = map(sent, script.requests)
-    assert [item.possible_duplicate for item in first + second] == [False, False, True, True]
-    assert [item.handle for item in first] == [item.handle for item in second]
+    first, second, third = script.requests
+    assert first == second == third
+    assert dict(first.headers)["Idempotency-Key"] == "key-1"
+    assert sent(first) == orders(2)
 
 
-def test_a_duplicate_that_nobody_doubted_stays_a_refusal() -> None:
-    script = Script([answers(Refused("message.duplicate", "came before", session="s0"))])
-    [result] = script.play(conversations().post_many(orders(1), lambda done: None))
-    assert isinstance(result, Refused)
-
-
-def test_messages_without_a_handle_get_one() -> None:
-    script = Script([answers(accepted("s0"))])
-    script.play(conversations().post_many([message(to="A/B")], lambda done: None))
-    assert [item.handle for item in sent(script.requests[0])] == ["key-1"]
+def test_each_chunk_has_a_key_of_its_own() -> None:
+    many = [message(to="A/B", document=b"x" * BYTES_MOST) for _ in range(3)]
+    script = Script([answers(accepted(f"s{place}")) for place in range(3)])
+    script.play(conversations().post_many(many, lambda done: None))
+    keys = [dict(request.headers)["Idempotency-Key"] for request in script.requests]
+    assert keys == ["key-1", "key-2", "key-3"]
 
 
 def test_a_bulk_that_is_refused_whole_raises() -> None:

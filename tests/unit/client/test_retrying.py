@@ -85,7 +85,7 @@ def test_wrong_credentials_are_not_tried_again_when_throttled() -> None:
 
 def test_in_the_end_it_gives_up_and_says_that_nobody_answers() -> None:
     script = Script([LOST] * 3)
-    with pytest.raises(Unavailable, match="check its address"):
+    with pytest.raises(Unavailable, match="check the address"):
         script.play(conversations(tries=3).post(POST))
     assert len(script.requests) == 3
 

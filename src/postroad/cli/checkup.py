@@ -15,11 +15,13 @@ from typing import Literal, NamedTuple
 
 from postroad.bootstrap.settings import Settings
 from postroad.cli.running import cannot_listen
+from postroad.core.model.directory import DeliveryMode
 from postroad.errors import PostroadError
 
 CERTIFICATE_WARNING_DAYS = 30
 TOLD_MOST = 5
 EARLIEST_YEAR = 2026
+MOVES_WITHIN_S = 5.0  # an index that lags moves on several times a second
 
 
 class Finding(NamedTuple):
@@ -30,7 +32,7 @@ class Finding(NamedTuple):
 
 def check_all(settings: Settings) -> list[Finding]:
     checks: list[Callable[[Settings], Finding]] = [
-        python, sqlite, folder, disk, clock, certificate, port, store, expiring, as2,
+        python, sqlite, folder, disk, clock, certificate, port, store, expiring, secrets, as2, pushes,
     ]  # fmt: skip
     return [check(settings) for check in checks]
 
@@ -113,13 +115,17 @@ def port(settings: Settings) -> Finding:
 
 
 def store(settings: Settings) -> Finding:
-    """Whether journal and index can be read, and how far apart they are."""
+    """Whether journal and index can be read, how far apart they are, and whether the index is damaged."""
     if settings.index == "memory":
         return Finding("store", "warning", "in memory: everything is lost when the server stops")
     if settings.acceptance == "local" and not (settings.data / "journal").is_dir():
         return Finding("store", "ok", f"no network in {settings.data} yet")
     try:
         journal, index = asyncio.run(_heads(settings))
+        asyncio.run(_check_index(settings))
+        if index < journal and _is_stuck(settings, index):
+            words = f"the server's index process stands still at entry {index} of {journal}; restart the server"
+            return Finding("store", "fault", words)
     except (PostroadError, OSError) as error:
         return Finding("store", "fault", str(error))
     state: Literal["ok", "fault"] = "ok" if index <= journal else "fault"
@@ -157,6 +163,30 @@ def expiring(settings: Settings) -> Finding:
     )
 
 
+def secrets(settings: Settings) -> Finding:
+    """Whether this node can read every secret that a push service or an AS2 identity names.
+
+    A variable is a warning only: the server's environment may have it although this command's has not.
+    """
+    from postroad.bootstrap.pushing import SECRETS_FOLDER, operators_secrets
+    from postroad.cli.stores import stored_directory
+    from postroad.flow.named_secrets import unreadable_secrets
+
+    if settings.index == "memory":
+        return Finding("secrets", "ok", "in memory: no service names one before it starts")
+    try:
+        directory = asyncio.run(stored_directory(settings))
+    except (PostroadError, OSError) as error:
+        return Finding("secrets", "fault", str(error))
+    named, faults = unreadable_secrets(directory, operators_secrets(settings))
+    if faults:
+        more = f" (and {len(faults) - TOLD_MOST} more)" if len(faults) > TOLD_MOST else ""
+        where = f"; this node reads {settings.data / SECRETS_FOLDER} and the server's environment"
+        state: Literal["warning", "fault"] = "fault" if any(": file:" in fault for fault in faults) else "warning"
+        return Finding("secrets", state, "; ".join(faults[:TOLD_MOST]) + more + where)
+    return Finding("secrets", "ok", f"this node can read all that services name ({named})")
+
+
 def as2(settings: Settings) -> Finding:
     """Whether our key is at hand for every AS2 partner."""
     from postroad.bootstrap.pushing import operators_secrets
@@ -169,7 +199,7 @@ def as2(settings: Settings) -> Finding:
         directory = asyncio.run(stored_directory(settings))
     except (PostroadError, OSError) as error:
         return Finding("as2", "fault", str(error))
-    partners = Partners(operators_secrets(settings), str)
+    partners = Partners(operators_secrets(settings), lambda service: "")
     found = [service for service in directory.services.values() if service.as2 is not None]
     faults = [f"{service.address}: {fault}" for service in found if (fault := partners.fault_of(service))]
     if faults:
@@ -179,12 +209,55 @@ def as2(settings: Settings) -> Finding:
     )
 
 
+def pushes(settings: Settings) -> Finding:
+    """Whether every service that is pushed to can be reached by its URL."""
+    from postroad.bootstrap.pushing import unreachable_services
+    from postroad.cli.stores import stored_directory
+
+    if settings.index == "memory":
+        return Finding("pushes", "ok", "in memory: there are none before it starts")
+    try:
+        directory = asyncio.run(stored_directory(settings))
+    except (PostroadError, OSError) as error:
+        return Finding("pushes", "fault", str(error))
+    pushed = [one for one in directory.services.values() if one.delivery is DeliveryMode.PUSH]
+    faults = [f"{service.address}: {told}" for service, told in asyncio.run(unreachable_services(settings, pushed))]
+    if faults:
+        more = f" (and {len(faults) - TOLD_MOST} more)" if len(faults) > TOLD_MOST else ""
+        return Finding("pushes", "warning", "; ".join(faults[:TOLD_MOST]) + more)
+    return Finding("pushes", "ok", f"{len(pushed)} services are pushed to")
+
+
 async def _heads(settings: Settings) -> tuple[int, int]:
     from postroad.cli.stores import index_position, journal_head, reading_journal
 
     position = await index_position(settings)
     async with reading_journal(settings) as journal:
         return (await journal_head(journal)).seq, position.seq if position else 0
+
+
+def _is_stuck(settings: Settings, index: int) -> bool:
+    """Whether a server runs here and its index has not moved for some seconds. A stopped server catches up when it starts."""
+    from postroad.cli.stores import is_served
+
+    if settings.index != "sqlite" or not is_served(settings):
+        return False
+    deadline = time.monotonic() + MOVES_WITHIN_S
+    while asyncio.run(_heads(settings))[1] <= index:
+        if time.monotonic() > deadline:
+            return True
+        time.sleep(0.2)
+    return False
+
+
+async def _check_index(settings: Settings) -> None:
+    from postroad.adapters.index.comparison import check_quickly
+    from postroad.bootstrap.running import INDEX_FILE
+    from postroad.cli.stores import reading_journal
+
+    if settings.index == "sqlite" and (settings.data / INDEX_FILE).exists():
+        async with reading_journal(settings) as journal:
+            await check_quickly(journal, settings.data / INDEX_FILE)
 
 
 def _existing(path: Path) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,10 @@ def configured(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def settings_from(config: Path | None, data: str, changes: tuple[str, ...]) -> Settings:
+def settings_from(
+    config: Path | None, data: str, changes: tuple[str, ...], defaults: Mapping[str, Any] | None = None
+) -> Settings:
+    """Return the settings of the file, the environment and the command line; ``defaults`` hold where none of them sets one."""
     overrides: dict[str, Any] = {"data": data} if data else {}
     for change in changes:
         name, equals, value = change.partition("=")
@@ -44,4 +47,4 @@ def settings_from(config: Path | None, data: str, changes: tuple[str, ...]) -> S
         raise Misconfigured(
             [f"--set {name}: there is no such setting; see `postroad doctor --settings`" for name in unknown]
         )
-    return read_settings(file=config, environment=os.environ, overrides=overrides)
+    return read_settings(file=config, environment=os.environ, overrides=overrides, defaults=defaults)

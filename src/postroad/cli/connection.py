@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from postroad.errors import Misconfigured, Refused
+from postroad.errors import Misconfigured, Refused, Unavailable
 
 if TYPE_CHECKING:
     from postroad.client import Access, Client
@@ -52,6 +52,15 @@ class Connection(NamedTuple):
         if found.authorization:
             return found
         return Access.with_key(url, (_text(data / OPERATOR_KEY_FILE) if url == here else "") or _no_key(data))
+
+    def missing_network(self, environment: Mapping[str, str] | None = None) -> str:
+        """Returns a hint if the default address was used because no network was found on this machine, else ""."""
+        environment = os.environ if environment is None else environment
+        data = Path(self.data) if self.data else local_data(environment)
+        named = self.url or (not self.data and environment.get("POSTROAD_URL"))
+        if named or _text(data / URL_FILE):
+            return ""
+        return f"No network was found in {data}, so the default address was used; --url or POSTROAD_URL names another"
 
     def key_source(self, environment: Mapping[str, str] | None = None) -> str:
         """Where the key comes from, in words: what is refused for its key may have been asked with another than was meant."""
@@ -106,6 +115,10 @@ def connected(function: Callable[..., Any]) -> Callable[..., Any]:
         connection = Connection(url, key, key_file, data)
         try:
             return function(*arguments, connection=connection, **options)
+        except Unavailable as away:
+            if away.code != "network.unreachable" or not (hint := connection.missing_network()):
+                raise
+            raise Unavailable(away.code, f"{away.detail}. {hint}", retry_after_s=away.retry_after_s) from away
         except Refused as refused:
             if refused.code not in ABOUT_KEYS:
                 raise

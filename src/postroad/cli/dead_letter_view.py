@@ -9,6 +9,7 @@ import click
 
 from postroad.cli.exits import Exit
 from postroad.cli.output import Output
+from postroad.core.delivery.retrying import times
 
 if TYPE_CHECKING:
     from postroad.client.dead_letters import Dealt
@@ -43,7 +44,7 @@ def _facts(letter: dict[str, Any]) -> list[tuple[str, str]]:
         ("reason", letter["reason"]),
         ("message", " ".join(filter(None, (letter["type"], letter["topic"], letter["handle"])))),
         ("size", f"{letter['size']} bytes"),
-        ("handed out", f"{letter['attempts']} times"),
+        ("handed out", times(letter["attempts"])),
         ("dealt with", "no" if letter["open"] else "yes"),
     ]
 

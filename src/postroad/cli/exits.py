@@ -17,6 +17,7 @@ class Exit(IntEnum):
     CHANGES = 2  # `apply --dry-run` found changes; also click's code for a wrong command line
     REFUSED = 3  # the network said no; trying again the same way will not help
     UNAVAILABLE = 4  # the network cannot be reached or is too busy; try again later
+    NOT_COMPARED = 5  # `verify` found no fault, and had nothing to compare the journal with
     INTERRUPTED = 130  # Ctrl-C, as shells count it
 
 
@@ -37,15 +38,19 @@ def reported(out: Output) -> Iterator[None]:
         sys.exit(Exit.ERROR)
     except BrokenPipeError:
         raise  # whoever read has enough, which is nobody's fault; click ends quietly
-    except (PostroadError, OSError) as error:
-        out.error("error", _words(error))
+    except OSError as error:
+        out.error("file.unusable" if error.filename else "system.error", describe(error))
+        sys.exit(Exit.ERROR)
+    except PostroadError as error:
+        out.error("error", str(error))
         sys.exit(Exit.ERROR)
     except KeyboardInterrupt:
         sys.exit(Exit.INTERRUPTED)
 
 
-def _words(error: PostroadError | OSError) -> str:
-    """Which file, and what is wrong with it; without the number that the system has for it."""
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
-    return str(error)
+def describe(error: Exception, file: str = "") -> str:
+    """Returns the file and what is wrong with it, without the system's error number."""
+    if not isinstance(error, OSError) or not error.strerror:
+        return f"{file}: cannot be read: {error}" if file else str(error)
+    reason = f"{error.strerror[:1].lower()}{error.strerror[1:]}"
+    return f"{name}: {reason}" if (name := file or error.filename) else reason

@@ -7,7 +7,7 @@ from typing import Any
 
 from postroad.cli.output import Output
 
-STYLES = {"waiting": "yellow", "queued": "yellow", "under way": "yellow", "delivered": "green"}
+STYLES = {"waiting": "yellow", "in transit": "yellow", "delivered": "green"}
 COLUMNS = ("at", "session", "from", "recipients", "handle", "by", "state")
 Value = dict[str, Any]
 

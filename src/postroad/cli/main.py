@@ -14,7 +14,7 @@ COMMANDS = "postroad.cli.commands."
 ENTRIES = {
     "demo": Entry(COMMANDS + "demo", "Show a network at work: a purchase order travels, with its trace."),
     "serve": Entry(COMMANDS + "serve", "Run a network until interrupted."),
-    "apply": Entry(COMMANDS + "apply", "Make the network's configuration what the files say."),
+    "apply": Entry(COMMANDS + "apply", "Make the network's configuration match the files."),
     "export": Entry(COMMANDS + "export", "Print the network's configuration as YAML."),
     "post": Entry(COMMANDS + "post", "Post a message."),
     "poll": Entry(COMMANDS + "poll", "Take messages that wait for a service."),
@@ -28,7 +28,7 @@ ENTRIES = {
     "batches": Entry(COMMANDS + "batches", "List batches: how full each is, when it goes, and why it has not."),
     "batch": Entry(COMMANDS + "batches", "Look after one batch of messages that leave together."),
     "release": Entry(COMMANDS + "release", "Have everything pushed that is held back for a service."),
-    "services": Entry(COMMANDS + "services", "Look at services."),
+    "services": Entry(COMMANDS + "services", "Look at services, and register their certificates."),
     "rules": Entry(COMMANDS + "rules", "Look after the rules of services."),
     "assets": Entry(COMMANDS + "assets", "Look after stylesheets, tables, lists, maps, schemas and the like."),
     "bind": Entry(
@@ -41,6 +41,9 @@ ENTRIES = {
     "provision": Entry(COMMANDS + "provision", "Connect services with those of providers."),
     "cookies": Entry(COMMANDS + "cookies", "Look after what services are told of their senders."),
     "login-link": Entry(COMMANDS + "login_link", "Print a link that opens the console and logs you in, once."),
+    "confirmations": Entry(
+        COMMANDS + "confirmations", "Confirm credentials and members that operators have made for your organization."
+    ),
     "support": Entry(COMMANDS + "support", "Ask the network's operators, and read what they answer."),
     "try": Entry(COMMANDS + "trying", "Try a rule, a condition, a stylesheet or a schema before it is switched on."),
     "detect": Entry(COMMANDS + "detect", "Say in which format messages are, by looking at their bytes."),
@@ -49,8 +52,10 @@ ENTRIES = {
     "keys": Entry(COMMANDS + "keys", "Make API keys."),
     "limits": Entry(COMMANDS + "limits", "Look after what organizations may take up."),
     "suspend": Entry(COMMANDS + "suspension", "Suspend an organization, or a service (by address or GCID)."),
+    "approve": Entry(COMMANDS + "suspension", "Approve an organization that has registered and awaits approval."),
     "resume": Entry(COMMANDS + "suspension", "Let a suspended organization or service take part again."),
     "verify": Entry(COMMANDS + "verify", "Check that the journal is complete and unchanged."),
+    "head": Entry(COMMANDS + "head", "Print the journal's head, to keep it elsewhere."),
     "index": Entry(COMMANDS + "index", "Look after the index, which is made from the journal."),
     "bodies": Entry(COMMANDS + "bodies", "Look after stored message bodies."),
     "pipeline": Entry(COMMANDS + "pipeline", "Bring the journal into the warehouse, on Spark."),

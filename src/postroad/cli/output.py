@@ -2,7 +2,8 @@
 
 Results go to standard output and everything else (progress, errors) to standard error, so that output can be piped. In JSON mode
 each value is one line. Nothing that others wrote (a partner's answer, a document) reaches the terminal's cursor, title or
-clipboard: of all control characters, only those of colours, lines and tabs pass.
+clipboard: of all control characters, only those of colours, lines and tabs pass. Nor does it change the order in which other
+characters are shown.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ PIPE_WIDTH = 240
 Advance = Callable[[float], None]  # told the new total of what is done
 
 
-HARMFUL = re.compile(r"(?!\x1b\[[\d;]*m)[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")  # x85 ends a line
+# Control characters except tabs, ends of lines and colours; and invisible characters that change the order in which the others
+# are shown (bidirectional marks, embeddings, overrides and isolates) or that some programs take for the end of a line.
+CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f"
+INVISIBLE = r"\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+HARMFUL = re.compile(rf"(?!\x1b\[[\d;]*m)[{CONTROLS}{INVISIBLE}]")  # x85 ends a line
 
 
 def plain(text: str) -> str:

@@ -21,6 +21,8 @@ def plan_lines(plan: Plan) -> Iterator[Text]:
         return
     for step in plan.steps:
         yield from _step_lines(step)
+    for warning in plan.warnings:
+        yield Text(plain(f"warning: {warning.pointer}: {warning.detail}"), style="bold yellow")
     counts = {action: sum(step.action == action for step in plan.steps) for action in SIGNS}
     yield Text(f"{counts['add']} to add, {counts['change']} to change, {counts['remove']} to remove.")
 
@@ -36,7 +38,8 @@ def _field_line(action: str, change: FieldChange) -> Text:
     line = Text(f"    {change.field}: ")
     if action == "change":
         line.append(_short(change.before), "red").append(" → ")
-    return line.append(_short(change.after), "green")
+    line.append(_short(change.after), "green")
+    return line.append("  (reset: not in the file)", "bold yellow") if change.resets else line
 
 
 def _short(value: Any) -> str:

@@ -32,6 +32,7 @@ MEANINGS = {
     Exit.CHANGES: "`apply --dry-run` found changes. Also: the command line itself was wrong.",
     Exit.REFUSED: "The network refused; trying again the same way will not help.",
     Exit.UNAVAILABLE: "The network cannot be reached or is too busy; try again later.",
+    Exit.NOT_COMPARED: "`verify` found no fault, and had neither an index nor a noted head to compare with.",
     Exit.INTERRUPTED: "Ctrl-C. `serve`, `demo` and `tail`, which are meant to be ended so, say 0.",
 }
 

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from postroad.cli.asset_files import with_assets
+from postroad.cli.exits import describe
 from postroad.core.configuration.yaml_text import from_yaml
 from postroad.errors import Misconfigured
 
@@ -49,7 +50,7 @@ def _parsed(file: str, stdin: Callable[[], str], faults: list[str]) -> dict[str,
     try:
         content = from_yaml(stdin() if file == "-" else Path(file).read_text())
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        faults.append(f"{file}: cannot be read: {error}")
+        faults.append(describe(error, file))
         return {}
     if not isinstance(content, dict):
         faults.append(f"{file}: this is not a configuration; it begins with `postroad: 1` and lists organizations")
@@ -113,5 +114,5 @@ def _secret_in(path: Path, place: str, faults: list[str]) -> str:
     try:
         return path.read_text().strip()
     except OSError as error:
-        faults.append(f"{place}: {error}")
+        faults.append(describe(error, place))
         return ""

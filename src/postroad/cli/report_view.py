@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from postroad.cli.output import Output
+from postroad.core.codecs.csv_cells import csv_cell
 from postroad.errors import Misconfigured
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def write_summary(summary: Summary, path: Path) -> None:
             with path.open("w", newline="", encoding="utf-8") as file:
                 rows = csv.writer(file, lineterminator="\n")
                 rows.writerow(summary.columns)
-                rows.writerows(summary.rows)
+                rows.writerows([csv_cell(cell) for cell in row] for row in summary.rows)
         case ".json":
             path.write_text(json.dumps(summary.records(), indent=1, default=str, ensure_ascii=False) + "\n", "utf-8")
         case _:

@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from postroad.cli.exits import describe
 from postroad.core.codecs.rule_xml import decode_rules
 from postroad.core.configuration.rules import entry_of
 from postroad.core.configuration.yaml_text import from_yaml
@@ -19,7 +20,7 @@ def rules_in(content: bytes, file: str) -> list[dict[str, Any]]:
     try:
         value = from_yaml(content)
     except yaml.YAMLError as error:
-        raise Misconfigured([f"{file}: cannot be read: {error}"]) from error
+        raise Misconfigured([describe(error, str(file))]) from error
     listed = value.get("rules", value) if isinstance(value, dict) else value
     rules = listed if isinstance(listed, list) else [listed]
     if not rules or not all(isinstance(rule, dict) for rule in rules):

@@ -79,6 +79,15 @@ def locked(settings: Settings) -> Iterator[None]:
         os.close(lock)
 
 
+def is_served(settings: Settings) -> bool:
+    """Whether a server runs on this data folder."""
+    try:
+        with locked(settings):
+            return False
+    except Misconfigured:
+        return (settings.data / JOURNAL_FOLDER / LOCK_NAME).exists()
+
+
 async def journal_head(journal: Source) -> Head:
     """The journal's last entry and its chain; every journal can say it, though indexing does not need it."""
     if isinstance(journal, PostgresJournal | SegmentReader):

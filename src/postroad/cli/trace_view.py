@@ -46,6 +46,11 @@ def trace_tree(history: History, contents: Contents | None = None) -> Tree:
     return tree
 
 
+def _is_special(copy: CopyHistory, message: MessageHistory) -> bool:
+    """Whether a recipient of a rejected post was refused for another reason than the post as a whole."""
+    return (copy.code, copy.detail) != (message.code, message.detail)
+
+
 class _Drawing:
     def __init__(self, begin_us: int, contents: Contents) -> None:
         self._begin_us = begin_us
@@ -53,7 +58,9 @@ class _Drawing:
 
     def message(self, above: Tree, message: MessageHistory) -> Tree:
         to = ", ".join(copy.recipient for copy in message.copies)
-        line = Text(f"{message.type} ", style="bold").append(f"{message.sender} → {to}", "bold cyan")
+        line = Text(f"{message.type or 'unreadable post'} ", style="bold").append(
+            f"{message.sender} → {to}", "bold cyan"
+        )
         facts = [message.topic, message.handle, f"{message.size} bytes", message.form]
         line.append("  " + ", ".join(fact for fact in facts if fact), "dim").append(self._after(message.at_us), "dim")
         branch = above.add(line)
@@ -63,7 +70,11 @@ class _Drawing:
         for words in _made_of(message.contained) if message.contained is not None else ():
             branch.add(Text(words))
         self._documents(branch, message)
-        for copy in message.copies:
+        if message.code:
+            branch.add(Text(f"rejected: {message.detail} [{message.code}]", "red"))
+        for copy in (
+            message.copies if not message.code else [one for one in message.copies if _is_special(one, message)]
+        ):
             self._copy(branch, copy, alone=len(message.copies) == 1)
         return branch
 
@@ -97,6 +108,8 @@ class _Drawing:
             branch.add(Text(words))
         if stop.held is not None:
             branch.add(Text(_held_back(stop.held, stop.service)))
+        if stop.paused is not None:
+            branch.add(Text(f"pushes are paused until {write_time(stop.paused.until_us)}: {stop.paused.why}", "yellow"))
         return branch
 
     def _changed(self, branch: Tree, stop: Stop, following: Stop | None) -> None:

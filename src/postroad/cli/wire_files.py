@@ -18,6 +18,8 @@ from postroad.core.model.formats import Format
 from postroad.errors import Refused
 
 BESIDE = ".content-type"
+_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
+_LINE_END = re.compile(rb"\r?\n")
 _START_LINE = re.compile(rb"(?:[A-Z]{3,10} \S{1,2000} HTTP/\d\.\d|HTTP/\d\.\d \d{3}[^\r\n]{0,200})\r?\n")
 
 
@@ -54,6 +56,34 @@ def captured(body: bytes) -> Wire:
         entity = read_entity(body[start.end() if start else 0 :])
     except Refused:
         return Wire([], body)
-    inside = Wire(_lower(entity.headers()), bytes(entity.body))
+    inside = _unchunked(Wire(_lower(entity.headers()), bytes(entity.body)))
     is_capture = start is not None or (inside.content_type != "" and look(inside).format is not Format.MIME)
     return inside if is_capture else Wire([], body)
+
+
+def _unchunked(wire: Wire) -> Wire:
+    """The body without the chunks in which HTTP/1.1 sent it; refuses chunks that cannot be read.
+
+    A body that does not begin with the size of a chunk was joined by the program that captured it.
+    """
+    if wire.header("transfer-encoding").strip().lower() != "chunked":
+        return wire
+    rest = [one for one in wire.headers if one[0] != "transfer-encoding"]
+    if _CHUNK_SIZE.match(wire.body) is None:
+        return Wire(rest, wire.body)
+    pieces: list[bytes] = []
+    at = 0
+    while True:
+        line = _CHUNK_SIZE.match(wire.body, at)
+        size = int(line[1], 16) if line else -1
+        begin = line.end() if line else at
+        if line is None or begin + size > len(wire.body):
+            raise Refused("wire.malformed", f"byte {at} of the body: the chunk of a chunked HTTP body is not whole")
+        if not size:
+            break
+        pieces.append(wire.body[begin : begin + size])
+        end = _LINE_END.match(wire.body, begin + size)
+        if end is None:
+            raise Refused("wire.malformed", f"byte {begin + size} of the body: no line end follows a chunk")
+        at = end.end()
+    return Wire(rest, b"".join(pieces))

@@ -50,6 +50,8 @@ def test_detect_says_what_files_hold(tmp_path: Path) -> None:
     }  # fmt: skip
     assert (edi["format"], edi["kind"]) == ("mime", "x12")
     assert (soap["file"], soap["format"]) == ("-", "soap")
+    table = run("detect", str(tmp_path / "edi"), "--content-type", "application/edi-x12").stdout
+    assert table.splitlines()[1].split()[1] == "x12"
 
 
 def test_detect_draws_a_table_and_says_what_it_noted(tmp_path: Path) -> None:
@@ -71,9 +73,10 @@ def test_detect_says_why_a_message_cannot_be_taken_apart(tmp_path: Path) -> None
 
 
 def test_convert_writes_bytes_and_says_what_was_left_out(tmp_path: Path) -> None:
+    result = run("convert", captured_swa(tmp_path), "--to", "cloudevents")
+    assert "left out: " in result.stderr
     result = run("convert", captured_swa(tmp_path), "--to", "dime")
-    assert result.exit_code == Exit.OK
-    assert result.stderr == "left out: part note: Content-Description has no place in DIME\n"
+    assert (result.exit_code, result.stderr) == (Exit.OK, "")
     taken = take(Wire([], result.stdout_bytes))
     assert taken.format is Format.DIME
     assert [part.data for part in taken.parts] == [b"<Order/>", b"hello"]
@@ -82,7 +85,7 @@ def test_convert_writes_bytes_and_says_what_was_left_out(tmp_path: Path) -> None
 
 def test_convert_can_insist_on_all_of_it(tmp_path: Path) -> None:
     target = tmp_path / "out"
-    result = run("convert", captured_swa(tmp_path), "--to", "dime", "--whole-only", "--out", str(target))
+    result = run("convert", captured_swa(tmp_path), "--to", "as2", "--whole-only", "--out", str(target))
     assert result.exit_code == Exit.ERROR
     assert "mediation.lossy" in result.stderr
     assert not target.exists()
@@ -101,7 +104,9 @@ def test_what_is_converted_with_its_headers_is_known_again(tmp_path: Path, forma
     )
     found = json.loads(run("detect", str(target), "--json").stdout)
     assert found["format"] == format
-    assert run("convert", captured_swa(tmp_path), "--to", "as2").stdout_bytes.startswith(b"Content-Type: multipart/")
+    assert run("convert", captured_swa(tmp_path), "--to", "as2").stdout_bytes.startswith(
+        b"Content-Type: text/plain\r\n"
+    )
 
 
 def test_convert_to_a_form_of_the_network_is_what_would_be_posted(tmp_path: Path) -> None:
@@ -144,3 +149,27 @@ def test_headers_are_known_from_options_a_file_beside_or_the_capture(tmp_path: P
     letter = b"Content-Type: text/plain\r\nSubject: hello\r\n\r\nbody"
     assert captured(letter) == Wire([], letter)
     assert captured(b"no: \x00header") == Wire([], b"no: \x00header")
+
+
+def in_chunks(body: bytes, line_end: bytes = b"\r\n") -> bytes:
+    pieces = [body[at : at + 50] for at in range(0, len(body), 50)]
+    chunks = [b"%X;name=value" % len(piece) + line_end + piece + line_end for piece in pieces]
+    return b"".join(chunks) + b"0" + line_end + line_end
+
+
+def test_chunks_of_a_captured_request_are_joined() -> None:
+    head = b"POST /in HTTP/1.1\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n" % SWA.content_type.encode()
+    wire = captured(head + in_chunks(SWA.body))
+    assert wire.body == SWA.body
+    assert take(wire).parts == take(SWA).parts
+    assert captured(head + in_chunks(SWA.body, b"\n")).body == SWA.body
+    assert captured(head + SWA.body).body == SWA.body, "joined by the program that captured it"
+
+
+@pytest.mark.parametrize("body", [b"5\r\nab", b"2\r\nabc\r\n0\r\n\r\n", b"2\r\nab\r\n"])
+def test_chunks_that_are_not_whole_are_refused(tmp_path: Path, body: bytes) -> None:
+    file = tmp_path / "captured"
+    file.write_bytes(b"POST / HTTP/1.1\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n" + body)
+    result = run("convert", str(file), "--to", "mime")
+    assert result.exit_code != Exit.OK
+    assert "wire.malformed" in result.stderr

@@ -161,7 +161,7 @@ def test_errors_become_words_and_exit_codes(
 def test_a_file_that_is_not_there_is_named_without_the_systems_number(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit), reported(Output()):
         Path("absent.xml").read_bytes()
-    assert capsys.readouterr().err == "error: absent.xml: no such file or directory [error]\n"
+    assert capsys.readouterr().err == "error: absent.xml: no such file or directory [file.unusable]\n"
 
 
 @pytest.mark.req("K2")

@@ -31,15 +31,15 @@ def held(until_us: int) -> History:
 )
 def test_it_says_until_when(until_us: int, words: str) -> None:
     found = held(until_us)
-    [view] = trace_view(found)["messages"][0]["copies"][0]["stops"]
+    [view] = trace_view(found, shows_counters=True)["messages"][0]["copies"][0]["stops"]
     assert view["held"] == {"until": "1970-01-01T00:00:03Z" if until_us else None}
-    assert history(msgspec.convert(trace_view(found), HistoryShape)) == found
+    assert history(msgspec.convert(trace_view(found, shows_counters=True), HistoryShape)) == found
     assert words in lines(found)
     [status] = status_view(found.messages[0])["recipients"]
     assert (status["state"], status["inWords"]) == ("queued", "held back for Acme/orders")
 
 
 def test_what_just_waits_does_not() -> None:
-    [view] = trace_view(told(state="queued"))["messages"][0]["copies"][0]["stops"]
+    [view] = trace_view(told(state="queued"), shows_counters=True)["messages"][0]["copies"][0]["stops"]
     assert view["held"] is None
     assert not [line for line in lines(told(state="queued")) if "held back" in line]

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from postroad.cli.assignments import assignments, moment
 from postroad.cli.checkup import port
+from postroad.cli.commands.billing import no_bill
 from postroad.cli.commands.post import composed
 from postroad.cli.commands.support import show_request
 from postroad.cli.commands.trace import written
@@ -34,7 +35,9 @@ from postroad.cli.trace_view import trace_tree
 from postroad.client import Client, Part, Status
 from postroad.client.configuration import FieldChange, Plan, PlannedStep
 from postroad.core.audit.story import Arrival, CopyHistory, Event, History, MessageHistory, Stop
+from postroad.core.model.journal import ObjectChange
 from postroad.core.model.message import Property, PropertyType
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured, Refused
 from tests.unit.client.scripted import delivered
 
@@ -325,15 +328,18 @@ def test_a_note_keeps_its_lines_and_tables_take_no_escapes(capsys: pytest.Captur
 
 
 @pytest.mark.parametrize(
-    "evil", ["\x1b]0;title\x07", "\x1b[2J", "\x9b2J", "\x1b]52;c;aGk=\x07", "over\rwritten", "\x08\x08"]
-)
+    "evil", ["\x1b]0;title\x07", "\x1b[2J", "\x9b2J", "\x1b]52;c;aGk=\x07", "over\rwritten", "\x08\x08",
+             "\u202edetrever", "\u2066a\u2069", "\u2067a", "one\u2028two", "one\u2029two", "\u200fa", "\u061ca"]
+)  # fmt: skip
 def test_nothing_that_others_wrote_moves_the_cursor(evil: str, capsys: pytest.CaptureFixture[str]) -> None:
     out = Output()
     out.say(f"saw {evil}\nnext\tline")
     out.show(Text(f"saw {evil}"))
     out.error("route.failed", evil)
     printed = capsys.readouterr()
-    assert not set(printed.out + printed.err) & set("\x1b\x9b\x07\x08\r")
+    assert not set(printed.out + printed.err) & set(
+        "\x1b\x9b\x07\x08\r\u202e\u2066\u2067\u2069\u2028\u2029\u200f\u061c"
+    )
     assert "\nnext\tline\n" in printed.out
     assert harmless("\x1b[1;31mred\x1b[0m") == "\x1b[1;31mred\x1b[0m"
 
@@ -360,3 +366,12 @@ def test_who_cannot_listen_learns_which_setting_is_wrong(error: OSError, words: 
     assert port(dataclasses.replace(settings, host="203.0.113.1")).state == "fault"
     other = OSError(EIO, "the disk")
     assert cannot_listen(settings, other) is other
+
+
+def test_a_mistyped_organization_is_not_said_to_have_used_nothing() -> None:
+    change = ObjectChange("organization", "cedar foods", 1, {"name": "Cedar Foods"})
+    directory = Directory().changed([change], 1)
+    assert no_bill("Cedar Food", "2026-10", directory) == (
+        "Organization 'Cedar Food' does not exist. Did you mean 'Cedar Foods'?"
+    )
+    assert no_bill("cedar foods", "2026-10", directory) == "cedar foods used nothing in 2026-10 that costs anything"

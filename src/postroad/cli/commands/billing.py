@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from postroad.core.billing.calendar import checked_period, day_of
 from postroad.core.billing.invoicing import Account, Issue, credit_note
 from postroad.core.billing.tabular import as_value
 from postroad.core.model.billing import Payment, decimals
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 
 DAY = click.DateTime(["%Y-%m-%d"])
@@ -76,7 +78,7 @@ def invoice(
     issued = [item for item in records.of(checked_period(period), organization) if currency in ("", item.currency)]
     documents = issued or drafted(ledger, period, organization, currency, records.directory.books, _now().date())
     if not documents:
-        raise Refused("not-found", f"{organization} used nothing in {period} that costs anything")
+        raise Refused("not-found", no_bill(organization, period, records.directory))
     addresses = ledger.addresses()
     if explain is None:
         for document in documents:
@@ -89,6 +91,14 @@ def invoice(
         raise Refused("not-found", f"There is no line {explain}; the bill has {len(first.lines)} of them")
     account = Account(first.organization, first.period, first.currency)
     show_uses(out, lines[0], ledger.uses_of(account, lines[0].key), addresses, first.through)
+
+
+def no_bill(organization: str, period: str, directory: Directory) -> str:
+    if directory.organization(organization) is not None or not directory.organizations:
+        return f"{organization} used nothing in {period} that costs anything"
+    names = [item.name for item in directory.organizations.values()]
+    near = get_close_matches(organization, names, 1)
+    return f"Organization {organization!r} does not exist." + (f" Did you mean {near[0]!r}?" if near else "")
 
 
 @command
@@ -206,9 +216,9 @@ def pay(
 @click.option("--on", "day", type=DAY, help="As of this day; else today.")
 @configured
 def overdue(out: Output, day: datetime | None, settings: Settings) -> None:
-    """List invoices whose time to pay is over, the oldest first.
+    """List overdue invoices, the oldest first.
 
-    Whoever does not pay can be suspended: `suspended` on the organization, by an operator.
+    An operator can suspend an organization that does not pay: `postroad suspend ORGANIZATION`.
     """
     records = Records.read(settings)
     on = day.date() if day else _today(records)

@@ -87,9 +87,12 @@ def groups(out: Output, filters: Filters, connection: Connection) -> None:
         found = client.dead_letters.groups(**filters)
     for group in found:
         out.value(group)
-    rows = [[str(one["count"]), one["service"], one["cause"], str(one["example"]), one["meaning"]] for one in found]
+    rows = [
+        [str(one["count"]), one["service"], one["cause"], one["newest"], str(one["example"]), one["meaning"]]
+        for one in found
+    ]
     if rows:
-        out.table(["LETTERS", "AT", "CAUSE", "NEWEST", "MEANING"], rows)
+        out.table(["LETTERS", "AT", "CAUSE", "NEWEST", "DELIVERY", "MEANING"], rows)
     else:
         out.say("No dead letters.")
 

@@ -10,19 +10,25 @@ from postroad.cli.demonstration import demonstrated
 from postroad.cli.output import Output
 from postroad.cli.running import until_signalled
 
-SMALL = ("segment_bytes=4194304", "least_free_bytes=67108864", "log_level=warning")
+DEFAULTS = {"segment_bytes": 4 << 20, "least_free_bytes": 64 << 20, "log_level": "warning"}
 
 
 @command
 @click.option("--once", is_flag=True, help="Exit when all has been shown.")
 @click.option("--data", default="var/demo", help="Folder of the demo's network.", metavar="FOLDER", show_default=True)
-@click.option("--port", default=8470, help="Port to listen on; another one when it is taken.", show_default=True)
-def demo(out: Output, once: bool, data: str, port: int) -> None:
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), help="Port to listen on; a free one if it is in use.  [default: 8470]"
+)
+def demo(out: Output, once: bool, data: str, port: int | None) -> None:
     """Show a network at work: a purchase order travels, with its trace.
 
     Starts a network of its own and registers six organizations with their services and rules. MyBiz orders over JSON and over
     SOAP; on the way its order is transformed, completed and checked; Acme confirms, and a sender that Acme does not want to hear
     from is stopped. The network keeps running so that you can try more.
+
+    Settings other than the folder come from postroad.toml and POSTROAD_* variables, as with `postroad serve`: POSTROAD_PORT=9200.
     """
-    settings = settings_from(None, data, (*SMALL, f"port={0 if once else port}"))
+    if once:
+        port = 0
+    settings = settings_from(None, data, () if port is None else (f"port={port}",), DEFAULTS)
     until_signalled(demonstrated(out, settings, once=once))

@@ -15,6 +15,7 @@ from postroad.core.documents.sniff import document_kind
 from postroad.core.mediation.looking import look
 from postroad.core.mediation.nouns import Wire
 from postroad.core.mediation.translating import take
+from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 from postroad.errors import Refused
 
@@ -82,4 +83,11 @@ def _part(part: Part) -> dict[str, Any]:
 def _row(found: dict[str, Any]) -> list[str]:
     parts = [f"{part['kind'] or media_type_of(part['contentType'])} ({part['bytes']} bytes)" for part in found["parts"]]
     more = [f"and {len(parts) - SHOWN} more"] if len(parts) > SHOWN else []
-    return [found["file"], found["format"], media_type_of(found["contentType"]), ", ".join(parts[:SHOWN] + more)]
+    return [found["file"], _shown_format(found), media_type_of(found["contentType"]), ", ".join(parts[:SHOWN] + more)]
+
+
+def _shown_format(found: dict[str, Any]) -> str:
+    """The message's format, or the kind of document for a file that is one document without a wrapper."""
+    wrapped = found["contentType"].startswith(("multipart/", "message/"))
+    is_bare = found["format"] == Format.MIME.value and len(found["parts"]) == 1 and not wrapped
+    return found["kind"] or "unknown" if is_bare else found["format"]

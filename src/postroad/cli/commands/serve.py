@@ -33,6 +33,7 @@ def serve(out: Output, settings: Settings, port: int | None) -> None:
 async def _run(out: Output, settings: Settings) -> None:
     from postroad.api.serve import serve as serve_http
     from postroad.bootstrap import open_network
+    from postroad.bootstrap.first_start import has_operator_password
     from postroad.bootstrap.open_files import allow_open_files
     from postroad.console import console
 
@@ -43,6 +44,8 @@ async def _run(out: Output, settings: Settings) -> None:
             def listening(url: str) -> None:
                 leave_address(url)
                 _announce(out, settings, url, new=running.operator_key is not None)
+                if not has_operator_password(running.network.directory):
+                    _show_way_in(out, settings)
 
             try:
                 await serve_http(running, listening, partial(console, running))
@@ -55,5 +58,12 @@ def _announce(out: Output, settings: Settings, url: str, *, new: bool) -> None:
     out.value({"url": url, "data": str(settings.data), "operator_key_file": str(key_file)})
     out.say(f"postroad listens on {click.style(url, bold=True)} (data in {settings.data}; stop with Ctrl-C)")
     if new:
-        out.say(f"this is a new network; its operator's key is in {key_file}")
-        out.say("`postroad login-link` prints a link into its console")
+        out.say("this is a new network")
+
+
+def _show_way_in(out: Output, settings: Settings) -> None:
+    """Prints how the operator gets in, at every start until an operator has a password."""
+    key_file = settings.data / OPERATOR_KEY_FILE
+    if key_file.exists():  # elsewhere, another node of the network has it
+        out.say(f"no operator has a password yet; the operator's key is in {key_file}")
+        out.say("`postroad login-link` prints a link that opens the console")

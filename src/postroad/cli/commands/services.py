@@ -1,17 +1,20 @@
-"""``postroad services``: which services there are, and how one is set up."""
+"""``postroad services``: which services there are, how one is set up, and the certificates by which it proves itself."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
 from postroad.cli.command import command
 from postroad.cli.connection import Connection, connected
 from postroad.cli.output import Output
+from postroad.errors import Misconfigured
 
 
 @click.group()
 def services() -> None:
-    """Look at services."""
+    """Look at services, and register their certificates."""
 
 
 @command
@@ -21,6 +24,7 @@ def list_(out: Output, everyone: bool, connection: Connection) -> None:
     """List the services of your organization."""
     with connection.client() as client:
         found = client.every("/v1/directory" if everyone else "/v1/services")
+    found = sorted(found, key=lambda service: service["address"].casefold())
     for service in found:
         out.value(service)
     if not found:
@@ -41,9 +45,77 @@ def show(out: Output, service: str, connection: Connection) -> None:
 
     with connection.client() as client:
         found = client.get(f"/v1/services/{quote(service)}")
-    out.value(found)
+        is_pushed = found.get("delivery") == "push"
+        state = client.get(f"/v1/services/{quote(found['address'])}/push") if is_pushed else {}
+    out.value(found | {name: state[name] for name in ("paused", "problems") if name in state})
     out.say(as_yaml(found).rstrip())
+    for problem in state.get("problems", ()):
+        out.say(f"# Problem: {problem}.")
+    if (paused := state.get("paused")) is not None:
+        out.say(f"# Pushes are paused until {paused['until']}: {paused['reason']}.")
+        out.say(f"# To try at once: postroad services try-push {found['address']}")
 
 
-for below in (list_, show):
+@command
+@click.argument("service")
+@click.option(
+    "--certificate",
+    "certificate_file",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The client certificate, in PEM.",
+)
+@click.option(
+    "--certificate-key",
+    "private_key_file",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Its private key, in PEM; signs a challenge here and is not sent.",
+)
+@click.option("--label", default="certificate", help="What to call it.", show_default=True)
+@connected
+def add_certificate(
+    out: Output, service: str, certificate_file: Path, private_key_file: Path, label: str, connection: Connection
+) -> None:
+    """Register a client certificate with which a service proves itself."""
+    from postroad.cli.commands.apply import private_key
+    from postroad.client.certificates import add_certificate as register
+
+    key = private_key(private_key_file)
+    try:
+        certificate = certificate_file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Misconfigured([f"{certificate_file}: {error}"]) from None
+    with connection.client() as client:
+        added = register(client, service, label, certificate, key)
+    out.value(added)
+    out.say(f"{service} can prove itself by certificate {label!r} from now on.")
+
+
+@command
+@click.argument("service")
+@connected
+def try_push(out: Output, service: str, connection: Connection) -> None:
+    """Push the oldest waiting message of a service at once.
+
+    It is pushed during a pause too, and before its next try is due; not outside delivery windows. When it succeeds, the pause
+    is over and everything else that waits follows.
+    """
+    from urllib.parse import quote
+
+    with connection.client() as client:
+        tried = client.change("POST", f"/v1/services/{quote(service)}/push/try")
+    out.value(tried)
+    match tried["outcome"]:
+        case "delivered":
+            out.say(f"{tried['service']}: delivered session {tried['session']}; everything else that waits follows")
+        case "failed":
+            out.say(f"{tried['service']}: the push of session {tried['session']} failed: {tried['reason']}")
+        case _:
+            out.say(f"{tried['service']}: nothing was pushed: {tried['reason']}")
+
+
+for below in (list_, show, add_certificate, try_push):
     services.add_command(below)

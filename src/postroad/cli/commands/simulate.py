@@ -12,7 +12,7 @@ from postroad.bootstrap.running import JOURNAL_FOLDER
 from postroad.cli.command import command
 from postroad.cli.output import Output
 from postroad.errors import Misconfigured
-from postroad.testing.traffic.generate import Generated, generate
+from postroad.testing.traffic.generate import Generated, generate, most_incidents
 from postroad.testing.traffic.plan import TrafficPlan
 
 
@@ -75,6 +75,13 @@ def simulate(
     )
     if (folder / JOURNAL_FOLDER).exists():
         raise Misconfigured([f"there is a network in {folder} already; name an empty folder with --out"])
+    if incidents > (possible := most_incidents(plan)):
+        raise Misconfigured(
+            [
+                f"--incidents {incidents}: at most {possible} can be planted with {organizations} organizations and "
+                f"{days} days, one for each of the largest organizations; choose more of them"
+            ]
+        )
     with out.progress("simulating", messages) as advance:
         done = asyncio.run(generate(plan, folder / JOURNAL_FOLDER, advance))
     _tell(out, folder, done)

@@ -1,4 +1,4 @@
-"""``postroad suspend`` and ``postroad resume``: operators keep an organization or a service from taking part for a while."""
+"""``postroad suspend``, ``resume`` and ``approve``: operators decide which organizations and services take part."""
 
 from __future__ import annotations
 
@@ -39,6 +39,20 @@ def resume(out: Output, name: str, connection: Connection) -> None:
         client.change("DELETE", suspension_of(name))
     out.value({"name": name, "suspended": ""})
     out.say(f"{name}: takes part again")
+
+
+@command
+@click.argument("organization")
+@connected
+def approve(out: Output, organization: str, connection: Connection) -> None:
+    """Approve an organization that has registered and awaits approval.
+
+    For operators, in networks whose setting `registration` is "approval".
+    """
+    with connection.client() as client:
+        client.change("DELETE", suspension_of(organization))
+    out.value({"name": organization, "suspended": ""})
+    out.say(f"{organization}: approved")
 
 
 def suspension_of(name: str) -> str:

@@ -80,7 +80,8 @@ def whatif(
     out.value(as_json(report))
     show_report(out, report)
     if html is not None:
-        html.write_text(page(report))
+        texts = [Path(file).read_text() for file in (*files, *trees) if file != "-" and Path(file).is_file()]
+        html.write_text(page(report, "\n".join(texts), f"Written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"))
         out.say(f"Written to {html}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from postroad.client import Client, Reply, Status
+from postroad.client import Access, Client, Reply, Status
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
 
@@ -51,12 +51,17 @@ class House:
 
 
 def house(demo: Demo, person: Person, name: str, email: str) -> House:
-    """Registers the person in the browser; the services are made by the operator."""
+    """Register an organization in the browser and make its services and keys."""
     person.register(name, email, PASSWORD)
+    return registered_house(demo, person, name, email)
+
+
+def registered_house(demo: Demo, person: Person, name: str, email: str) -> House:
+    """Make the services and keys of an organization that exists, as its owner: keys an operator makes wait for confirmation."""
     keys = {}
-    with Client(demo.url, demo.operator_key) as operator:
+    with Client(access=Access.with_password(demo.url, email, PASSWORD)) as owner:
         for service in ("buyer", "stamper", "seller"):
-            made = operator.change("POST", "/v1/services", {"organization": name, "name": service})
+            made = owner.change("POST", "/v1/services", {"organization": name, "name": service})
             path = f"/v1/services/{made['gcid']}/credentials"
-            keys[service] = operator.change("POST", path, {"kind": "key", "label": "test", "expiresInDays": 5})["key"]
+            keys[service] = owner.change("POST", path, {"kind": "key", "label": "test", "expiresInDays": 5})["key"]
     return House(demo=demo, name=name, person=person, keys=keys)

@@ -43,6 +43,13 @@ def test_reads_an_invoice_down_to_its_messages(visitor: Callable[..., Person], d
     assert "overdue for" in person.text()
     assert "an hour without service" in person.text()
     person.snap("invoice")
+    person.page.emulate_media(media="print")
+    person.page.set_viewport_size({"width": 718, "height": 1000})  # A4 within its margins
+    cells = "[...document.querySelectorAll('main th, main td')].map((cell) => cell.getBoundingClientRect().right)"
+    assert max(person.page.evaluate(cells)) <= 718, "an amount is cut off on paper"
+    assert person.page.locator("nav.side").is_hidden()
+    person.page.emulate_media(media="screen")
+    person.page.set_viewport_size({"width": 1280, "height": 900})
     person.page.click("text=Messages sent by Yarrow Ltd/buyer")
     assert "20 uses" in person.text()
     assert person.page.locator("tbody tr").count() == 20, (

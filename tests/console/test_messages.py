@@ -40,6 +40,10 @@ def test_a_message_is_found_and_tells_its_life(buyer: Person, demo: Demo) -> Non
     buyer.page.click("nav >> text=Messages")
     buyer.page.click("text=Sent")
     buyer.snap("messages")
+    buyer.page.set_viewport_size({"width": 1280, "height": 900})
+    state = buyer.page.locator("th:has-text('State')").bounding_box()
+    assert state is not None
+    assert state["x"] + state["width"] <= 1280
     buyer.page.click("tbody >> text=PO-1001 >> nth=-1")
     assert "TheAcmeCompany/Supply" in buyer.text()
     buyer.snap("message")
@@ -62,6 +66,14 @@ def test_a_message_is_found_and_tells_its_life(buyer: Person, demo: Demo) -> Non
     buyer.page.fill("#q", "TheAcmeCompany/Supply")
     buyer.page.click("text=Find")
     assert "/directory/" in buyer.page.url
+
+
+def test_an_address_that_does_not_exist_keeps_the_navigation(buyer: Person) -> None:
+    buyer.refusals_expected = True
+    buyer.go("/no-such-page")
+    assert "Page not found" in buyer.text()
+    assert buyer.page.locator("nav.side a").count() > 5
+    assert buyer.page.locator(".fault").count() == 0
 
 
 def test_strangers_find_nothing(visitor: Callable[..., Person], demo: Demo) -> None:

@@ -100,7 +100,7 @@ def test_says_what_to_do_where_nothing_is_counted_yet(
     try:
         for path in ("/reports", "/reports/batches", "/billing"):
             member.go(path)
-            assert "the network's operators run it with" in member.text()
+            assert "The network's operators set it up" in member.text()
             person.go(path)
             assert "postroad pipeline run" in person.text()
         person.snap("reports-missing")

@@ -62,3 +62,18 @@ def test_works_without_scripts_and_keeps_what_was_written(visitor: Callable[...,
     person.page.fill("#more", "")
     person.page.click("text=Make the service")
     assert "is not allowed" in person.text()
+
+
+def test_shows_whether_pushes_are_paused_and_tries_one_at_once(visitor: Callable[..., Person]) -> None:
+    person = visitor()
+    person.register("Zelkova Ltd", "zelkova@zelkova.example", PASSWORD)
+    person.go("/services/new")
+    person.page.fill("#name", "orders")
+    person.page.select_option("#delivery", "push")
+    person.page.fill("#url", "https://zelkova.example/in")
+    person.page.select_option("#authentication", "none")
+    person.page.click("text=Make the service")
+    assert "Not paused." in person.text()
+    person.refusals_expected = True
+    person.page.click("text=Try now")
+    assert "Nothing was pushed: nothing waits to be pushed." in person.text()

@@ -16,11 +16,12 @@ from postroad.client import Client
 from tests.architecture.source_tree import ROOT
 from tests.console.browsing import Person
 from tests.console.conftest import PICTURES, Demo
-from tests.console.failing import PASSWORD, House
+from tests.console.failing import PASSWORD, House, registered_house
 
 FOLDER = PICTURES / "tutorial"
 PAGE = ROOT / "docs" / "tutorial" / "console.md"
 SIZE, TALL = ViewportSize(width=1100, height=760), ViewportSize(width=1100, height=1240)
+SHOP = ("Corner Shop", "ada@corner.example")
 NAMED = re.compile(r"\(pictures/([a-z-]+)\.png\)")
 
 
@@ -51,7 +52,7 @@ class Walk:
 
     def register(self) -> None:
         self.person.go("/register")
-        for field, text in (("organization", "Corner Shop"), ("email", "ada@corner.example"), ("password", PASSWORD)):
+        for field, text in zip(("organization", "email", "password"), (*SHOP, PASSWORD), strict=True):
             self.page.fill(f"#{field}", text)
         self.page.click("main button[type=submit]")
         self.picture("first-steps")
@@ -101,21 +102,10 @@ def test_the_tutorial_can_be_followed(visitor: Callable[..., Person], demo: Demo
     with Client(demo.url, key) as client:
         client.post(to="XpandiCo/zipPlus4", handle="order-4711", document={"zip": "62701"})
     walk.find_the_message()
-    walk.mend(_mill(walk.person, demo))
+    walk.mend(registered_house(demo, walk.person, *SHOP))
     assert walk.taken == set(NAMED.findall(PAGE.read_text()))  # each picture of the page is made here, and no other
     assert walk.taken == {file.stem for file in (PAGE.parent / "pictures").glob("*.png")}
 
 
 def test_the_pictures_are_small() -> None:
     assert sum(file.stat().st_size for file in Path(PAGE.parent, "pictures").glob("*.png")) < 600_000
-
-
-def _mill(person: Person, demo: Demo) -> House:
-    """Services of the same organization, one of which answers with errors."""
-    keys = {}
-    with Client(demo.url, demo.operator_key) as operator:
-        for name in ("buyer", "stamper", "seller"):
-            made = operator.change("POST", "/v1/services", {"organization": "Corner Shop", "name": name})
-            wish = {"kind": "key", "label": "tests"}
-            keys[name] = operator.change("POST", f"/v1/services/{made['gcid']}/credentials", wish)["key"]
-    return House(demo=demo, name="Corner Shop", person=person, keys=keys)

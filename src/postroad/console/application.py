@@ -9,14 +9,13 @@ from starlette.routing import Route
 
 from postroad.bootstrap import RunningNetwork
 from postroad.console.context import Console
-from postroad.console.guarding import go, own_path, refusal_page
+from postroad.console.guarding import go, missing_page, own_path
 from postroad.console.pages import PAGES
 from postroad.console.rendering import Rendering
 from postroad.console.static_files import PREFIX, serve_static
 from postroad.console.streams import Streams
 from postroad.console.visits import Visits
 from postroad.core.admission.rate import RateLimiter
-from postroad.errors import Refused
 from postroad.flow.administration import Administration
 from postroad.flow.live import Live
 
@@ -44,4 +43,4 @@ async def _missing(request: Request, error: Exception) -> Response:
     path = request.url.path
     if request.method == "GET" and path.endswith("/") and path.strip("/"):
         return go(own_path(path.rstrip("/")))  # by the path alone: whoever asks chooses the host that they name
-    return refusal_page(request, Refused("not-found", "There is nothing at this address; begin at the first page"))
+    return await missing_page(request)

@@ -71,7 +71,7 @@ async def try_stylesheet(console: Console, caller: Caller, form: Asked) -> Resul
     trying.check_may_transform(caller)
     message = await message_in(console.network, caller, form)
     parameters = rule_form.named_lines(form.get("parameters", ""), "/parameters")
-    transform = console.running.engines.transformer.transform
+    transform = console.running.trials.transformer.transform
     output = await trying.try_stylesheet(caller, transform, _sheet(console, caller, form), message, parameters)
     return {"output": output[:SHOWN_CHARS]}
 

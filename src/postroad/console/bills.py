@@ -5,16 +5,17 @@ Kept rule: amounts are what ``core/billing`` makes of the same sums, to the micr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
 from postroad.console.mart_questions import CHARGED_DAYS, DRAFTS, USES
 from postroad.console.marts import Marts, check_is_counted
 from postroad.console.plots import Curve, Drawn, Plot, all_days
-from postroad.core.billing.calendar import first_day, next_period
+from postroad.core.billing.calendar import day_of, first_day, next_period
 from postroad.core.billing.forecast import forecast_micros
 from postroad.core.billing.invoicing import Account, Issue, Sum, Sums, invoice
 from postroad.core.model.billing import MICROS, Books, Invoice, InvoiceLine, LineKey
@@ -74,25 +75,27 @@ def course(folder: Path, account: Account, books: Books, now_us: int) -> Plot:
     check_is_counted(folder, APP, (CHARGES,))
     charged: dict[date, int] = dict(marts.rows(CHARGED_DAYS, *account))
     days = all_days(first_day(account.period), first_day(next_period(account.period)) - ONE_DAY)
-    last = max(charged, default=days[0])
-    sums, total = {}, 0
-    for day in days:
-        total += charged.get(day, 0)
-        sums[day] = total
-    whole = forecast_micros(total, account.period, books.time_zone, min(now_us, marts.made_at_us))
-    curves = [Curve(label="charged so far", values=[_units(sums[day]) if day <= last else None for day in days])]
-    if whole is not None and last < days[-1]:
-        steps = (days[-1] - last).days
-        on_the_way = [total + (whole - total) * (day - last).days // steps for day in days]
-        curves.append(
-            Curve(
-                label="forecast",
-                values=[_units(micros) if day >= last else None for day, micros in zip(days, on_the_way, strict=True)],
-            )
-        )
+    counted_us = min(now_us, marts.made_at_us)
+    whole = forecast_micros(sum(charged.values()), account.period, books.time_zone, counted_us)
+    curves = course_curves(charged, days, day_of(counted_us, books.time_zone), whole)
     return Plot(
         title=f"{account.period}, day by day", unit=account.currency, days=days, curves=curves, drawn=Drawn.LINES
     )
+
+
+def course_curves(charged: Mapping[date, int], days: Sequence[date], counted: date, whole: int | None) -> list[Curve]:
+    """What was charged by each day up to the last one that is counted, and from there a line to the forecast."""
+    last = max([min(counted, days[-1]), *charged]) if counted >= days[0] else max(charged, default=days[0])
+    sums = list(accumulate(charged.get(day, 0) for day in days))
+    total = sums[-1]
+    past = [_units(micros) if day <= last else None for day, micros in zip(days, sums, strict=True)]
+    curves = [Curve(label="charged so far", values=past)]
+    if whole is not None and last < days[-1]:
+        steps = (days[-1] - last).days
+        ahead = [total + (whole - total) * (day - last).days // steps if day >= last else None for day in days]
+        values = [None if micros is None else _units(micros) for micros in ahead]
+        curves.append(Curve(label="forecast", values=values))
+    return curves
 
 
 def uses(folder: Path, document: Invoice, line: InvoiceLine, through: int, skipped: int, most: int) -> list[Counted]:

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import unified_diff
 
+import msgspec
+
 from postroad.core.audit.story import MessageHistory, Stop
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import Part
@@ -36,6 +38,7 @@ class ShownPart:
     is_cut: bool
     diff: tuple[tuple[str, str], ...]  # what changed: kind of the line, and the line
     is_same: bool  # as at the stop before, to the last character
+    is_respaced: bool  # as at the stop before but for white space
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +91,7 @@ def _shown(part: Part, before: str | None) -> ShownPart:
         is_cut=len(text) > SHOWN_CHARS or len(part.data) > READ_BYTES,
         diff=diff,
         is_same=bool(text) and len(text) <= SHOWN_CHARS and text == before,
+        is_respaced=not diff and bool(before) and bool(text) and before != text and len(text) <= SHOWN_CHARS,
     )
 
 
@@ -101,11 +105,21 @@ def _as_text(data: bytes) -> str:
 
 
 def _changes(before: str, after: str) -> Iterator[tuple[str, str]]:
-    """Lines that went and came; a document in one line is broken where its elements end, or all of it would differ."""
-    old, new = (_lines(text) for text in (before, after))
+    """Lines that went and came. JSON is compared with one spacing, and XML in one line is broken between its elements."""
+    old, new = (_lines(text) for text in (_spaced_alike(before), _spaced_alike(after)))
     for line in list(unified_diff(old, new, n=2, lineterm=""))[2:]:
         kind = {"+": "came", "-": "went", "@": "place"}.get(line[:1], "same")
         yield kind, line[1:] if kind != "place" else "…"
+
+
+def _spaced_alike(text: str) -> str:
+    """JSON with one member on each line; any other text, and JSON that was cut, as it is."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return text
+    try:
+        return msgspec.json.format(text, indent=2)
+    except (msgspec.MsgspecError, RecursionError):
+        return text
 
 
 def _lines(text: str) -> list[str]:

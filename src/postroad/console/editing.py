@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from yaml import AliasEvent, CollectionEndEvent, CollectionStartEvent, SafeLoader, YAMLError, parse
+from yaml import AliasEvent, CollectionEndEvent, CollectionStartEvent, YAMLError
 
 from postroad.core.configuration.document import Fault, plainly, pointer
-from postroad.core.configuration.yaml_text import as_yaml, from_yaml
+from postroad.core.configuration.yaml_text import as_yaml, events_of, from_shallow_yaml
 from postroad.errors import Refused
 from postroad.flow.administration import Contradictory
 
 TEXT_MOST = 64 << 10  # characters
+READ_AT_ONCE = 4 << 10  # characters; a longer text takes more than some milliseconds
+LONG_KEPT = 32  # long texts as they were read
 NUMBER_MOST = (1 << 63) - 1  # that a store can hold
 DIGITS_MOST = len(str(NUMBER_MOST))
 DEPTH_MOST = 100
@@ -58,7 +62,32 @@ def plain_faults(faults: Sequence[Fault]) -> list[Fault]:
 
 
 def from_text(text: str, most: int = TEXT_MOST) -> dict[str, Any]:
-    """What a text area says; raises Faulty where it is no YAML, or no mapping.
+    """What a text area says; raises Faulty where it is no YAML, or no mapping. Long texts are best read ahead."""
+    if len(text) <= READ_AT_ONCE or len(text) > most:
+        return _from_text(text, most)
+    found = _read_long(text, most)
+    if isinstance(found, Faulty):
+        raise Faulty(found.faults)
+    return deepcopy(found)
+
+
+def read_ahead(texts: Iterable[str]) -> None:
+    """Read the long texts of a form, in a thread, so that the event loop finds them read."""
+    for text in texts:
+        if READ_AT_ONCE < len(text) <= TEXT_MOST:
+            _read_long(text, TEXT_MOST)
+
+
+@lru_cache(maxsize=LONG_KEPT)
+def _read_long(text: str, most: int) -> dict[str, Any] | Faulty:
+    try:
+        return _from_text(text, most)
+    except Faulty as faulty:
+        return Faulty(faulty.faults)
+
+
+def _from_text(text: str, most: int) -> dict[str, Any]:
+    """What a text area says, read now.
 
     Anybody who has an account may send it, so it is bounded, and nothing in it can stand for more than is written there.
     """
@@ -67,7 +96,7 @@ def from_text(text: str, most: int = TEXT_MOST) -> dict[str, Any]:
     if len(text) > most or _depth(text) > DEPTH_MOST:
         raise Faulty([Fault("", f"Write at most {most} characters, and not more than {DEPTH_MOST} brackets deep")])
     try:
-        found = from_yaml(text) if _is_plain(text) else None
+        found = from_shallow_yaml(text) if _is_plain(text) else None
     except (YAMLError, ValueError, OverflowError) as error:  # dates and numbers that are none are told by the last two
         raise Faulty([Fault("", f"This is no YAML: {error}")]) from None
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
@@ -80,7 +109,7 @@ def from_text(text: str, most: int = TEXT_MOST) -> dict[str, Any]:
 def _is_plain(text: str) -> bool:
     """Whether nothing in it stands for something else; raises Faulty as soon as it is too deep, which readers are slow with."""
     depth = 0
-    for event in parse(text, Loader=SafeLoader):
+    for event in events_of(text):
         if isinstance(event, AliasEvent):
             return False
         depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)

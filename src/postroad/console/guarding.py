@@ -17,16 +17,20 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from postroad.console.context import console_of
+from postroad.console.editing import READ_AT_ONCE, read_ahead
 from postroad.core.model.caller import Caller
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused, Unavailable
 from postroad.flow.authenticate import Proof
+from postroad.flow.registration import check_approved
 from postroad.flow.throttle import neighbourhood
+from postroad.flow.trial_turns import act_for
 
 FORM = "application/x-www-form-urlencoded"
 FORM_BYTES = 2 << 20  # rules, stylesheets and messages are pasted into forms
 FIELDS_MOST = 500
 CSRF = "csrf"
+OWN_ACCOUNT = ("/account", "/logout")  # what people change of themselves
 SAME = ("same-origin", "none")
 ELSEWHERE = ("//", "/login")  # another host; and what would log in as somebody else, or not end
 
@@ -91,7 +95,17 @@ async def form_of(request: Request) -> Form:
     found: Form | None = getattr(request.state, "form", None)
     if found is None:
         found = request.state.form = await _read_form(request)
+        await _read_ahead(request, found)
     return found
+
+
+async def _read_ahead(request: Request, form: Form) -> None:
+    """Have long texts read in a thread before a page reads them: reading YAML takes long."""
+    caller: Caller | None = getattr(request.state, "caller", None)
+    long = [text for text in form.values() if len(text) > READ_AT_ONCE]
+    if long and caller is not None:
+        who = caller.organization or caller.name
+        await console_of(request).network.heavy.run(who, lambda: read_ahead(long))
 
 
 def is_part(request: Request) -> bool:
@@ -115,13 +129,16 @@ async def log_in(request: Request, key: str) -> bool:
     caller = await proved_by(request, key)
     if caller is not None:
         request.state.caller, request.state.key = caller, key
+        act_for(caller)
+        if request.method == "POST" and not request.url.path.startswith(OWN_ACCOUNT):
+            check_approved(caller, console_of(request).directory)
     return caller is not None
 
 
 async def proved_by(request: Request, key: str) -> Caller | None:
     """The person whose key this is, as long as it holds."""
     authenticator = console_of(request).running.authenticator
-    proof = Proof(b"Bearer " + key.encode(), None, request.scope.get("scheme") == "https")
+    proof = Proof(b"Bearer " + key.encode(), None, request.scope.get("scheme") == "https", in_console=True)
     try:
         caller = await authenticator.authenticate(proof, peer_of(request))
     except Refused as refusal:
@@ -223,6 +240,18 @@ def refusal_page(request: Request, error: Refused | Unavailable) -> Response:
     status = known.status if known is not None else 503
     headers = {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else None
     return show(request, "refused.html", {"title": title, "code": error.code, "detail": error.detail}, status, headers)
+
+
+async def missing_page(request: Request) -> Response:
+    """The page for an address that does not exist, with the navigation for people who are logged in."""
+
+    async def page(request: Request) -> Response:
+        console = console_of(request)
+        if key := console.visits.key_in(request, console.now_us // 1_000_000):
+            await log_in(request, key)
+        return show(request, "missing.html", status=404)
+
+    return await _told(_limited(page))(request)
 
 
 async def _read_form(request: Request) -> Form:

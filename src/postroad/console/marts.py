@@ -37,10 +37,11 @@ _THREADS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="marts")
 
 
 class Missing(Exception):
-    """There is nothing to read; the text says what somebody has to do, and ``command`` how."""
+    """There is nothing to read; the text says why, and ``instruction`` and ``command`` what an operator does about it."""
 
-    def __init__(self, text: str, command: str) -> None:
+    def __init__(self, text: str, instruction: str, command: str) -> None:
         super().__init__(text)
+        self.instruction = instruction
         self.command = command
 
 
@@ -62,9 +63,7 @@ class Marts:
 
     def __init__(self, folder: Path, *names: str) -> None:
         if any(find_spec(name) is None for name in NEEDED):
-            raise Missing(
-                "This server has no eyes for the warehouse's tables yet.", "pip install 'postroad[warehouse]'"
-            )
+            raise Missing("This server cannot read the warehouse's tables: the extra is not installed.", *INSTALL)
         tables = {name: _opened(folder, name) for name in names}
         self.made_at_us = max(_made_at_us(table) for table in tables.values())
         self._connection = _connected(tables)
@@ -78,7 +77,7 @@ def check_is_counted(folder: Path, app: str, names: Sequence[str]) -> None:
     log = _opened(folder, LOG)
     landed = sum(number or 0 for number in log.get_add_actions()["num_records"].to_pylist())
     if any((_opened(folder, name).transaction_version(app) or 0) < landed for name in names):
-        raise Missing("The tables of billing are behind the log: the pipeline is at work, or was stopped.", RUN)
+        raise Missing("The billing tables are behind the log: the pipeline is running, or was stopped.", *RUN)
 
 
 async def ask(question: Callable[[], Answer]) -> Answer:
@@ -86,7 +85,11 @@ async def ask(question: Callable[[], Answer]) -> Answer:
     return await asyncio.get_running_loop().run_in_executor(_THREADS, question)
 
 
-RUN = "postroad pipeline run"
+RUN = ("Run this on the server, every night for instance:", "postroad pipeline run")
+INSTALL = (
+    "Install the extra where the server runs (from a clone of the repository), then run the pipeline:",
+    "pip install '.[warehouse]'\npostroad pipeline run",
+)
 
 
 def _opened(folder: Path, name: str) -> DeltaTable:
@@ -94,7 +97,7 @@ def _opened(folder: Path, name: str) -> DeltaTable:
 
     path = str(folder / name)
     if not DeltaTable.is_deltatable(path):
-        raise Missing("The warehouse has not counted anything yet.", RUN)
+        raise Missing("The warehouse has no tables yet.", *RUN)
     return DeltaTable(path)
 
 

@@ -49,7 +49,7 @@ PLACES = (
 TYPES = ((ValueType.STRING, "text"), (ValueType.NUMBER, "a number"), (ValueType.DATE, "a date"))
 CONDITION = ("operator", "where", "path", "type", "value")
 ACTION = ("action", "service", "arguments", "topic", "pays", "isolate", "absorb")
-FIELDS = ("name", "role", "enabled", "description", *CONDITION, *ACTION, "more")
+FIELDS = ("name", "role", "positions", "enabled", "description", *CONDITION, *ACTION, "more")
 CHECKED = "yes"  # what a checkbox says
 EMPTY = dict.fromkeys(FIELDS, "") | {
     "enabled": CHECKED, "role": RuleRole.ANY, "operator": Comparing.EQUALS, "where": Where.HEADER, "path": "topic",
@@ -67,7 +67,14 @@ def entry_in(form: Form) -> dict[str, Any]:
     _put(entry, "when", form.get("operator", ""), lambda: _comparison(form))
     _put(entry, "then", form.get("action", ""), lambda: [_action(form)])
     plain = {name: form[name] for name in ("name", "role", "description") if form.get(name, "").strip()}
-    return plain | {"enabled": form.get("enabled") == CHECKED} | entry
+    return plain | _positions(form) | {"enabled": form.get("enabled") == CHECKED} | entry
+
+
+def _positions(form: Form) -> dict[str, Any]:
+    """Return the positions that are written as ``sender=1, inTransit=3``."""
+    pairs = [one.partition("=") for one in form.get("positions", "").replace(",", " ").split()]
+    given = {role: int(text) if text.isdecimal() and len(text) < 6 else text for role, _, text in pairs}
+    return {"positions": given} if given else {}
 
 
 def _put(entry: dict[str, Any], name: str, choice: str, made: Any) -> None:
@@ -126,6 +133,7 @@ def fields_of(entry: Mapping[str, Any]) -> dict[str, str]:
     fields = dict.fromkeys(FIELDS, "") | {
         "name": entry.get("name", ""),
         "role": entry.get("role", RuleRole.ANY),
+        "positions": ", ".join(f"{role}={position}" for role, position in entry.get("positions", {}).items()),
         "description": entry.get("description", ""),
         "enabled": CHECKED if entry.get("enabled", True) else "",
     }

@@ -1,7 +1,8 @@
 """Pages that go on telling: server-sent events, one stream for a browser.
 
-Kept rules: a stream ends with the visit that it belongs to, with the server, and when the same browser opens another; one person
-has a few, all together have a bounded number, and whoever leaves gives the place back at once.
+Rules: a stream ends with the browser session that it belongs to, with the server, and when the same browser opens another; one
+person has a few, one organization a quarter of all, all together have a bounded number, and a client that leaves gives its place
+back at once.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from postroad.console.rendering import HEADERS
 from postroad.errors import Refused
 
 PER_PERSON = 4  # browsers
+PER_ORGANIZATION = 50
 ALL = 200
 EVERY_S = 1.0
 AT_THAT_PACE = 25  # streams; where more are open, each is told less often, so that all together cost the same
@@ -31,6 +33,7 @@ class Place:
 
     person: str
     visit: str
+    organization: str = ""
     every_s: Callable[[], float]
     is_taken: asyncio.Event = field(default_factory=asyncio.Event)  # by a newer stream of the same browser
 
@@ -49,24 +52,29 @@ class Streams:
         return EVERY_S * max(1.0, len(self._places) / AT_THAT_PACE)
 
     @asynccontextmanager
-    async def place(self, person: str, visit: str) -> AsyncIterator[Place]:
+    async def place(self, person: str, visit: str, organization: str = "") -> AsyncIterator[Place]:
         """A place for as long as it lasts; raises Refused where there are too many."""
-        self._check(person, visit)
+        self._check(person, visit, organization)
         before = self._places.pop(visit, None)
         if before is not None:
             before.is_taken.set()
-        mine = self._places[visit] = Place(person=person, visit=visit, every_s=self.every_s)
+        mine = self._places[visit] = Place(person=person, visit=visit, organization=organization, every_s=self.every_s)
         try:
             yield mine
         finally:
             if self._places.get(visit) is mine:
                 del self._places[visit]
 
-    def _check(self, person: str, visit: str) -> None:
+    def _check(self, person: str, visit: str, organization: str) -> None:
         others = [place for place in self._places.values() if place.visit != visit]
         if sum(place.person == person for place in others) >= PER_PERSON:
             raise Refused(
                 "rate.exceeded", f"You watch in {PER_PERSON} browsers already; close one of them, then go on here"
+            )
+        if organization and sum(place.organization == organization for place in others) >= PER_ORGANIZATION:
+            raise Refused(
+                "rate.exceeded",
+                f"{PER_ORGANIZATION} browsers of your organization watch already; close one of them first",
             )
         if len(others) >= ALL:
             raise Refused("rate.exceeded", "Too many people watch at once; load the page again to see how things stand")

@@ -1,9 +1,9 @@
 """A visit: one browser in which somebody is logged in.
 
-The cookie holds a key of the person's, made when they logged in, as ``/v1/login`` makes them; so a visit is listed, ended and
-journalled like every other login, and ends after twelve hours by itself. Beside the key stands when the browser was last seen,
-with a proof, so that a visit nobody uses ends earlier, on every node and after a restart. Kept rules: a new login is a new key;
-no script can read the cookie, and no other site can make a browser send it.
+The cookie holds a key of the person's, made when they logged in; so a visit is listed, ended and journalled like a login of
+``/v1/login``, and ends after twelve hours by itself. The API refuses this key: only the console takes it, with its idle timeout.
+Beside the key stands when the browser was last seen, with a proof, so that a visit nobody uses ends earlier, on every node and
+after a restart. Rules: a new login is a new key; no script can read the cookie, and no other site can make a browser send it.
 """
 
 from __future__ import annotations

@@ -9,9 +9,17 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from postroad.core.codecs.lexical import write_time
+from postroad.core.delivery.retrying import times
 
 SECOND_US = 1_000_000
 NAMED_MOST = 5
+BRIEF_MOST = 28  # characters
+SESSION_LENGTH = 32
+ACCESSES = {
+    "payload.read": "read the contents of a message",
+    "explanation.read": "read the explanation of a route",
+    "login.failed": "failed to log in",
+}
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
@@ -66,10 +74,31 @@ def short(text: str) -> Markup:
     return Markup('<span class="id" title="{0}">{1}</span>').format(text, shortened(text))
 
 
+def brief(text: str) -> Markup:
+    """A sender's own reference, cut in the middle where it is long; its title has all of it."""
+    if len(text) <= BRIEF_MOST:
+        return escape(text)
+    return Markup('<span title="{0}">{1}…{2}</span>').format(text, text[:16], text[-8:])
+
+
 def few(names: Sequence[str]) -> str:
     """Names one after the other; of very many the first, and how many more there are."""
     more = f" and {len(names) - NAMED_MOST:,} more" if len(names) > NAMED_MOST else ""
     return ", ".join(names[:NAMED_MOST]) + more
+
+
+def access(what: str) -> str:
+    """A kind of recorded access in words; one that has none, as it is."""
+    return ACCESSES.get(what, what)
+
+
+def looked_at(detail: str) -> Markup:
+    """What was looked at: a message with its delivery and part, where the record names them."""
+    session, *rest = detail.split(" ")
+    if len(session) != SESSION_LENGTH:
+        return escape(detail)
+    named = Markup("").join(Markup(", {} {}").format(*pair) for pair in zip(("delivery", "part"), rest, strict=False))
+    return Markup("message {}{}").format(short(session), named)
 
 
 FILTERS: dict[str, Callable[[Any], str]] = {
@@ -78,6 +107,10 @@ FILTERS: dict[str, Callable[[Any], str]] = {
     "duration": duration,
     "size": size,
     "short": short,
+    "brief": brief,
+    "times": times,
+    "access": access,
+    "looked_at": looked_at,
     "shortened": shortened,
     "few": few,
 }

@@ -26,6 +26,14 @@ def test_a_document_in_one_line_differs_by_its_elements() -> None:
     assert [pair for pair in part.diff if pair[0] in ("came", "went")] == [("went", "<b>1</b>"), ("came", "<b>2</b>")]
 
 
+def test_json_is_compared_without_its_spacing() -> None:
+    part = shown('{\n  "order": "PO-1",\n  "vat": 19,\n  "lines": [1, 2]\n}', '{"order":"PO-1","lines":[1,2]}')
+    assert [pair for pair in part.diff if pair[0] in ("came", "went")] == [("came", '  "vat": 19,')]
+    respaced = shown('{"a": 1}', '{"a":1}')
+    assert (respaced.diff, respaced.is_respaced, respaced.is_same) == ((), True, False)
+    assert not shown("[1", "[2").is_respaced
+
+
 def test_what_is_the_same_new_or_no_text_has_no_changes() -> None:
     assert shown("<a/>", "<a/>").diff == shown("<a/>", None).diff == shown(b"\xff\x00", "<a/>").diff == ()
 

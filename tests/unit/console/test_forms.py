@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from postroad.core.model.rule import (
     ValueType,
     Where,
 )
+from tests.unit.console.inhabited import enter_all, inhabited
 
 TEXTS = st.text(st.sampled_from("ab: \n'#-"), max_size=6)
 PLACES = st.builds(
@@ -163,3 +165,20 @@ def test_a_push_that_is_none_is_a_fault_of_the_form(more: str) -> None:
     with pytest.raises(Faulty) as refused:
         shaped(ServiceProfile, services._profile_in({"url": "https://a.example/in", "more": more}))
     assert refused.value.faults[0].pointer.startswith("/push")
+
+
+async def test_registration_reports_all_errors_at_once_at_their_fields(tmp_path: Path) -> None:
+    async with inhabited(tmp_path) as found:
+        wish = {"organization": "A/B", "email": "nobody", "name": "", "password": "short"}
+        answer = await found.visitor().send("/register", wish)
+        assert answer.status_code == 422
+        for name in ("organization", "email", "password"):
+            assert f'id="{name}-wrong"' in answer.text
+        assert 'id="name-wrong"' not in answer.text
+
+
+async def test_the_form_of_a_service_checks_its_name_while_it_is_filled_in(tmp_path: Path) -> None:
+    async with inhabited(tmp_path) as found:
+        owner = (await enter_all(found))["owner"]
+        checked = await owner.send("/services/check", {"name": "Ein/kauf", "organization": "Aster"})
+        assert 'class="fault"' in checked.text

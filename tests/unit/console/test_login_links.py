@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import httpx2
 import pytest
 
+from postroad.console.pages import entering
 from postroad.console.visits import PLAIN_NAME
-from postroad.core.identity.expiry import LINK
+from postroad.core.identity.expiry import LINK, LOGIN
 from postroad.core.model.directory import Credential, Person, Role
+from postroad.errors import Refused
 from postroad.flow import administration_accounts as accounts
 from postroad.flow import administration_members as members
+from postroad.flow.authenticate import Proof
 from tests.unit.console.inhabited import PASSWORD, Inhabited, enter_all, inhabited
 
 OWNER, VIEWER = "owner@workshop.example", "viewer@workshop.example"
@@ -39,12 +44,44 @@ def is_in(answer: httpx2.Response) -> bool:
 
 @pytest.mark.req("N1")
 async def test_a_link_lets_one_in_though_many_open_it_at_once(found: Inhabited) -> None:
-    link = await link_of(found, OWNER)
-    answers = await asyncio.gather(*[found.visitor().get(link) for _ in range(4)])
+    key = {"once": (await link_of(found, OWNER)).partition("=")[2]}
+    answers = await asyncio.gather(*[found.visitor().send("/login/link", key) for _ in range(4)])
     assert [is_in(answer) for answer in answers].count(True) == 1
     others = [answer for answer in answers if not is_in(answer)]
     assert {answer.status_code for answer in others} == {401}
     assert all("has been used" in answer.text for answer in others)
+
+
+async def test_opening_a_link_does_not_use_it_up(found: Inhabited) -> None:
+    """Mail scanners and chat previews open links, with HEAD or GET, before the person does."""
+    link, visitor = await link_of(found, OWNER), found.visitor()
+    for method in ("HEAD", "GET", "GET"):
+        answer = await visitor.client.request(method, link)
+        assert (answer.status_code, answer.headers.get("set-cookie")) == (200, None)
+    assert f"Log in as {OWNER}" in answer.text
+    assert is_in(await visitor.send("/login/link", {"once": link.partition("=")[2]}))
+    assert (await visitor.get(link)).status_code == 401
+
+
+async def test_a_cookies_key_is_refused_by_the_api(found: Inhabited) -> None:
+    """Else a browser that was left open would be worth an API key, without the password and without the idle timeout."""
+    visitor = found.visitor()
+    await visitor.log_in(OWNER)
+    key = unquote(visitor.client.cookies[PLAIN_NAME]).partition("|")[0]
+    authenticator = found.running.authenticator
+    for proof in (Proof(b"Bearer " + key.encode()), Proof(b"Basic " + base64.b64encode(f"{OWNER}:{key}".encode()))):
+        with pytest.raises(Refused) as refused:
+            await authenticator.authenticate(proof, "192.0.2.200")
+        assert refused.value.code == "authentication.required"
+    assert (await visitor.get("/account")).status_code == 200  # the console still takes it
+
+
+async def test_a_cookie_of_an_older_release_keeps_its_visit(found: Inhabited, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before, the cookie's key had the label of a login of the API."""
+    monkeypatch.setattr(entering, "BROWSER", LOGIN)
+    visitor = found.visitor()
+    await visitor.log_in(OWNER)
+    assert "this browser" in (await visitor.get("/account")).text
 
 
 async def test_another_site_cannot_log_anybody_in_by_a_link(found: Inhabited) -> None:

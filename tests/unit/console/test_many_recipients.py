@@ -35,7 +35,7 @@ async def test_pages_about_a_message_to_many_are_bounded(tmp_path: Path) -> None
         viewer = (await enter_all(found))["viewer"]
         page = (await viewer.get(f"/messages/{session}")).text
         assert f"It goes to {MANY} recipients" in page
-        assert f"{MANY} queued" in page
+        assert f"{MANY} waiting" in page
         assert page.count('class="card where"') == COPIES_MOST
         for picture in ("route.svg", "life.svg"):
             assert len((await viewer.get(f"/messages/{session}/{picture}")).content) < 100_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,8 +12,10 @@ import pytest
 from deltalake import CommitProperties, Transaction, write_deltalake
 
 from postroad.console import marts
+from postroad.console.bills import course_curves
 from postroad.console.files import csv_file
 from postroad.console.marts import Marts, Missing, check_is_counted
+from postroad.console.plots import all_days
 
 ROWS = pa.table({"day": ["2026-10-01"], "messages": [3]})
 
@@ -33,7 +36,7 @@ def test_without_the_extra_it_has_to_be_installed(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(marts, "find_spec", lambda name: None)
     with pytest.raises(Missing) as missing:
         Marts(tmp_path, "usage")
-    assert missing.value.command == "pip install 'postroad[warehouse]'"
+    assert missing.value.command == "pip install '.[warehouse]'\npostroad pipeline run"
 
 
 def test_the_console_is_there_without_the_extra() -> None:
@@ -61,3 +64,12 @@ def test_no_cell_of_a_file_is_a_formula() -> None:
     file = csv_file("usage", ["=name", "count"], [["=1+1", -5], ["-2.50", "+1 more"], ["@x", None], ["plain", 1.5]])
     assert bytes(file.body).decode().splitlines() == ["'=name,count", "'=1+1,-5", "-2.50,'+1 more", "'@x,", "plain,1.5"]
     assert file.headers["content-disposition"] == 'attachment; filename="usage.csv"'
+
+
+def test_days_that_are_counted_are_not_forecast() -> None:
+    days = all_days(date(2026, 11, 1), date(2026, 11, 30))
+    charged, forecast = course_curves({date(2026, 11, 9): 150_000}, days, date(2026, 11, 18), 250_000)
+    assert charged.values[8:18] == [0.15] * 10, "days without traffic are over, too"
+    assert charged.values[18:] == [None] * 12
+    assert forecast.values[:17] == [None] * 17
+    assert (forecast.values[17], forecast.values[-1]) == (0.15, 0.25)

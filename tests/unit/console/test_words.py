@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from postroad.console.words import duration, short, shortened, size
+import re
+
+from postroad.console.words import access, brief, duration, looked_at, short, shortened, size
 
 
 def test_ids_of_one_hour_are_told_apart_by_what_is_shown_of_them() -> None:
@@ -23,3 +25,18 @@ def test_lengths_are_told_in_the_units_people_use() -> None:
         "0 ms", "800 ms", "9.9 s", "59 s", "1 h", "1 d 1 h",
     ]  # fmt: skip
     assert [size(one) for one in (0, 999, 1_000, 999_960, 3 * 10**12)] == ["0 B", "999 B", "1.0 kB", "1.0 MB", "3.0 TB"]
+
+
+def test_a_long_reference_is_cut_in_the_middle_and_whole_in_its_title() -> None:
+    handle = "<20261118-4711-AS2-MESSAGE@very-long-host-name.partner.example>"
+    shown = str(brief(handle))
+    assert 'title="&lt;20261118' in shown
+    assert len(re.sub(r"<[^>]*>", "", shown)) < 40
+    assert str(brief("PO-1001")) == "PO-1001"
+
+
+def test_recorded_accesses_are_shown_in_words() -> None:
+    assert access("payload.read") == "read the contents of a message"
+    shown = str(looked_at(f"{'a' * 32} 47251456 1"))
+    assert ("delivery 47251456, part 1" in shown, 'title="aaaa' in shown) == (True, True)
+    assert str(looked_at("<wrong password>")) == "&lt;wrong password&gt;"

@@ -15,11 +15,10 @@ from postroad.console.guarding import (
 )
 from postroad.console.proving import by_password
 from postroad.core.identity import api_key
-from postroad.core.identity.expiry import DAY_US, LOGIN, credential_warning
+from postroad.core.identity.expiry import BROWSER, DAY_US, LOGIN, OF_THE_NETWORK, credential_warning
 from postroad.core.model.directory import CredentialKind
 from postroad.errors import Refused
 from postroad.flow import administration_accounts as accounts
-from postroad.flow.administration_accounts import OF_THE_NETWORK
 
 KEY_DAYS = 365
 NOT_YOURS = "Your password is wrong. Check it letter by letter; small letters are not capitals."
@@ -84,7 +83,7 @@ async def _shown(request: Request, **more: str) -> Response:
     owned.sort(key=lambda item: item.created_at_us, reverse=True)
     values = {
         "person": person,
-        "visits": [item for item in owned if item.label == LOGIN and item.expires_at_us > console.now_us],
+        "visits": [item for item in owned if item.label in (LOGIN, BROWSER) and item.expires_at_us > console.now_us],
         "keys": [
             (item, credential_warning(item, console.now_us)) for item in owned if item.label not in OF_THE_NETWORK
         ],

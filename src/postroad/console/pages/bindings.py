@@ -67,13 +67,14 @@ async def show_binding(request: Request) -> Response:
     console, binding = console_of(request), _binding(request)
     opened = await console.network.exchanges.opened(binding.exchange)
     queue = changing.queue_shown(caller_of(request), binding, console.directory)
+    versions = await versions_of(console.network, "binding", binding_key(binding.exchange, binding.name))
     values = {
         "exchange": console.directory.services[binding.exchange],
         "row": _row(request, opened, binding),
         "found": opened.explain(binding),
         "text": to_text(binding_entry(binding, queue)),
         "version": _version(console, binding),
-        "versions": await versions_of(console.network, "binding", binding_key(binding.exchange, binding.name)),
+        "versions": [replace(one, by=queue) if one.by == binding.queue else one for one in versions],
         "may_change": _may_change(request, binding),
         "may_remove": _may_change(request, binding) or _looks_after(request, binding),
     }

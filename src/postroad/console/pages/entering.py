@@ -19,8 +19,9 @@ from postroad.console.guarding import (
 )
 from postroad.console.proving import WRONG, by_password
 from postroad.core.identity import api_key
-from postroad.core.identity.expiry import INVITATION, LINK
+from postroad.core.identity.expiry import BROWSER, INVITATION, LINK
 from postroad.core.model.directory import Person
+from postroad.core.model.refusals import status_of
 from postroad.errors import Refused
 from postroad.flow import administration_accounts as accounts
 
@@ -43,22 +44,21 @@ async def login(request: Request) -> Response:
     return await _enter(request, accounts.person_of(caller), back)
 
 
-async def login_by_link(request: Request) -> Response:
-    """A link that the network printed: it holds once, for a few minutes, and only to make a visit of it.
+async def login_link_page(request: Request) -> Response:
+    """Asks whether to log in as the person whom the link is for; the button logs in and uses the link up.
 
-    Where another site has led the browser here, the person is asked first: it may be somebody else's link, and they would
-    work in that account without knowing.
+    Opening the link changes nothing: mail scanners, chat previews and browsers that prefetch open links too. The question
+    also shows in whose account the person will work, where another site has led them to this link.
     """
     key, person = _linked(request, request.query_params.get("once", ""))
     if person is None:
         return _link_over(request)
-    if not is_led_by_us(request):
-        return show(request, "login_link.html", {"key": key, "linked": person})
-    return await _enter_by_link(request, key, person)
+    is_from_elsewhere = not is_led_by_us(request)
+    return show(request, "login_link.html", {"key": key, "linked": person, "is_from_elsewhere": is_from_elsewhere})
 
 
-async def follow_link(request: Request) -> Response:
-    """They were asked, and want to."""
+async def log_in_by_link(request: Request) -> Response:
+    """Log in with the link's key, which is used up by it."""
     key, person = _linked(request, (await form_of(request)).get("once", ""))
     return await _enter_by_link(request, key, person) if person is not None else _link_over(request)
 
@@ -82,20 +82,29 @@ def _link_over(request: Request) -> Response:
     return show(request, "login.html", {"next": "/", "email": "", "fault": fault}, 401)
 
 
+def _mode(request: Request) -> str:
+    return console_of(request).administration.registration.mode.value
+
+
 async def register_page(request: Request) -> Response:
-    return show(request, "register.html", {"wish": {}, "fault": "", "at": ""})
+    return show(request, "register.html", {"wish": {}, "wrong": {}, "fault": "", "mode": _mode(request)})
 
 
 async def register(request: Request) -> Response:
     form, console = await form_of(request), console_of(request)
     wish = {name: form.get(name, "").strip() for name in ("organization", "email", "name")}
+    if wrong := accounts.registration_faults(**wish, password=form.get("password", "")):
+        return show(request, "register.html", {"wish": wish, "wrong": wrong, "fault": "", "mode": _mode(request)}, 422)
     try:
         async with console.running.authenticator.registering.turn(peer_of(request)):
             owner = await accounts.register(console.administration, **wish, password=form.get("password", ""))
     except Refused as refusal:
         if refusal.code in ("rate.exceeded", "authentication.throttled"):
             raise
-        return show(request, "register.html", {"wish": wish, "fault": refusal.detail, "at": refusal.pointer}, 422)
+        field = refusal.pointer.removeprefix("/")
+        wrong = {field: refusal.detail} if field in (*wish, "password") else {}
+        told = {"wish": wish, "wrong": wrong, "fault": "" if wrong else refusal.detail, "mode": _mode(request)}
+        return show(request, "register.html", told, status_of(refusal.code) if refusal.code == CLOSED else 422)
     return await _enter(request, owner, "/")
 
 
@@ -136,17 +145,19 @@ async def logout(request: Request) -> Response:
 async def _enter(request: Request, person: Person, back: str, link: str = "") -> Response:
     """A new visit, whatever key the browser had before."""
     console = console_of(request)
-    key, _ = await accounts.log_in(console.administration, person, link)
+    key, _ = await accounts.log_in(console.administration, person, link, label=BROWSER)
     response = go(back)
     console.visits.begin(request, response, key, console.now_us // 1_000_000)
     return response
 
 
+CLOSED = "registration.closed"
+
 ROUTES = (
     opened("/login", login_page),
     opened_form("/login", login),
-    opened("/login/link", login_by_link),
-    opened_form("/login/link", follow_link),
+    opened("/login/link", login_link_page),
+    opened_form("/login/link", log_in_by_link),
     opened("/register", register_page),
     opened_form("/register", register),
     opened("/welcome", welcome_page),

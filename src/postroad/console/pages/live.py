@@ -29,8 +29,10 @@ async def live(request: Request) -> Response:
     turns, mark = list(console.live.turns), console.live.mark
     sight = sight_of(request, asked)
     values = await figures(request, sight)
+    latest = await sight.rows(turns, newest=True)
     values |= {
-        "rows": (await sight.rows(turns)).rows,
+        "rows": latest.rows,
+        "earlier": latest.left_out,
         "asked": asked,
         "kinds": list(What),
         "services": sorted([one.address for one in owned_services(caller, console.directory)], key=str.casefold),
@@ -48,10 +50,12 @@ async def events(request: Request) -> Response:
 
 
 async def _events(request: Request, watch: Watch) -> AsyncGenerator[bytes, None]:
-    streams, person = console_of(request).streams, caller_of(request).name
+    streams, caller = console_of(request).streams, caller_of(request)
     yield f"retry: {AGAIN_MS}\n\n".encode()
     try:
-        async with streams.place(person, api_key.key_id(request.state.key) or "") as place:
+        async with streams.place(
+            caller.name, api_key.key_id(request.state.key) or "", caller.organization.casefold()
+        ) as place:
             async for one in watch.events(place):
                 yield one
     except Refused as refusal:

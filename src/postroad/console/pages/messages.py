@@ -15,7 +15,7 @@ from postroad.console.guarding import member_page, show
 from postroad.console.naming import OFFERED_MOST
 from postroad.console.rendering import HEADERS
 from postroad.core.audit.drawing import explanation_svg, here_of
-from postroad.core.audit.story import MessageHistory
+from postroad.core.audit.story import WAITING, MessageHistory
 from postroad.core.audit.telling_routes import explanation_text
 from postroad.core.audit.waterfall import FAILURES, waterfall_svg
 from postroad.core.audit.whereabouts import ATTEMPTS, whereabouts, whereabouts_of_refused
@@ -24,6 +24,7 @@ from postroad.core.model.billing import UseKind
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import State
 from postroad.core.model.directory import Service
+from postroad.core.model.sizes import content_size
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow import administration_contents as contents
@@ -76,7 +77,8 @@ async def with_fates(console: Console, caller: Caller, rows: list[reading.Row]) 
 
 def _fates(row: reading.Row, sent: dict[str, Fates]) -> Fates:
     if "state" in row:
-        return [(State(row["state"]).name.lower(), 1)]
+        state = State(row["state"])
+        return [(WAITING if state is State.QUEUED else state.name.lower(), 1)]
     return sent[row["message"].session] if "message" in row else [("refused", 1)]
 
 
@@ -135,8 +137,8 @@ async def show_explanation(request: Request) -> Response:
 async def route_picture(request: Request) -> Response:
     console, caller, session = console_of(request), caller_of(request), request.path_params["session"]
     explanation = await explaining.stored(console.network, caller, session)
-    message = await reading.message(console.network, caller, session)
-    here = here_of(_foremost(message))
+    history = await reading.trace(console.network, caller, session)
+    here = here_of(_foremost(next(one for one in history.messages if one.session == history.asked)))
     shown = tuple(
         [one for one in explanation.copies if one.recipient in here or len(explanation.copies) <= COPIES_MOST]
     )
@@ -175,14 +177,15 @@ def _row(row: reading.Row, directory: Directory, fates: Fates) -> dict[str, obje
     message = row.get("message")
     if message is None:
         return {
-            "session": row["session"], "at_us": row["at_us"], "from": _address(row["sender"], directory), "to": [],
-            "topic": "", "handle": row["handle"], "size": row["size"], "fates": fates, "note": row["code"],
+            "session": row["session"], "at_us": row["at_us"], "from": _address(row["sender"], directory),
+            "to": list(row["refusal"].named), "topic": row["refusal"].topic, "handle": row["handle"],
+            "size": content_size(row["refusal"]), "fates": fates, "note": row["code"],
         }  # fmt: skip
     receivers = [row["recipient"]] if "recipient" in row else [copy.named for copy in message.copies]
     return {
         "session": message.session, "at_us": message.at_us, "from": _address(message.sender, directory),
         "to": [_address(one, directory) for one in receivers], "topic": message.topic, "handle": message.handle,
-        "size": message.size, "fates": fates, "note": "",
+        "size": content_size(message), "fates": fates, "note": "",
     }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from postroad.flow import administration_audit as audit
 from postroad.flow import administration_messages as reading
 from postroad.flow import administration_services as services
 from postroad.flow.administration import denied, not_found
+from postroad.flow.registration import AWAITING_APPROVAL
 
 PAGE = 50
 LIMITS = ("message_bytes", "stored_bytes", "queued_messages")
@@ -113,6 +114,7 @@ def _shown(request: Request, house: Organization, **faults: str) -> Response:
         "services": sorted(directory.services_of(house.name), key=lambda one: one.address.casefold()),
         "people": sorted(directory.people_of(house.name), key=lambda one: one.email.casefold()),
         "suspend_fault": "",
+        "awaiting": house.suspended == AWAITING_APPROVAL,
         "limits_fault": "",
     }
     return show(request, "operators_organization.html", values | faults, 422 if faults else 200)

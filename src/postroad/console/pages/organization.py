@@ -9,6 +9,7 @@ from postroad.console.context import caller_of, console_of
 from postroad.console.guarding import form_of, go, member_form, member_page, show
 from postroad.core.model.directory import Person, Role
 from postroad.errors import Refused
+from postroad.flow import administration_confirming as confirming
 from postroad.flow import administration_members as membership
 from postroad.flow.administration import organization_for
 from postroad.flow.administration_accounts import has_password
@@ -27,7 +28,8 @@ async def invite(request: Request) -> Response:
     email = form.get("email", "").strip()
     try:
         member = Person(email=email, role=_role(form.get("role", "")))
-        key = await membership.add(console.administration, caller, caller.organization, member)
+        with console.running.authenticator.registering.adding(caller.organization):
+            key = await membership.add(console.administration, caller, caller.organization, member)
     except Refused as refusal:
         return _refused(request, refusal, email)
     return _invited(request, email, key)
@@ -64,6 +66,12 @@ async def remove(request: Request) -> Response:
     return go(HERE, f"{email} is no member any more, and every key of theirs has ended.")
 
 
+async def confirm(request: Request) -> Response:
+    console, caller = console_of(request), caller_of(request)
+    await confirming.confirm(console.administration, caller, caller.organization, request.path_params["pending"])
+    return go(HERE, "Confirmed.")
+
+
 def _refused(request: Request, refusal: Refused, email: str = "") -> Response:
     if refusal.code not in OF_THE_FORM:
         raise refusal
@@ -79,6 +87,8 @@ def _shown(request: Request, **more: str) -> Response:
         "people": [(one, has_password(console.directory, one)) for one in people],
         "roles": [role.value for role in Role],
         "may_change": caller.has_role(house.name, Role.OWNER),
+        "pending": confirming.pending(caller, console.directory, house.name),
+        "may_confirm": confirming.is_owner(caller, house.name),
         "fault": "",
         "link": "",
         "invited": "",
@@ -100,4 +110,5 @@ ROUTES = (
     member_form(HERE + "/members/{email}/invitation", invite_again),
     member_form(HERE + "/members/{email}/role", change_role),
     member_form(HERE + "/members/{email}/remove", remove),
+    member_form(HERE + "/confirmations/{pending}", confirm),
 )

@@ -26,7 +26,7 @@ from postroad.flow.administration_services import owned_services
 from postroad.flow.object_versions import versions_of
 
 PLACES = {
-    "/name": "name", "/role": "role", "/description": "description", "/then/0/arguments": "arguments",
+    "/name": "name", "/role": "role", "/positions": "positions", "/description": "description", "/then/0/arguments": "arguments",
     "/then": "service", "/when": "path",
 }  # fmt: skip
 UP, DOWN = "up", "down"

@@ -8,19 +8,23 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from postroad.bootstrap.as2 import as2_url
 from postroad.console.context import caller_of, console_of
 from postroad.console.editing import Faulty, from_text, number_in, of_refusal, shaped, to_text
 from postroad.console.form_examples import EXAMPLES
 from postroad.console.guarding import Form, form_of, go, member_form, member_page, show
 from postroad.core.configuration.document import Fault
+from postroad.core.configuration.possession import Possession
 from postroad.core.configuration.profile import ServiceProfile, profile_of
 from postroad.core.identity.expiry import DAY_US, credential_warning
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Role, Service
+from postroad.core.model.directory import DeliveryMode, Role, Service
 from postroad.core.model.formats import Format
+from postroad.core.model.party_name import check_party_name
 from postroad.errors import Refused
 from postroad.flow import administration_credentials as credentials
+from postroad.flow import administration_pushing as pushing
 from postroad.flow import administration_services as services
 from postroad.flow.administration import organization_for, service_for
 from postroad.flow.object_versions import versions_of
@@ -113,11 +117,16 @@ async def change_service(request: Request) -> Response:
 async def check(request: Request) -> Response:
     """What would be said if the form were sent now; asked for while somebody types."""
     form = await form_of(request)
+    faults: list[Fault] = []
+    try:
+        if name := form.get("name", "").strip():  # while it is empty, nobody has typed it yet
+            check_party_name(name, "The service's")
+    except Refused as refusal:
+        faults += of_refusal(refusal)
     try:
         shaped(ServiceProfile, _profile_in(form))
-        faults: list[Fault] = []
     except Faulty as faulty:
-        faults = faulty.faults
+        faults += faulty.faults
     return show(request, "faults.html", {"faults": faults})
 
 
@@ -138,8 +147,11 @@ async def add_key(request: Request) -> Response:
 async def add_certificate(request: Request) -> Response:
     console, service, form = console_of(request), _own(request, Role.DEVELOPER), await form_of(request)
     label, pem = form.get("label", "").strip() or "certificate", form.get("certificate", "")
+    evidence = credentials.Evidence(Possession(form.get("challenge", ""), form.get("signature", "")))
     try:
-        await credentials.add_certificate(console.administration, caller_of(request), service.gcid, label, pem)
+        await credentials.add_certificate(
+            console.administration, caller_of(request), service.gcid, label, pem, evidence
+        )
     except Refused as refusal:
         return await _shown(request, fault=of_refusal(refusal)[0].detail)
     return go(f"/services/{service.gcid}", "The certificate holds from now on.")
@@ -151,6 +163,16 @@ async def remove_credential(request: Request) -> Response:
         console.administration, caller_of(request), service.gcid, request.path_params["credential"]
     )
     return go(f"/services/{service.gcid}", "It is not accepted any more.")
+
+
+async def try_push(request: Request) -> Response:
+    """Push the oldest waiting message now, and say on the service's page what came of it."""
+    console, service = console_of(request), _own(request, Role.DEVELOPER)
+    _, tried = await pushing.try_now(console.network, caller_of(request), service.gcid)
+    if not tried.is_delivered:
+        told = f"The push failed: {tried.reason}." if tried.session else f"Nothing was pushed: {tried.reason}."
+        return await _shown(request, fault=told)
+    return go(f"/services/{service.gcid}", "The push succeeded. Everything else that waits follows.")
 
 
 async def remove_service(request: Request) -> Response:
@@ -171,6 +193,11 @@ async def _shown(request: Request, **more: str) -> Response:
         "versions": await versions_of(console.network, "service", service.gcid),
         "may_change": caller_of(request).has_role(service.organization, Role.DEVELOPER),
         "is_suspended": console.directory.is_suspended(service),
+        "as2_url": as2_url(console.running.own_address, service.organization) if service.as2 is not None else "",
+        "challenge": credentials.certificate_challenge(console.administration, caller_of(request)),
+        "is_pushed": service.delivery is DeliveryMode.PUSH,
+        "pause": console.network.pushes.pause(service.gcid),
+        "problems": [fault.told for fault in console.network.pushes.faults(service)],
         "new_key": "",
         "fault": "",
     }
@@ -231,5 +258,6 @@ ROUTES = (
     member_form("/services/{gcid}/keys", add_key),
     member_form("/services/{gcid}/certificates", add_certificate),
     member_form("/services/{gcid}/credentials/{credential}/remove", remove_credential),
+    member_form("/services/{gcid}/push/try", try_push),
     member_form("/services/{gcid}/remove", remove_service),
 )

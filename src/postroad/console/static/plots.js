@@ -10,8 +10,31 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-function shown(value) {
-  return value == null ? "–" : value.toLocaleString("en");
+const SPREAD_MOST = 50; // beyond this ratio of the largest to the smallest duration the axis is logarithmic
+const UNITS = [[1, "ms"], [1000, "s"], [60000, "min"], [3600000, "h"], [86400000, "d"]];
+
+function duration(ms) {
+  const [length, unit] = UNITS.findLast(([least]) => ms >= least) || UNITS[0];
+  return `${(ms / length).toLocaleString("en", { maximumFractionDigits: ms / length < 10 ? 1 : 0 })} ${unit}`;
+}
+
+function shown(value, unit) {
+  if (value == null) return "–";
+  return unit === "milliseconds" ? duration(value) : value.toLocaleString("en");
+}
+
+function isWide(told) {
+  const values = told.curves.flatMap((curve) => curve.values).filter((value) => value > 0);
+  return told.unit === "milliseconds" && values.length > 0 && Math.max(...values) > SPREAD_MOST * Math.min(...values);
+}
+
+function scaleOf(told) {
+  if (isWide(told)) return { distr: 3, range: (plot, least, most) => [10 ** Math.floor(Math.log10(least)), 10 ** Math.ceil(Math.log10(most))] };
+  return { range: (plot, least, most) => [Math.min(0, least), most > 0 ? most * 1.08 : 1] };
+}
+
+function room(plot, labels) {
+  return 24 + 8 * Math.max(3, ...(labels || []).map((label) => (label || "").length));
 }
 
 function stacked(curves) {
@@ -27,7 +50,7 @@ function axis(more) {
 
 function series(told, curve, at) {
   const paint = colour(`--plot-${(at % CURVES_MOST) + 1}`);
-  const common = { label: curve.label, stroke: paint, value: (plot, value, index, day) => shown(day == null ? null : curve.values[day]) };
+  const common = { label: curve.label, stroke: paint, value: (plot, value, index, day) => shown(day == null ? null : curve.values[day], told.unit) };
   if (told.drawn === "stacked") return { ...common, fill: paint, width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [0.8, 40] }) };
   return { ...common, width: 2, dash: DASHES[at % DASHES.length], spanGaps: true, points: { show: true, size: 6, fill: paint } };
 }
@@ -39,11 +62,11 @@ function options(told, width) {
     width,
     height: HEIGHT,
     padding: [null, 30, null, null], // the last day's label has room
-    title: told.drawn === "stacked" ? told.title : `${told.title} (${told.unit})`,
+    title: told.drawn === "stacked" || told.unit === "milliseconds" ? told.title : `${told.title} (${told.unit})`,
     legend: { markers: { width: 0, fill: (plot, at) => plot.series[at].stroke(plot, at) } },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
-    scales: { x: { range: (plot, least, most) => [least - half, most + half] }, y: { range: (plot, least, most) => [Math.min(0, least), most > 0 ? most * 1.08 : 1] } },
-    axes: [axis({ values: "{YYYY}-{MM}-{DD}", space: 90 }), axis({ size: 70, values: (plot, values) => values.map(shown) })],
+    scales: { x: { range: (plot, least, most) => [least - half, most + half] }, y: scaleOf(told) },
+    axes: [axis({ values: "{YYYY}-{MM}-{DD}", space: 90 }), axis({ size: room, values: (plot, values) => values.map((value) => (value == null ? "" : shown(value, told.unit))) })],
     series: [{ label: "day", value: "{YYYY}-{MM}-{DD}" }, ...(told.drawn === "stacked" ? listed.reverse() : listed)],
     cursor: { y: false, drag: { x: false, y: false } },
   };
@@ -51,7 +74,7 @@ function options(told, width) {
 
 function draw(figure, told) {
   figure.replaceChildren();
-  const values = told.drawn === "stacked" ? stacked(told.curves).reverse() : told.curves.map((curve) => curve.values);
+  const values = told.drawn === "stacked" ? stacked(told.curves).reverse() : told.curves.map((curve) => (isWide(told) ? curve.values.map((value) => (value > 0 ? value : null)) : curve.values));
   figure.plot = new uPlot(options(told, figure.clientWidth), [told.days, ...values], figure);
 }
 

@@ -26,10 +26,10 @@ from postroad.core.model.journal import (
     Hop,
     InterchangeAnswered,
     MessagePosted,
-    PartFacts,
     encode,
 )
 from postroad.core.model.message import MessageType
+from postroad.core.model.part_facts import PartFacts
 from postroad.ports import NewRecord
 from postroad.warehouse.landing.frame import with_all_columns
 from postroad.warehouse.landing.log import SCHEMA

@@ -12,7 +12,7 @@ import yaml
 
 from postroad.adapters.journal.segments import SegmentReader
 from postroad.core.model.journal import Copy, MessagePosted, MessageRefused, decode, encode
-from postroad.flow.accept import DETAIL_MOST
+from postroad.flow.refusing import MAX_DETAIL
 from postroad.ports import BodyAt
 from postroad.warehouse.bulk.archive import pieces_of
 from postroad.warehouse.bulk.configuration import directories_in
@@ -88,7 +88,7 @@ def lane_rows(spark: SparkSession, archive: Path, data: Path) -> list[dict[str, 
 def as_written_down(rows: list[dict[str, Any]]) -> tuple[Copy, ...] | tuple[str, str]:
     """The rows of one message as its entry would have them: copies, or code and detail of the refusal."""
     if [row["copy"] for row in rows] == [None]:
-        return rows[0]["code"], rows[0]["detail"][:DETAIL_MOST]
+        return rows[0]["code"], rows[0]["detail"][:MAX_DETAIL]
     return tuple(copy_of(row) for row in sorted(rows, key=lambda row: row["copy"]))
 
 

@@ -86,7 +86,15 @@ def test_an_empty_batch_is_due_where_nothing_was_open() -> None:
 def row(number: int, total: str) -> dict[str, Any]:
     sort = [{"place": place_key(TOTAL), "text": total}] if total else []
     known = {field.name: "" if str(field.type) == "string" else 0 for field in COLUMNS}
-    return known | {"position": number, "bytes": 1, "kind": "850", "sort": sort, "aside": "f", "offset": number}
+    return known | {
+        "position": number,
+        "bytes": 1,
+        "kind": "850",
+        "sort": sort,
+        "aside": "f",
+        "offset": number,
+        "declared": "",
+    }
 
 
 @pytest.mark.req("B1")

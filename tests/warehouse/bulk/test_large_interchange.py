@@ -15,7 +15,6 @@ BYTES = int(os.environ.get("POSTROAD_TEST_INTERCHANGE_BYTES", "10_000_000"))
 LEAST_MEMORY, MORE_PER_BYTE = 40_000_000, 0.15  # what is unique in a group is remembered: some bytes for each document
 
 
-@pytest.mark.req("B9")
 @pytest.mark.parametrize(("standard", "more"), [("x12", []), ("edifact", []), ("x12", ["--bulk"])])
 def test_an_interchange_is_written_as_a_stream(tmp_path: Path, standard: str, more: list[str]) -> None:
     command = [

@@ -21,7 +21,6 @@ from postroad.core.model.journal import (
     AccessRecorded,
     Answers,
     BatchesChanged,
-    Came,
     ConfigurationChanged,
     Context,
     Copy,
@@ -39,10 +38,10 @@ from postroad.core.model.journal import (
     MessagePosted,
     MessageRefused,
     ObjectChange,
-    PartFacts,
     encode,
 )
 from postroad.core.model.message import MessageType, Status
+from postroad.core.model.part_facts import Came, PartFacts
 from postroad.testing.journals import journals
 from postroad.warehouse.landing.events import EVENTS
 from postroad.warehouse.landing.log import SCHEMA, SCHEMA_VERSION, event_batches

@@ -110,7 +110,10 @@ class LandingProcess:
 
 
 def count_files(folder: Path, files: str) -> int:
-    return sum(1 for _ in folder.rglob(files))
+    try:
+        return sum(1 for _ in folder.rglob(files))
+    except FileNotFoundError:  # Spark removed a folder meanwhile
+        return count_files(folder, files)
 
 
 @pytest.mark.req("P1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from html.parser import HTMLParser
 
@@ -97,3 +98,12 @@ def test_days_without_messages_are_days_too() -> None:
     ]
     assert day_by_day({}) == ()
     assert [one.day for one in day_by_day({date(1970, 1, 1): {}, first: {}})] == ["1970-01-01", "2026-10-30"]
+
+
+def test_the_page_says_what_was_tried_and_sums_up_the_bills() -> None:
+    text = page(report(), "organizations: {Mill: {}}", "Written 2026-11-18 09:00 UTC")
+    assert "organizations: {Mill: {}}" in text
+    assert "Written 2026-11-18 09:00 UTC" in text
+    assert "Total" in text
+    assert re.search(r"[+-]\d+\.\d %", text)
+    assert "Amounts are exact sums of charges" in text

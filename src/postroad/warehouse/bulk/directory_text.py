@@ -15,7 +15,7 @@ import msgspec
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import KINDS, Directory
 
-KEPT_AT_HOME = frozenset({"person", "credential", "invoice", "payment"})
+KEPT_AT_HOME = frozenset({"person", "credential", "invoice", "payment", "as2-stations"})
 DIRECTORIES_CACHED = 8
 
 _read = msgspec.json.Decoder(list[ObjectChange]).decode

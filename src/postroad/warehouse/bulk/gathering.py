@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from postroad.core.batching import Arrival
 from postroad.core.batching.contents import document_of
+from postroad.core.interchange.declared import declared_options
 from postroad.core.model.batch import BatchMember
 from postroad.core.model.snapshot import Directory
 from postroad.warehouse.bulk.archived import Archived
@@ -26,6 +27,7 @@ from postroad.warehouse.bulk.send_ports import SendPort, come
 INTERCHANGE = "interchange"  # form of what other ports have made of messages that are in the journal too
 SORT = pa.list_(pa.struct([pa.field("place", pa.string()), pa.field("text", pa.string())]))
 
+_options_text = msgspec.json.Encoder().encode
 _key_text = msgspec.json.Encoder().encode
 _key_of = msgspec.json.Decoder(tuple[str, ...]).decode
 
@@ -49,6 +51,7 @@ class GatherLane:
         pa.field("ends", pa.bool_()),
         pa.field("aside", pa.string()),
         pa.field("offset", pa.int64()),
+        pa.field("declared", pa.string()),  # how the document is written, as JSON; empty: nothing is declared
     )
 
     def prepare(self, directory: Directory) -> Work:
@@ -68,8 +71,13 @@ class Gathering:
         parts = archived.message.parts
         arrival = come(archived, parts, 0, self._lane.port, self._directory)
         if not arrival.taken:
-            return [Done((None, arrival.member.bytes, arrival.member.kind, *(None,) * 7))]
-        return [Done(_values(arrival, self._aside.put(document_of(parts).data)))]
+            return [Done((None, arrival.member.bytes, arrival.member.kind, *(None,) * 8))]
+        document = document_of(parts)
+        options = declared_options(
+            self._lane.port.batching.standard, document.content_type, archived.message.properties
+        )
+        declared = _options_text(options).decode() if options else ""
+        return [Done((*_values(arrival, self._aside.put(document.data)), declared))]
 
     def end(self) -> None:
         self._aside.close()

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from postroad.core.batching.contents import envelope_of
 from postroad.core.interchange.catalogue import Standard
-from postroad.core.interchange.nouns import Envelope, Note, Placed
+from postroad.core.interchange.nouns import Described, Envelope, Note, Placed
 from postroad.core.model.batch import Batch
 from postroad.core.model.batch_policy import Batching
 from postroad.errors import Refused
@@ -36,6 +37,7 @@ PLACED = pa.schema(
         pa.field("reference", pa.string()),
     ]
 )
+_options_in = msgspec.json.Decoder(dict[str, str]).decode
 _MEMBER = re.compile(r"/members/([0-9]+)")
 
 
@@ -60,9 +62,9 @@ class InterchangeFiles:
     """Interchanges of one send port, made in one task."""
 
     def __init__(self, batching: Batching, standard: Standard) -> None:
-        if standard.assemble is None:
+        if "assemble" not in standard.abilities:
             raise Refused("interchange.unfit", f"interchanges of {standard.title} cannot be assembled")
-        self._batching, self._standard, self._assemble = batching, standard, standard.assemble
+        self._batching, self._standard = batching, standard
         self._aside = ReadingAside()
 
     def close(self) -> None:
@@ -102,8 +104,12 @@ class InterchangeFiles:
     def _pieces(
         self, batch: Batch, members: Members, unfit: Mapping[int, str], drawing: Ranges, note: Note | None = None
     ) -> Iterator[bytes]:
-        documents = (self._aside.read(aside_of(row)) for row in fitting(members, unfit))
-        return self._assemble(documents, self._envelope(batch), drawing, note)
+        documents = (self._document(row) for row in fitting(members, unfit))
+        return self._standard.assembled(documents, self._envelope(batch), drawing, note)
+
+    def _document(self, row: Row) -> Described:
+        options = _options_in(row["declared"]) if row["declared"] else {}
+        return Described(self._aside.read(aside_of(row)), options)
 
     def _note_unfit(
         self, position: int, refusal: Refused, batch: Batch, members: Members, unfit: dict[int, str]
@@ -118,7 +124,7 @@ class InterchangeFiles:
 
     def _fault_alone(self, batch: Batch, row: Row) -> str:
         try:
-            for _ in self._assemble([self._aside.read(aside_of(row))], self._envelope(batch), Ranges({})):
+            for _ in self._standard.assembled([self._document(row)], self._envelope(batch), Ranges({})):
                 pass
         except Refused as refusal:
             return refusal.detail if _MEMBER.fullmatch(refusal.pointer) else ""

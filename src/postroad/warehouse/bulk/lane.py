@@ -114,7 +114,7 @@ def _rows(item: Archived | Unreadable, work: Work, nothing: tuple[Any, ...]) -> 
     message = item.message
     known = (
         place.file, place.position, item.session, item.at_us, item.sender, message.type.value, message.topic,
-        message.handle, item.size,
+        message.handle, sum([len(part.data) for part in message.parts]),
     )  # fmt: skip
     return [(*known, done.code, done.detail, *(done.values or nothing)) for done in _done(item, work)]
 

@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from postroad.core.admission.admit import ADDRESSED
 from postroad.core.delivery.waiting import posted_content
-from postroad.core.model.journal import Context, Copy, Hop, MessagePosted, PartFacts, decode
+from postroad.core.model.journal import Context, Copy, Hop, MessagePosted, decode
 from postroad.core.model.message import Message, Part, Recipient
+from postroad.core.model.part_facts import PartFacts
 from postroad.core.routing.contexts import context_of
 from postroad.flow.posting import parts_of, setting_in
 from postroad.warehouse.bulk.journals import opened, records

@@ -21,7 +21,7 @@ from postroad.core.model.message import Part
 from postroad.core.model.snapshot import Directory
 from postroad.ports import Validator
 from postroad.services.callables import Callables, Routing
-from postroad.services.matching import Items, Judges, Match, incoming, matches, require_readable
+from postroad.services.matching import Items, Judges, Match, failures, incoming, is_unwanted, matches, require_readable
 from postroad.services.validation import require_valid
 from postroad.warehouse.bulk.remembering import Remembering
 
@@ -55,10 +55,10 @@ class TaskJudges:
             self._runner.run(require_valid(content, schema, tools))
         looked_at = incoming(content, items)
         selected = exchange.bound.select(looked_at)
-        found = [Match(binding) for binding in selected.decided]
+        found = [Match(binding) for binding in selected.decided] + failures(selected, content)
         if selected.asked:
             found = self._runner.run(matches(selected, content, items, self._judges))
-        if not found and exchange.bound.looks_inside:
+        if is_unwanted(found, exchange.bound):
             require_readable(looked_at, content)
         return found
 

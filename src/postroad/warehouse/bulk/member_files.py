@@ -28,6 +28,7 @@ SCHEMA = pa.schema(
         pa.field("sort", SORT),
         pa.field("aside", pa.string()),
         pa.field("offset", pa.int64()),
+        pa.field("declared", pa.string()),
     ]
 )
 

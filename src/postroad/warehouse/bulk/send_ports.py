@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from postroad.adapters.interchange_plug_ins import installed_catalogue
 from postroad.core.batching import Arrival, arrival_of
 from postroad.core.batching.arriving import is_selective
 from postroad.core.batching.contents import member_of
@@ -48,7 +49,7 @@ class SendPort:
 def send_port_of(service: Service) -> SendPort | None:
     if service.batching is None:
         return None
-    port = Port(time_zone=service.time_zone, windows=service.windows)
+    port = installed_catalogue().port_of(service)
     return SendPort(gcid=service.gcid, address=service.address, batching=service.batching, port=port)
 
 

@@ -1,7 +1,8 @@
 """Exporting: the journal's events as files that anybody can read, and that can be landed elsewhere as an archive.
 
-Kept rule: a file gets its name when it is complete, and the name says which entries it holds; so an export that was interrupted
-goes on where it stopped, and whoever reads the folder never sees half a file. No Spark is needed.
+Rule: a file gets its name when it is complete, and the name says which entries it holds; so an export that was interrupted
+goes on where it stopped, and whoever reads the folder never sees half a file. No Spark is needed. Beside the files lies the chain
+value of the journal after the last one; a journal that does not pass through it is refused.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from postroad.errors import Misconfigured
 from postroad.warehouse.landing.log import SCHEMA, event_batches
 from postroad.warehouse.sources.archive import Form
 from postroad.warehouse.sources.log_source import LogSource, Span
@@ -25,6 +27,13 @@ UNFINISHED = ".tmp"
 NAME = re.compile(r"(\d{20})-(\d{20})\.(jsonl|parquet)\Z")
 
 _line = msgspec.json.Encoder().encode
+
+
+class Reached(msgspec.Struct):
+    """The last entry that was exported, and the journal's chain value after its group."""
+
+    seq: int
+    chain: str
 
 
 def export(
@@ -39,12 +48,14 @@ def export(
     folder.mkdir(parents=True, exist_ok=True)
     after = done = exported_seq(folder, form)
     head = source.head()
+    _require_same_history(folder, form, source, head, after)
     while done < head:
         span = Span(done, min(head, done + entries_per_file))
         _write_file(
             folder / f"{span.after + 1:020d}-{span.upto:020d}.{form}", form, event_batches(source.records(span))
         )
         done = span.upto
+        _note_chain(folder, form, Reached(done, source.chain_at(done).hex()))
         exported(done)
     return Span(after, done)
 
@@ -53,6 +64,30 @@ def exported_seq(folder: Path, form: Form) -> int:
     """The last entry that the folder holds; 0 when there is none."""
     names = [match for path in folder.iterdir() if (match := NAME.match(path.name)) and match[3] == form]
     return max((int(match[2]) for match in names), default=0)
+
+
+def _require_same_history(folder: Path, form: Form, source: LogSource, head: int, after: int) -> None:
+    """Refuse a journal that is shorter than the export, or has another history. Exports of earlier versions noted no chain."""
+    note = _note_path(folder, form)
+    reached = msgspec.json.decode(note.read_bytes(), type=Reached) if note.exists() else None
+    seq = reached.seq if reached else after
+    if head < after or head < seq or (reached and seq and source.chain_at(seq).hex() != reached.chain):
+        raise Misconfigured(
+            [
+                f"{folder} holds entries up to {max(seq, after)} of another journal, or of this one before it was restored from "
+                "a copy; export into another folder"
+            ]
+        )
+
+
+def _note_chain(folder: Path, form: Form, reached: Reached) -> None:
+    unfinished = _note_path(folder, form).with_suffix(UNFINISHED)
+    unfinished.write_bytes(_line(reached))
+    os.replace(unfinished, _note_path(folder, form))
+
+
+def _note_path(folder: Path, form: Form) -> Path:
+    return folder / f"{form}.chain"
 
 
 def _write_file(path: Path, form: Form, batches: Iterable[pa.RecordBatch]) -> None:

@@ -1,6 +1,7 @@
 """Landing: what is new in a journal or an archive goes into the table ``log``, exactly once.
 
-Kept rule: how far landing has come is written in the table itself, in the same commit as the rows: the number of the last entry.
+Rule: how far landing has come is written in the table itself, in the same commit as the rows: the number of the last entry and
+the journal's chain value there. A journal that does not have both is another one, or this one after a restore, and is refused.
 A stream begins there, and Spark's own checkpoint is scratch that lasts as long as one run. So there is one truth, and nothing to
 reconcile after a crash: a batch is in the table with its number, or it is not there and is read again.
 """
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 TABLE = "log"
 APP = "landing"
+CHAINED = "landing with chain"  # the last entry whose chain value was written too; earlier versions wrote none
 FILES_PER_COMMIT = 32
 
 Landed = Callable[[int], None]  # told how many entries, or files of an archive, are in the table by now
@@ -71,7 +73,8 @@ def land(
             nonlocal batches
             upto = batch_end(Path(scratch), number)
             name_stages(spark, f"entries up to {upto}")
-            batches += store.append_all(_dated(frame, today()), TABLE, {APP: upto, mark: upto})
+            versions = {APP: upto, mark: upto, CHAINED: upto, _chain_app(source, upto): upto}
+            batches += store.append_all(_dated(frame, today()), TABLE, versions)
             landed(upto)
 
         stream = log_stream(spark, source, after=after, entries_per_batch=entries_per_batch)
@@ -85,7 +88,9 @@ def _checked_mark(store: TableStore, source: LogSource, after: int) -> str:
     """The name under which the table knows this journal, which is made of its first entry; another journal is refused."""
     first = next((facts for _, facts, _ in source.records(Span(0, min(1, source.head())))), b"")
     mark = f"journal {sha256(first).hexdigest()[:16]}"
-    if after and (store.version(TABLE, mark) == NEVER or source.head() < after):
+    if after and (
+        store.version(TABLE, mark) == NEVER or source.head() < after or not _is_on_chain(store, source, after)
+    ):
         raise Misconfigured(
             [
                 f"the warehouse holds {after} entries of another journal, or of this one before it was restored from a copy; "
@@ -93,6 +98,15 @@ def _checked_mark(store: TableStore, source: LogSource, after: int) -> str:
             ]
         )
     return mark
+
+
+def _is_on_chain(store: TableStore, source: LogSource, after: int) -> bool:
+    """Whether the journal has the chain value that the table has for its last entry, if it has one."""
+    return store.version(TABLE, CHAINED) < after or store.version(TABLE, _chain_app(source, after)) == after
+
+
+def _chain_app(source: LogSource, seq: int) -> str:
+    return f"chain {source.chain_at(seq).hex()[:32]}"
 
 
 def batch_end(checkpoint: Path, number: int) -> int:

@@ -60,7 +60,7 @@ POSTED_COLUMNS = (
     *("seq", "about", "at_us", "session", "transaction", "message_seq", "sender", "by", "type", "topic", "form"),
     *("handle", "possible_duplicate", "size", "body_bytes", "parts", "expires_at_us", "directory", "routing"),
     *("shown_sender", "status_code", "status_text", "answers_delivery", "answers_session", "answers_journey"),
-    *("ends_journey", "ends_delivery", "ends_state", "ends_reason"),
+    *("ends_journey", "ends_delivery", "ends_state", "ends_reason", "wire_bytes"),
     *("ordinal", "copy", "hop", "delivery", "journey", "service", "recipient", "named", "code", "detail"),
     *("hops", "logical"),
 )
@@ -76,11 +76,16 @@ def _posted(seq: int, entry: MessagePosted, body_length: int) -> Rows:
         *((entry.status.code, entry.status.text) if entry.status is not None else (None, None)),
         *((answers.delivery, answers.session, answers.journey or None) if answers is not None else (None, None, None)),
         *((ends.journey, ends.delivery or None, ends.state, ends.reason) if ends is not None else (None,) * 4),
+        _on_the_wire(entry),
     )
     if not entry.copies:
         yield (*shared, 0, *(None,) * 11)
     for ordinal, copy in enumerate(entry.copies):
         yield (*shared, *_copy(seq, ordinal, copy, entry))
+
+
+def _on_the_wire(entry: MessagePosted | InvocationReturned | MessageRefused) -> int | None:
+    return entry.wire_size if entry.wire_size >= 0 else None
 
 
 def _behind_parts(entry: MessagePosted) -> int:
@@ -114,19 +119,23 @@ def _hop(hop: Hop) -> dict[str, Any]:
     return given
 
 
-REFUSED_COLUMNS = (*COMMON, "session", "sender", "by", "code", "detail", "size", "form", "handle", "named")
+REFUSED_COLUMNS = (
+    *(*COMMON, "session", "sender", "by", "code", "detail", "size", "form", "handle", "named"),
+    *("type", "topic", "wire_bytes"),
+)
 
 
 def _refused(seq: int, entry: MessageRefused, _: int) -> Rows:
     sender = entry.sender or None
     what = (entry.code, entry.detail or None, entry.size, entry.form or None, entry.handle or None)
-    yield (seq, 0, "post", entry.at_us, entry.session, sender, sender, *what, ", ".join(entry.named) or None)
+    message = (entry.type or None, entry.topic or None, _on_the_wire(entry))
+    yield (seq, 0, "post", entry.at_us, entry.session, sender, sender, *what, ", ".join(entry.named) or None, *message)
 
 
 INVOCATION_COLUMNS = (
     *(*COMMON, "session", "transaction", "message_seq", "copy", "hop", "delivery", "journey", "by", "service"),
     *("answers_delivery", "size", "body_bytes", "parts", "expires_at_us", "hops", "logical", "recipient", "directory"),
-    *("status_code", "status_text"),
+    *("status_code", "status_text", "wire_bytes"),
 )
 
 
@@ -139,6 +148,7 @@ def _invocation(seq: int, entry: InvocationReturned, body_length: int) -> Rows:
         *(_route(entry.hops), _route(entry.logical), entry.hops[-1].service if entry.hops else None),
         entry.directory or None,
         *((entry.status.code, entry.status.text) if entry.status is not None else (None, None)),
+        _on_the_wire(entry),
     )
 
 

@@ -36,7 +36,7 @@ from postroad.core.model.journal import decode
 from postroad.warehouse.landing.batch_events import BATCH_COLUMNS, batch_rows
 from postroad.warehouse.landing.events import EVENTS
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 ENTRIES_PER_BATCH = 16384
 
 HOP = pa.struct(
@@ -88,7 +88,11 @@ COLUMNS: tuple[Column, ...] = (
     Column("form", pa.string(), "wire form, or in its place bulk, push, network, python"),
     Column("handle", pa.string(), "the sender's own name for the message"),
     Column("possible_duplicate", pa.bool_(), "the poster's flag"),
-    Column("size", pa.int64(), "bytes on the wire"),
+    Column(
+        "size",
+        pa.int64(),
+        "bytes that bills count: of documents and attachments; on the wire where `wire_bytes` is null",
+    ),
     Column("body_bytes", pa.int64(), "bytes of documents and attachments, whether still kept or not"),
     Column("parts", pa.int32(), "number of documents and attachments"),
     Column("expires_at_us", pa.int64(), "when it expires; null = never"),
@@ -138,6 +142,7 @@ COLUMNS: tuple[Column, ...] = (
         "control_numbers", pa.list_(pa.string()), "control numbers that it uses, as series:number or series:first-last"
     ),
     Column("verdict", pa.string(), "what a partner says of it: received, accepted, partly accepted, rejected …"),
+    Column("wire_bytes", pa.int64(), "bytes on the wire; 0 = made inside the network; null in rows of older entries"),
 )
 
 Rows = dict[tuple[str, tuple[str, ...]], list[tuple[Any, ...]]]  # by kind and the columns that they fill

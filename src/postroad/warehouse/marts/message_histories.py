@@ -102,7 +102,7 @@ def _later_stops(log: DataFrame, happened: DataFrame) -> DataFrame:
     """The further stops of the copies that have any; a copy is known by its first delivery, so all is joined by one key."""
     rows = log.where(fn.col("kind").isin("invocation.returned", "delivery.resent"))
     began_with = fn.shiftleft("message_seq", 16).bitwiseOR(fn.col("copy").cast("bigint")).alias("began_with")
-    made = rows.select(began_with, "hop", "delivery", "service", "size", fn.col("at_us").alias("made_at_us"))
+    made = rows.select(began_with, "hop", "delivery", "service", "body_bytes", fn.col("at_us").alias("made_at_us"))
     found = made.join(happened, fn.col("delivery") == fn.col("number"), "left")
     stop = _stop(fn.col("hop"), fn.col("made_at_us"))
     return found.groupBy("began_with").agg(fn.array_sort(fn.collect_list(stop)).alias("later"))
@@ -120,7 +120,7 @@ def _stop(hop: Column, queued_at_us: Column) -> Column:
         fn.coalesce(state_name(fn.col("end")), fn.lit("queued")).alias("state"),
         (fn.coalesce("end", fn.lit(0)) == ANSWERED).alias("is_answered"),
         *counts,
-        "size",
+        fn.col("body_bytes").alias("size"),
     )
 
 

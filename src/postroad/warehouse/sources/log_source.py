@@ -41,6 +41,10 @@ class LogSource(Protocol):
         """Number of the last entry that may be read; Misconfigured when there is no journal."""
         ...
 
+    def chain_at(self, seq: int) -> bytes:
+        """The chain value after the group that holds entry ``seq``, which must not be above ``head``."""
+        ...
+
     def spans(self, span: Span, parts: int) -> list[Span]:
         """The span cut into about so many pieces that are cheap to read by themselves."""
         ...

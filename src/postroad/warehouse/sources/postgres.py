@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from postroad.adapters.journal.postgres import SQL
 from postroad.adapters.journal.postgres_connections import Connections
@@ -31,15 +32,19 @@ class PostgresLog:
         return {"database_url": self.url}
 
     def head(self) -> int:
-        async def ask() -> int:
-            connections = await Connections.open(self.url, most=1, durable=False)
-            try:
-                [row] = await connections.fetch(SQL["head"])
-                return int(row[0])
-            finally:
-                await connections.close()
+        [row] = asyncio.run(self._fetch("head"))
+        return int(row[0])
 
-        return asyncio.run(ask())
+    def chain_at(self, seq: int) -> bytes:
+        row, *_ = asyncio.run(self._fetch("read", seq - 1, 1))
+        return group_from_row(row).head.chain
+
+    async def _fetch(self, statement: str, *parameters: int) -> list[Any]:
+        connections = await Connections.open(self.url, most=1, durable=False)
+        try:
+            return list(await connections.fetch(SQL[statement], *parameters))
+        finally:
+            await connections.close()
 
     def spans(self, span: Span, parts: int) -> list[Span]:
         return even_spans(span, parts)

@@ -37,6 +37,13 @@ class SegmentLog:
         finally:
             reader.close()
 
+    def chain_at(self, seq: int) -> bytes:
+        reader = SegmentReader(self.folder)
+        try:
+            return reader.read_sync(seq - 1, 1).head.chain
+        finally:
+            reader.close()
+
     def spans(self, span: Span, parts: int) -> list[Span]:
         """Cut where segments begin, then each piece evenly: reading from the middle of one costs skipping what is before."""
         begins = [segment.first_seq - 1 for segment in list_segments(RealFiles().names(self.folder))]

@@ -11,11 +11,12 @@ from html import escape
 
 from postroad.warehouse.whatif.drawing import Series, legend, paired_bars, stacked_days
 from postroad.warehouse.whatif.port_report import PortChange
-from postroad.warehouse.whatif.report import Bill, Example, Report
+from postroad.warehouse.whatif.report import Bill, Example, Report, bill_notes, totals
 
 SAME, CHANGED, UNDECIDABLE = "#9db4c0", "#c8553d", "#e3c567"
 BEFORE, AFTER = "#5c6b73", "#2a7f62"
 GAINED, LOST = "#2a7f62", "#c8553d"
+DECIMALS = 4  # of amounts, which are exact to the micro-unit in the JSON report
 DRAWN_MOST = 25  # services and organizations in a chart; the table has all
 
 STYLE = """
@@ -33,20 +34,26 @@ svg text { fill: #dbe4e8; } th, td { border-color: #2b363c; } .quiet { color: #9
 """
 
 
-def page(report: Report) -> str:
+def page(report: Report, change: str = "", made: str = "") -> str:
+    """The report as HTML; ``change`` is the text of what was tried, ``made`` when and by whom."""
     sections = [_traffic(report), _services(report), _reasons(report), _examples(report.examples)]
-    sections += [_ports(report.ports), _bills(report.bills)]
+    sections += [_ports(report.ports), _bills(report), _change(change)]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>What if</title><style>{STYLE}</style></head><body><h1>What if</h1>{_asked(report)}"
+        f"<title>What if</title><style>{STYLE}</style></head><body><h1>What if</h1>{_asked(report, made)}"
         f"{''.join(sections)}</body></html>\n"
     )
 
 
-def _asked(report: Report) -> str:
+def _asked(report: Report, made: str) -> str:
     window = f"{report.begins or 'the beginning'} to {report.ends or 'now'}"
     against = "what really happened" if report.baseline == "then" else "today's rules and prices"
-    return f'<p class="quiet">Traffic posted from {escape(window)}, compared with {against}.</p>'
+    when = f" {escape(made)}." if made else ""
+    return f'<p class="quiet">Traffic posted from {escape(window)}, compared with {against}.{when}</p>'
+
+
+def _change(change: str) -> str:
+    return f"<h2>The change that was tried</h2><pre>{escape(change)}</pre>" if change else ""
 
 
 def _traffic(report: Report) -> str:
@@ -122,7 +129,8 @@ def _ports(ports: Sequence[PortChange]) -> str:
     return f"<h2>Send ports</h2>{chart}{legend(series)}{_table(columns, rows, numbers=8)}{moved}"
 
 
-def _bills(bills: Sequence[Bill]) -> str:
+def _bills(report: Report) -> str:
+    bills = report.bills
     if not bills:
         return ""
     drawn = sorted(bills, key=lambda bill: -abs(bill.difference))[:DRAWN_MOST]
@@ -131,11 +139,15 @@ def _bills(bills: Sequence[Bill]) -> str:
         Series("after", AFTER, [bill.after for bill in drawn]),
     ]
     chart = paired_bars("Bills before and after", [f"{bill.organization} ({bill.currency})" for bill in drawn], series)
-    rows = [
-        (bill.organization, bill.currency, f"{bill.before:,}", f"{bill.after:,}", f"{bill.difference:+,}") for bill in bills
-    ]  # fmt: skip
-    table = _table(("Organization", "Currency", "Before", "After", "Difference"), rows, numbers=3)
-    return f"<h2>The bill</h2>{chart}{legend(series)}{table}"
+    rows = [_bill_row(bill) for bill in [*bills, *totals(bills)]]
+    table = _table(("Organization", "Currency", "Before", "After", "Difference", "Per cent"), rows, numbers=4)
+    return f'<h2>The bill</h2>{chart}{legend(series)}{table}<p class="quiet">{escape(bill_notes(report.baseline))}</p>'
+
+
+def _bill_row(bill: Bill) -> tuple[str, ...]:
+    share = f"{100 * bill.difference / abs(bill.before):+,.1f} %" if bill.before else ""
+    amounts = (f"{bill.before:,.{DECIMALS}f}", f"{bill.after:,.{DECIMALS}f}", f"{bill.difference:+,.{DECIMALS}f}")
+    return (bill.organization, bill.currency, *amounts, share)
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -98,10 +99,32 @@ class Report:
     ports: tuple[PortChange, ...] = ()
 
 
+def totals(bills: Sequence[Bill]) -> list[Bill]:
+    """Returns one sum of all bills for each currency, in the order of currencies."""
+    sums: dict[str, tuple[int, int]] = {}
+    for bill in bills:
+        before, after = sums.get(bill.currency, (0, 0))
+        sums[bill.currency] = before + bill.before_micros, after + bill.after_micros
+    return [Bill(organization="Total", currency=currency, before_micros=before, after_micros=after)
+            for currency, (before, after) in sorted(sums.items())]  # fmt: skip
+
+
+def bill_notes(baseline: str) -> str:
+    """Returns why the amounts before the change can differ from invoices of the same time."""
+    exact = "Amounts are exact sums of charges; an invoice rounds each line, so its total can differ."
+    if baseline == "then":
+        return exact
+    return f'"Before" applies today\'s rules and prices to the traffic of that time, not those that were in force then. {exact}'
+
+
 def as_json(report: Report) -> dict[str, Any]:
     """The report for scripts; money as decimals in quotes."""
     told: dict[str, Any] = msgspec.to_builtins(report)
-    return told | {"bills": [_bill(bill) for bill in report.bills]}
+    money = {
+        "bills": [_bill(bill) for bill in report.bills],
+        "billTotals": [_bill(bill) for bill in totals(report.bills)],
+    }
+    return told | money | {"billNotes": bill_notes(report.baseline) if report.bills else ""}
 
 
 def _bill(bill: Bill) -> dict[str, str]:

@@ -1,0 +1,90 @@
+"""A journal that was restored to an earlier point and went on differently is not mixed with what was read before."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from postroad.adapters.journal.segments import SegmentJournal
+from postroad.core.model.journal import AccessRecorded, encode
+from postroad.errors import Misconfigured
+from postroad.ports import NewRecord
+from postroad.warehouse.jobs.export import export
+from postroad.warehouse.jobs.landing import CHAINED, land
+from postroad.warehouse.sources import SegmentLog, Span
+from postroad.warehouse.store.delta import DeltaStore
+
+
+async def append(folder: Path, *words: str) -> SegmentLog:
+    """One group for each word."""
+    journal = SegmentJournal.open(folder)
+    try:
+        for word in words:
+            await journal.append([NewRecord(encode(AccessRecorded(1, "x", f"{word} {n}")), None) for n in range(3)])
+    finally:
+        await journal.close()
+    return SegmentLog(folder=folder)
+
+
+async def restored(tmp_path: Path) -> tuple[SegmentLog, SegmentLog]:
+    """A journal, and a copy of its beginning that went on with other entries and became longer."""
+    await append(tmp_path / "journal", "first")
+    shutil.copytree(tmp_path / "journal", tmp_path / "copy")
+    source = await append(tmp_path / "journal", "second")
+    return source, await append(tmp_path / "copy", "other", "longer", "still")
+
+
+@pytest.mark.req("A3", "P1")
+async def test_an_export_stops_at_another_history(tmp_path: Path) -> None:
+    source, other = await restored(tmp_path)
+    folder = tmp_path / "archive"
+    assert export(source, folder, "jsonl") == Span(0, 6)
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    with pytest.raises(Misconfigured, match="before it was restored"):
+        export(other, folder, "jsonl")
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+    grown = await append(tmp_path / "journal", "third")
+    assert export(grown, folder, "jsonl") == Span(6, 9)
+
+
+async def test_an_export_of_an_earlier_version_is_continued_and_gets_a_chain(tmp_path: Path) -> None:
+    source, other = await restored(tmp_path)
+    folder = tmp_path / "archive"
+    export(source, folder, "parquet")
+    (folder / "parquet.chain").unlink()
+    grown = await append(tmp_path / "journal", "third")
+    assert export(grown, folder, "parquet") == Span(6, 9)
+    with pytest.raises(Misconfigured):
+        export(other, folder, "parquet")
+
+
+@pytest.mark.req("A3", "P1")
+async def test_landing_stops_at_another_history(spark: SparkSession, tmp_path: Path) -> None:
+    source, other = await restored(tmp_path)
+    store = DeltaStore(spark, tmp_path / "tables")
+    assert land(spark, store, source).upto == 6
+    with pytest.raises(Misconfigured, match="before it was restored"):
+        land(spark, store, other)
+    assert land(spark, store, await append(tmp_path / "journal", "third")).upto == 9
+
+
+async def test_a_warehouse_of_an_earlier_version_is_continued(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, other = await restored(tmp_path)
+    store = DeltaStore(spark, tmp_path / "tables")
+    append_all = store.append_all
+
+    def without_chain(frame: object, name: str, versions: dict[str, int]) -> bool:
+        return append_all(frame, name, {app: upto for app, upto in versions.items() if "chain" not in app})
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "append_all", without_chain)
+        land(spark, store, source)
+    assert store.version("log", CHAINED) == -1
+    assert land(spark, store, await append(tmp_path / "journal", "third")).upto == 9
+    with pytest.raises(Misconfigured):
+        land(spark, store, other)

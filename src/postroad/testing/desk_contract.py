@@ -14,21 +14,23 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 
 from postroad.core.model.delivery import State
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesReturned
-from postroad.core.projection.keys import handle_key, unique_keys
+from postroad.core.projection.keys import flagged_key, handle_key, unique_keys
 from postroad.errors import Unavailable
 from postroad.ports import Committed, Conflict, Outcome, Step
 from postroad.testing.desk_batches import Batches
 from postroad.testing.desk_handing_out import HandingOut
 from postroad.testing.desk_journeys import Journeys
 from postroad.testing.desk_network import BUYER, CARRIER, LEASE_S, SELLER, Network, numbers
+from postroad.testing.desk_pushes import Pushes
 from postroad.testing.desk_rounds import Rounds
 
 
-class DeskContract(HandingOut, Journeys, Rounds, Batches):
+class DeskContract(HandingOut, Pushes, Journeys, Rounds, Batches):
     """The whole suite."""
 
     # --- writing -------------------------------------------------------------------------------------------------
@@ -55,6 +57,25 @@ class DeskContract(HandingOut, Journeys, Rounds, Batches):
         assert isinstance(one, Committed)
         assert two == Conflict(keys[0], one.seq, first.session)
         assert len(await network.poll()) == 1
+
+    async def test_a_key_that_must_be_absent_is_checked_and_not_used(self, network: Network) -> None:
+        flagged = replace(network.message(handle="h"), possible_duplicate=True)
+        key = flagged_key(handle_key(BUYER, "h"))
+        late = [network.message(handle="h") for _ in range(5)]
+        for message in late[:2]:
+            assert isinstance(await network.submit(Step(message, b"", absent=(key,))), Committed)
+        async with self.stalled(network.desk):  # so that both are in one group
+            steps = [Step(flagged, b"", (key,)), Step(late[2], b"", absent=(key,))]
+            outcomes = [asyncio.ensure_future(network.submit(step)) for step in steps]
+            await asyncio.sleep(0.05)
+        first, second = await asyncio.gather(*outcomes)
+        assert isinstance(first, Committed)
+        assert second == Conflict(key, first.seq, flagged.session)
+        assert await network.submit(Step(late[3], b"", absent=(key,))) == second
+        network.desk = await self.restart(network.desk)
+        assert network.desk.checks(key)
+        assert await network.submit(Step(late[4], b"", absent=(key,))) == second
+        assert len(await network.poll()) == 3
 
     async def test_a_key_is_used_once_for_ever(self, network: Network) -> None:
         first, second = network.message(handle="h"), network.message(handle="h")

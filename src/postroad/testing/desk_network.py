@@ -22,16 +22,17 @@ from postroad.core.model.journal import (
     DeliveriesDropped,
     DeliveriesEnded,
     DeliveriesReturned,
+    DeliveryAttempted,
     DeliveryResent,
     Ending,
     Entry,
     Hop,
     InvocationReturned,
     MessagePosted,
-    PartFacts,
     Returned,
 )
 from postroad.core.model.message import MessageType, Property
+from postroad.core.model.part_facts import PartFacts
 from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.core.projection.keys import unique_keys
 from postroad.core.projection.project import project
@@ -144,9 +145,19 @@ class Network:
         return outcome.seq
 
     async def poll(
-        self, mailbox: str = SELLER, selector: Selector = EVERYTHING, most: int = 100, lease_s: float = LEASE_S
+        self,
+        mailbox: str = SELLER,
+        selector: Selector = EVERYTHING,
+        most: int = 100,
+        lease_s: float = LEASE_S,
+        early: bool = False,
     ) -> list[Queued]:
-        return await self.desk.claim(mailbox, selector, most, lease_s)
+        return await self.desk.claim(mailbox, selector, most, lease_s, early=early)
+
+    async def fail_push(self, *numbers: int, delay_s: float, status: int = 503) -> Outcome:
+        """Record that the push of these deliveries failed; the next one is due after the delay."""
+        entry = DeliveryAttempted(self.clock.now_us(), SELLER, numbers, status, 12, "busy", delay_s)
+        return await self.submit(Step(entry, reserve=True))
 
     async def acknowledge(self, *numbers: int, by: str = SELLER) -> Outcome:
         return await self.submit(Step(DeliveriesAcknowledged(self.clock.now_us(), by, numbers), reserve=True))

@@ -264,6 +264,9 @@ class IndexContract:
         keys += [key for key, *_ in await index.rows("seen") if key not in keys]
         assert [(await index.query("seen", key))[0][2] for key in keys] == [1, 3_000_000]
         assert await index.query("recent_keys", 5) == [(key,) for key in reversed(keys)]
+        assert {key for (key,) in await index.query("keys_from", min(keys), 5)} == set(keys)
+        assert await index.query("keys_from", max(keys), 5) == [(max(keys),)]
+        assert len(await index.query("keys_from", min(keys), 1)) == 1
 
     async def test_a_batch_that_would_leave_a_gap_is_refused_and_changes_nothing(self, index: Index) -> None:
         records = as_records(list(plain_posts(9)))

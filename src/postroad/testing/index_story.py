@@ -15,7 +15,6 @@ from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     AccessRecorded,
     Answers,
-    Came,
     ConfigurationChanged,
     Context,
     Copy,
@@ -36,11 +35,11 @@ from postroad.core.model.journal import (
     MessagePosted,
     MessageRefused,
     ObjectChange,
-    PartFacts,
     Returned,
     encode,
 )
 from postroad.core.model.message import MessageType, Property, Status
+from postroad.core.model.part_facts import Came, PartFacts
 from postroad.core.projection.found_by import found_key
 from postroad.core.projection.keys import batch_key, dealt_key, handle_key, heard_key, journey_key, version_key
 from postroad.core.projection.project import pack_pairs
@@ -195,6 +194,9 @@ QUESTIONS = [
     Question("tried_at", (BANK, 0, 30, 10), "seq", []),
     Question("tried_at", (BANK, 0, 10, 1), "seq", [(19,)]),
     Question("tried_at", (SELLER, 0, 34, 10), "seq", []),
+    Question("delivery_trail", (ANNOUNCED,), "seq", [(30,), (37,)]),
+    Question("delivery_trail", (WAITING,), "seq", []),
+    Question("delivery_trail", (1,), "seq", []),
     Question("all_messages", (40, 3), "seq", [(33,), (31,), (24,)]),
     Question("all_messages", (7, 3), "seq", [(2,)]),
     Question("refused", ("session 11",), "seq code detail handle", [(11, "topic.unknown", "no such topic", "h2")]),
@@ -208,6 +210,7 @@ QUESTIONS = [
     Question("seen", (journey_key(SILENT),), "session seq", [("", 22)]),
     Question("seen", (journey_key(ASKED),), "seq", []),
     Question("recent_keys", (2,), "key", [(heard_key("session 52", "b-1"),), (batch_key(STILL_OPEN),)]),
+    Question("keys_from", ((1 << 63) - 1, 2), "key", []),
     Question("seen", (dealt_key(GIVEN_UP),), "seq", [(36,)]),
     Question("seen", (dealt_key(LOST),), "seq", []),
     Question("transaction_messages", ("session 2",), "seq", [(2,), (7,)]),

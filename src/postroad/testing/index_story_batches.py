@@ -25,10 +25,10 @@ from postroad.core.model.journal import (
     Hop,
     InterchangeAnswered,
     MessagePosted,
-    PartFacts,
     encode,
 )
 from postroad.core.model.message import MessageType
+from postroad.core.model.part_facts import PartFacts
 from postroad.core.projection.keys import batch_key, number_key
 from postroad.core.projection.project import pack_facts
 from postroad.core.projection.queries import QUERIES

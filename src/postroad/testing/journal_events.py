@@ -34,9 +34,9 @@ from postroad.core.model.journal import (
     MessagePosted,
     MessageRefused,
     ObjectChange,
-    PartFacts,
 )
 from postroad.core.model.message import MessageType
+from postroad.core.model.part_facts import PartFacts
 from postroad.testing.journal_batches import answer_interchange, assemble, change_batches, changed_batch, join
 from postroad.testing.journal_story import Story, Waiting
 from postroad.testing.journal_values import (

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from postroad.core.model.cross_reference import CrossReferenceRecord, Key
 from postroad.core.model.formats import Format
-from postroad.core.model.journal import Came, Context, CrossReferenceChanged, Hop, Returned
+from postroad.core.model.journal import Context, CrossReferenceChanged, Hop, Returned
 from postroad.core.model.message import Argument, Property, Status
+from postroad.core.model.part_facts import Came
 
 Draw = Any
 

@@ -17,10 +17,10 @@ from postroad.core.model.journal import (
     Hop,
     InvocationReturned,
     MessagePosted,
-    PartFacts,
     encode,
 )
 from postroad.core.model.message import MessageType
+from postroad.core.model.part_facts import PartFacts
 from postroad.core.projection.keys import handle_key
 from postroad.ports import BodyAt, NewRecord, Record
 from postroad.testing.journal_events import happen

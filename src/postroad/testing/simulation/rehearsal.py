@@ -16,7 +16,7 @@ from postroad.adapters.memory.journal import MemoryJournal
 from postroad.core.model.delivery import State
 from postroad.core.model.selector import EVERYTHING
 from postroad.core.projection.tables import TABLES
-from postroad.flow.indexing import rebuild
+from postroad.flow.indexing import catch_up, rebuild
 from postroad.ports import Clock
 from postroad.testing.simulation.bookkeeping import Books, read_all
 from postroad.testing.simulation.network import Build
@@ -31,7 +31,12 @@ async def rehearse(journal: MemoryJournal, live: MemoryIndex, clock: Clock, chan
     head = await rebuild(journal, index)
     faults = [*await _tables_that_differ(index, live)] if await live.position() == head else []
     books = Books(await read_all(journal))
-    desk = build.desk(journal, index, clock, indexed=_indexed, attempts_most=build.attempts_most)
+
+    async def indexed(seq: int) -> None:
+        """Bring the index of the copy up to the hand-outs of this rehearsal."""
+        await catch_up(journal, index)
+
+    desk = build.desk(journal, index, clock, indexed=indexed, attempts_most=build.attempts_most)
     await desk.open()
     try:
         faults += await _states_that_differ(desk, books, chance)
@@ -39,10 +44,6 @@ async def rehearse(journal: MemoryJournal, live: MemoryIndex, clock: Clock, chan
     finally:
         await desk.close()
     return faults
-
-
-async def _indexed(seq: int) -> None:
-    """The copy's index was made of all of it."""
 
 
 async def _tables_that_differ(rebuilt: MemoryIndex, live: MemoryIndex) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -97,12 +98,22 @@ class Traffic:
                 yield begin_us + random.randrange(DAY_US), random.choice(house)
 
 
+def most_incidents(plan: TrafficPlan) -> int:
+    """Returns how many incidents can be planted: one for each of the largest organizations, on working days only."""
+    return max(1, round(plan.organizations * TROUBLED_AMONG)) if _days_for_incidents(plan) else 0
+
+
+def _days_for_incidents(plan: TrafficPlan) -> list[date]:
+    """The working days of the second half: the first half shows what is usual."""
+    return [day for day in map(plan.day, range(plan.days // 2, plan.days)) if day.weekday() < 5]
+
+
 def _incidents(plan: TrafficPlan, everybody: Cast, random: Random) -> Iterator[Incident]:
-    """Troubles of all kinds in turn, each at another organization, on working days of the second half: the first one teaches."""
+    """Troubles of all kinds in turn, each at another organization."""
     names = [organization.name for organization in everybody.organizations]
     largest = names[: max(1, round(len(names) * TROUBLED_AMONG))]
     kinds = tuple(Trouble)
-    days = [day for day in map(plan.day, range(plan.days // 2, plan.days)) if day.weekday() < 5]
+    days = _days_for_incidents(plan)
     planted = random.sample(largest, min(plan.incidents, len(largest))) if days else []
     for number, name in enumerate(planted):
         yield Incident(organization=name, day=random.choice(days), trouble=kinds[number % len(kinds)])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from postroad.core.model.ids import session
-from postroad.core.model.journal import PartFacts
+from postroad.core.model.part_facts import PartFacts
 from postroad.core.model.snapshot import Directory
 from postroad.testing.traffic.cast import Cast, Member
 from postroad.testing.traffic.clocks import Clocks
